@@ -1,0 +1,72 @@
+import type { z } from "zod";
+
+import { type EventDefinition, type EventRole, indexDefinitions } from "./define.ts";
+import type { NewEvent, StoredEvent } from "./envelope.ts";
+import { runEvents } from "./run.ts";
+import { sessionEvents } from "./session.ts";
+
+export * from "./envelope.ts";
+export { indexDefinitions, defineEvent, type EventDefinition, type EventRole } from "./define.ts";
+export {
+  type RunState,
+  type InputMode,
+  runState,
+  terminalStates,
+  inputMode,
+  clientId,
+  partialCause,
+} from "./run.ts";
+export {
+  type SeqRange,
+  type SessionSettings,
+  type TitleSource,
+  seqRange,
+  sessionSettings,
+  titleSource,
+} from "./session.ts";
+
+/** Every event that this version writes or reads. */
+export const eventDefinitions = [...sessionEvents, ...runEvents] as const;
+const index = indexDefinitions(eventDefinitions);
+
+type Definition = (typeof eventDefinitions)[number];
+export type EventType = Definition["type"];
+export type EventData<T extends EventType> = z.infer<Extract<Definition, { type: T }>["schema"]>;
+/** An event of a known type, its data checked. */
+export type KnownEvent = {
+  [T in EventType]: Omit<StoredEvent, "type" | "data"> & { type: T; data: EventData<T> };
+}[EventType];
+
+export type DecodedEvent =
+  | { readonly kind: "known"; readonly event: KnownEvent }
+  /** Written by a newer Holdfast: kept, sent on, and not understood here. */
+  | { readonly kind: "foreign"; readonly event: StoredEvent }
+  | { readonly kind: "invalid"; readonly event: StoredEvent; readonly reason: string };
+
+export function definitionOf(type: string, v: number): EventDefinition | undefined {
+  return index.get(`${type}.${v}`);
+}
+
+/** A foreign event counts as passing: it changes neither version nor revision. */
+export function roleOf(event: Pick<StoredEvent, "type" | "v">): EventRole {
+  return definitionOf(event.type, event.v)?.role ?? "passing";
+}
+
+export function decodeEvent(event: StoredEvent): DecodedEvent {
+  const definition = definitionOf(event.type, event.v);
+  if (definition === undefined) return { kind: "foreign", event };
+  const data = definition.schema.safeParse(event.data);
+  if (!data.success) return { kind: "invalid", event, reason: data.error.message };
+  // The schema found under this type and version has just accepted the data.
+  return { kind: "known", event: { ...event, data: data.data } as KnownEvent };
+}
+
+/** A new event of a known type. The types are the check here: what comes from outside was decoded before. */
+export function newEvent<T extends EventType>(
+  id: NewEvent["id"],
+  type: T,
+  data: EventData<T>,
+  runId?: NewEvent["runId"],
+): NewEvent {
+  return { id, type, v: 1, data: data as NewEvent["data"], ...(runId && { runId }) };
+}

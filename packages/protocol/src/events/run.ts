@@ -1,0 +1,177 @@
+import { z } from "zod";
+
+import { approvalId, blobId, callId, laneKey, messageId, runId, seq } from "../ids.ts";
+import { attachment, json, part, toolOutcome } from "../parts.ts";
+import { defineEvent } from "./define.ts";
+
+export const runState = z.enum([
+  "queued",
+  "claimed",
+  "running",
+  "waiting",
+  "paused",
+  "completed",
+  "cancelled",
+  "failed",
+  "interrupted",
+  "limit",
+]);
+export type RunState = z.infer<typeof runState>;
+
+export const terminalStates: ReadonlySet<RunState> = new Set([
+  "completed",
+  "cancelled",
+  "failed",
+  "interrupted",
+  "limit",
+]);
+
+export const inputMode = z.enum(["queue", "steer", "interrupt"]);
+export type InputMode = z.infer<typeof inputMode>;
+
+/** A client's own name for its message: unique in a session for life. */
+export const clientId = z.string().regex(/^[\x21-\x7e]{1,128}$/, "expected 1 to 128 printable characters");
+
+const inputContent = {
+  text: z.string(),
+  attachments: z.array(attachment).optional(),
+};
+
+const messageContent = { messageId, parts: z.array(part) };
+
+/** From and to, both included. */
+const closedRange = z.tuple([seq, seq]);
+
+/** Why a message ends before its model was done. */
+export const partialCause = z.enum(["cancelled", "interrupted", "failed", "limit"]);
+
+export const runEvents = [
+  defineEvent(
+    "input.accepted",
+    1,
+    "passing",
+    z.looseObject({
+      messageId,
+      runId,
+      clientId,
+      /** Of text, attachments and mode: the same client id with another hash is a conflict. */
+      hash: z.string(),
+      mode: inputMode,
+      lane: laneKey.optional(),
+      ...inputContent,
+    }),
+  ),
+  defineEvent("input.changed", 1, "passing", z.looseObject({ messageId, ...inputContent })),
+  defineEvent("input.removed", 1, "passing", z.looseObject({ messageId })),
+  defineEvent(
+    "run.state",
+    1,
+    "passing",
+    z.looseObject({
+      state: runState,
+      /** A stable code, for a state that needs a reason. */
+      cause: z.string().optional(),
+      attempt: z.int().nonnegative().optional(),
+      continues: runId.optional(),
+    }),
+  ),
+  defineEvent("run.cancel", 1, "passing", z.looseObject({ by: z.string().optional() })),
+  defineEvent(
+    "step.started",
+    1,
+    "passing",
+    z.looseObject({ step: z.int().positive(), model: z.string() }),
+  ),
+  defineEvent(
+    "message.delta",
+    1,
+    "delta",
+    z.looseObject({
+      messageId,
+      text: z.string(),
+      kind: z.enum(["text", "reasoning"]).optional(),
+      /** Which part of the message grows; the first when absent. */
+      part: z.int().nonnegative().optional(),
+    }),
+  ),
+  defineEvent(
+    "tool.started",
+    1,
+    "passing",
+    z.looseObject({
+      callId,
+      resultId: messageId,
+      name: z.string(),
+      input: json,
+      replay: z.enum(["never", "safe"]),
+    }),
+  ),
+  defineEvent("tool.output", 1, "delta", z.looseObject({ callId, text: z.string() })),
+  defineEvent(
+    "tool.ended",
+    1,
+    "passing",
+    z.looseObject({
+      callId,
+      resultId: messageId,
+      outcome: toolOutcome,
+      output: z.string(),
+      blobId: blobId.optional(),
+    }),
+  ),
+  defineEvent(
+    "usage.recorded",
+    1,
+    "passing",
+    z.looseObject({
+      model: z.string(),
+      input: z.int().nonnegative(),
+      output: z.int().nonnegative(),
+      cacheRead: z.int().nonnegative().optional(),
+      cacheWrite: z.int().nonnegative().optional(),
+      /** Millionths of a dollar, so that sums stay exact. */
+      costMicros: z.int().nonnegative().optional(),
+    }),
+  ),
+  defineEvent(
+    "approval.asked",
+    1,
+    "passing",
+    z.looseObject({ approvalId, callId, name: z.string(), input: json, inputHash: z.string() }),
+  ),
+  defineEvent(
+    "approval.answered",
+    1,
+    "passing",
+    z.looseObject({
+      approvalId,
+      decision: z.enum(["once", "session", "always", "deny", "expired"]),
+    }),
+  ),
+  defineEvent(
+    "message.user",
+    1,
+    "entry",
+    z.looseObject({ ...messageContent, clientId: clientId.optional(), lane: laneKey.optional() }),
+  ),
+  defineEvent(
+    "message.assistant",
+    1,
+    "entry",
+    z.looseObject({
+      ...messageContent,
+      model: z.string().optional(),
+      partial: partialCause.optional(),
+      /** The delta numbers that this message stands for; a reader inside them takes the message instead. */
+      deltas: z.array(closedRange).optional(),
+      /** `[ms, characters]` for each group of deltas, for replay. */
+      timing: z.array(z.tuple([z.int(), z.int()])).optional(),
+    }),
+  ),
+  defineEvent(
+    "message.tool",
+    1,
+    "entry",
+    z.looseObject({ ...messageContent, deltas: z.array(closedRange).optional() }),
+  ),
+] as const;

@@ -1,0 +1,85 @@
+import { z } from "zod";
+
+import { blobId, laneKey, noticeId, seq, sessionId } from "../ids.ts";
+import { jsonObject } from "../parts.ts";
+import { defineEvent } from "./define.ts";
+
+/** Where a title comes from; a weaker source never replaces a stronger one. */
+export const titleSource = z.enum(["derived", "generated", "chosen"]);
+export type TitleSource = z.infer<typeof titleSource>;
+
+/** A stretch of visible log. `to: null` is open: what is appended is visible. `log` names another session's log. */
+export const seqRange = z.looseObject({
+  from: seq,
+  to: seq.nullable(),
+  log: sessionId.optional(),
+});
+export type SeqRange = z.infer<typeof seqRange>;
+
+const titleText = z.string().min(1).max(300);
+const tag = z.string().min(1).max(60);
+
+/** What a person may set on a session. `null` clears. */
+export const sessionSettings = z.looseObject({
+  title: titleText.optional(),
+  titleSource: titleSource.optional(),
+  model: z.string().min(1).max(200).nullable().optional(),
+  workspace: z.string().min(1).max(4096).nullable().optional(),
+  pinned: z.boolean().optional(),
+  archived: z.boolean().optional(),
+  project: z.string().min(1).max(120).nullable().optional(),
+  tags: z.array(tag).max(50).optional(),
+});
+export type SessionSettings = z.infer<typeof sessionSettings>;
+
+export const sessionEvents = [
+  defineEvent(
+    "session.created",
+    1,
+    "meta",
+    sessionSettings.extend({
+      /** A branch reads what stands below its beginning from the log that it left. */
+      origin: z.looseObject({ sessionId, seq }).optional(),
+      ranges: z.array(seqRange).optional(),
+    }),
+  ),
+  defineEvent("session.changed", 1, "meta", sessionSettings),
+  defineEvent("session.trashed", 1, "meta", z.looseObject({})),
+  defineEvent("session.restored", 1, "meta", z.looseObject({})),
+  defineEvent("lane.bound", 1, "passing", z.looseObject({ lane: laneKey })),
+  defineEvent(
+    "history.cut",
+    1,
+    "entry",
+    z.looseObject({
+      reason: z.enum(["undo", "retry", "edit", "truncate", "clear"]),
+      /** What is visible from here on. */
+      ranges: z.array(seqRange),
+    }),
+  ),
+  defineEvent("history.restored", 1, "entry", z.looseObject({ ranges: z.array(seqRange) })),
+  defineEvent(
+    "context.compacted",
+    1,
+    "entry",
+    z.looseObject({
+      epoch: z.int().positive(),
+      covers: z.looseObject({ from: seq, to: seq }),
+      summary: z.string(),
+      blobId: blobId.optional(),
+    }),
+  ),
+  defineEvent("context.epoch", 1, "entry", z.looseObject({ epoch: z.int().nonnegative() })),
+  defineEvent(
+    "notice.added",
+    1,
+    "entry",
+    z.looseObject({ noticeId, kind: z.string(), text: z.string(), details: jsonObject.optional() }),
+  ),
+  defineEvent(
+    "notice.changed",
+    1,
+    "entry",
+    z.looseObject({ noticeId, kind: z.string(), text: z.string(), details: jsonObject.optional() }),
+  ),
+] as const;

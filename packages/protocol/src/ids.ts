@@ -1,0 +1,136 @@
+import { UUID, V7Generator } from "uuidv7";
+import { z } from "zod";
+
+/**
+ * An id is a kind, an underscore and 128 bits (UUIDv7) in 26 characters of Crockford's base 32, lower case.
+ * Text order is time order, so an id can stand in an index or a URL and still sort.
+ */
+export const idPrefixes = {
+  session: "ses",
+  message: "msg",
+  run: "run",
+  event: "evt",
+  call: "call",
+  approval: "apr",
+  notice: "ntc",
+  lease: "lea",
+  segment: "seg",
+  delivery: "out",
+} as const;
+
+export type IdKind = keyof typeof idPrefixes;
+export type Id<K extends IdKind> = string & z.core.$brand<`${K}Id`>;
+
+export type SessionId = Id<"session">;
+export type MessageId = Id<"message">;
+export type RunId = Id<"run">;
+export type EventId = Id<"event">;
+export type CallId = Id<"call">;
+export type ApprovalId = Id<"approval">;
+export type NoticeId = Id<"notice">;
+export type LeaseId = Id<"lease">;
+export type SegmentId = Id<"segment">;
+export type DeliveryId = Id<"delivery">;
+
+const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
+/** 26 characters hold 130 bits; the first may therefore not pass `7`. */
+const encoded = "[0-7][0-9a-hjkmnp-tv-z]{25}";
+
+function idSchema<K extends IdKind>(kind: K): z.ZodType<Id<K>, string> {
+  const prefix = idPrefixes[kind];
+  const schema = z
+    .string()
+    .regex(new RegExp(`^${prefix}_${encoded}$`), `expected an id like ${prefix}_…`);
+  // A brand exists in the types alone, and zod cannot infer one from a type parameter.
+  return schema as z.ZodType as z.ZodType<Id<K>, string>;
+}
+
+export const sessionId = idSchema("session");
+export const messageId = idSchema("message");
+export const runId = idSchema("run");
+export const eventId = idSchema("event");
+export const callId = idSchema("call");
+export const approvalId = idSchema("approval");
+export const noticeId = idSchema("notice");
+export const leaseId = idSchema("lease");
+export const segmentId = idSchema("segment");
+export const deliveryId = idSchema("delivery");
+
+/** Who acts. Not made by us alone (a sign-in may bring its own), hence a bounded plain name. */
+export const ownerId = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/, "expected a plain name of at most 128 characters")
+  .brand<"OwnerId">();
+export type OwnerId = z.infer<typeof ownerId>;
+
+/** Where messages come from: `web:…`, `cli:…`, `telegram:<bot>:<chat>:<thread>`. */
+export const laneKey = z
+  .string()
+  .regex(/^[a-z][a-z0-9]*:[\x21-\x7e]{1,240}$/, "expected a lane like web:<session>")
+  .brand<"LaneKey">();
+export type LaneKey = z.infer<typeof laneKey>;
+
+/** The content's SHA-256 in hexadecimal. */
+export const blobId = z
+  .string()
+  .regex(/^blob_[0-9a-f]{64}$/, "expected an id like blob_…")
+  .brand<"BlobId">();
+export type BlobId = z.infer<typeof blobId>;
+
+/** The place of an event in its session's log: 1, 2, 3, … without a gap. */
+export const seq = z.int().nonnegative().brand<"Seq">();
+export type Seq = z.infer<typeof seq>;
+
+/** A number that only grows; whoever holds the greatest may write. */
+export const fence = z.int().positive().brand<"Fence">();
+export type Fence = z.infer<typeof fence>;
+
+function encode(bytes: Readonly<Uint8Array>): string {
+  let text = "";
+  let rest = 0;
+  // Two bits of padding in front make 130 bits: 26 characters of five.
+  let width = 2;
+  for (const byte of bytes) {
+    rest = (rest << 8) | byte;
+    width += 8;
+    while (width >= 5) {
+      width -= 5;
+      text += alphabet[(rest >> width) & 31];
+    }
+    rest &= (1 << width) - 1;
+  }
+  return text;
+}
+
+export interface IdSource {
+  make<K extends IdKind>(kind: K): Id<K>;
+}
+
+/**
+ * Ids are strictly increasing within one source, also when the clock steps back: the source then
+ * stays at the latest time that it has seen.
+ */
+export function createIds(
+  now: () => number = Date.now,
+  random?: { nextUint32(): number },
+): IdSource {
+  const generator = new V7Generator(random);
+  let latest = 0;
+  return {
+    make(kind) {
+      latest = Math.max(latest, now());
+      const uuid: UUID = generator.generateOrResetCore(latest, Number.MAX_SAFE_INTEGER);
+      return `${idPrefixes[kind]}_${encode(uuid.bytes)}` as Id<typeof kind>;
+    },
+  };
+}
+
+export const ids: IdSource = createIds();
+
+/** The time, in milliseconds, at which an id was made: its first 50 bits, two of them padding. */
+export function timeOf(id: Id<IdKind>): number {
+  const text = id.slice(id.indexOf("_") + 1);
+  let time = 0;
+  for (const character of text.slice(0, 10)) time = time * 32 + alphabet.indexOf(character);
+  return time;
+}

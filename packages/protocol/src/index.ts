@@ -1,0 +1,3 @@
+export * from "./ids.ts";
+export * from "./parts.ts";
+export * from "./events/index.ts";

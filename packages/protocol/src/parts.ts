@@ -1,0 +1,89 @@
+import { z } from "zod";
+
+import { blobId, callId } from "./ids.ts";
+
+/** Plain JSON, as it is stored and sent. */
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type JsonObject = { [key: string]: Json };
+export const json: z.ZodType<Json> = z.json() as z.ZodType<Json>;
+export const jsonObject: z.ZodType<JsonObject> = z.record(z.string(), json);
+
+/** How a tool ended. `unknown`: it was started, and nobody can say what it did. */
+export const toolOutcome = z.enum(["ok", "failed", "cancelled", "unknown"]);
+export type ToolOutcome = z.infer<typeof toolOutcome>;
+
+/** Parts are loose: a field that a newer Holdfast wrote is carried through by an older one. */
+export const textPart = z.looseObject({ type: z.literal("text"), text: z.string() });
+export const reasoningPart = z.looseObject({
+  type: z.literal("reasoning"),
+  text: z.string(),
+  /** What the provider wants back unchanged on the next request. */
+  opaque: jsonObject.optional(),
+});
+export const toolCallPart = z.looseObject({
+  type: z.literal("tool_call"),
+  callId,
+  name: z.string(),
+  input: json,
+});
+export const toolResultPart = z.looseObject({
+  type: z.literal("tool_result"),
+  callId,
+  name: z.string(),
+  outcome: toolOutcome,
+  /** The whole output, or its beginning when `blobId` holds the whole. */
+  output: z.string(),
+  blobId: blobId.optional(),
+});
+export const filePart = z.looseObject({
+  type: z.literal("file"),
+  blobId,
+  name: z.string(),
+  mediaType: z.string(),
+  size: z.int().nonnegative(),
+});
+export const imagePart = z.looseObject({
+  type: z.literal("image"),
+  blobId,
+  mediaType: z.string(),
+  name: z.string().optional(),
+  width: z.int().positive().optional(),
+  height: z.int().positive().optional(),
+});
+export const noticePart = z.looseObject({
+  type: z.literal("notice"),
+  kind: z.string(),
+  text: z.string(),
+});
+
+export const part = z.discriminatedUnion("type", [
+  textPart,
+  reasoningPart,
+  toolCallPart,
+  toolResultPart,
+  filePart,
+  imagePart,
+  noticePart,
+]);
+export type Part = z.infer<typeof part>;
+export type TextPart = z.infer<typeof textPart>;
+export type ToolCallPart = z.infer<typeof toolCallPart>;
+export type ToolResultPart = z.infer<typeof toolResultPart>;
+
+/** What a person may attach to a message. */
+export const attachment = z.discriminatedUnion("type", [filePart, imagePart]);
+export type Attachment = z.infer<typeof attachment>;
+
+/** The words of a message: what is searched, previewed and counted. Reasoning is not part of it. */
+export function textOf(parts: readonly Part[]): string {
+  const texts: string[] = [];
+  for (const each of parts) {
+    if (each.type === "text" || each.type === "notice") texts.push(each.text);
+    else if (each.type === "tool_result") texts.push(each.output);
+  }
+  return texts.join("\n");
+}
+
+export function blobsOf(parts: readonly Part[]): string[] {
+  return parts.flatMap((each) => ("blobId" in each && typeof each.blobId === "string" ? [each.blobId] : []));
+}
