@@ -1,0 +1,251 @@
+// Runs before `npm start` and `npm test`, on whatever Node the machine has, before anything is
+// installed: plain JavaScript, Node's own modules alone, and no syntax that an old Node refuses to
+// parse, so that it can say what is wrong instead.
+import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { constants } from "node:os";
+import { basename, delimiter, dirname, join, relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const OLDEST_NODE_THAT_INSTALLS = 20;
+const OLDEST_NODE_THAT_RUNS = 24;
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const binFolder = join(root, "node_modules", ".bin");
+const stampFolder = join(root, "node_modules", ".cache", "holdfast");
+
+/** What went wrong, as one sentence for a person; `detail` is what a tool said, where nothing better is known. */
+class SetupProblem extends Error {
+  constructor(sentence, detail) {
+    super(sentence);
+    this.detail = detail || "";
+  }
+}
+
+const NO_NETWORK =
+  "Cannot install: the npm registry is not reachable from here; check the network (and `npm config get registry`), then run the same command again.";
+const NOT_WRITABLE = `Cannot write to ${root}: give this user the right to write there, or clone into a folder of your own.`;
+
+const knownInstallFailures = [
+  [
+    /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|EHOSTUNREACH|ETIMEDOUT|ENOTCACHED|ERR_SOCKET_TIMEOUT)\b/,
+    NO_NETWORK,
+  ],
+  [/\bENOSPC\b/, "Cannot install: the disk is full."],
+  [
+    /\b(EACCES|EPERM|EROFS)\b/,
+    "Cannot install: npm was refused the right to write, to this folder or to its cache (`npm config get cache`).",
+  ],
+];
+
+function refuseOldNode() {
+  if (parseInt(process.version.slice(1), 10) >= OLDEST_NODE_THAT_INSTALLS) return;
+  throw new SetupProblem(
+    `Holdfast needs Node ${OLDEST_NODE_THAT_INSTALLS} or newer to install and this is ${process.version}: get a current one from https://nodejs.org.`,
+  );
+}
+
+function refuseUnwritableFolder() {
+  const probe = join(root, `.write-probe-${process.pid}`);
+  try {
+    writeFileSync(probe, "");
+    rmSync(probe);
+  } catch {
+    throw new SetupProblem(NOT_WRITABLE);
+  }
+}
+
+/**
+ * npm keeps its own record of what it put into node_modules and writes it last, so comparing that
+ * record with the lock also notices an install that was interrupted, or one made by hand.
+ */
+function installIsCurrent() {
+  const locked = readLock(join(root, "package-lock.json"));
+  const installed = readLock(join(root, "node_modules", ".package-lock.json"));
+  if (locked === undefined || installed === undefined) return false;
+  for (const path of Object.keys(installed)) {
+    if (JSON.stringify(installed[path]) !== JSON.stringify(locked[path])) return false;
+  }
+  return Object.keys(locked).every(
+    (path) => path === "" || path in installed || locked[path].optional === true,
+  );
+}
+
+function readLock(path) {
+  try {
+    return JSON.parse(readFileSync(path, "utf8")).packages;
+  } catch {
+    return undefined;
+  }
+}
+
+async function install() {
+  const flags = [
+    "--include=dev",
+    "--prefer-offline",
+    "--no-audit",
+    "--no-fund",
+    "--loglevel=error",
+  ];
+  // npm's own pauses between tries add up to more than a minute before it admits to being offline.
+  const patience = ["--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"];
+  const [command, ...before] = npmCommand();
+  const result = await run(command, [...before, "ci", ...flags, ...patience], {
+    doing: "Installing packages",
+    done: "Installed",
+    // npm ci empties node_modules, so npm must not run on the Node that lives in there.
+    path: pathWithoutOurNode(),
+    folder: root,
+  });
+  if (result.code === 0) return;
+  const known = knownInstallFailures.find(([pattern]) => pattern.test(result.output));
+  if (known) throw new SetupProblem(known[1]);
+  throw new SetupProblem("Cannot install: npm failed with the message above.", result.output);
+}
+
+/** The npm that runs this script, or else the one on the PATH. */
+function npmCommand() {
+  const script = process.env.npm_execpath;
+  if (script && /^npm-cli\.[cm]?js$/.test(basename(script))) {
+    return [process.env.npm_node_execpath || process.execPath, script];
+  }
+  return ["npm"];
+}
+
+function pathWithoutOurNode() {
+  const folders = (process.env.PATH || "").split(delimiter);
+  return folders.filter((folder) => folder !== binFolder).join(delimiter);
+}
+
+const pathWithOurNode = () => [binFolder, pathWithoutOurNode()].join(delimiter);
+
+function refuseOldNodeForRunning() {
+  const env = { ...process.env, PATH: pathWithOurNode() };
+  const found = spawnSync("node", ["--version"], { env, encoding: "utf8" });
+  const version = found.status === 0 ? found.stdout.trim() : "none";
+  if (parseInt(version.slice(1), 10) >= OLDEST_NODE_THAT_RUNS) return;
+  throw new SetupProblem(
+    `Node ${OLDEST_NODE_THAT_RUNS} came with the packages but its install script did not run (found: ${version}): run \`npm rebuild node --ignore-scripts=false\`, or put Node ${OLDEST_NODE_THAT_RUNS} or newer on the PATH.`,
+  );
+}
+
+async function buildPage() {
+  const stamp = join(stampFolder, "page");
+  const fingerprint = fingerprintPageSources();
+  const page = join(root, "packages", "web");
+  if (existsSync(join(page, "dist", "index.html")) && readStamp(stamp) === fingerprint) return;
+  const vite = join(root, "node_modules", "vite", "bin", "vite.js");
+  const result = await run("node", [vite, "build", "--logLevel", "warn"], {
+    doing: "Building the page",
+    done: "Built the page",
+    path: pathWithOurNode(),
+    folder: page,
+  });
+  if (result.code !== 0) {
+    throw new SetupProblem("Cannot build the page: see the message above.", result.output);
+  }
+  mkdirSync(stampFolder, { recursive: true });
+  writeFileSync(stamp, fingerprint);
+}
+
+function fingerprintPageSources() {
+  const hash = createHash("sha256");
+  const sources = [
+    ...listFiles(join(root, "packages", "web")),
+    ...listFiles(join(root, "packages", "protocol", "src")),
+    join(root, "package-lock.json"),
+  ];
+  for (const file of sources) {
+    const content = readFileSync(file);
+    hash
+      .update(`${relative(root, file).split(sep).join("/")}\0${content.length}\0`)
+      .update(content);
+  }
+  return hash.digest("hex");
+}
+
+function listFiles(folder) {
+  const entries = readdirSync(folder, { withFileTypes: true });
+  entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+  return entries.flatMap((entry) => {
+    if (entry.name === "node_modules" || entry.name === "dist") return [];
+    if (entry.isDirectory()) return listFiles(join(folder, entry.name));
+    return /\.test\.tsx?$/.test(entry.name) ? [] : [join(folder, entry.name)];
+  });
+}
+
+function readStamp(path) {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+let running;
+let interruptedBy;
+
+/** Runs a tool to its end, says that it does, and keeps what it said for the case that it fails. */
+function run(command, args, { doing, done, path, folder }) {
+  const startedAt = Date.now();
+  const seconds = () => `${((Date.now() - startedAt) / 1000).toFixed(1)} s`;
+  console.log(`${doing} …`);
+  const heartbeat = setInterval(() => console.log(`  still at it after ${seconds()}`), 10_000);
+  return new Promise((resolve) => {
+    const child = spawn(command, args, {
+      cwd: folder,
+      env: { ...process.env, PATH: path },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    running = child;
+    let output = "";
+    const finish = (code) => {
+      clearInterval(heartbeat);
+      running = undefined;
+      if (interruptedBy) exitAfterSignal(interruptedBy);
+      if (code === 0) console.log(`${done} in ${seconds()}.`);
+      resolve({ code, output });
+    };
+    child.stdout.on("data", (chunk) => (output += chunk));
+    child.stderr.on("data", (chunk) => (output += chunk));
+    child.on("error", (error) => {
+      output += error.message;
+      finish(1);
+    });
+    child.on("close", finish);
+  });
+}
+
+/** Ctrl-C: the tool is told, and is waited for, so that nothing runs on behind the prompt. */
+function endOnSignal(signal) {
+  if (!running) exitAfterSignal(signal);
+  running.kill(interruptedBy ? "SIGKILL" : signal);
+  interruptedBy = signal;
+}
+
+function exitAfterSignal(signal) {
+  process.exit(128 + constants.signals[signal]);
+}
+
+async function main(mode) {
+  refuseOldNode();
+  if (mode !== "page") {
+    if (!installIsCurrent()) {
+      refuseUnwritableFolder();
+      await install();
+    }
+    refuseOldNodeForRunning();
+  }
+  if (mode !== "test") await buildPage();
+}
+
+process.on("SIGINT", endOnSignal);
+process.on("SIGTERM", endOnSignal);
+main(process.argv[2]).catch((error) => {
+  const refused = ["EACCES", "EPERM", "EROFS"].includes(error.code);
+  const problem = refused ? new SetupProblem(NOT_WRITABLE) : error;
+  if (!(problem instanceof SetupProblem)) throw problem;
+  if (problem.detail) console.error(problem.detail.trim().split("\n").slice(-20).join("\n"));
+  console.error(problem.message);
+  process.exitCode = 1;
+});

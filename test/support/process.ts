@@ -1,0 +1,97 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+
+const repository = fileURLToPath(new URL("../..", import.meta.url));
+
+export interface StartOptions {
+  readonly env?: Record<string, string | undefined>;
+  readonly cwd?: string;
+  /** What runs the script; the Node of this test run unless told. */
+  readonly command?: string;
+  readonly uid?: number;
+}
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/**
+ * Starts a real process in a group of its own, so that a kill takes its children too. Whatever the
+ * test does, the group is gone when the test is over.
+ */
+export function startProcess(args: readonly string[], options: StartOptions = {}) {
+  const child = spawn(options.command ?? process.execPath, args, {
+    cwd: options.cwd ?? repository,
+    env: { ...process.env, ...options.env },
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+    ...(options.uid === undefined ? {} : { uid: options.uid }),
+  });
+  const lines: string[] = [];
+  const waiting = new Set<() => void>();
+  let stderr = "";
+  const wake = (): void => waiting.forEach((look) => look());
+  createInterface(child.stdout).on("line", (line) => {
+    lines.push(line);
+    wake();
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+  let exit: Exit | undefined;
+  const exited = once(child, "close").then((): Exit => {
+    exit = { code: child.exitCode, signal: child.signalCode };
+    wake();
+    return exit;
+  });
+
+  /** Signals the whole group; one that has already gone is no error. */
+  function signalGroup(signal: NodeJS.Signals): void {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, signal);
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
+    }
+  }
+
+  onTestFinished(async () => {
+    signalGroup("SIGKILL");
+    await exited;
+  });
+
+  return {
+    pid: child.pid,
+    lines,
+    stderr: () => stderr,
+    exited,
+    signal: signalGroup,
+    /** `kill -9`, and waits until it is gone. */
+    async kill(): Promise<Exit> {
+      signalGroup("SIGKILL");
+      return exited;
+    },
+    /** The first line of standard output that `matches`, among those that came and those to come. */
+    line(matches: (line: string) => boolean): Promise<string> {
+      return new Promise((resolve, reject) => {
+        const look = (): void => {
+          const found = lines.find(matches);
+          if (found === undefined && exit === undefined) return;
+          waiting.delete(look);
+          if (found !== undefined) return resolve(found);
+          const said = [...lines, stderr].join("\n");
+          reject(new Error(`ended (${JSON.stringify(exit)}) without the awaited line:\n${said}`));
+        };
+        waiting.add(look);
+        look();
+      });
+    },
+  };
+}
+
+export type StartedProcess = ReturnType<typeof startProcess>;
+
+export function startHost(args: readonly string[], options: StartOptions = {}): StartedProcess {
+  return startProcess(["packages/host/src/main.ts", ...args], options);
+}

@@ -1,0 +1,50 @@
+import { defineConfig } from "vitest/config";
+
+const sources = "{packages/*/src,scripts}";
+const needsPostgres = "{packages/*/src,test}/**/*.pg.test.ts";
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        // Tests beside the code share one module graph per worker: they keep no global state.
+        test: {
+          name: "unit",
+          include: [`${sources}/**/*.test.{ts,tsx}`],
+          exclude: [needsPostgres],
+          pool: "threads",
+          isolate: false,
+          testTimeout: 10_000,
+        },
+      },
+      {
+        test: {
+          name: "postgres",
+          include: [needsPostgres],
+          globalSetup: "test/support/postgres-global.ts",
+          pool: "forks",
+          isolate: false,
+          testTimeout: 30_000,
+          hookTimeout: 30_000,
+        },
+      },
+      {
+        test: {
+          name: "whole",
+          include: ["test/**/*.test.ts"],
+          exclude: [needsPostgres],
+          globalSetup: "test/support/page-global.ts",
+          pool: "forks",
+          isolate: false,
+          testTimeout: 30_000,
+          hookTimeout: 30_000,
+        },
+      },
+    ],
+    coverage: {
+      include: ["packages/*/src/**/*.{ts,tsx}"],
+      exclude: ["**/*.test.{ts,tsx}", "packages/*/src/testing/**"],
+      reporter: ["text-summary", "html"],
+    },
+  },
+});
