@@ -115,11 +115,13 @@ export function createIds(
   random?: { nextUint32(): number },
 ): IdSource {
   const generator = new V7Generator(random);
+  // The time passed in never goes back, so any allowance does.
+  const rollbackAllowance = 10_000;
   let latest = 0;
   return {
     make(kind) {
       latest = Math.max(latest, now());
-      const uuid: UUID = generator.generateOrResetCore(latest, Number.MAX_SAFE_INTEGER);
+      const uuid: UUID = generator.generateOrResetCore(latest, rollbackAllowance);
       return `${idPrefixes[kind]}_${encode(uuid.bytes)}` as Id<typeof kind>;
     },
   };
