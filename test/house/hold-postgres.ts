@@ -1,11 +1,11 @@
 // Stands in for a test run: starts PostgreSQL, says where it is, and holds it until it is killed.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import pg from "pg";
+import { Client } from "pg";
 import { startPostgres } from "../support/postgres-global.ts";
 
 const server = await startPostgres();
-const client = new pg.Client({ connectionString: server.url });
+const client = new Client({ connectionString: server.url });
 await client.connect();
 const { rows } = await client.query<{ data_directory: string }>("SHOW data_directory");
 await client.end();

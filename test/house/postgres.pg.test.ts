@@ -1,9 +1,9 @@
-import pg from "pg";
+import { Client } from "pg";
 import { expect, inject, test } from "vitest";
 import { createDatabase } from "../support/postgres.ts";
 
 async function query(url: string, text: string): Promise<unknown[]> {
-  const client = new pg.Client({ connectionString: url });
+  const client = new Client({ connectionString: url });
   await client.connect();
   try {
     return (await client.query<Record<string, unknown>>(text)).rows;
@@ -28,7 +28,7 @@ test("two fresh databases do not see each other, and are gone afterwards", async
 
 test("a database is dropped although a connection to it is still open", async () => {
   const database = await createDatabase();
-  const client = new pg.Client({ connectionString: database.url });
+  const client = new Client({ connectionString: database.url });
   const ended = new Promise((resolve) => client.on("error", resolve));
   await client.connect();
   await database[Symbol.asyncDispose]();

@@ -8,6 +8,6 @@ const setup = fileURLToPath(new URL("../../scripts/setup.mjs", import.meta.url))
 /** Builds the page once for all tests; one that cannot be built fails only the tests of it. */
 export default async function buildPage(project: TestProject): Promise<void> {
   const child = spawn(process.execPath, [setup, "page"], { stdio: "inherit" });
-  const [code] = await once(child, "close");
-  project.provide("page", code === 0 ? "built" : "broken");
+  await once(child, "close");
+  project.provide("page", child.exitCode === 0 ? "built" : "broken");
 }

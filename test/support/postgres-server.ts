@@ -31,10 +31,10 @@ const server = new EmbeddedPostgres({
   createPostgresUser: isRoot,
   initdbFlags: ["--encoding=UTF8", "--locale=C", "--no-sync"],
   postgresFlags: [
-    ...["-c", "listen_addresses=127.0.0.1"],
-    ...["-c", "unix_socket_directories="],
-    ...["-c", "max_connections=200"],
-  ],
+    "listen_addresses=127.0.0.1",
+    "unix_socket_directories=",
+    "max_connections=200",
+  ].flatMap((setting) => ["-c", setting]),
   onLog: (line: unknown) => log.push(String(line)),
   onError: (line: unknown) => log.push(String(line)),
 });

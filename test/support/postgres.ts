@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import pg from "pg";
+import { Client } from "pg";
 import { inject } from "vitest";
 
 declare module "vitest" {
@@ -27,7 +27,7 @@ export async function createDatabase(server = inject("postgresUrl")): Promise<Fr
 }
 
 async function administer(server: string, statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: server });
+  const client = new Client({ connectionString: server });
   await client.connect();
   try {
     await client.query(statement);

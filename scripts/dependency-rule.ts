@@ -1,0 +1,190 @@
+import { readFileSync } from "node:fs";
+import { join, posix } from "node:path";
+import { listSourcesByGit, walkSources } from "./list-sources.ts";
+import { readManifest, type Manifest } from "./manifest.ts";
+import { readReferences, type Reference } from "./read-references.ts";
+
+/**
+ * protocol  <-  engine  <-  store  <-  host
+ * protocol  <-  web
+ *
+ * `outside` is all that a package may take from npm and from Node; "its dependencies" is what its
+ * own package.json lists.
+ */
+const packageRules: Record<string, { uses: string[]; outside: string[] }> = {
+  protocol: { uses: [], outside: ["zod", "uuidv7"] },
+  engine: { uses: ["protocol"], outside: ["zod"] },
+  store: { uses: ["protocol", "engine"], outside: ["pg", "node:*"] },
+  host: { uses: ["protocol", "engine", "store"], outside: ["its dependencies", "node:*"] },
+  web: { uses: ["protocol"], outside: ["its dependencies"] },
+};
+/** Folders that may use less than their package: these siblings, and no outside module at all. */
+const innerRules: Record<string, string[]> = { "engine/log": ["ports"] };
+const forTests = ["vitest", "fast-check", "node:*"];
+const forTesting = ["fast-check", "node:assert"];
+
+export interface Violation {
+  readonly file: string;
+  readonly line: number;
+  readonly rule: string;
+  readonly message: string;
+}
+
+export interface DependencyReport {
+  readonly files: number;
+  readonly references: number;
+  readonly violations: readonly Violation[];
+}
+
+export function checkDependencies(root: string): DependencyReport {
+  const seen = walkSources(root);
+  const violations: Violation[] = findUnseen(root, new Set(seen));
+  let references = 0;
+  for (const file of seen) {
+    const read = readReferences(file, readFileSync(join(root, file), "utf8"));
+    if (!read.ok) {
+      violations.push({ file, line: 1, rule: "unreadable", message: read.problem });
+      continue;
+    }
+    references += read.references.length;
+    const place = locate(root, file);
+    for (const reference of read.references) {
+      const found = judge(root, place, reference);
+      if (found) violations.push({ file, line: reference.line, ...found });
+    }
+  }
+  return { files: seen.length, references, violations };
+}
+
+/** A check that looked at nothing must not pass. */
+function findUnseen(root: string, seen: ReadonlySet<string>): Violation[] {
+  const unseen = (file: string, message: string) => ({ file, line: 1, rule: "unseen", message });
+  if (seen.size === 0) return [unseen(".", "no source file was found")];
+  const known = listSourcesByGit(root) ?? [];
+  return known
+    .filter((file) => !seen.has(file))
+    .map((file) => unseen(file, "this source file was not checked"));
+}
+
+interface Place {
+  readonly file: string;
+  /** Undefined for test/, bench/ and scripts/, which stand outside of the packages. */
+  readonly package: string | undefined;
+  readonly kind: "product" | "testing" | "test" | "config";
+  readonly manifest: Manifest;
+}
+
+function locate(root: string, file: string): Place {
+  const [top, name = "", ...inside] = file.split("/");
+  if (top !== "packages") {
+    return { file, package: undefined, kind: "test", manifest: readManifest(root, ".") };
+  }
+  const manifest = readManifest(root, `packages/${name}`);
+  return { file, package: name, kind: kindOf(inside), manifest };
+}
+
+function kindOf(inside: readonly string[]): Place["kind"] {
+  if (inside[0] !== "src") return "config";
+  if (/\.test\.tsx?$/.test(inside.at(-1) ?? "")) return "test";
+  return inside[1] === "testing" ? "testing" : "product";
+}
+
+type Finding = Pick<Violation, "rule" | "message">;
+
+function judge(root: string, from: Place, reference: Reference): Finding | undefined {
+  const { specifier, via } = reference;
+  if (specifier === undefined) {
+    if (via === "url" || from.package === undefined) return undefined;
+    return { rule: "computed", message: "a computed import cannot be checked: write it out" };
+  }
+  if (/^\.{0,2}\//.test(specifier)) return judgeRelative(root, from, specifier);
+  if (via === "url") return undefined;
+  if (specifier.startsWith("@holdfast/")) return judgePackage(root, from, specifier);
+  return judgeOutside(from, specifier);
+}
+
+function judgeRelative(root: string, from: Place, specifier: string): Finding | undefined {
+  const target = posix.normalize(posix.join(posix.dirname(from.file), specifier));
+  const isModule = /\.[cm]?[jt]sx?$/.test(target);
+  const [top, name = ""] = target.split("/");
+  if (top !== "packages" || name !== from.package) {
+    if (!isModule) return undefined;
+    return judgeLeaving(root, from, target);
+  }
+  if (!isModule) return undefined;
+  return judgeFolders(from, target);
+}
+
+/** A path that leads out of the package it is written in, or from outside into one. */
+function judgeLeaving(root: string, from: Place, target: string): Finding | undefined {
+  const [top, name = ""] = target.split("/");
+  if (top !== "packages") {
+    if (from.package === undefined) return undefined;
+    if (from.kind === "test" && target.startsWith("test/support/")) return undefined;
+    return { rule: "package-door", message: `${target} is not part of the product` };
+  }
+  const isEntry = readManifest(root, `packages/${name}`).entries.includes(target);
+  if (from.package === undefined && isEntry) return undefined;
+  return { rule: "package-door", message: `reach ${target} through @holdfast/${name}` };
+}
+
+/** `index.ts` is the only door into a folder that the importing file does not stand in. */
+function judgeFolders(from: Place, target: string): Finding | undefined {
+  const here = posix.dirname(from.file).split("/");
+  const there = target.split("/");
+  const startsThePackage = from.kind === "config" && there.length === 4;
+  if (startsThePackage) return undefined;
+  let shared = 0;
+  while (shared < here.length && here[shared] === there[shared]) shared += 1;
+  const [folder, ...rest] = there.slice(shared);
+  if (rest.length > 0 && (rest.length > 1 || !/^index\.tsx?$/.test(rest[0] ?? ""))) {
+    return { rule: "folder-door", message: `reach ${target} through ${folder}/index.ts` };
+  }
+  const targetFolder = there[3];
+  if (from.kind === "product" && targetFolder === "testing" && there.length > 4) {
+    return { rule: "testing-only", message: "the product does not import what is for tests" };
+  }
+  const ownFolder = here[3] ?? "";
+  const allowed = innerRules[`${from.package}/${ownFolder}`];
+  const stays = there.length > 4 && targetFolder === ownFolder;
+  if (from.kind !== "product" || allowed === undefined || stays) return undefined;
+  if (there.length > 4 && allowed.includes(targetFolder ?? "")) return undefined;
+  return { rule: "inner", message: `${ownFolder} imports only ${allowed.join(", ")} and protocol` };
+}
+
+function judgePackage(root: string, from: Place, specifier: string): Finding | undefined {
+  const [, name = "", ...sub] = specifier.split("/");
+  const door = [".", ...sub].join("/");
+  if (!readManifest(root, `packages/${name}`).doors.includes(door)) {
+    return { rule: "package-door", message: `@holdfast/${name} exports no ${door}` };
+  }
+  if (from.package === undefined) return undefined;
+  const forTestsOnly = sub[0] === "testing";
+  if (forTestsOnly && from.kind === "test") return undefined;
+  if (forTestsOnly && from.kind === "product") {
+    return { rule: "testing-only", message: "the product does not import what is for tests" };
+  }
+  if (packageRules[from.package]?.uses.includes(name)) return undefined;
+  return { rule: "direction", message: `${from.package} does not import ${name}` };
+}
+
+function judgeOutside(from: Place, specifier: string): Finding | undefined {
+  if (from.package === undefined) return undefined;
+  const refused = { rule: "outside", message: `${from.package} does not import ${specifier}` };
+  const rule = packageRules[from.package];
+  if (rule === undefined) return { rule: "outside", message: `${from.package} has no rule yet` };
+  const { dependencies, devDependencies } = from.manifest;
+  const allowed = rule.outside.flatMap((one) => (one === "its dependencies" ? dependencies : one));
+  if (from.kind === "test") allowed.push(...forTests, ...devDependencies);
+  if (from.kind === "testing") allowed.push(...forTesting);
+  if (from.kind === "config") allowed.push(...dependencies, ...devDependencies, "node:*");
+  const folder = from.file.split("/")[3] ?? "";
+  const restricted = from.kind === "product" && innerRules[`${from.package}/${folder}`];
+  if (restricted) return refused;
+  const module = specifier.startsWith("node:")
+    ? (specifier.split("/")[0] ?? specifier)
+    : specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
+  const isAllowed =
+    allowed.includes(module) || (module.startsWith("node:") && allowed.includes("node:*"));
+  return isAllowed ? undefined : refused;
+}

@@ -1,0 +1,35 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join, posix } from "node:path";
+
+/** What a package.json says, as far as the dependency rule asks. */
+export interface Manifest {
+  readonly dependencies: readonly string[];
+  readonly devDependencies: readonly string[];
+  /** The names under which the package can be imported: `.`, `./testing`. */
+  readonly doors: readonly string[];
+  /** The files behind those names and behind its commands, from the root of the repository. */
+  readonly entries: readonly string[];
+}
+
+export function readManifest(root: string, folder: string): Manifest {
+  const path = join(root, folder, "package.json");
+  const content: unknown = existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : {};
+  const files = [...texts(content, "exports"), ...texts(content, "bin")];
+  return {
+    dependencies: names(content, "dependencies"),
+    devDependencies: names(content, "devDependencies"),
+    doors: names(content, "exports"),
+    entries: files.map((file) => posix.join(folder, file)),
+  };
+}
+
+function field(content: unknown, name: string): object {
+  if (typeof content !== "object" || content === null) return {};
+  const value: unknown = Reflect.get(content, name);
+  return typeof value === "object" && value !== null ? value : {};
+}
+
+const names = (content: unknown, name: string): string[] => Object.keys(field(content, name));
+
+const texts = (content: unknown, name: string): string[] =>
+  Object.values(field(content, name)).filter((value) => typeof value === "string");
