@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import { blobId, callId } from "./ids.ts";
+import { blobId, callId, type BlobId } from "./ids.ts";
 
 /** Plain JSON, as it is stored and sent. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -84,6 +84,16 @@ export function textOf(parts: readonly Part[]): string {
   return texts.join("\n");
 }
 
-export function blobsOf(parts: readonly Part[]): string[] {
-  return parts.flatMap((each) => ("blobId" in each && typeof each.blobId === "string" ? [each.blobId] : []));
+export function blobsOf(parts: readonly Part[]): BlobId[] {
+  return parts.flatMap((each) => {
+    switch (each.type) {
+      case "file":
+      case "image":
+        return [each.blobId];
+      case "tool_result":
+        return each.blobId === undefined ? [] : [each.blobId];
+      default:
+        return [];
+    }
+  });
 }

@@ -30,7 +30,9 @@ export const inputMode = z.enum(["queue", "steer", "interrupt"]);
 export type InputMode = z.infer<typeof inputMode>;
 
 /** A client's own name for its message: unique in a session for life. */
-export const clientId = z.string().regex(/^[\x21-\x7e]{1,128}$/, "expected 1 to 128 printable characters");
+export const clientId = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,128}$/, "expected 1 to 128 printable characters");
 
 const inputContent = {
   text: z.string(),

@@ -16,6 +16,13 @@ export const seqRange = z.looseObject({
 });
 export type SeqRange = z.infer<typeof seqRange>;
 
+/** What the list shows after a cut; the one who cuts has counted what stays visible. */
+const visibleAfter = {
+  ranges: z.array(seqRange),
+  messageCount: z.int().nonnegative(),
+  preview: z.string(),
+};
+
 const titleText = z.string().min(1).max(300);
 const tag = z.string().min(1).max(60);
 
@@ -53,11 +60,10 @@ export const sessionEvents = [
     "entry",
     z.looseObject({
       reason: z.enum(["undo", "retry", "edit", "truncate", "clear"]),
-      /** What is visible from here on. */
-      ranges: z.array(seqRange),
+      ...visibleAfter,
     }),
   ),
-  defineEvent("history.restored", 1, "entry", z.looseObject({ ranges: z.array(seqRange) })),
+  defineEvent("history.restored", 1, "entry", z.looseObject({ ...visibleAfter })),
   defineEvent(
     "context.compacted",
     1,

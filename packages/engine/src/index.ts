@@ -1,0 +1,2 @@
+export * from "./ports/index.ts";
+export * from "./log/index.ts";

@@ -1,0 +1,7 @@
+export { emptySession } from "./begin-session.ts";
+export { answerAgain, answerRepeated, decideCommit, type Plan, type Repeated } from "./decide.ts";
+export { decideLease, describeHolder, sameHolder } from "./decide-lease.ts";
+export { blobsIn, foldInput, foldRun, laneOf, usageOf } from "./fold-rows.ts";
+export { foldDelta, foldSession } from "./fold-session.ts";
+export { inputNamedBy, type Loaded, type Needs, needsOf } from "./needs.ts";
+export { plainText, previewOf } from "./plain-text.ts";

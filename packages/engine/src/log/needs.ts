@@ -1,0 +1,81 @@
+import {
+  type BlobId,
+  decodeEvent,
+  type EventId,
+  type KnownEvent,
+  type MessageId,
+  roleOf,
+  type RunId,
+  type Seq,
+  type StoredEvent,
+} from "@holdfast/protocol";
+
+import type { Commit, InputRow, LeaseRow, RunRow, SessionRow } from "../ports/index.ts";
+import { blobsIn } from "./fold-rows.ts";
+
+/** What a store reads, under its lock, before a commit can be decided. */
+export interface Loaded {
+  readonly session: SessionRow | null;
+  /** Every lease of the session that has not been released, expired or not. */
+  readonly leases: readonly LeaseRow[];
+  readonly runs: ReadonlyMap<RunId, RunRow>;
+  /** The inputs that the commit names, by message and by client id. */
+  readonly inputs: ReadonlyMap<MessageId, InputRow>;
+  readonly inputsByClient: ReadonlyMap<string, InputRow>;
+  /** Those of the commit's blobs that exist. */
+  readonly blobs: ReadonlySet<BlobId>;
+}
+
+/** Which rows those are. */
+export interface Needs {
+  readonly runs: readonly RunId[];
+  readonly messages: readonly MessageId[];
+  readonly clientIds: readonly string[];
+  readonly blobs: readonly BlobId[];
+  /** By which a commit that was made before is found. */
+  readonly firstEvent: EventId | undefined;
+}
+
+export function needsOf(commit: Commit): Needs {
+  const runs = new Set<RunId>();
+  const messages = new Set<MessageId>();
+  const clientIds = new Set<string>();
+  const blobs = new Set<BlobId>();
+  for (const event of commit.events) {
+    if (roleOf(event) === "delta") continue;
+    if (event.runId !== undefined) runs.add(event.runId);
+    const known = asKnown({ ...event, seq: 0 as Seq, at: 0 });
+    if (known === undefined) continue;
+    for (const blob of blobsIn(known)) blobs.add(blob);
+    if (known.type === "input.accepted") {
+      clientIds.add(known.data.clientId);
+      runs.add(known.data.runId);
+    }
+    const messageId = inputNamedBy(known);
+    if (messageId !== undefined) messages.add(messageId);
+  }
+  return {
+    runs: [...runs],
+    messages: [...messages],
+    clientIds: [...clientIds],
+    blobs: [...blobs],
+    firstEvent: commit.events[0]?.id,
+  };
+}
+
+export function inputNamedBy(event: KnownEvent): MessageId | undefined {
+  switch (event.type) {
+    case "input.accepted":
+    case "input.changed":
+    case "input.removed":
+    case "message.user":
+      return event.data.messageId;
+    default:
+      return undefined;
+  }
+}
+
+function asKnown(event: StoredEvent): KnownEvent | undefined {
+  const decoded = decodeEvent(event);
+  return decoded.kind === "known" ? decoded.event : undefined;
+}

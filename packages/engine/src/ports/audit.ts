@@ -1,0 +1,60 @@
+import type { BlobId, SessionId, StoredEvent } from "@holdfast/protocol";
+
+import type {
+  BlobRow,
+  InputRow,
+  LaneRow,
+  LeaseRow,
+  PurgeRow,
+  RunRow,
+  SessionRow,
+  UsageRow,
+} from "./rows.ts";
+
+/** An event row as it lies in the store, with what the store knows about its payload. */
+export interface RawEvent {
+  readonly session: SessionId;
+  readonly seq: number;
+  /** `null` when the payload's checksum is wrong or it does not parse. */
+  readonly event: StoredEvent | null;
+  readonly problem?: string;
+  /** `log` rows stay; `delta` rows are open output of a live run; `pruned` ones wait for their deletion. */
+  readonly place: "log" | "delta" | "pruned";
+}
+
+export interface RawBlob extends BlobRow {
+  /** Whether the bytes still have the hash that is their name. */
+  readonly intact: boolean;
+}
+
+/** Rows that name a session which is not there. */
+export interface Orphan {
+  readonly table: string;
+  readonly key: string;
+}
+
+export interface Derived {
+  readonly session: SessionRow;
+  readonly runs: readonly RunRow[];
+  readonly inputs: readonly InputRow[];
+  readonly lanes: readonly LaneRow[];
+  readonly usage: readonly UsageRow[];
+}
+
+/** The whole store, row by row, for `fsck`. Nothing here is filtered by owner. Keyset order, bounded pages inside. */
+export interface Audit {
+  sessions(): AsyncIterable<SessionRow>;
+  /** In the order of their numbers; rows of the three places merged. */
+  events(session: SessionId): AsyncIterable<RawEvent>;
+  /** What is stored beside the log for one session. */
+  derived(session: SessionId): Promise<Derived | null>;
+  leases(): AsyncIterable<LeaseRow>;
+  blobs(): AsyncIterable<RawBlob>;
+  purges(): AsyncIterable<PurgeRow>;
+  orphans(): AsyncIterable<Orphan>;
+  /** The engine's own check of its file or tables; an empty list is a clean one. */
+  integrity(): Promise<readonly string[]>;
+  /** Replaces what is derived, provided that the session's head has not moved. */
+  replaceDerived(derived: Derived): Promise<"replaced" | "moved">;
+  replaceBlobRefs(refs: ReadonlyMap<BlobId, number>, owner: BlobRow["owner"]): Promise<void>;
+}

@@ -1,0 +1,108 @@
+import type {
+  BlobId,
+  LaneKey,
+  OwnerId,
+  RunId,
+  Seq,
+  SessionId,
+  StoredEvent,
+} from "@holdfast/protocol";
+
+import type { InputRow, RunRow, SessionRow } from "./rows.ts";
+
+/** Which part of the list. A purged session is on no shelf. */
+export type Shelf = "active" | "archived" | "trash";
+
+export interface ListQuery {
+  readonly shelf?: Shelf;
+  readonly pinned?: true;
+  readonly project?: string;
+  readonly tag?: string;
+  readonly limit: number;
+  /** Where the last page ended: exclusive. */
+  readonly after?: ListCursor;
+}
+
+export interface ListCursor {
+  readonly sortAt: number;
+  readonly id: SessionId;
+}
+
+export interface SessionPage {
+  readonly sessions: readonly SessionRow[];
+  readonly next: ListCursor | null;
+}
+
+export interface EventQuery {
+  /** Exclusive. */
+  readonly after: Seq;
+  /** Inclusive. */
+  readonly upTo?: Seq;
+  readonly limit: number;
+}
+
+/**
+ * Events in the order of their numbers. A number that is missing belongs to a delta whose settled entry
+ * stands further on and names it. `head` is the session's newest number in the same snapshot.
+ */
+export interface EventPage {
+  readonly events: readonly StoredEvent[];
+  readonly head: Seq;
+  readonly more: boolean;
+}
+
+export interface EntryQuery {
+  /** Exclusive; the newest when absent. */
+  readonly before?: Seq;
+  readonly limit: number;
+}
+
+/** Visible entries, oldest first, with what is needed to read the page before. */
+export interface EntryPage {
+  readonly entries: readonly StoredEvent[];
+  readonly more: boolean;
+}
+
+/** One session as it was at one instant. */
+export interface Snapshot {
+  readonly session: SessionRow;
+  readonly entries: EntryPage;
+  readonly run: RunRow | null;
+  readonly inbox: readonly InputRow[];
+  /** The live run's passing events since its running step began, to be folded by the reader. */
+  readonly journal: readonly StoredEvent[];
+}
+
+export interface UsageTotals {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+  readonly costMicros: number;
+  readonly calls: number;
+}
+
+export interface UsageQuery {
+  readonly session?: SessionId;
+  readonly runId?: RunId;
+  readonly since?: number;
+}
+
+export interface Blob {
+  readonly id: BlobId;
+  readonly mediaType: string;
+  readonly bytes: Uint8Array;
+}
+
+/** Another owner's row reads exactly like one that does not exist. */
+export interface Reads {
+  session(owner: OwnerId, id: SessionId): Promise<SessionRow | null>;
+  sessions(owner: OwnerId, query: ListQuery): Promise<SessionPage>;
+  events(owner: OwnerId, id: SessionId, query: EventQuery): Promise<EventPage | null>;
+  entries(owner: OwnerId, id: SessionId, query: EntryQuery): Promise<EntryPage | null>;
+  snapshot(owner: OwnerId, id: SessionId, query: EntryQuery): Promise<Snapshot | null>;
+  run(owner: OwnerId, id: RunId): Promise<RunRow | null>;
+  lane(owner: OwnerId, lane: LaneKey): Promise<SessionId | null>;
+  usage(owner: OwnerId, query: UsageQuery): Promise<UsageTotals>;
+  blob(owner: OwnerId, id: BlobId): Promise<Blob | null>;
+}
