@@ -1,0 +1,3 @@
+export { blobIdOf } from "./blob-id.ts";
+export { GroupQueue, type GroupQueueOptions, type Pace } from "./group-queue.ts";
+export { decodePayload, encodePayload, type DecodedPayload, type Payload } from "./payload.ts";
