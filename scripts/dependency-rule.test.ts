@@ -1,9 +1,7 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { createFolder } from "../test/support/folder.ts";
 import { checkDependencies } from "./dependency-rule.ts";
 
 const manifests = {
@@ -21,14 +19,8 @@ const manifests = {
 };
 
 function plant(files: Record<string, string>): string {
-  const root = mkdtempSync(join(tmpdir(), "holdfast-rule-"));
-  onTestFinished(() => rmSync(root, { recursive: true }));
-  for (const [path, content] of Object.entries({ ...manifests, ...files })) {
-    const text = typeof content === "string" ? content : JSON.stringify(content);
-    mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), text);
-  }
-  return root;
+  const packages = Object.entries(manifests).map(([path, text]) => [path, JSON.stringify(text)]);
+  return createFolder({ ...Object.fromEntries(packages), ...files });
 }
 
 function complaints(files: Record<string, string>): string[] {

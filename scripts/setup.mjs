@@ -66,14 +66,14 @@ function installIsCurrent() {
   for (const path of Object.keys(installed)) {
     if (JSON.stringify(installed[path]) !== JSON.stringify(locked[path])) return false;
   }
-  return Object.keys(locked).every(
-    (path) => path === "" || path in installed || locked[path].optional === true,
-  );
+  return Object.keys(locked).every((path) => path in installed || locked[path].optional === true);
 }
 
+/** The installed packages of a lock; what it says of our own does not change what is installed. */
 function readLock(path) {
   try {
-    return JSON.parse(readFileSync(path, "utf8")).packages;
+    const packages = Object.entries(JSON.parse(readFileSync(path, "utf8")).packages);
+    return Object.fromEntries(packages.filter(([at]) => at.startsWith("node_modules/")));
   } catch {
     return undefined;
   }

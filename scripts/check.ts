@@ -1,0 +1,67 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { checkDependencies } from "./dependency-rule.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+interface CheckResult {
+  readonly ok: boolean;
+  /** What a person needs in order to repair it. */
+  readonly output: string;
+  /** What was looked at, where a check could pass by looking at nothing. */
+  readonly seen?: string;
+}
+
+interface Check {
+  readonly name: string;
+  readonly run: () => Promise<CheckResult>;
+}
+
+const checks: readonly Check[] = [
+  { name: "format", run: () => runTool("oxfmt", "--check") },
+  { name: "lint", run: () => runTool("oxlint", "--deny-warnings") },
+  { name: "types", run: () => runTool("tsc", "--pretty") },
+  { name: "dependency rule", run: checkDependencyRule },
+  { name: "dead code", run: () => runTool("knip", "--no-config-hints") },
+];
+
+async function runTool(tool: string, ...args: string[]): Promise<CheckResult> {
+  const child = spawn(`node_modules/.bin/${tool}`, args, { cwd: root, stdio: "pipe" });
+  let output = "";
+  const keep = (chunk: Buffer): void => void (output += chunk.toString());
+  child.stdout.on("data", keep);
+  child.stderr.on("data", keep);
+  await once(child, "close");
+  return { ok: child.exitCode === 0, output };
+}
+
+async function checkDependencyRule(): Promise<CheckResult> {
+  const { files, references, violations } = checkDependencies(root);
+  const lines = violations.map((one) => `${one.file}:${one.line}  ${one.rule}: ${one.message}`);
+  return {
+    ok: violations.length === 0,
+    output: lines.join("\n"),
+    seen: `${files} files, ${references} references`,
+  };
+}
+
+/** Runs every check, whatever the others find, and answers with the names of those that failed. */
+export async function runChecks(): Promise<string[]> {
+  const failed: string[] = [];
+  for (const { name, run } of checks) {
+    const startedAt = performance.now();
+    const { ok, output, seen = "" } = await run();
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+    console.log(`${ok ? "ok    " : "FAILED"}  ${name.padEnd(16)} ${seconds} s  ${seen}`.trimEnd());
+    if (ok) continue;
+    failed.push(name);
+    console.log(output.trimEnd());
+  }
+  return failed;
+}
+
+if (import.meta.main) {
+  const failed = await runChecks();
+  process.exitCode = failed.length > 0 ? 1 : 0;
+}
