@@ -63,10 +63,13 @@ function installIsCurrent() {
   const locked = readLock(join(root, "package-lock.json"));
   const installed = readLock(join(root, "node_modules", ".package-lock.json"));
   if (locked === undefined || installed === undefined) return false;
-  for (const path of Object.keys(installed)) {
-    if (JSON.stringify(installed[path]) !== JSON.stringify(locked[path])) return false;
-  }
-  return Object.keys(locked).every((path) => path in installed || locked[path].optional === true);
+  const paths = Object.keys({ ...locked, ...installed });
+  return paths.every((path) => {
+    const [wanted, found] = [locked[path], installed[path]];
+    // What only other kinds of machines need is locked and not installed, or the other way round.
+    if (!wanted || !found) return (wanted || found).optional === true;
+    return JSON.stringify(wanted) === JSON.stringify(found);
+  });
 }
 
 /** The installed packages of a lock; what it says of our own does not change what is installed. */
@@ -90,10 +93,12 @@ async function install() {
   // npm's own pauses between tries add up to more than a minute before it admits to being offline.
   const patience = ["--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"];
   const [command, ...before] = npmCommand();
-  const result = await run(command, [...before, "ci", ...flags, ...patience], {
+  // Not `npm ci`: it refuses a lock that lacks the optional packages of some other kind of machine,
+  // and it empties node_modules under a host that is running. `--no-save` keeps the lock as it is.
+  const result = await run(command, [...before, "install", "--no-save", ...flags, ...patience], {
     doing: "Installing packages",
     done: "Installed",
-    // npm ci empties node_modules, so npm must not run on the Node that lives in there.
+    // npm may replace the Node that lives in node_modules, so it must not run on it.
     path: pathWithoutOurNode(),
     folder: root,
   });
@@ -245,7 +250,7 @@ main(process.argv[2]).catch((error) => {
   const refused = ["EACCES", "EPERM", "EROFS"].includes(error.code);
   const problem = refused ? new SetupProblem(NOT_WRITABLE) : error;
   if (!(problem instanceof SetupProblem)) throw problem;
-  if (problem.detail) console.error(problem.detail.trim().split("\n").slice(-20).join("\n"));
+  if (problem.detail) console.error(problem.detail.trim().split("\n").slice(0, 20).join("\n"));
   console.error(problem.message);
   process.exitCode = 1;
 });
