@@ -1,4 +1,4 @@
-import { UUID, V7Generator } from "uuidv7";
+import { type UUID, V7Generator } from "uuidv7";
 import { z } from "zod";
 
 /**

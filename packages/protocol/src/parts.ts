@@ -5,7 +5,7 @@ import { blobId, callId, type BlobId } from "./ids.ts";
 /** Plain JSON, as it is stored and sent. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
-export const json: z.ZodType<Json> = z.json() as z.ZodType<Json>;
+export const json: z.ZodType<Json> = z.json();
 export const jsonObject: z.ZodType<JsonObject> = z.record(z.string(), json);
 
 /** How a tool ended. `unknown`: it was started, and nobody can say what it did. */

@@ -1,0 +1,216 @@
+import { z } from "zod";
+
+import { clientId, inputMode, partialCause, runState, titleSource } from "../events/index.ts";
+import {
+  approvalId,
+  blobId,
+  callId,
+  laneKey,
+  messageId,
+  noticeId,
+  ownerId,
+  runId,
+  seq,
+  sessionId,
+} from "../ids.ts";
+import { attachment, json, jsonObject, part, toolOutcome } from "../parts.ts";
+
+/** Milliseconds of the store's clock. */
+export const instant = z.int().nonnegative();
+const count = z.int().nonnegative();
+
+export const sessionView = z.looseObject({
+  id: sessionId,
+  owner: ownerId,
+  title: z.string().nullable(),
+  titleSource: titleSource.nullable(),
+  model: z.string().nullable(),
+  workspace: z.string().nullable(),
+  pinned: z.boolean(),
+  archived: z.boolean(),
+  project: z.string().nullable(),
+  tags: z.array(z.string()),
+  /** A branch names what it left, and where. */
+  origin: z.looseObject({ sessionId, seq }).optional(),
+  /** How many entry events its log holds. */
+  version: count,
+  /** How many meta events its log holds: what `If-Match` names. */
+  revision: count,
+  /** The number of its newest event. */
+  head: seq,
+  /** What the model's context begins with; 0 before the first compaction. */
+  epoch: count,
+  createdAt: instant,
+  activityAt: instant,
+  /** The place in the list. */
+  sortAt: instant,
+  trashedAt: instant.nullable(),
+  preview: z.string(),
+  messageCount: count,
+  /** The run that was claimed and has not ended. */
+  liveRun: runId.nullable(),
+  liveState: runState.nullable(),
+  /** How the last run that ended did so. */
+  lastState: runState.nullable(),
+});
+export type SessionView = z.infer<typeof sessionView>;
+
+const entryPlace = {
+  seq,
+  at: instant,
+  runId: runId.optional(),
+};
+
+export const messageEntry = z.looseObject({
+  ...entryPlace,
+  type: z.literal("message"),
+  role: z.enum(["user", "assistant", "tool"]),
+  messageId,
+  parts: z.array(part),
+  clientId: clientId.optional(),
+  lane: laneKey.optional(),
+  model: z.string().optional(),
+  partial: partialCause.optional(),
+});
+export const noticeEntry = z.looseObject({
+  ...entryPlace,
+  type: z.literal("notice"),
+  noticeId,
+  kind: z.string(),
+  text: z.string(),
+  details: jsonObject.optional(),
+});
+export const compactionEntry = z.looseObject({
+  ...entryPlace,
+  type: z.literal("compaction"),
+  epoch: z.int().positive(),
+  covers: z.looseObject({ from: seq, to: seq }),
+  summary: z.string(),
+  blobId: blobId.optional(),
+});
+/** An earlier epoch was chosen. */
+export const epochEntry = z.looseObject({ ...entryPlace, type: z.literal("epoch"), epoch: count });
+
+/** One row of the conversation as a person sees it. */
+export const entryView = z.discriminatedUnion("type", [
+  messageEntry,
+  noticeEntry,
+  compactionEntry,
+  epochEntry,
+]);
+export type EntryView = z.infer<typeof entryView>;
+export type MessageEntry = z.infer<typeof messageEntry>;
+export type NoticeEntry = z.infer<typeof noticeEntry>;
+
+export const runView = z.looseObject({
+  id: runId,
+  sessionId,
+  state: runState,
+  /** A stable code, for a state that needs a reason. */
+  cause: z.string().nullable(),
+  attempt: count,
+  /** 0 before the first. */
+  step: count,
+  /** Somebody asked for its end. */
+  cancelRequested: z.boolean(),
+  continues: runId.nullable(),
+  startedAt: instant.nullable(),
+  endedAt: instant.nullable(),
+});
+export type RunView = z.infer<typeof runView>;
+
+/** Accepted, durable, and not yet part of the conversation. */
+export const inboxItem = z.looseObject({
+  seq,
+  acceptedAt: instant,
+  messageId,
+  runId,
+  clientId,
+  mode: inputMode,
+  lane: laneKey.optional(),
+  text: z.string(),
+  attachments: z.array(attachment),
+});
+export type InboxItem = z.infer<typeof inboxItem>;
+
+export const livePart = z.looseObject({
+  part: count,
+  kind: z.enum(["text", "reasoning"]),
+  text: z.string(),
+});
+export const liveMessage = z.looseObject({
+  messageId,
+  startedAt: instant,
+  parts: z.array(livePart),
+});
+export const liveTool = z.looseObject({
+  callId,
+  resultId: messageId,
+  name: z.string(),
+  input: json,
+  replay: z.enum(["never", "safe"]),
+  startedAt: instant,
+  output: z.string(),
+  blobId: blobId.optional(),
+  /** `null` while it runs. */
+  outcome: toolOutcome.nullable(),
+  endedAt: instant.nullable(),
+});
+export const liveApproval = z.looseObject({
+  approvalId,
+  callId,
+  name: z.string(),
+  input: json,
+  inputHash: z.string(),
+  askedAt: instant,
+});
+
+/** The folded journal of the running step: what is shown of it before it settles. Absent when no run is live. */
+export const liveView = z.looseObject({
+  runId,
+  messages: z.array(liveMessage),
+  tools: z.array(liveTool),
+  approvals: z.array(liveApproval),
+});
+export type LiveView = z.infer<typeof liveView>;
+export type LiveMessage = z.infer<typeof liveMessage>;
+export type LiveTool = z.infer<typeof liveTool>;
+
+/** Everything a page shows of a session, from one snapshot; follow with `after: seq`. */
+export const sessionRead = z.looseObject({
+  session: sessionView,
+  entries: z.array(entryView),
+  run: runView.nullable(),
+  inbox: z.array(inboxItem),
+  seq,
+  live: liveView.nullable(),
+  /** Pass it as `before` to get the entries above these; `null` at the beginning. */
+  earlier: seq.nullable(),
+});
+export type SessionRead = z.infer<typeof sessionRead>;
+
+export const approvalView = z.looseObject({
+  ...liveApproval.shape,
+  sessionId,
+  runId,
+  expiresAt: instant,
+  decision: z.enum(["once", "session", "always", "deny", "expired"]).nullable(),
+});
+export type ApprovalView = z.infer<typeof approvalView>;
+
+export const blobView = z.looseObject({
+  blobId,
+  size: count,
+  mediaType: z.string(),
+});
+
+export const searchHit = z.looseObject({
+  sessionId,
+  title: z.string().nullable(),
+  seq,
+  messageId: messageId.optional(),
+  at: instant,
+  /** Plain text around the match; `marks` are `[start, end)` places in it. */
+  snippet: z.string(),
+  marks: z.array(z.tuple([count, count])),
+});

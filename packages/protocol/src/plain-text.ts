@@ -1,0 +1,27 @@
+const previewLength = 200;
+const titleLength = 120;
+
+/** Text for a row: well formed, on one line, without the characters that a database or a terminal trips over. */
+export function plainText(text: string): string {
+  return text
+    .toWellFormed()
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ")
+    .trim();
+}
+
+export function previewOf(text: string): string {
+  // What is cut off anyway is not worth cleaning: a message may have megabytes.
+  return shorten(plainText(text.slice(0, previewLength * 8)), previewLength);
+}
+
+export function titleFrom(text: string): string {
+  const start = text.slice(0, titleLength * 8).trimStart();
+  return shorten(plainText(start.split("\n", 1)[0] ?? ""), titleLength);
+}
+
+/** Cuts between characters, never inside a surrogate pair. */
+function shorten(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const end = /[\uD800-\uDBFF]/.test(text[length - 2] ?? "") ? length - 2 : length - 1;
+  return `${text.slice(0, end).trimEnd()}…`;
+}

@@ -1,0 +1,163 @@
+import { z } from "zod";
+
+/** The answer's media type whenever a request was not done. */
+export const problemMediaType = "application/problem+json";
+
+interface ProblemKind {
+  readonly status: number;
+  readonly title: string;
+  /** What the reader can do about it. */
+  readonly next: string;
+}
+
+const again = "Wait a moment and send the same request again.";
+const readAgain = "Read the session again and decide anew.";
+
+/** The stable codes. A code may be added, never renamed, and never given to another meaning. */
+export const problemKinds = {
+  invalid_request: {
+    status: 400,
+    title: "The request does not fit the contract.",
+    next: "Correct the fields that `errors` names.",
+  },
+  malformed_json: {
+    status: 400,
+    title: "The body is not JSON.",
+    next: "Send a JSON document in UTF-8.",
+  },
+  unauthorized: {
+    status: 401,
+    title: "Nobody is signed in.",
+    next: "Sign in, or send a bearer token.",
+  },
+  forbidden: {
+    status: 403,
+    title: "This is not allowed.",
+    next: "Use an account, host name or origin that is allowed.",
+  },
+  not_found: { status: 404, title: "There is nothing here.", next: "Check the address." },
+  session_not_found: {
+    status: 404,
+    title: "There is no such session.",
+    next: "Choose one from the list.",
+  },
+  run_not_found: { status: 404, title: "There is no such run.", next: readAgain },
+  message_not_found: {
+    status: 404,
+    title: "No such message is waiting in the inbox.",
+    next: readAgain,
+  },
+  entry_not_found: { status: 404, title: "There is no such entry in view.", next: readAgain },
+  epoch_not_found: { status: 404, title: "There is no such epoch.", next: readAgain },
+  approval_not_found: {
+    status: 404,
+    title: "There is no such approval.",
+    next: "Read the open approvals again.",
+  },
+  blob_not_found: { status: 404, title: "There is no such blob.", next: "Upload it again." },
+  method_not_allowed: {
+    status: 405,
+    title: "This address does not take that method.",
+    next: "Use a method that `Allow` names.",
+  },
+  revision_conflict: {
+    status: 412,
+    title: "The session's settings were changed meanwhile.",
+    next: "Read the session and send the change with its revision.",
+  },
+  head_moved: { status: 409, title: "The conversation went on meanwhile.", next: readAgain },
+  run_live: {
+    status: 409,
+    title: "A run is going on.",
+    next: "Wait for it, cancel it, or say `interrupt: true`.",
+  },
+  run_ended: {
+    status: 409,
+    title: "The run has ended otherwise.",
+    next: "Look at its state; resume it or send a message.",
+  },
+  compaction_live: {
+    status: 409,
+    title: "The session is being compacted.",
+    next: "Wait until it is done.",
+  },
+  idempotency_conflict: {
+    status: 409,
+    title: "This key was used for another request.",
+    next: "Use a new key for new content.",
+  },
+  input_claimed: {
+    status: 409,
+    title: "The message has been taken up already.",
+    next: "Cancel its run, or undo it afterwards.",
+  },
+  nothing_to_undo: { status: 409, title: "There is nothing to undo.", next: readAgain },
+  nothing_to_redo: { status: 409, title: "There is nothing to bring back.", next: readAgain },
+  approval_answered: {
+    status: 409,
+    title: "The approval was answered otherwise, or has run out.",
+    next: "Read the open approvals again.",
+  },
+  session_trashed: {
+    status: 409,
+    title: "The session is in the trash.",
+    next: "Restore it first.",
+  },
+  payload_too_large: {
+    status: 413,
+    title: "The request is too large.",
+    next: "Send less, or send it as a blob.",
+  },
+  unsupported_media_type: {
+    status: 415,
+    title: "The body has a media type that is not taken here.",
+    next: "Send the media type that the contract names.",
+  },
+  too_many_requests: { status: 429, title: "Too many requests.", next: again },
+  internal: {
+    status: 500,
+    title: "Something went wrong here.",
+    next: "Try again; if it stays, look at the host's log for the `instance`.",
+  },
+  store_unavailable: { status: 503, title: "The store cannot be reached.", next: again },
+  shutting_down: { status: 503, title: "The host is stopping.", next: again },
+  store_full: { status: 507, title: "The store is full.", next: "Free space on the host's disk." },
+} as const satisfies Record<string, ProblemKind>;
+
+export type ProblemCode = keyof typeof problemKinds;
+
+/** Loose, and the code open: a newer host may name a problem that this version does not know. */
+export const problem = z.looseObject({
+  type: z.string(),
+  title: z.string(),
+  status: z.int().min(400).max(599),
+  code: z.string(),
+  detail: z.string().optional(),
+  next: z.string().optional(),
+  /** Names this one occurrence, also in the host's log. */
+  instance: z.string().optional(),
+  errors: z.array(z.looseObject({ path: z.string(), message: z.string() })).optional(),
+});
+export type Problem = z.infer<typeof problem>;
+
+export interface ProblemDetails {
+  readonly detail?: string;
+  readonly instance?: string;
+  readonly errors?: { path: string; message: string }[];
+}
+
+export function makeProblem(
+  code: ProblemCode,
+  details: ProblemDetails = {},
+): Problem & { code: ProblemCode } {
+  return { type: "about:blank", ...problemKinds[code], code, ...details };
+}
+
+/** What a refused request says about its fields, without repeating what was sent. */
+export function fieldErrors(error: z.core.$ZodError): { path: string; message: string }[] {
+  return error.issues.map((issue) => ({ path: issue.path.join("."), message: issue.message }));
+}
+
+export function isProblemCode(code: string): code is ProblemCode {
+  return Object.hasOwn(problemKinds, code);
+}

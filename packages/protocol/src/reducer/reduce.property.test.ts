@@ -1,0 +1,261 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import {
+  decodeEvent,
+  type EventRole,
+  roleOf,
+  type StoredEvent,
+  terminalStates,
+} from "../events/index.ts";
+import { entryOf, reworded } from "./entries.ts";
+import { blankRead, liveRun, prependEntries, type SessionState, startState } from "./state.ts";
+import { reduceEvent, reduceEvents } from "./reduce.ts";
+import { sessionLog, testId } from "../testing/index.ts";
+import type { EntryView, SessionRead } from "../http/index.ts";
+import { ownerId, type Seq } from "../ids.ts";
+
+const runs = { numRuns: 1_000 };
+const blank = startState(blankRead(testId("session", 1), ownerId.parse("me")));
+
+/** What a host answers: entries straight from the log and the ranges, everything else from the fold. */
+function readOf(log: readonly StoredEvent[]): SessionRead {
+  const { gaps: _, readAgain: __, ...state } = reduceEvents(blank, log);
+  return { ...state, entries: visibleEntries(log), inbox: [...state.inbox] };
+}
+
+function visibleEntries(log: readonly StoredEvent[]): EntryView[] {
+  const entries: EntryView[] = [];
+  let ranges = [{ from: 1, to: null as number | null }];
+  for (const stored of log) {
+    const decoded = decodeEvent(stored);
+    if (decoded.kind !== "known") continue;
+    const { event } = decoded;
+    if (event.type === "history.cut" || event.type === "history.restored")
+      ranges = event.data.ranges;
+    const entry = entryOf(event);
+    if (entry !== null) entries.push(entry);
+    if (event.type !== "notice.changed") continue;
+    const index = entries.findIndex(
+      (each) => each.type === "notice" && each.noticeId === event.data.noticeId,
+    );
+    const old = entries[index];
+    if (old?.type === "notice") entries[index] = reworded(old, event);
+  }
+  return entries.filter(({ seq }) =>
+    ranges.some(({ from, to }) => seq >= from && (to === null || seq <= to)),
+  );
+}
+
+/** A client: it follows, and reads again when the state says so. `whole` is the log that the host holds. */
+function follow(
+  state: SessionState,
+  events: readonly StoredEvent[],
+  whole: readonly StoredEvent[],
+): SessionState {
+  let next = state;
+  for (const event of events) {
+    next = reduceEvent(next, event);
+    if (next.readAgain === null) continue;
+    expect(next.readAgain).toBe("history_returned");
+    next = startState(readOf(whole.filter(({ seq }) => seq <= next.seq)));
+  }
+  return next;
+}
+
+/** The numbers that settled messages stand for: what may be pruned. */
+function prunable(log: readonly StoredEvent[]): Set<number> {
+  const numbers = new Set<number>();
+  for (const stored of log) {
+    const decoded = decodeEvent(stored);
+    if (decoded.kind !== "known") continue;
+    const { event } = decoded;
+    if (event.type !== "message.assistant" && event.type !== "message.tool") continue;
+    for (const [from, to] of event.data.deltas ?? [])
+      for (let seq: number = from; seq <= to; seq++) numbers.add(seq);
+  }
+  return numbers;
+}
+
+function spelled(log: readonly StoredEvent[], messageId: string, part: number): string {
+  let text = "";
+  for (const { type, data } of log) {
+    if (type !== "message.delta" || data["messageId"] !== messageId || data["part"] !== part)
+      continue;
+    if (typeof data["text"] === "string") text += data["text"];
+  }
+  return text;
+}
+
+const cursor = fc.nat({ max: 200 });
+const at = (log: readonly StoredEvent[], place: number): number => place % (log.length + 1);
+
+describe("from any log, a reader's state", () => {
+  test("agrees with the host's read at every number", () => {
+    fc.assert(
+      fc.property(sessionLog, (log) => {
+        let state = blank;
+        for (const [index, event] of log.entries()) {
+          state = follow(state, [event], log);
+          expect(state.entries).toStrictEqual(visibleEntries(log.slice(0, index + 1)));
+        }
+        expect(state).toStrictEqual(startState(readOf(log)));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("is the same wherever the stream is split and picked up by a new read", () => {
+    fc.assert(
+      fc.property(sessionLog, cursor, cursor, (log, first, second) => {
+        const [low, high] = [at(log, first), at(log, second)].toSorted((a, b) => a - b) as [
+          number,
+          number,
+        ];
+        const opened = startState(readOf(log.slice(0, low)));
+        const midway = follow(opened, log.slice(low, high), log);
+        expect(midway).toStrictEqual(startState(readOf(log.slice(0, high))));
+        expect(follow(midway, log.slice(high), log)).toStrictEqual(startState(readOf(log)));
+      }),
+      runs,
+    );
+  });
+
+  test("is the same when stretches of the stream come again", () => {
+    const stretches = fc.array(fc.tuple(cursor, cursor), { maxLength: 6 });
+    fc.assert(
+      fc.property(sessionLog, stretches, (log, again) => {
+        let state = blank;
+        let reached = 0;
+        for (const [back, ahead] of again) {
+          const from = Math.min(reached, at(log, back));
+          const to = Math.max(from, at(log, ahead));
+          state = follow(state, log.slice(from, to), log);
+          reached = Math.max(reached, to);
+        }
+        state = follow(state, log.slice(reached), log);
+        expect(state).toStrictEqual(startState(readOf(log)));
+        expect(reduceEvents(state, log)).toBe(state);
+      }),
+      runs,
+    );
+  });
+
+  test("is the same when its cursor lies in a pruned range", () => {
+    const keeps = fc.array(fc.boolean(), { minLength: 1, maxLength: 16 });
+    fc.assert(
+      fc.property(sessionLog, cursor, keeps, (log, place, keep) => {
+        const gone = prunable(log);
+        const pruned = log.filter(({ seq }) => !gone.has(seq) || keep[seq % keep.length]);
+        const k = at(log, place);
+        const opened = startState(readOf(log.slice(0, k)));
+        const state = follow(
+          opened,
+          pruned.filter(({ seq }) => seq > k),
+          log,
+        );
+        expect(state).toStrictEqual(startState(readOf(log)));
+      }),
+      runs,
+    );
+  });
+
+  test("is plain JSON at every number", () => {
+    fc.assert(
+      fc.property(sessionLog, (log) => {
+        let state = blank;
+        for (const event of log) {
+          const next = reduceEvent(state, event);
+          const copy = JSON.parse(JSON.stringify(state)) as SessionState;
+          expect(copy).toStrictEqual(state);
+          expect(reduceEvent(copy, event)).toStrictEqual(next);
+          state = next;
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("tells a lost event from a pruned one", () => {
+    fc.assert(
+      fc.property(sessionLog, cursor, (log, place) => {
+        const gone = prunable(log);
+        const losable = log.slice(0, -1).filter(({ seq }) => !gone.has(seq));
+        const lost = losable[place % losable.length];
+        fc.pre(lost !== undefined);
+        const state = reduceEvents(
+          blank,
+          log.filter(({ seq }) => seq !== lost.seq && !gone.has(seq)),
+        );
+        expect(state.gaps).toContainEqual(expect.arrayContaining([lost.seq]));
+        expect(liveRun(state) !== null || state.readAgain !== null).toBe(true);
+      }),
+      runs,
+    );
+  });
+
+  test("never shows a message twice, nor an ended run with its prompt or its live parts", () => {
+    fc.assert(
+      fc.property(sessionLog, (log) => {
+        const ended = new Set<string>();
+        let state = blank;
+        for (const event of log) {
+          state = reduceEvent(state, event);
+          const decoded = decodeEvent(event);
+          if (decoded.kind === "known" && decoded.event.type === "run.state")
+            if (terminalStates.has(decoded.event.data.state)) ended.add(String(event.runId));
+          const shown = [
+            ...state.entries.flatMap((entry) =>
+              entry.type === "message" ? [entry.messageId] : [],
+            ),
+            ...state.inbox.map((item) => item.messageId),
+            ...(state.live?.messages ?? []).map((message) => message.messageId),
+            ...(state.live?.tools ?? []).map((tool) => tool.resultId),
+          ];
+          expect(new Set(shown).size).toBe(shown.length);
+          expect(state.live === null || !ended.has(state.live.runId)).toBe(true);
+          expect(state.inbox.some((item) => ended.has(item.runId))).toBe(false);
+          expect(
+            state.run === null || terminalStates.has(state.run.state) === ended.has(state.run.id),
+          ).toBe(true);
+        }
+      }),
+      runs,
+    );
+  });
+
+  test("shows the text of the running step exactly as its deltas spell it", () => {
+    fc.assert(
+      fc.property(sessionLog, cursor, (log, place) => {
+        const prefix = log.slice(0, at(log, place));
+        const state = reduceEvents(blank, prefix);
+        for (const message of state.live?.messages ?? []) {
+          for (const { part, text } of message.parts)
+            expect(text).toBe(spelled(prefix, message.messageId, part));
+        }
+        const decodes = prefix.filter((event) => decodeEvent(event).kind === "known");
+        const having = (role: EventRole) => decodes.filter((event) => roleOf(event) === role);
+        expect(state.session.version).toBe(having("entry").length);
+        expect(state.session.revision).toBe(having("meta").length);
+      }),
+      runs,
+    );
+  });
+
+  test("takes earlier pages above what it holds, each entry once", () => {
+    fc.assert(
+      fc.property(sessionLog, cursor, cursor, (log, place, overlap) => {
+        const read = readOf(log);
+        const cutAt = place % (read.entries.length + 1);
+        const state = startState({
+          ...read,
+          entries: read.entries.slice(cutAt),
+          earlier: 1 as Seq,
+        });
+        const page = { entries: read.entries.slice(0, cutAt + (overlap % 3)), earlier: null };
+        expect(prependEntries(state, page)).toStrictEqual(startState(read));
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

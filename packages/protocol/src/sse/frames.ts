@@ -1,0 +1,107 @@
+/** What one block of an event stream says. `id` is there only when the block itself carries one. */
+export interface SseFrame {
+  readonly event: string;
+  readonly data: string;
+  readonly id?: string;
+}
+
+export type SseItem =
+  | { readonly kind: "frame"; readonly frame: SseFrame }
+  | { readonly kind: "comment"; readonly text: string }
+  | { readonly kind: "retry"; readonly ms: number };
+
+const lineEnd = /\r\n|\r|\n/;
+
+export function encodeFrame({ event, data, id }: SseFrame): string {
+  const lines: string[] = [];
+  if (id !== undefined) lines.push(`id: ${oneLine(id)}`);
+  if (event !== "message") lines.push(`event: ${oneLine(event)}`);
+  for (const line of data.split(lineEnd)) lines.push(`data: ${line}`);
+  return `${lines.join("\n")}\n\n`;
+}
+
+/** Keeps a quiet connection open and shows that it is. */
+export function encodeComment(text: string): string {
+  return `: ${oneLine(text)}\n\n`;
+}
+
+export function encodeRetry(ms: number): string {
+  return `retry: ${ms}\n\n`;
+}
+
+function oneLine(text: string): string {
+  if (/[\r\n\0]/.test(text)) throw new Error("A field of a frame stands on one line.");
+  return text;
+}
+
+export interface SseDecoder {
+  /** What the bytes complete. A block that the stream leaves unfinished is never reported. */
+  push(bytes: Uint8Array): SseItem[];
+}
+
+/** Decodes a stream by the rules of the HTML standard, whatever the pieces it arrives in. */
+export function createSseDecoder(): SseDecoder {
+  // It keeps the beginning of a split character, and takes a byte order mark at the start away.
+  const utf8 = new TextDecoder();
+  const block = createBlock();
+  let line = "";
+  let endedInReturn = false;
+  return {
+    push(bytes) {
+      const items: SseItem[] = [];
+      let text = utf8.decode(bytes, { stream: true });
+      if (text === "") return items;
+      // The other half of a CRLF that came in two pieces.
+      if (endedInReturn && text.startsWith("\n")) text = text.slice(1);
+      endedInReturn = text === "" || text.endsWith("\r");
+      const lines = text.split(lineEnd);
+      // Only the last piece is unfinished: a long line is never looked at twice.
+      const rest = lines.pop() ?? "";
+      for (const each of lines) {
+        const item = block.take(line + each);
+        line = "";
+        if (item !== undefined) items.push(item);
+      }
+      line += rest;
+      return items;
+    },
+  };
+}
+
+/** Gathers the lines of one block. */
+function createBlock(): { take(line: string): SseItem | undefined } {
+  let event = "";
+  let data: string[] = [];
+  let id: string | undefined;
+  const finish = (): SseItem | undefined => {
+    const frame: SseFrame = {
+      event: event === "" ? "message" : event,
+      data: data.join("\n"),
+      ...(id !== undefined && { id }),
+    };
+    const empty = data.length === 0;
+    event = "";
+    data = [];
+    id = undefined;
+    return empty ? undefined : { kind: "frame", frame };
+  };
+  return {
+    take(line) {
+      if (line === "") return finish();
+      const { name, value } = splitLine(line);
+      if (name === "") return { kind: "comment", text: value };
+      if (name === "event") event = value;
+      if (name === "data") data.push(value);
+      if (name === "id" && !value.includes("\0")) id = value;
+      if (name === "retry" && /^\d+$/.test(value)) return { kind: "retry", ms: Number(value) };
+      return undefined;
+    },
+  };
+}
+
+function splitLine(line: string): { name: string; value: string } {
+  const colon = line.indexOf(":");
+  if (colon === -1) return { name: line, value: "" };
+  const value = line.slice(colon + 1);
+  return { name: line.slice(0, colon), value: value.startsWith(" ") ? value.slice(1) : value };
+}

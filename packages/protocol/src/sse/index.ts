@@ -1,0 +1,3 @@
+export * from "./frames.ts";
+export * from "./cursors.ts";
+export * from "./stream.ts";

@@ -1,0 +1,102 @@
+import { z } from "zod";
+
+import { type StoredEvent, storedEvent } from "../events/index.ts";
+import { sessionView } from "../http/index.ts";
+import { seq, type SessionId, sessionId } from "../ids.ts";
+import { type Cursors, encodeCursors } from "./cursors.ts";
+import { encodeFrame, type SseFrame } from "./frames.ts";
+
+/** The cursor is of no use: read the session again. `seq` is where the stream goes on. */
+export const resync = z.looseObject({
+  reason: z.enum(["ahead", "behind"]),
+  seq,
+  /** On a stream that watches several. */
+  sessionId: sessionId.optional(),
+});
+export type Resync = z.infer<typeof resync>;
+
+/** How the host is, for people: nothing of it is durable, so it has no number. */
+export const streamStatus = z.looseObject({
+  code: z.string(),
+  text: z.string().optional(),
+  sessionId: sessionId.optional(),
+});
+export type StreamStatus = z.infer<typeof streamStatus>;
+
+/** A row of the list is new, changed or gone. A hint: a reader that missed it reads the list. */
+export const listHint = z.looseObject({ sessionId, session: sessionView.nullable() });
+export type ListHint = z.infer<typeof listHint>;
+
+const watchedEvent = z.looseObject({ sessionId });
+
+export type StreamItem =
+  | { readonly kind: "event"; readonly event: StoredEvent; readonly sessionId?: SessionId }
+  | { readonly kind: "resync"; readonly resync: Resync }
+  | { readonly kind: "status"; readonly status: StreamStatus }
+  | { readonly kind: "list"; readonly hint: ListHint };
+
+export function encodeEventFrame(event: StoredEvent): string {
+  return encodeFrame({ id: String(event.seq), event: event.type, data: JSON.stringify(event) });
+}
+
+/** The same event on a tab's stream: it names its session, and its id is where every session stands. */
+export function encodeWatchedFrame(
+  session: SessionId,
+  event: StoredEvent,
+  cursors: Cursors,
+): string {
+  const data = JSON.stringify({ sessionId: session, ...event });
+  return encodeFrame({ id: encodeCursors(cursors), event: event.type, data });
+}
+
+export function encodeResync(data: Resync): string {
+  return encodeFrame({ event: "resync", data: JSON.stringify(data) });
+}
+
+export function encodeStatus(data: StreamStatus): string {
+  return encodeFrame({ event: "status", data: JSON.stringify(data) });
+}
+
+export function encodeListHint(data: ListHint): string {
+  return encodeFrame({ event: "list", data: JSON.stringify(data) });
+}
+
+/** `null` for a frame that this version does not understand: a reader passes over it. */
+export function decodeFrame(frame: SseFrame): StreamItem | null {
+  const data = parseJson(frame.data);
+  // Only what is durable has an id, so a type of event can never be taken for a word of the stream.
+  if (frame.id !== undefined) return decodeEventFrame(data);
+  switch (frame.event) {
+    case "resync": {
+      const parsed = resync.safeParse(data);
+      return parsed.success ? { kind: "resync", resync: parsed.data } : null;
+    }
+    case "status": {
+      const parsed = streamStatus.safeParse(data);
+      return parsed.success ? { kind: "status", status: parsed.data } : null;
+    }
+    case "list": {
+      const parsed = listHint.safeParse(data);
+      return parsed.success ? { kind: "list", hint: parsed.data } : null;
+    }
+    default:
+      return null;
+  }
+}
+
+function decodeEventFrame(data: unknown): StreamItem | null {
+  const event = storedEvent.safeParse(data);
+  if (!event.success) return null;
+  const watched = watchedEvent.safeParse(data);
+  if (!watched.success) return { kind: "event", event: event.data };
+  const { sessionId: session } = watched.data;
+  return { kind: "event", event: event.data, sessionId: session };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
