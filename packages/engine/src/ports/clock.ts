@@ -1,0 +1,28 @@
+/**
+ * Time as the engine sees it. It only measures waiting: whatever is stored or compared between processes takes
+ * the store's clock.
+ */
+export interface Clock {
+  /** Milliseconds from some fixed point; never steps back. */
+  now(): number;
+  /** Resolves after that time, or as soon as the signal is aborted; it never rejects. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** From 0 (included) to 1 (excluded). */
+export type Random = () => number;
+
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted) return resolve();
+      const done = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", done);
+        resolve();
+      };
+      const timer = setTimeout(done, ms);
+      signal?.addEventListener("abort", done);
+    }),
+};
