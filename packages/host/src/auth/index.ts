@@ -1,0 +1,7 @@
+export {
+  createDoorkeeper,
+  type Doorkeeper,
+  type Principal,
+  signInLifetimeMs,
+} from "./doorkeeper.ts";
+export { keepToken } from "./token-file.ts";

@@ -1,0 +1,24 @@
+import { accessSync, constants, mkdirSync, statSync } from "node:fs";
+import { done, failed, type Outcome, systemCode } from "../failure.ts";
+
+/**
+ * Makes the home where it is missing, closed to everybody else. A folder that was there before
+ * keeps its mode: it may be shared on purpose, and what is secret in it has a mode of its own.
+ */
+export function prepareHome(path: string): Outcome<string> {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    if (!statSync(path).isDirectory()) return unusable(path, "it is not a folder");
+    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
+    return done(path);
+  } catch (error) {
+    return unusable(path, systemCode(error));
+  }
+}
+
+function unusable(path: string, reason: string): Outcome<never> {
+  return failed(
+    "home.unusable",
+    `The home folder ${path} cannot be written (${reason}): make it writable, or name another with HOLDFAST_HOME.`,
+  );
+}

@@ -1,0 +1,118 @@
+import { resolve, join } from "node:path";
+import { z } from "zod";
+
+/** What a default may depend on. */
+export interface Surroundings {
+  readonly personFolder: string;
+}
+
+export interface Setting<T> {
+  readonly about: string;
+  /** Completes the sentence "it must be …". */
+  readonly allowed: string;
+  readonly schema: z.ZodType<T>;
+  readonly fallback: (surroundings: Surroundings) => T;
+  /** The default in words, for the help text. */
+  readonly fallbackInWords: string;
+  /** Where it cannot be set in the file, or must not be shown. */
+  readonly traits?: readonly ("not-in-file" | "secret")[];
+}
+
+function setting<T>(definition: Setting<T>): Setting<T> {
+  return definition;
+}
+
+/** Flags and the environment bring text where the file brings a number. */
+function wholeNumber(from: number, to: number): z.ZodType<number> {
+  const digits = z.string().regex(/^\d+$/).transform(Number);
+  return z.union([digits, z.number()]).pipe(z.int().min(from).max(to));
+}
+
+function isOrigin(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol) && url.origin === text;
+}
+
+/**
+ * Every setting, in one place. The key is its name in the file; `HOLDFAST_BASE_PATH` and
+ * `--base-path` follow from `basePath`. A flag wins over the environment, which wins over the file.
+ */
+export const settings = {
+  home: setting({
+    about: "the folder that holds everything Holdfast keeps",
+    allowed: "the path of a folder",
+    schema: z
+      .string()
+      .min(1)
+      .transform((path) => resolve(path)),
+    fallback: ({ personFolder }) => join(personFolder, ".holdfast"),
+    fallbackInWords: "~/.holdfast",
+    traits: ["not-in-file"],
+  }),
+  port: setting({
+    about: "the port to serve on",
+    allowed: "a port number from 0 to 65535 (0 takes any free port)",
+    schema: wholeNumber(0, 65_535),
+    fallback: () => 8787,
+    fallbackInWords: "8787",
+  }),
+  host: setting({
+    about: "the address or name to serve on",
+    allowed: "an address like 127.0.0.1, 0.0.0.0 or ::1, or a host name",
+    schema: z.string().regex(/^[A-Za-z0-9.:_-]+$/),
+    fallback: () => "127.0.0.1",
+    fallbackInWords: "127.0.0.1",
+  }),
+  token: setting<string | undefined>({
+    about: "the bearer token of the API",
+    allowed: "1 to 512 visible ASCII characters without a space",
+    schema: z.string().regex(/^[\x21-\x7e]{1,512}$/),
+    fallback: () => undefined,
+    fallbackInWords: "made once and kept in the home",
+    traits: ["secret"],
+  }),
+  basePath: setting({
+    about: "the path under which a reverse proxy forwards to Holdfast",
+    allowed: "a path like /holdfast",
+    schema: z
+      .string()
+      .regex(/^(\/[A-Za-z0-9._~-]+)*\/?$/)
+      .transform((path) => path.replace(/\/$/, "")),
+    fallback: () => "",
+    fallbackInWords: "/",
+  }),
+  origin: setting<string | undefined>({
+    about: "the address that people use, where a reverse proxy gives it another",
+    allowed: "an origin like https://holdfast.example.org, without a path",
+    schema: z.string().refine(isOrigin),
+    fallback: () => undefined,
+    fallbackInWords: "the address it serves on",
+  }),
+};
+
+export type SettingName = keyof typeof settings;
+
+type ValueOf<N extends SettingName> = (typeof settings)[N] extends Setting<infer T> ? T : never;
+
+export type Source =
+  | { readonly from: "default" }
+  | { readonly from: "flag" | "environment"; readonly name: string }
+  | { readonly from: "file"; readonly name: string; readonly path: string };
+
+/** A value that knows where it came from. */
+export interface Settled<T> {
+  readonly value: T;
+  readonly source: Source;
+}
+
+export type Config = { readonly [N in SettingName]: Settled<ValueOf<N>> };
+
+export const settingNames = Object.keys(settings) as SettingName[];
+
+export function flagOf(name: SettingName): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+export function variableOf(name: SettingName): string {
+  return `HOLDFAST_${flagOf(name).replaceAll("-", "_").toUpperCase()}`;
+}

@@ -1,0 +1,48 @@
+import { isIP } from "node:net";
+import type { HonoRequest, MiddlewareHandler } from "hono";
+import { refuse } from "./problem.ts";
+
+export interface OwnAddress {
+  /** What the host listens on: a name or an address. */
+  readonly host: string;
+  /** What people type, where a reverse proxy gives it another address. */
+  readonly origin: string | undefined;
+}
+
+/** The host and port that the client believes to talk to. */
+export function hostOf(request: HonoRequest): string {
+  return request.header("host") ?? new URL(request.url).host;
+}
+
+/**
+ * Refuses host names that are not ours, as another site's name that was pointed at this machine
+ * (DNS rebinding) is not, and requests that a page of another site makes.
+ */
+export function checkAddress(own: OwnAddress): MiddlewareHandler {
+  return async function address(c, next) {
+    const host = URL.parse(`http://${hostOf(c.req)}`);
+    if (host === null || !isOurs(host.hostname, own))
+      return refuse(c, "forbidden", { detail: "Holdfast does not answer to this host name." });
+    const origin = c.req.header("origin");
+    if (origin !== undefined && origin !== host.origin && origin !== own.origin) {
+      return refuse(c, "forbidden", { detail: "The request comes from another site." });
+    }
+    return next();
+  };
+}
+
+function isOurs(hostname: string, own: OwnAddress): boolean {
+  const bare = hostname.replace(/^\[|\]$/g, "");
+  if (isLoopback(bare) || bare === own.host.toLowerCase()) return true;
+  if (own.origin !== undefined && hostname === URL.parse(own.origin)?.hostname) return true;
+  // A plain address cannot be rebound, and who serves on all of them does not know which are his.
+  return isWildcard(own.host) && isIP(bare) !== 0;
+}
+
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
+}
+
+export function isWildcard(host: string): boolean {
+  return host === "0.0.0.0" || host === "::";
+}

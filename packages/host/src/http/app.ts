@@ -1,0 +1,71 @@
+import { Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import type { Doorkeeper } from "../auth/index.ts";
+import { checkAddress } from "./address.ts";
+import { safeHeaders } from "./headers.ts";
+import { type Page, pageRoutes } from "./page.ts";
+import { refuse } from "./problem.ts";
+import { createPolicyTable, guardRoutes, type HostEnv, type Route } from "./route.ts";
+import { signInRoutes } from "./sign-in.ts";
+
+export interface AppParts {
+  readonly version: string;
+  readonly page: Page;
+  readonly doorkeeper: Doorkeeper;
+  readonly host: string;
+  readonly origin: string | undefined;
+  readonly basePath: string;
+  /** Takes what must not happen, with its stack. */
+  readonly report: (bug: Error) => void;
+}
+
+const largestBody = 1024 * 1024;
+
+/** The whole HTTP surface, without a server: tests ask it with `app.request`. */
+export function createApp(parts: AppParts): Hono<HostEnv> {
+  const app = new Hono<HostEnv>();
+  const table = createPolicyTable();
+
+  app.notFound((c) => refuse(c, "not_found"));
+  app.onError((bug, c) => {
+    parts.report(bug);
+    return refuse(c, "internal");
+  });
+
+  table.use(app, safeHeaders());
+  table.use(app, checkAddress(parts));
+  table.use(app, guardRoutes(table, parts.doorkeeper));
+  table.use(
+    app,
+    bodyLimit({ maxSize: largestBody, onError: (c) => refuse(c, "payload_too_large") }),
+  );
+
+  for (const route of routesOf(parts)) {
+    table.mount(app, { ...route, path: parts.basePath + route.path });
+  }
+  return app;
+}
+
+function routesOf(parts: AppParts): Route[] {
+  const { basePath, doorkeeper, page, version } = parts;
+  const routes: Route[] = [
+    {
+      method: "GET",
+      path: "/health",
+      policy: "open",
+      handle: (c) => c.json({ status: "ok", version }, 200, { "cache-control": "no-store" }),
+    },
+    ...signInRoutes(doorkeeper, parts),
+    ...pageRoutes(page),
+  ];
+  // The page's own links are relative, so its address must end in a slash.
+  if (basePath !== "") {
+    routes.push({
+      method: "GET",
+      path: "",
+      policy: "open",
+      handle: (c) => c.redirect(`${basePath}/`, 308),
+    });
+  }
+  return routes;
+}

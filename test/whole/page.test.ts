@@ -1,0 +1,173 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { launchBrowser } from "../support/browser.ts";
+import { requirePage } from "../support/page.ts";
+import { startHost } from "../support/process.ts";
+import { serveFreshHome, settingsFor } from "./host.ts";
+
+let browser: Browser;
+
+beforeAll(async () => {
+  browser = await launchBrowser();
+});
+afterAll(() => browser.close());
+beforeEach(requirePage);
+
+/** A tab with no past, and what its console had to complain about. */
+async function openTab(options: BrowserContextOptions = {}) {
+  const context = await browser.newContext(options);
+  onTestFinished(() => context.close());
+  const tab = await context.newPage();
+  const complaints: string[] = [];
+  tab.on("pageerror", (error) => complaints.push(error.message));
+  tab.on("console", (message) => {
+    // Chromium itself writes down each 401 and each refused connection.
+    const expected = message.text().startsWith("Failed to load resource");
+    if (message.type() === "error" && !expected) complaints.push(message.text());
+  });
+  return { tab, complaints, context };
+}
+
+const title = (tab: Page, name: string) => tab.getByRole("heading", { name });
+const empty = "Conversations that hold";
+const signIn = "Sign in to Holdfast";
+
+test("the printed link signs in, leaves no code in the address, and works once", async () => {
+  const { link, address } = await serveFreshHome();
+  const { tab, complaints, context } = await openTab();
+  await tab.goto(link);
+  await title(tab, empty).waitFor();
+  expect(tab.url()).toBe(address);
+  expect(await tab.evaluate(() => document.cookie)).toBe("");
+  expect(await context.cookies()).toMatchObject([{ httpOnly: true, sameSite: "Strict" }]);
+
+  await tab.reload();
+  await title(tab, empty).waitFor();
+  expect(await tab.getByText("The host is well").count()).toBe(1);
+  expect(await tab.getByText("Holdfast 0.1.0").count()).toBe(1);
+  expect(complaints).toEqual([]);
+
+  const later = await openTab();
+  await later.tab.goto(link);
+  await later.tab.getByText("This sign-in link was used before").waitFor();
+  expect(later.tab.url()).toBe(address);
+});
+
+test("a link that is pasted into an open tab signs it in", async () => {
+  const { link, address } = await serveFreshHome();
+  const { tab } = await openTab();
+  await tab.goto(address);
+  await title(tab, signIn).waitFor();
+  await tab.goto(link);
+  await title(tab, empty).waitFor();
+  expect(tab.url()).toBe(address);
+});
+
+test("the token signs in by keyboard alone, after a wrong one was refused", async () => {
+  const { home, address } = await serveFreshHome();
+  const { tab, complaints } = await openTab();
+  await tab.goto(address);
+  await title(tab, signIn).waitFor();
+
+  await tab.keyboard.press("Tab");
+  await tab.keyboard.type("not-the-token");
+  await tab.keyboard.press("Enter");
+  await tab.getByText("This is not the token of this host.").waitFor();
+
+  await tab.getByLabel("Or paste the token").selectText();
+  await tab.keyboard.insertText(readFileSync(join(home, "token"), "utf8"));
+  await tab.keyboard.press("Enter");
+  await title(tab, empty).waitFor();
+
+  await tab.getByRole("button", { name: "Sign out" }).click();
+  await title(tab, signIn).waitFor();
+  await tab.reload();
+  await title(tab, signIn).waitFor();
+  expect(complaints).toEqual([]);
+});
+
+test("a host that goes away is told, and the page comes back with it", async () => {
+  const { host, home, link, address } = await serveFreshHome();
+  const { tab } = await openTab();
+  await tab.goto(address);
+  await title(tab, signIn).waitFor();
+  await host.kill();
+  await tab.getByLabel("Or paste the token").fill("any");
+  await tab.keyboard.press("Enter");
+  await title(tab, "The host does not answer").waitFor();
+
+  const port = new URL(link).port;
+  const again = startHost(["serve", "--port", port], {
+    env: settingsFor({ HOLDFAST_HOME: home }),
+  });
+  await again.line((line) => line.startsWith("Holdfast is at "));
+  await title(tab, signIn).waitFor();
+  expect(await title(tab, "The host does not answer").count()).toBe(0);
+});
+
+test("under a base path the page finds its host", async () => {
+  const { link, address } = await serveFreshHome({ HOLDFAST_BASE_PATH: "/hold/fast" });
+  expect(new URL(address).pathname).toBe("/hold/fast/");
+  const { tab, complaints } = await openTab();
+  await tab.goto(link);
+  await title(tab, empty).waitFor();
+  await tab.goto(address.slice(0, -1));
+  await title(tab, empty).waitFor();
+  expect(complaints).toEqual([]);
+});
+
+test.each(["light", "dark"] as const)(
+  "at 360 pixels, %s, every state fits and can be read",
+  async (colorScheme) => {
+    const { link, address } = await serveFreshHome();
+    const { tab } = await openTab({ colorScheme, viewport: { width: 360, height: 640 } });
+    const pictures = process.env["HOLDFAST_TEST_PICTURES"];
+    for (const [place, heading] of [
+      [address, signIn],
+      [link, empty],
+    ] as const) {
+      await tab.goto(place);
+      await title(tab, heading).waitFor();
+      expect(await tab.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
+      expect(await lowestContrast(tab)).toBeGreaterThanOrEqual(4.5);
+      const name = `${heading.slice(0, 4).trim()}-${colorScheme}-360.png`;
+      if (pictures !== undefined) await tab.screenshot({ path: join(pictures, name) });
+    }
+  },
+);
+
+/** The least contrast (WCAG) between a text and what lies behind it, over the whole page. */
+function lowestContrast(tab: Page): Promise<number> {
+  return tab.evaluate(() => {
+    const pixel = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+    function luminance(color: string): number {
+      if (pixel === null) return 0;
+      pixel.clearRect(0, 0, 1, 1);
+      pixel.fillStyle = color;
+      pixel.fillRect(0, 0, 1, 1);
+      const [r = 0, g = 0, b = 0] = Array.from(pixel.getImageData(0, 0, 1, 1).data, (byte) => {
+        const part = byte / 255;
+        return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+      });
+      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    }
+    function ground(element: Element | null): string {
+      if (element === null) return "white";
+      const { backgroundColor } = getComputedStyle(element);
+      return backgroundColor === "rgba(0, 0, 0, 0)"
+        ? ground(element.parentElement)
+        : backgroundColor;
+    }
+    const contrasts = [...document.querySelectorAll("body *:not(:disabled)")]
+      .filter((element) => [...element.childNodes].some((node) => node.nodeType === 3))
+      .filter((element) => element.checkVisibility())
+      .map((element) => {
+        const a = luminance(getComputedStyle(element).color) + 0.05;
+        const b = luminance(ground(element)) + 0.05;
+        return Math.max(a, b) / Math.min(a, b);
+      });
+    return Math.min(...contrasts);
+  });
+}
