@@ -1,6 +1,7 @@
 import { decodeEvent, type NewEvent, type Seq } from "@holdfast/protocol";
 
 import type { Commit, Refused, SessionRow } from "../ports/index.ts";
+import type { Loaded } from "./needs.ts";
 import { refuse } from "./refusals.ts";
 
 export interface Begun {
@@ -11,7 +12,7 @@ export interface Begun {
 
 /** The row that a commit starts from: the stored one, or an empty one when the commit creates the session. */
 export function beginSession(
-  stored: SessionRow | null,
+  { session: stored, purged = false }: Pick<Loaded, "session" | "purged">,
   commit: Commit,
   now: number,
 ): Begun | Refused {
@@ -22,6 +23,7 @@ export function beginSession(
   }
   if (first.type === "session.created") {
     if (stored !== null) return refuse("session_exists", "There is a session with this id.");
+    if (purged) return refuse("session_exists", "There was a session with this id.");
     return { status: "begun", session: emptySession(commit, first, now), created: true };
   }
   if (stored === null || stored.owner !== commit.owner) {

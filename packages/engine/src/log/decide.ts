@@ -28,6 +28,7 @@ import { beginSession } from "./begin-session.ts";
 import { blobsIn, foldInput, foldRun, laneOf, usageOf } from "./fold-rows.ts";
 import { foldDelta, foldSession } from "./fold-session.ts";
 import { inputNamedBy, type Loaded, needsOf } from "./needs.ts";
+import { isTooLarge, maxCommitLength } from "./payload-size.ts";
 import { checkExpectations, refuse } from "./refusals.ts";
 
 /** What a store writes, all in the same transaction. */
@@ -66,9 +67,12 @@ export function decideCommit(
   commit: Commit,
   now: number,
 ): Plan | Repeated | Refused {
-  const begun = beginSession(loaded.session, commit, now);
+  const begun = beginSession(loaded, commit, now);
   if (begun.status === "refused") return begun;
   const { session: before, created } = begun;
+  if (isTooLarge(commit.events)) {
+    return refuse("payload_too_large", `A commit has at most ${maxCommitLength} characters.`);
+  }
 
   if (commit.under !== undefined && !holds(loaded.leases, commit.under)) {
     return refuse("fenced", "Another holder has taken over, or the lease was given up.");
@@ -211,12 +215,13 @@ export function answerRepeated({ input }: Repeated, session: SessionRow): Commit
   };
 }
 
-/** The answer to a commit whose first event is found in the store. */
+/** The answer to a commit whose first event is found in the store: version and revision are today's, the rest is what it was. */
 export function answerAgain(
   commit: Commit,
   found: Pick<StoredEvent, "seq" | "at">,
   session: SessionRow,
 ): Committed {
+  const input = acceptedIn(commit, found.seq);
   return {
     status: "committed",
     first: found.seq,
@@ -225,7 +230,20 @@ export function answerAgain(
     version: session.version,
     revision: session.revision,
     repeated: true,
+    ...(input && { input }),
   };
+}
+
+function acceptedIn(commit: Commit, first: Seq): Committed["input"] {
+  for (const [index, event] of commit.events.entries()) {
+    if (event.type !== "input.accepted") continue;
+    const seq = (first + index) as Seq;
+    const decoded = decodeEvent({ ...event, seq, at: 0 });
+    if (decoded.kind !== "known" || decoded.event.type !== "input.accepted") continue;
+    const { messageId, runId } = decoded.event.data;
+    return { messageId, runId, seq };
+  }
+  return undefined;
 }
 
 // P3: the lease row names the one fence that may write. An expired lease that nobody took is still its holder's.

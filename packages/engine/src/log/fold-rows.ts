@@ -1,6 +1,7 @@
 import { blobsOf, type BlobId, type KnownEvent, terminalStates } from "@holdfast/protocol";
 
 import type { InputRow, LaneRow, RunRow, SessionRow, UsageRow } from "../ports/index.ts";
+import { columnText } from "./plain-text.ts";
 
 /** A run's row after one of its events. A run begins with the input that asks for it, or with the state that continues another. */
 export function foldRun(
@@ -18,7 +19,7 @@ export function foldRun(
       return {
         ...before,
         state,
-        cause: cause ?? null,
+        cause: cause === undefined ? null : columnText(cause),
         attempt: attempt ?? before.attempt,
         continues: continues ?? before.continues,
         startedAt: state === "queued" ? before.startedAt : (before.startedAt ?? event.at),
@@ -105,7 +106,7 @@ export function usageOf(event: KnownEvent, session: SessionRow): UsageRow | unde
     runId: event.runId ?? null,
     owner: session.owner,
     at: event.at,
-    model,
+    model: columnText(model),
     input,
     output,
     cacheRead,

@@ -8,7 +8,7 @@ import {
 } from "@holdfast/protocol";
 
 import type { SessionRow } from "../ports/index.ts";
-import { previewOf, titleFrom } from "./plain-text.ts";
+import { columnText, previewOf, titleFrom } from "./plain-text.ts";
 
 const strength: Record<TitleSource, number> = { derived: 0, generated: 1, chosen: 2 };
 
@@ -25,7 +25,12 @@ export function foldSession(row: SessionRow, decoded: DecodedEvent): SessionRow 
 
 /** A delta changes nothing but the head, the activity and the count of what is still to be settled. */
 export function foldDelta(row: SessionRow, event: DecodedEvent["event"]): SessionRow {
-  return { ...row, head: event.seq, activityAt: event.at, openDeltas: row.openDeltas + 1 };
+  return {
+    ...row,
+    head: event.seq,
+    activityAt: event.quiet ? row.activityAt : event.at,
+    openDeltas: row.openDeltas + 1,
+  };
 }
 
 function changesOf(row: SessionRow, event: KnownEvent): Partial<SessionRow> {
@@ -114,15 +119,15 @@ function derivedTitle(row: SessionRow, text: string): Partial<SessionRow> {
 
 function settingsOf(row: SessionRow, data: SessionSettings): Partial<SessionRow> {
   const { title, titleSource = "chosen", model, workspace, pinned, archived, project, tags } = data;
-  const named =
-    title !== undefined && strength[titleSource] >= strength[row.titleSource ?? "derived"];
+  const name = titleFrom(title ?? "");
+  const named = name !== "" && strength[titleSource] >= strength[row.titleSource ?? "derived"];
   return {
-    ...(named ? { title: titleFrom(title), titleSource } : {}),
-    ...(model === undefined ? {} : { model }),
-    ...(workspace === undefined ? {} : { workspace }),
+    ...(named ? { title: name, titleSource } : {}),
+    ...(model === undefined ? {} : { model: model && columnText(model) }),
+    ...(workspace === undefined ? {} : { workspace: workspace && columnText(workspace) }),
     ...(pinned === undefined ? {} : { pinned }),
     ...(archived === undefined ? {} : { archived }),
-    ...(project === undefined ? {} : { project }),
-    ...(tags === undefined ? {} : { tags: [...new Set(tags)].toSorted() }),
+    ...(project === undefined ? {} : { project: project && columnText(project) }),
+    ...(tags === undefined ? {} : { tags: [...new Set(tags.map(columnText))].toSorted() }),
   };
 }

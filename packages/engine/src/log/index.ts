@@ -4,4 +4,5 @@ export { decideLease, describeHolder, sameHolder } from "./decide-lease.ts";
 export { blobsIn, foldInput, foldRun, laneOf, usageOf } from "./fold-rows.ts";
 export { foldDelta, foldSession } from "./fold-session.ts";
 export { inputNamedBy, type Loaded, type Needs, needsOf } from "./needs.ts";
+export { maxCommitLength } from "./payload-size.ts";
 export { plainText, previewOf } from "./plain-text.ts";

@@ -16,6 +16,8 @@ import { blobsIn } from "./fold-rows.ts";
 /** What a store reads, under its lock, before a commit can be decided. */
 export interface Loaded {
   readonly session: SessionRow | null;
+  /** There was a session with this id and it was purged. Its id and its numbers are not given again. */
+  readonly purged?: boolean;
   /** Every lease of the session that has not been released, expired or not. */
   readonly leases: readonly LeaseRow[];
   readonly runs: ReadonlyMap<RunId, RunRow>;
