@@ -1,0 +1,9 @@
+export { createHostClient } from "./client.ts";
+export { takeSignInCode } from "./sign-in-link.ts";
+export {
+  createHostStore,
+  type HostState,
+  type HostStore,
+  pauseMs,
+  type SignInTrouble,
+} from "./state.ts";

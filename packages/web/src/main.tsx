@@ -1,0 +1,23 @@
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { App } from "./app.tsx";
+import { createHostClient, createHostStore, takeSignInCode } from "./host/index.ts";
+
+const store = createHostStore(createHostClient(document.baseURI, (...ask) => fetch(...ask)));
+
+function begin(): void {
+  const code = takeSignInCode(location, history);
+  void (code === undefined ? store.check() : store.signInWithCode(code));
+}
+
+begin();
+// A link that is pasted into a tab of the page changes the fragment and loads nothing.
+addEventListener("hashchange", begin);
+
+const place = document.getElementById("page");
+if (place === null) throw new Error("index.html has no place for the page");
+createRoot(place).render(
+  <StrictMode>
+    <App store={store} />
+  </StrictMode>,
+);
