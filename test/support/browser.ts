@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { userInfo } from "node:os";
-import packedChromium from "@sparticuz/chromium";
 import { chromium, type Browser } from "playwright-core";
+import { unpackChromium } from "./packed-chromium.ts";
 
 const installedPlaces = [
   "/usr/bin/chromium",
@@ -17,7 +17,7 @@ export async function launchBrowser(): Promise<Browser> {
   const named = process.env["HOLDFAST_TEST_CHROMIUM"];
   const installed = named ?? installedPlaces.find((place) => existsSync(place));
   return chromium.launch({
-    executablePath: installed ?? (await packedChromium.executablePath()),
+    executablePath: installed ?? unpackChromium(),
     // Chromium's sandbox refuses to run as root.
     chromiumSandbox: userInfo().uid !== 0 && installed !== undefined,
     args: ["--disable-background-networking", "--disable-component-update", "--no-pings"],
