@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
@@ -8,34 +8,33 @@ import { runChecks } from "./check.ts";
 import { readTally, summarise } from "./tally.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-
-// Ctrl-C reaches vitest as well: it puts its processes away, and this waits for it.
-let interruptedBy: NodeJS.Signals | undefined;
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.on(signal, () => {
-    interruptedBy = signal;
-    vitest?.kill(signal);
-  });
-}
-let vitest: ReturnType<typeof spawn> | undefined;
-
-async function runVitest(report: string): Promise<number> {
-  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
-  const args = ["run", ...reporters, ...process.argv.slice(2)];
-  vitest = spawn("node_modules/.bin/vitest", args, { cwd: root, stdio: "inherit" });
-  await once(vitest, "close");
-  return vitest.exitCode ?? 1;
-}
-
 const folder = mkdtempSync(join(tmpdir(), "holdfast-test-"));
-const report = join(folder, "report.json");
-try {
-  const failedChecks = await runChecks();
-  const exitCode = interruptedBy ? 1 : await runVitest(report);
-  const tally = readTally(report, { exitCode, failedChecks: failedChecks.length });
-  process.exitCode = tally.failed > 0 ? 1 : 0;
-  console.log(summarise(tally));
-} finally {
-  rmSync(folder, { recursive: true });
+process.on("exit", () => rmSync(folder, { recursive: true }));
+
+let vitest: ChildProcess | undefined;
+
+/** vitest puts its processes away first; before it runs there is nothing to wait for. */
+async function endOnSignal(signal: NodeJS.Signals): Promise<never> {
+  if (vitest?.exitCode === null) {
+    vitest.kill(signal);
+    await once(vitest, "close");
+  }
+  process.exit(128 + constants.signals[signal]);
 }
-if (interruptedBy) process.exit(128 + constants.signals[interruptedBy]);
+process.on("SIGINT", (signal) => void endOnSignal(signal));
+process.on("SIGTERM", (signal) => void endOnSignal(signal));
+
+const failedChecks = await runChecks();
+const report = join(folder, "report.json");
+const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
+vitest = spawn("node_modules/.bin/vitest", ["run", ...reporters, ...process.argv.slice(2)], {
+  cwd: root,
+  stdio: "inherit",
+});
+await once(vitest, "close");
+const tally = readTally(report, {
+  exitCode: vitest.exitCode ?? 1,
+  failedChecks: failedChecks.length,
+});
+process.exitCode = tally.failed > 0 ? 1 : 0;
+console.log(summarise(tally));
