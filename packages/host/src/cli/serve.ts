@@ -16,21 +16,19 @@ export const serve: Command = {
       return 0;
     }
 
-    const stopping = stopRequested(process);
+    const stopAsked = stopRequested(process);
     const config = readConfig({ ...terminal, flags: flags.values });
     const host = config.ok
       ? await startHost(config.value, (bug) => terminal.complain(bug.stack ?? bug.message))
       : config;
     if (!host.ok) {
       terminal.complain(host.failure.sentence);
-      stopping.ignore();
       return 1;
     }
 
     terminal.say(`Holdfast is at ${host.value.signInLink} (signs you in once, within 10 minutes)`);
-    await stopping.asked;
+    await stopAsked;
     await host.value.stop();
-    stopping.ignore();
     return 0;
   },
 };

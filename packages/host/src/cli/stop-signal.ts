@@ -1,13 +1,6 @@
-export interface StopRequest {
-  /** Resolves when somebody asks the process to stop. */
-  readonly asked: Promise<void>;
-  ignore(): void;
-}
-
 /** The part of a process that is asked to stop, and can. */
 export interface Stoppable {
   on(signal: StopSignal, listener: () => void): unknown;
-  off(signal: StopSignal, listener: () => void): unknown;
   exit(code: number): void;
 }
 
@@ -22,12 +15,15 @@ const interruptedExitCode = 130;
  */
 const samePressMs = 250;
 
-/** The first request is for an orderly end; a second one does not wait for it. */
+/**
+ * Resolves when the process is asked to stop. The first request is for an orderly end; a second one
+ * does not wait for it. The listeners stay, as an echo may arrive after everything has been closed.
+ */
 export function stopRequested(
   stoppable: Stoppable,
   now: () => number = () => performance.now(),
-): StopRequest {
-  const { promise: asked, resolve } = Promise.withResolvers<void>();
+): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
   let firstAt: number | undefined;
 
   function onSignal(): void {
@@ -37,10 +33,5 @@ export function stopRequested(
   }
 
   for (const signal of signals) stoppable.on(signal, onSignal);
-  return {
-    asked,
-    ignore() {
-      for (const signal of signals) stoppable.off(signal, onSignal);
-    },
-  };
+  return promise;
 }

@@ -1,12 +1,3 @@
 export { prepareHome } from "./home.ts";
-export { type ConfigSources, readConfig } from "./read.ts";
-export {
-  type Config,
-  flagOf,
-  type Settled,
-  settingNames,
-  settings,
-  type Source,
-  type Surroundings,
-  variableOf,
-} from "./settings.ts";
+export { readConfig } from "./read.ts";
+export { type Config, flagOf, settingNames, settings, variableOf } from "./settings.ts";
