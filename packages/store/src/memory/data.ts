@@ -1,0 +1,109 @@
+import type {
+  BlobRow,
+  InputRow,
+  LaneRow,
+  LeaseKind,
+  LeaseRow,
+  PurgeRow,
+  RawEvent,
+  RunRow,
+  SessionRow,
+  UsageRow,
+} from "@holdfast/engine";
+import type {
+  BlobId,
+  EventId,
+  LaneKey,
+  MessageId,
+  OwnerId,
+  RunId,
+  SeqRange,
+  SessionId,
+  StoredEvent,
+} from "@holdfast/protocol";
+
+export interface LogRow {
+  readonly event: StoredEvent;
+  place: RawEvent["place"];
+}
+
+/** A session's log. It outlives its session as long as a branch reads it. */
+export interface Log {
+  readonly owner: OwnerId;
+  /** In the order of their numbers. */
+  rows: LogRow[];
+  readonly byId: Map<EventId, LogRow>;
+}
+
+export interface SessionData {
+  row: SessionRow;
+  /** What it read of other logs when it began: a branch may restore what it has cut from its view since. */
+  readonly reads: readonly SeqRange[];
+  readonly runs: Map<RunId, RunRow>;
+  readonly inputs: Map<MessageId, InputRow>;
+  readonly leases: Map<LeaseKind, LeaseRow>;
+  /** The greatest fence ever given. */
+  readonly fences: Map<LeaseKind, number>;
+}
+
+export interface StoredBlob {
+  row: BlobRow;
+  readonly bytes: Uint8Array;
+}
+
+/** Everything that handles on one store share. */
+export interface MemoryData {
+  readonly clock: () => number;
+  readonly sessions: Map<SessionId, SessionData>;
+  readonly logs: Map<SessionId, Log>;
+  readonly lanes: Map<string, LaneRow>;
+  /** The ledger outlives its sessions: a purge takes the talk away, not the bill. */
+  usage: UsageRow[];
+  readonly blobs: Map<string, StoredBlob>;
+  readonly purges: Map<SessionId, PurgeRow>;
+  readonly watchers: Set<Watcher>;
+}
+
+export interface Watcher {
+  readonly session: SessionId;
+  readonly wake: () => void;
+}
+
+export function emptyData(clock: () => number): MemoryData {
+  return {
+    clock,
+    sessions: new Map(),
+    logs: new Map(),
+    lanes: new Map(),
+    usage: [],
+    blobs: new Map(),
+    purges: new Map(),
+    watchers: new Set(),
+  };
+}
+
+export function laneKeyOf(owner: OwnerId, lane: LaneKey): string {
+  return `${owner} ${lane}`;
+}
+
+export function blobKeyOf(owner: OwnerId, blob: BlobId): string {
+  return `${owner} ${blob}`;
+}
+
+/** Another owner's session reads like one that does not exist. */
+export function sessionOf(data: MemoryData, owner: OwnerId, id: SessionId): SessionData | null {
+  const found = data.sessions.get(id);
+  return found?.row.owner === owner ? found : null;
+}
+
+/** What a reader of the log sees: settled deltas are gone, whether they are deleted yet or not. */
+export function readableRows(data: MemoryData, log: SessionId): readonly StoredEvent[] {
+  const rows = data.logs.get(log)?.rows ?? [];
+  return rows.filter((row) => row.place !== "pruned").map((row) => row.event);
+}
+
+/** Up to which number branches read this log. */
+export function readUpTo(data: MemoryData, log: SessionId): number {
+  const reads = data.sessions.values().flatMap((session) => session.reads);
+  return Math.max(0, ...reads.filter((range) => range.log === log).map(({ to }) => to ?? 0));
+}

@@ -1,0 +1,66 @@
+import { decideLease, type LeaseRef, type LeaseRow, type Leases } from "@holdfast/engine";
+
+import type { MemoryData } from "./data.ts";
+
+export function createLeases(data: MemoryData): Leases {
+  return {
+    async acquire(request) {
+      const { kind } = request;
+      const session = data.sessions.get(request.session);
+      if (session === undefined || session.row.trashedAt !== null) {
+        return { status: "refused", code: "session_not_found" };
+      }
+      const { leases, fences } = session;
+      const lastFence = fences.get(kind) ?? 0;
+      const decided = decideLease(leases.get(kind) ?? null, lastFence, request, data.clock());
+      if (decided.status === "acquired") {
+        leases.set(kind, decided.lease);
+        fences.set(kind, decided.lease.fence);
+      }
+      return decided;
+    },
+
+    async renew(refs, ttlMs) {
+      const until = data.clock() + ttlMs;
+      const lost: LeaseRef[] = [];
+      for (const ref of refs) {
+        const lease = heldUnder(data, ref);
+        if (lease === undefined) lost.push(ref);
+        else {
+          const expiresAt = Math.max(lease.expiresAt, until);
+          data.sessions.get(ref.session)?.leases.set(ref.kind, { ...lease, expiresAt });
+        }
+      }
+      return { status: "renewed", lost };
+    },
+
+    async release(ref) {
+      if (heldUnder(data, ref) === undefined) return { status: "not_held" };
+      data.sessions.get(ref.session)?.leases.delete(ref.kind);
+      return { status: "released" };
+    },
+
+    async read(kind, session) {
+      const lease = data.sessions.get(session)?.leases.get(kind);
+      return lease !== undefined && lease.expiresAt > data.clock() ? lease : null;
+    },
+
+    async expired(kind, limit) {
+      const now = data.clock();
+      return allLeases(data)
+        .filter((lease) => lease.kind === kind && lease.expiresAt <= now)
+        .toSorted((a, b) => a.expiresAt - b.expiresAt)
+        .slice(0, limit);
+    },
+  };
+}
+
+// P3: whoever's fence stands in the row holds it, also past the expiry, until another has taken it.
+function heldUnder(data: MemoryData, { kind, session, fence }: LeaseRef): LeaseRow | undefined {
+  const lease = data.sessions.get(session)?.leases.get(kind);
+  return lease?.fence === fence ? lease : undefined;
+}
+
+export function allLeases(data: MemoryData): LeaseRow[] {
+  return [...data.sessions.values().flatMap((session) => session.leases.values())];
+}

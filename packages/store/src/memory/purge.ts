@@ -1,0 +1,61 @@
+import { blobsIn, type PurgeResult } from "@holdfast/engine";
+import { decodeEvent, type OwnerId, type SessionId } from "@holdfast/protocol";
+
+import { blobKeyOf, type Log, type LogRow, type MemoryData, readUpTo, sessionOf } from "./data.ts";
+
+const day = 24 * 60 * 60 * 1000;
+
+export function purgeSession(data: MemoryData, owner: OwnerId, id: SessionId): PurgeResult {
+  const session = sessionOf(data, owner, id);
+  if (session === null) return { status: "refused", code: "session_not_found" };
+  if (session.row.trashedAt === null) return { status: "refused", code: "session_not_trashed" };
+
+  data.sessions.delete(id);
+  for (const [key, lane] of data.lanes) if (lane.session === id) data.lanes.delete(key);
+  const events = dropUnreadRows(data, id);
+  // The logs that only this session still read.
+  for (const log of data.logs.keys()) if (!data.sessions.has(log)) dropUnreadRows(data, log);
+  data.purges.set(id, { session: id, owner, at: data.clock(), events });
+  return { status: "purged", events };
+}
+
+/** Deletes what no branch reads of a log whose session is gone, and answers how much that was. */
+function dropUnreadRows(data: MemoryData, id: SessionId): number {
+  const log = data.logs.get(id);
+  if (log === undefined) return 0;
+  const upTo = readUpTo(data, id);
+  const isRead = (row: LogRow) => row.place === "log" && row.event.seq <= upTo;
+  const dropped = log.rows.filter((row) => !isRead(row));
+  log.rows = log.rows.filter(isRead);
+  for (const row of dropped) forget(data, log, row);
+  if (log.rows.length === 0) data.logs.delete(id);
+  return dropped.length;
+}
+
+function forget(data: MemoryData, log: Log, { event, place }: LogRow): void {
+  log.byId.delete(event.id);
+  const decoded = decodeEvent(event);
+  if (place !== "log" || decoded.kind !== "known") return;
+  for (const id of blobsIn(decoded.event)) {
+    const blob = data.blobs.get(blobKeyOf(log.owner, id));
+    if (blob !== undefined) blob.row = { ...blob.row, refs: blob.row.refs - 1 };
+  }
+}
+
+export function prune(data: MemoryData, limit: number): number {
+  let rows = 0;
+  for (const log of data.logs.values()) {
+    const settled = log.rows.filter((row) => row.place === "pruned").slice(0, limit - rows);
+    for (const row of settled) forget(data, log, row);
+    const gone = new Set(settled);
+    log.rows = log.rows.filter((row) => !gone.has(row));
+    rows += settled.length;
+  }
+  for (const [key, { row }] of data.blobs) {
+    const unneeded = row.refs === 0 && row.createdAt + day <= data.clock();
+    if (!unneeded || rows >= limit) continue;
+    data.blobs.delete(key);
+    rows += 1;
+  }
+  return rows;
+}

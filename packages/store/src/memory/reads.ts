@@ -1,0 +1,151 @@
+import type {
+  EntryPage,
+  EntryQuery,
+  ListQuery,
+  Reads,
+  SessionRow,
+  Shelf,
+  UsageTotals,
+} from "@holdfast/engine";
+import { roleOf, type StoredEvent } from "@holdfast/protocol";
+
+import {
+  blobKeyOf,
+  laneKeyOf,
+  type MemoryData,
+  readableRows,
+  type SessionData,
+  sessionOf,
+} from "./data.ts";
+
+export function createReads(data: MemoryData): Reads {
+  return {
+    async session(owner, id) {
+      return sessionOf(data, owner, id)?.row ?? null;
+    },
+
+    async sessions(owner, query) {
+      const matching = Array.from(data.sessions.values(), (session) => session.row)
+        .filter((row) => row.owner === owner && isListed(row, query))
+        .toSorted(byPlaceInList)
+        .filter((row) => query.after === undefined || byPlaceInList(query.after, row) < 0);
+      const sessions = matching.slice(0, query.limit);
+      const last = sessions.at(-1);
+      const more = matching.length > sessions.length && last !== undefined;
+      return { sessions, next: more ? { sortAt: last.sortAt, id: last.id } : null };
+    },
+
+    async events(owner, id, { after, upTo, limit }) {
+      const session = sessionOf(data, owner, id);
+      if (session === null) return null;
+      const matching = readableRows(data, id).filter(
+        ({ seq }) => seq > after && seq <= (upTo ?? Infinity),
+      );
+      return {
+        events: matching.slice(0, limit),
+        head: session.row.head,
+        more: matching.length > limit,
+      };
+    },
+
+    async entries(owner, id, query) {
+      const session = sessionOf(data, owner, id);
+      return session && readEntries(data, session.row, query);
+    },
+
+    async snapshot(owner, id, query) {
+      const session = sessionOf(data, owner, id);
+      if (session === null) return null;
+      const { row, runs } = session;
+      return {
+        session: row,
+        entries: readEntries(data, row, query),
+        run: row.liveRun === null ? null : (runs.get(row.liveRun) ?? null),
+        inbox: readInbox(session),
+        journal: readJournal(data, session),
+      };
+    },
+
+    async run(owner, id) {
+      const own = data.sessions.values().filter((session) => session.row.owner === owner);
+      return own.map((session) => session.runs.get(id)).find((run) => run !== undefined) ?? null;
+    },
+
+    async lane(owner, lane) {
+      return data.lanes.get(laneKeyOf(owner, lane))?.session ?? null;
+    },
+
+    async usage(owner, { session, runId, since = 0 }) {
+      const totals = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, costMicros: 0, calls: 0 };
+      for (const row of data.usage) {
+        if (row.owner !== owner || row.at < since) continue;
+        if (session !== undefined && row.session !== session) continue;
+        if (runId !== undefined && row.runId !== runId) continue;
+        totals.input += row.input;
+        totals.output += row.output;
+        totals.cacheRead += row.cacheRead;
+        totals.cacheWrite += row.cacheWrite;
+        totals.costMicros += row.costMicros;
+        totals.calls += 1;
+      }
+      return totals satisfies UsageTotals;
+    },
+
+    async blob(owner, id) {
+      const blob = data.blobs.get(blobKeyOf(owner, id));
+      return blob ? { id, mediaType: blob.row.mediaType, bytes: blob.bytes.slice() } : null;
+    },
+  };
+}
+
+function shelfOf(row: SessionRow): Shelf {
+  if (row.trashedAt !== null) return "trash";
+  return row.archived ? "archived" : "active";
+}
+
+function isListed(row: SessionRow, { shelf = "active", pinned, project, tag }: ListQuery): boolean {
+  return (
+    shelfOf(row) === shelf &&
+    (pinned === undefined || row.pinned) &&
+    (project === undefined || row.project === project) &&
+    (tag === undefined || row.tags.includes(tag))
+  );
+}
+
+/** Newest first; among equals the greater id. */
+function byPlaceInList(
+  a: Pick<SessionRow, "sortAt" | "id">,
+  b: Pick<SessionRow, "sortAt" | "id">,
+): number {
+  return b.sortAt - a.sortAt || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0);
+}
+
+function readEntries(
+  data: MemoryData,
+  session: SessionRow,
+  { before, limit }: EntryQuery,
+): EntryPage {
+  const visible = session.ranges
+    .flatMap(({ log = session.id, from, to }) =>
+      readableRows(data, log).filter(({ seq }) => seq >= from && seq <= (to ?? Infinity)),
+    )
+    .filter((event) => roleOf(event) === "entry" && event.seq < (before ?? Infinity));
+  const start = Math.max(0, visible.length - limit);
+  return { entries: visible.slice(start), more: start > 0 };
+}
+
+function readInbox(session: SessionData) {
+  return [...session.inputs.values()]
+    .filter((input) => input.state === "queued")
+    .toSorted((a, b) => a.seq - b.seq);
+}
+
+function readJournal(data: MemoryData, { row, runs }: SessionData): readonly StoredEvent[] {
+  const run = row.liveRun === null ? undefined : runs.get(row.liveRun);
+  if (run === undefined) return [];
+  return readableRows(data, row.id).filter((event) => {
+    const role = roleOf(event);
+    const passing = role === "passing" || role === "delta";
+    return passing && event.runId === run.id && event.seq >= run.journalFrom;
+  });
+}

@@ -1,0 +1,1 @@
+export { type HarnessFactory, memoryHarness } from "./harnesses.ts";
