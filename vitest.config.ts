@@ -5,6 +5,8 @@ const needsPostgres = "{packages/*/src,test}/**/*.pg.test.ts";
 
 export default defineConfig({
   test: {
+    // vitest leaves one core idle by itself; these tests mostly wait for processes and disks.
+    maxWorkers: "100%",
     projects: [
       {
         // Tests beside the code share one module graph per worker: they keep no global state.
