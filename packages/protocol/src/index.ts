@@ -4,4 +4,6 @@ export * from "./events/index.ts";
 export * from "./plain-text.ts";
 export * from "./problems.ts";
 export * from "./http/index.ts";
+export * from "./sse/index.ts";
 export * from "./reducer/index.ts";
+export * from "./client/index.ts";

@@ -20,6 +20,7 @@ export interface EventDefinition<
   readonly schema: Schema;
 }
 
+/** The schema checks and never changes: no default, no transformation, nothing stripped. */
 export function defineEvent<Type extends string, V extends number, Schema extends z.ZodType>(
   type: Type,
   v: V,

@@ -1,1 +1,27 @@
+import { historyRoutes } from "./history.ts";
+import { runRoutes } from "./runs.ts";
+import { sessionRoutes } from "./sessions.ts";
+import { streamRoutes, systemRoutes } from "./system.ts";
+
 export * from "./views.ts";
+export {
+  type Answer,
+  type Method,
+  type Route,
+  type RouteInput,
+  type RouteOutput,
+  problemsOf,
+} from "./define.ts";
+export { idempotencyKey, pageCursor, revisionTag } from "./fields.ts";
+export { sessionPatch } from "./sessions.ts";
+
+/** The whole HTTP contract. Names and paths may be added to, never renamed. */
+export const routes = {
+  ...sessionRoutes,
+  ...historyRoutes,
+  ...streamRoutes,
+  ...runRoutes,
+  ...systemRoutes,
+} as const;
+export type Routes = typeof routes;
+export type RouteName = keyof Routes;

@@ -53,7 +53,7 @@ export function createSseDecoder(): SseDecoder {
       if (text === "") return items;
       // The other half of a CRLF that came in two pieces.
       if (endedInReturn && text.startsWith("\n")) text = text.slice(1);
-      endedInReturn = text === "" || text.endsWith("\r");
+      endedInReturn = text.endsWith("\r");
       const lines = text.split(lineEnd);
       // Only the last piece is unfinished: a long line is never looked at twice.
       const rest = lines.pop() ?? "";

@@ -45,7 +45,7 @@ const settings = fc.record(
     project: fc.option(fc.constantFrom("x", "y")),
     tags: fc.array(fc.constantFrom("t1", "t2"), { maxLength: 2 }),
   },
-  { requiredKeys: [] },
+  { requiredKeys: [], noNullPrototype: true },
 );
 const asideAct: fc.Arbitrary<Act> = fc.oneof(
   fc.record({

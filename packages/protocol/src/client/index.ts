@@ -1,0 +1,58 @@
+import {
+  type RouteInput,
+  type RouteName,
+  type RouteOutput,
+  type Routes,
+  routes,
+} from "../http/index.ts";
+import type { Seq, SessionId } from "../ids.ts";
+import type { Cursors } from "../sse/index.ts";
+import { callRoute, type CallOptions } from "./call.ts";
+import type { StreamOptions } from "./connection.ts";
+import { type FollowItem, followSession, type WatchItem, watchSessions } from "./follow.ts";
+import { type ClientOptions, createLink } from "./link.ts";
+import type { AnyInput } from "./request.ts";
+import type { Result } from "./result.ts";
+
+export type { CallOptions } from "./call.ts";
+export type { ConnectionState, StreamEnded, StreamOptions } from "./connection.ts";
+export type { FollowItem, WatchItem } from "./follow.ts";
+export type { ClientOptions, Fetch } from "./link.ts";
+export type { ApiError, Result } from "./result.ts";
+
+type CallName = {
+  [N in RouteName]: Routes[N]["answer"]["media"] extends "events" ? never : N;
+}[RouteName];
+
+type Arguments<Input> =
+  Record<string, never> extends Input
+    ? [input?: Input, options?: CallOptions]
+    : [input: Input, options?: CallOptions];
+
+/** Every route of the contract as a function that resolves to a value, whatever happens. */
+type Calls = {
+  readonly [N in CallName]: (
+    ...given: Arguments<RouteInput<Routes[N]>>
+  ) => Promise<Result<RouteOutput<Routes[N]>>>;
+};
+
+export interface Client extends Calls {
+  /** Follow one session by cursor; it reconnects by itself and ends on `resync` or when the host refuses. */
+  follow(id: SessionId, after: Seq, options?: StreamOptions): AsyncIterable<FollowItem>;
+  /** Follow several sessions and the list on one connection. */
+  watch(cursors: Cursors, options?: StreamOptions): AsyncIterable<WatchItem>;
+}
+
+export function createClient(options: ClientOptions = {}): Client {
+  const link = createLink(options);
+  const calls = Object.entries(routes).map(([name, route]) => [
+    name,
+    (input: AnyInput = {}, given: CallOptions = {}) => callRoute(link, route, input, given),
+  ]);
+  return {
+    // The table that makes the functions is the table that their types are inferred from.
+    ...(Object.fromEntries(calls) as Calls),
+    follow: (id, after, given = {}) => followSession(link, id, after, given),
+    watch: (cursors, given = {}) => watchSessions(link, cursors, given),
+  };
+}

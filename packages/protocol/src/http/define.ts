@@ -1,0 +1,83 @@
+import type { z } from "zod";
+
+import type { ProblemCode } from "../problems.ts";
+
+export type Method = "GET" | "POST" | "PATCH" | "DELETE";
+
+export type Answer =
+  | { readonly media: "json"; readonly status: 200 | 201 | 202; readonly schema: z.ZodType }
+  | { readonly media: "none"; readonly status: 204 }
+  /** Server-sent events. */
+  | { readonly media: "events"; readonly status: 200 }
+  | { readonly media: "bytes" | "text"; readonly status: 200 };
+
+/** One entry of the contract. The client, the host's router and the OpenAPI document are driven by it. */
+export interface Route {
+  readonly method: Method;
+  /** Parameters are written `:name`, each a key of `params`. */
+  readonly path: `/${string}`;
+  readonly summary: string;
+  /** Who may call it. What names no policy cannot be written down. */
+  readonly access: "open" | "principal";
+  readonly params?: z.ZodType;
+  readonly query?: z.ZodType;
+  /** Those that matter, in lower case; others pass. */
+  readonly headers?: z.ZodType;
+  /** A schema for JSON; `bytes` for anything. */
+  readonly body?: z.ZodType | "bytes";
+  readonly answer: Answer;
+  /** Beyond those that every route may give: see `problemsOf`. */
+  readonly problems: readonly ProblemCode[];
+  /**
+   * What sending it twice does. `safe`: the same as once. `key`: the same as once under one
+   * `Idempotency-Key`. `never`: nobody can say, so a client does not repeat it by itself.
+   */
+  readonly repeat: "safe" | "key" | "never";
+}
+
+/** Keeps the literal types, so that inputs and answers can be inferred. */
+export function defineRoute<const R extends Route>(route: R): R {
+  return route;
+}
+
+/** Every problem that a route may answer with. */
+export function problemsOf(route: Route): readonly ProblemCode[] {
+  const codes = new Set<ProblemCode>(route.problems);
+  const add = (...more: ProblemCode[]) => more.forEach((code) => codes.add(code));
+  if (route.access === "principal") {
+    add("unauthorized", "forbidden", "too_many_requests", "internal");
+    add("store_unavailable", "shutting_down");
+  }
+  if (route.params ?? route.query ?? route.headers ?? route.body) add("invalid_request");
+  if (route.body !== undefined) add("payload_too_large", "unsupported_media_type");
+  if (route.body !== undefined && route.body !== "bytes") add("malformed_json");
+  if (route.method !== "GET" && route.access === "principal") add("store_full");
+  if (route.repeat === "key") add("idempotency_conflict");
+  return [...codes].toSorted();
+}
+
+/** A field may be left out when everything in it may. */
+type Field<K extends string, T> =
+  Record<string, never> extends T ? { readonly [P in K]?: T } : { readonly [P in K]: T };
+type Taken<R extends Route, K extends "params" | "query" | "headers"> =
+  R[K] extends z.ZodType<infer T> ? Field<K, T> : unknown;
+type Body<R extends Route> = R["body"] extends "bytes"
+  ? { readonly body: Uint8Array<ArrayBuffer> | Blob; readonly mediaType: string }
+  : R["body"] extends z.ZodType
+    ? Field<"body", z.input<R["body"]>>
+    : unknown;
+
+/** What a caller gives: values, not their text. */
+export type RouteInput<R extends Route> = Taken<R, "params"> &
+  Taken<R, "query"> &
+  Taken<R, "headers"> &
+  Body<R>;
+
+/** What a caller gets when it was done. */
+export type RouteOutput<R extends Route> = R["answer"] extends { schema: z.ZodType<infer T> }
+  ? T
+  : R["answer"]["media"] extends "bytes"
+    ? Uint8Array
+    : R["answer"]["media"] extends "text"
+      ? string
+      : undefined;

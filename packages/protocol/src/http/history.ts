@@ -1,0 +1,115 @@
+import { z } from "zod";
+
+import { seq, sessionId } from "../ids.ts";
+import { attachment } from "../parts.ts";
+import { defineRoute } from "./define.ts";
+import { countText } from "./fields.ts";
+import { accepted, keyed, session } from "./sessions.ts";
+import { sessionView } from "./views.ts";
+
+const conditions = {
+  /** Refused as `head_moved` unless this is still the number of the newest event. */
+  expectedHead: seq.optional(),
+  /** Cancel a run that is going on; without it such a run is a `409`. */
+  interrupt: z.boolean().optional(),
+};
+
+const changed = z.looseObject({ session: sessionView, seq });
+const refusals = [
+  "session_not_found",
+  "session_trashed",
+  "head_moved",
+  "run_live",
+  "compaction_live",
+] as const;
+const common = {
+  method: "POST",
+  access: "principal",
+  params: session,
+  headers: keyed,
+  repeat: "key",
+} as const;
+
+/** Commands on the history. All of them append; none deletes. */
+export const historyRoutes = {
+  undo: defineRoute({
+    ...common,
+    path: "/api/sessions/:id/undo",
+    summary: "Take the last turns out of view",
+    body: z.strictObject({ ...conditions, turns: z.int().min(1).max(1000).optional() }),
+    answer: { media: "json", status: 200, schema: changed },
+    problems: [...refusals, "nothing_to_undo"],
+  }),
+  redo: defineRoute({
+    ...common,
+    path: "/api/sessions/:id/redo",
+    summary: "Bring back what was cut last",
+    body: z.strictObject(conditions),
+    answer: { media: "json", status: 200, schema: changed },
+    problems: [...refusals, "nothing_to_redo"],
+  }),
+  retry: defineRoute({
+    ...common,
+    path: "/api/sessions/:id/retry",
+    summary: "Ask again from a message, the last one unless told, in its own or in new words",
+    body: z.strictObject({
+      ...conditions,
+      from: seq.optional(),
+      text: z.string().max(1_000_000).optional(),
+      attachments: z.array(attachment).max(50).optional(),
+    }),
+    answer: { media: "json", status: 202, schema: accepted },
+    problems: [...refusals, "entry_not_found", "nothing_to_undo"],
+  }),
+  truncate: defineRoute({
+    ...common,
+    path: "/api/sessions/:id/truncate",
+    summary: "Take an entry and everything after it out of view",
+    body: z.strictObject({ ...conditions, from: seq }),
+    answer: { media: "json", status: 200, schema: changed },
+    problems: [...refusals, "entry_not_found"],
+  }),
+  clear: defineRoute({
+    ...common,
+    path: "/api/sessions/:id/clear",
+    summary: "Take everything out of view",
+    body: z.strictObject(conditions),
+    answer: { media: "json", status: 200, schema: changed },
+    problems: refusals,
+  }),
+  branch: defineRoute({
+    ...common,
+    path: "/api/sessions/:id/branch",
+    summary: "Go on from a point in a session of its own",
+    body: z.strictObject({
+      ...conditions,
+      /** The last entry that the branch keeps; the newest when absent. */
+      at: seq.optional(),
+      title: z.string().min(1).max(300).optional(),
+    }),
+    answer: { media: "json", status: 201, schema: z.looseObject({ session: sessionView }) },
+    problems: [...refusals, "entry_not_found"],
+  }),
+  compact: defineRoute({
+    ...common,
+    path: "/api/sessions/:id/compact",
+    summary: "Put a summary in the place of what came before",
+    body: z.strictObject({ ...conditions, focus: z.string().max(2000).optional() }),
+    answer: {
+      media: "json",
+      status: 202,
+      /** `deferred`: somebody else is at it. */
+      schema: z.looseObject({ outcome: z.enum(["started", "deferred"]), sessionId }),
+    },
+    problems: refusals,
+  }),
+  restoreEpoch: defineRoute({
+    ...common,
+    path: "/api/sessions/:id/epochs/:n/restore",
+    summary: "Begin the model's context with an earlier epoch",
+    params: z.strictObject({ id: sessionId, n: countText }),
+    body: z.strictObject(conditions),
+    answer: { media: "json", status: 200, schema: changed },
+    problems: [...refusals, "epoch_not_found"],
+  }),
+} as const;

@@ -1,0 +1,71 @@
+import { z } from "zod";
+
+import { approvalId, runId, sessionId } from "../ids.ts";
+import { defineRoute } from "./define.ts";
+import { keyed } from "./sessions.ts";
+import { approvalView, runView } from "./views.ts";
+
+const run = z.strictObject({ id: runId });
+const withRun = z.looseObject({ run: runView });
+
+export const runRoutes = {
+  readRun: defineRoute({
+    method: "GET",
+    path: "/api/runs/:id",
+    summary: "Read a run",
+    access: "principal",
+    params: run,
+    answer: { media: "json", status: 200, schema: withRun },
+    problems: ["run_not_found"],
+    repeat: "safe",
+  }),
+  // P6: a durable request, and the same again is no error.
+  cancelRun: defineRoute({
+    method: "POST",
+    path: "/api/runs/:id/cancel",
+    summary: "Ask for a run's end",
+    access: "principal",
+    params: run,
+    headers: keyed,
+    answer: { media: "json", status: 202, schema: withRun },
+    problems: ["run_not_found"],
+    repeat: "key",
+  }),
+  resumeRun: defineRoute({
+    method: "POST",
+    path: "/api/runs/:id/resume",
+    summary: "Go on with a run that was paused, or continue an ended one in a new run",
+    access: "principal",
+    params: run,
+    headers: keyed,
+    answer: { media: "json", status: 202, schema: withRun },
+    problems: ["run_not_found", "run_live", "run_ended", "session_trashed"],
+    repeat: "key",
+  }),
+  listApprovals: defineRoute({
+    method: "GET",
+    path: "/api/approvals",
+    summary: "The approvals that wait for an answer",
+    access: "principal",
+    query: z.strictObject({ sessionId: sessionId.optional() }),
+    answer: {
+      media: "json",
+      status: 200,
+      schema: z.looseObject({ approvals: z.array(approvalView) }),
+    },
+    problems: [],
+    repeat: "safe",
+  }),
+  answerApproval: defineRoute({
+    method: "POST",
+    path: "/api/approvals/:id",
+    summary: "Answer an approval",
+    access: "principal",
+    params: z.strictObject({ id: approvalId }),
+    headers: keyed,
+    body: z.strictObject({ decision: z.enum(["once", "session", "always", "deny"]) }),
+    answer: { media: "json", status: 200, schema: z.looseObject({ approval: approvalView }) },
+    problems: ["approval_not_found", "approval_answered"],
+    repeat: "key",
+  }),
+} as const;

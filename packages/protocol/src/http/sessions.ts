@@ -1,0 +1,169 @@
+import { z } from "zod";
+
+import { clientId, inputMode } from "../events/index.ts";
+import { laneKey, messageId, runId, seq, sessionId } from "../ids.ts";
+import { attachment } from "../parts.ts";
+import { defineRoute } from "./define.ts";
+import { flagText, idempotencyKey, limitText, pageCursor, revisionTag, seqText } from "./fields.ts";
+import { sessionRead, sessionView } from "./views.ts";
+
+export const session = z.strictObject({ id: sessionId });
+export const keyed = z.object({ "idempotency-key": idempotencyKey.optional() });
+
+const title = z.string().min(1).max(300);
+const model = z.string().min(1).max(200);
+const workspace = z.string().min(1).max(4096);
+const text = z.string().max(1_000_000);
+const attachments = z.array(attachment).max(50);
+const withSession = z.looseObject({ session: sessionView });
+
+/** What a person may change. `null` clears. */
+export const sessionPatch = z.strictObject({
+  title: title.optional(),
+  model: model.nullable().optional(),
+  workspace: workspace.nullable().optional(),
+  pinned: z.boolean().optional(),
+  archived: z.boolean().optional(),
+  project: z.string().min(1).max(120).nullable().optional(),
+  tags: z.array(z.string().min(1).max(60)).max(50).optional(),
+});
+
+export const accepted = z.looseObject({ messageId, runId, seq });
+
+export const sessionRoutes = {
+  createSession: defineRoute({
+    method: "POST",
+    path: "/api/sessions",
+    summary: "Begin a session",
+    access: "principal",
+    headers: keyed,
+    body: z.strictObject({
+      lane: laneKey.optional(),
+      title: title.optional(),
+      model: model.optional(),
+      workspace: workspace.optional(),
+      /** The one that the lane leaves: its work is committed to memory. */
+      previousSessionId: sessionId.optional(),
+    }),
+    answer: { media: "json", status: 201, schema: withSession },
+    problems: ["session_not_found"],
+    repeat: "key",
+  }),
+  listSessions: defineRoute({
+    method: "GET",
+    path: "/api/sessions",
+    summary: "List sessions, newest first",
+    access: "principal",
+    query: z.strictObject({
+      limit: limitText.optional(),
+      cursor: pageCursor.optional(),
+      q: z.string().min(1).max(200).optional(),
+      archived: flagText.optional(),
+      trashed: flagText.optional(),
+      pinned: flagText.optional(),
+      project: z.string().min(1).max(120).optional(),
+      tag: z.string().min(1).max(60).optional(),
+    }),
+    answer: {
+      media: "json",
+      status: 200,
+      schema: z.looseObject({ sessions: z.array(sessionView), nextCursor: z.string().nullable() }),
+    },
+    problems: [],
+    repeat: "safe",
+  }),
+  readSession: defineRoute({
+    method: "GET",
+    path: "/api/sessions/:id",
+    summary: "Read a session: its newest entries, its run, its inbox and what is being written",
+    access: "principal",
+    params: session,
+    query: z.strictObject({ before: seqText.optional(), limit: limitText.optional() }),
+    answer: { media: "json", status: 200, schema: sessionRead },
+    problems: ["session_not_found"],
+    repeat: "safe",
+  }),
+  changeSession: defineRoute({
+    method: "PATCH",
+    path: "/api/sessions/:id",
+    summary: "Change a session's title, flags or settings",
+    access: "principal",
+    params: session,
+    headers: z.object({ "if-match": revisionTag.optional() }),
+    body: sessionPatch,
+    answer: { media: "json", status: 200, schema: withSession },
+    problems: ["session_not_found", "session_trashed", "revision_conflict"],
+    repeat: "never",
+  }),
+  trashSession: defineRoute({
+    method: "DELETE",
+    path: "/api/sessions/:id",
+    summary: "Put a session in the trash",
+    access: "principal",
+    params: session,
+    answer: { media: "json", status: 200, schema: withSession },
+    problems: ["session_not_found"],
+    repeat: "safe",
+  }),
+  restoreSession: defineRoute({
+    method: "POST",
+    path: "/api/sessions/:id/restore",
+    summary: "Bring a session back from the trash",
+    access: "principal",
+    params: session,
+    headers: keyed,
+    answer: { media: "json", status: 200, schema: withSession },
+    problems: ["session_not_found"],
+    repeat: "key",
+  }),
+  sendMessage: defineRoute({
+    method: "POST",
+    path: "/api/sessions/:id/messages",
+    summary: "Send a message; it is durable once this is answered",
+    access: "principal",
+    params: session,
+    body: z.strictObject({
+      clientId,
+      text,
+      attachments: attachments.optional(),
+      mode: inputMode.optional(),
+      lane: laneKey.optional(),
+    }),
+    answer: { media: "json", status: 202, schema: accepted },
+    problems: ["session_not_found", "session_trashed", "idempotency_conflict", "blob_not_found"],
+    // `clientId` names the message for the session's life.
+    repeat: "safe",
+  }),
+  changeInput: defineRoute({
+    method: "PATCH",
+    path: "/api/sessions/:id/inbox/:messageId",
+    summary: "Rewrite a message that is still waiting",
+    access: "principal",
+    params: z.strictObject({ id: sessionId, messageId }),
+    body: z.strictObject({ text, attachments: attachments.optional() }),
+    answer: { media: "json", status: 200, schema: z.looseObject({ seq }) },
+    problems: ["session_not_found", "message_not_found", "input_claimed", "blob_not_found"],
+    repeat: "safe",
+  }),
+  removeInput: defineRoute({
+    method: "DELETE",
+    path: "/api/sessions/:id/inbox/:messageId",
+    summary: "Take back a message that is still waiting",
+    access: "principal",
+    params: z.strictObject({ id: sessionId, messageId }),
+    answer: { media: "none", status: 204 },
+    problems: ["session_not_found", "message_not_found", "input_claimed"],
+    repeat: "safe",
+  }),
+  exportSession: defineRoute({
+    method: "GET",
+    path: "/api/sessions/:id/export",
+    summary: "The session as a document",
+    access: "principal",
+    params: session,
+    query: z.strictObject({ format: z.enum(["json", "md", "html"]).optional() }),
+    answer: { media: "text", status: 200 },
+    problems: ["session_not_found"],
+    repeat: "safe",
+  }),
+} as const;

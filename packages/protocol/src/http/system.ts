@@ -1,0 +1,150 @@
+import { z } from "zod";
+
+import { blobId, ownerId, sessionId } from "../ids.ts";
+import { jsonObject } from "../parts.ts";
+import { defineRoute } from "./define.ts";
+import { limitText, pageCursor, seqText } from "./fields.ts";
+import { keyed, session } from "./sessions.ts";
+import { blobView, searchHit } from "./views.ts";
+
+const cursorMap = z.string().max(20_000);
+
+export const streamRoutes = {
+  followSession: defineRoute({
+    method: "GET",
+    path: "/api/sessions/:id/events",
+    summary: "Follow a session's events after a number",
+    access: "principal",
+    params: session,
+    query: z.strictObject({ after: seqText.optional() }),
+    /** A browser that reconnects by itself sends it; it goes before `after`. */
+    headers: z.object({ "last-event-id": seqText.optional() }),
+    answer: { media: "events", status: 200 },
+    problems: ["session_not_found"],
+    repeat: "safe",
+  }),
+  watchSessions: defineRoute({
+    method: "GET",
+    path: "/api/events",
+    summary:
+      "One stream for a tab: events of the sessions that it watches, and hints about the list",
+    access: "principal",
+    /** `ses_a:12,ses_b:0`, as `encodeCursors` writes it. */
+    query: z.strictObject({ watch: cursorMap.optional() }),
+    headers: z.object({ "last-event-id": cursorMap.optional() }),
+    answer: { media: "events", status: 200 },
+    problems: ["session_not_found"],
+    repeat: "safe",
+  }),
+} as const;
+
+export const systemRoutes = {
+  putBlob: defineRoute({
+    method: "POST",
+    path: "/api/blobs",
+    summary: "Keep bytes by their content",
+    access: "principal",
+    body: "bytes",
+    answer: { media: "json", status: 201, schema: blobView },
+    problems: [],
+    // The same bytes are the same blob.
+    repeat: "safe",
+  }),
+  getBlob: defineRoute({
+    method: "GET",
+    path: "/api/blobs/:id",
+    summary: "The bytes of a blob",
+    access: "principal",
+    params: z.strictObject({ id: blobId }),
+    answer: { media: "bytes", status: 200 },
+    problems: ["blob_not_found"],
+    repeat: "safe",
+  }),
+  search: defineRoute({
+    method: "GET",
+    path: "/api/search",
+    summary: "Find words in every session",
+    access: "principal",
+    query: z.strictObject({
+      q: z.string().min(1).max(200),
+      limit: limitText.optional(),
+      cursor: pageCursor.optional(),
+    }),
+    answer: {
+      media: "json",
+      status: 200,
+      schema: z.looseObject({ hits: z.array(searchHit), nextCursor: z.string().nullable() }),
+    },
+    problems: [],
+    repeat: "safe",
+  }),
+  importSessions: defineRoute({
+    method: "POST",
+    path: "/api/import",
+    summary: "Take in an exported document",
+    access: "principal",
+    headers: keyed,
+    /** A document, not a command: its rows are stored data, whose unknown fields are carried through. */
+    body: z.strictObject({ format: z.string().min(1).max(60), document: jsonObject }),
+    answer: {
+      media: "json",
+      status: 201,
+      schema: z.looseObject({
+        sessions: z.array(z.looseObject({ id: sessionId })),
+        skipped: z.array(z.looseObject({ id: z.string(), reason: z.string() })),
+      }),
+    },
+    problems: [],
+    repeat: "key",
+  }),
+  login: defineRoute({
+    method: "POST",
+    path: "/api/login",
+    summary: "Exchange a token or a sign-in link's secret for a cookie",
+    access: "open",
+    body: z.strictObject({ token: z.string().min(1).max(1000) }),
+    answer: { media: "json", status: 200, schema: z.looseObject({ principal: ownerId }) },
+    problems: ["unauthorized", "forbidden", "too_many_requests"],
+    repeat: "never",
+  }),
+  logout: defineRoute({
+    method: "POST",
+    path: "/api/logout",
+    summary: "Forget the cookie",
+    access: "principal",
+    answer: { media: "none", status: 204 },
+    problems: [],
+    repeat: "safe",
+  }),
+  health: defineRoute({
+    method: "GET",
+    path: "/health",
+    summary: "Whether the host serves",
+    access: "open",
+    answer: {
+      media: "json",
+      status: 200,
+      schema: z.looseObject({ status: z.string(), version: z.string() }),
+    },
+    problems: [],
+    repeat: "safe",
+  }),
+  metrics: defineRoute({
+    method: "GET",
+    path: "/metrics",
+    summary: "Counters and gauges in the Prometheus text format",
+    access: "principal",
+    answer: { media: "text", status: 200 },
+    problems: [],
+    repeat: "safe",
+  }),
+  openapi: defineRoute({
+    method: "GET",
+    path: "/api/openapi.json",
+    summary: "This contract as an OpenAPI document",
+    access: "principal",
+    answer: { media: "json", status: 200, schema: jsonObject },
+    problems: [],
+    repeat: "safe",
+  }),
+} as const;

@@ -1,0 +1,43 @@
+import { describe, expect, test } from "vitest";
+
+import { blobsOf, part, type Part, textOf } from "./parts.ts";
+import { testId } from "./testing/index.ts";
+
+const blob = `blob_${"a".repeat(64)}`;
+const callId = testId("call", 1);
+const samples: unknown[] = [
+  { type: "text", text: "words" },
+  { type: "reasoning", text: "thought", opaque: { signature: "s" } },
+  { type: "tool_call", callId, name: "terminal", input: { command: ["ls", null, 1.5] } },
+  { type: "tool_result", callId, name: "terminal", outcome: "ok", output: "out", blobId: blob },
+  { type: "file", blobId: blob, name: "a.txt", mediaType: "text/plain", size: 3 },
+  { type: "image", blobId: blob, mediaType: "image/png", width: 1, height: 1 },
+  { type: "notice", kind: "interrupted", text: "note" },
+];
+const parts: Part[] = samples.map((each) => part.parse(each));
+
+describe("a part", () => {
+  test("of every kind passes with fields that only a newer version knows", () => {
+    for (const sample of samples) {
+      const newer = { ...(sample as object), later: { deep: [1, null] } };
+      expect(part.parse(newer)).toStrictEqual(newer);
+    }
+  });
+
+  test("of an unknown kind, or without what its kind needs, is refused", () => {
+    for (const wrong of [
+      { type: "hologram" },
+      { type: "text" },
+      { type: "tool_result", callId, name: "x", outcome: "maybe", output: "" },
+    ])
+      expect(part.safeParse(wrong).success).toBe(false);
+  });
+});
+
+test("the words of a message are its texts, results and notices, not its reasoning", () => {
+  expect(textOf(parts)).toBe("words\nout\nnote");
+});
+
+test("the blobs of a message are found in every part that may hold one", () => {
+  expect(blobsOf(parts)).toStrictEqual([blob, blob, blob]);
+});

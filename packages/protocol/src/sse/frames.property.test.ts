@@ -1,0 +1,122 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import {
+  createSseDecoder,
+  encodeComment,
+  encodeFrame,
+  encodeRetry,
+  type SseFrame,
+  type SseItem,
+} from "./frames.ts";
+
+const bytesOf = (text: string) => new TextEncoder().encode(text);
+
+function decodeAll(pieces: Iterable<Uint8Array>): SseItem[] {
+  const decoder = createSseDecoder();
+  return [...pieces].flatMap((piece) => decoder.push(piece));
+}
+
+/** Cuts anywhere, also inside a character and between CR and LF, and may give empty pieces. */
+function cutUp(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
+  const places = cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b);
+  return [0, ...places].map((from, index) => bytes.subarray(from, places[index] ?? bytes.length));
+}
+
+const cuts = fc.array(fc.nat(), { maxLength: 20 });
+const line = fc.string({
+  unit: fc.oneof(
+    fc.constantFrom("i", "d", ":", "a", "t", " ", "0", "\0"),
+    fc.constantFrom("é", "語", "🙂", "\u2028", "\uFEFF"),
+  ),
+});
+const stream = fc
+  .array(
+    fc.tuple(
+      fc.oneof(
+        line,
+        fc.constantFrom("", "", "data: x", "data", "id: 7", ": hi", "event: a", "retry: 50"),
+      ),
+      fc.constantFrom("\n", "\r", "\r\n"),
+    ),
+  )
+  .map((lines) => lines.flat().join(""));
+const oneLine = fc.string({ unit: "grapheme" }).filter((text) => !/[\r\n\0]/.test(text));
+const frame: fc.Arbitrary<SseFrame> = fc.record(
+  {
+    event: oneLine.filter((text) => text !== ""),
+    data: fc.string({ unit: "grapheme" }).map((text) => text.replaceAll("\r", "\n")),
+    id: oneLine,
+  },
+  { requiredKeys: ["event", "data"], noNullPrototype: true },
+);
+
+/** The standard's rules over the whole text at once: the plainest reading of them. */
+function referenceDecode(text: string): SseItem[] {
+  const items: SseItem[] = [];
+  const lines = text
+    .replace(/^\uFEFF/, "")
+    .replaceAll(/\r\n?/g, "\n")
+    .split("\n");
+  let block: [string, string][] = [];
+  for (const each of lines.slice(0, -1)) {
+    const [, name = "", value = ""] = /^([^:]*):? ?([^]*)$/.exec(each) ?? [];
+    if (each === "") {
+      const data = block.filter(([key]) => key === "data").map((pair) => pair[1]);
+      const event = block.findLast(([key]) => key === "event")?.[1] || "message";
+      const id = block.findLast((pair) => pair[0] === "id" && !pair[1].includes("\0"))?.[1];
+      if (data.length > 0)
+        items.push({
+          kind: "frame",
+          frame: { event, data: data.join("\n"), ...(id !== undefined && { id }) },
+        });
+      block = [];
+    } else if (name === "") items.push({ kind: "comment", text: value });
+    else if (name === "retry" && /^\d+$/.test(value))
+      items.push({ kind: "retry", ms: Number(value) });
+    else block.push([name, value]);
+  }
+  return items;
+}
+
+describe("an event stream", () => {
+  test("decodes to the same whatever the pieces it arrives in", () => {
+    fc.assert(
+      fc.property(stream, cuts, (text, places) => {
+        const bytes = bytesOf(text);
+        const whole = referenceDecode(text);
+        expect(decodeAll(cutUp(bytes, places))).toStrictEqual(whole);
+        expect(decodeAll([...bytes].map((byte) => Uint8Array.of(byte)))).toStrictEqual(whole);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  test("gives back every frame, comment and retry that was encoded", () => {
+    const item: fc.Arbitrary<SseItem> = fc.oneof(
+      frame.map((each): SseItem => ({ kind: "frame", frame: each })),
+      oneLine.map((text): SseItem => ({ kind: "comment", text })),
+      fc.nat().map((ms): SseItem => ({ kind: "retry", ms })),
+    );
+    fc.assert(
+      fc.property(fc.array(item), cuts, (items, places) => {
+        const text = items.map(encodeItem).join("");
+        expect(decodeAll(cutUp(bytesOf(text), places))).toStrictEqual(items);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test("reports nothing of a block that it leaves unfinished", () => {
+    expect(decodeAll([bytesOf("data: whole\n\ndata: half\n")])).toHaveLength(1);
+  });
+
+  test("refuses to write a field that would break its line", () => {
+    expect(() => encodeFrame({ event: "a\nb", data: "" })).toThrow("one line");
+  });
+});
+
+function encodeItem(item: SseItem): string {
+  if (item.kind === "frame") return encodeFrame(item.frame);
+  return item.kind === "comment" ? encodeComment(item.text) : encodeRetry(item.ms);
+}

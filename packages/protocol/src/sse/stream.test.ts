@@ -1,0 +1,117 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import type { StoredEvent } from "../events/index.ts";
+import type { Seq } from "../ids.ts";
+import { sessionLog, testId } from "../testing/index.ts";
+import { decodeCursors, encodeCursors, watchLimit } from "./cursors.ts";
+import { createSseDecoder, type SseFrame } from "./frames.ts";
+import {
+  decodeFrame,
+  encodeEventFrame,
+  encodeListHint,
+  encodeResync,
+  encodeStatus,
+  encodeWatchedFrame,
+} from "./stream.ts";
+
+function frameOf(text: string): SseFrame {
+  const [item] = createSseDecoder().push(new TextEncoder().encode(text));
+  if (item?.kind !== "frame") throw new Error("expected a frame");
+  return item.frame;
+}
+
+const event: StoredEvent = {
+  seq: 12 as Seq,
+  id: testId("event", 1),
+  type: "message.delta",
+  v: 1,
+  at: 5,
+  runId: testId("run", 2),
+  data: { messageId: testId("message", 3), text: "line\nline" },
+};
+
+describe("a frame of the stream", () => {
+  test("carries an event under its number and its type", () => {
+    expect(frameOf(encodeEventFrame(event))).toStrictEqual({
+      id: "12",
+      event: "message.delta",
+      data: JSON.stringify(event),
+    });
+  });
+
+  test("gives back any event of any log, known or not", () => {
+    fc.assert(
+      fc.property(sessionLog, (log) => {
+        for (const each of log)
+          expect(decodeFrame(frameOf(encodeEventFrame(each)))).toStrictEqual({
+            kind: "event",
+            event: each,
+          });
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  test("names the session and every cursor on a tab's stream", () => {
+    const [a, b] = [testId("session", 1), testId("session", 2)];
+    const cursors = new Map([
+      [a, 12 as Seq],
+      [b, 0 as Seq],
+    ]);
+    const frame = frameOf(encodeWatchedFrame(a, event, cursors));
+    expect(frame.id).toBe(`${a}:12,${b}:0`);
+    expect(decodeFrame(frame)).toMatchObject({ kind: "event", sessionId: a, event });
+  });
+
+  test("without an id is a word of the stream and never an event", () => {
+    const resync = { reason: "behind" as const, seq: 9 as Seq };
+    const status = { code: "store_unavailable", text: "later" };
+    const hint = { sessionId: testId("session", 1), session: null };
+    expect(frameOf(encodeResync(resync)).id).toBeUndefined();
+    expect(decodeFrame(frameOf(encodeResync(resync)))).toStrictEqual({ kind: "resync", resync });
+    expect(decodeFrame(frameOf(encodeStatus(status)))).toStrictEqual({ kind: "status", status });
+    expect(decodeFrame(frameOf(encodeListHint(hint)))).toStrictEqual({ kind: "list", hint });
+    expect(decodeFrame({ event: "message.delta", data: JSON.stringify(event) })).toBeNull();
+  });
+
+  test("that cannot be understood is passed over", () => {
+    expect(decodeFrame({ id: "1", event: "x", data: "{" })).toBeNull();
+    expect(decodeFrame({ event: "resync", data: "{}" })).toBeNull();
+    expect(decodeFrame({ event: "later", data: "{}" })).toBeNull();
+  });
+});
+
+describe("a cursor map", () => {
+  test("comes back from its text as it went in", () => {
+    const pair = fc.tuple(
+      fc.nat({ max: 60 }).map((n) => testId("session", n)),
+      fc.maxSafeNat().map((n) => n as Seq),
+    );
+    fc.assert(
+      fc.property(fc.array(pair, { maxLength: 20 }), (pairs) => {
+        const cursors = new Map(pairs);
+        expect([...(decodeCursors(encodeCursors(cursors)) ?? [])]).toStrictEqual([...cursors]);
+      }),
+    );
+  });
+
+  test("is refused when it is anything else", () => {
+    const a = testId("session", 1);
+    const tooMany = Array.from({ length: watchLimit + 1 }, (_, n) => `${testId("session", n)}:0`);
+    for (const text of [
+      "x",
+      a,
+      `${a}:`,
+      `${a}:-1`,
+      `${a}:1.5`,
+      `${a}:01`,
+      `${a}:1:2`,
+      `${a}:1,`,
+      `${a}:1,${a}:2`,
+      "run_1:1",
+    ])
+      expect({ text, cursors: decodeCursors(text) }).toStrictEqual({ text, cursors: null });
+    expect(decodeCursors(tooMany.join(","))).toBeNull();
+  });
+});
