@@ -1,16 +1,21 @@
-import { storeCases } from "@holdfast/engine/testing";
-import { describe, expect, test } from "vitest";
+import { storeCases, type StoreHarness } from "@holdfast/engine/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { memoryHarness } from "./testing/index.ts";
+import { memoryHarness, sqliteHarness } from "./testing/index.ts";
 
-describe.each([memoryHarness])("the $name store keeps the port's rules", ({ open }) => {
-  test.each(storeCases)("$title", async ({ run }) => {
-    const harness = await open();
-    try {
-      await run(harness);
+describe.each([memoryHarness, sqliteHarness])(
+  "the $name store keeps the port's rules",
+  ({ open }) => {
+    let harness: StoreHarness;
+    beforeAll(async () => {
+      harness = await open();
+    });
+    afterAll(() => harness.close());
+
+    test.each(storeCases)("$title", ({ run }) => run(harness));
+
+    test("and is sound after all of it", async () => {
       expect(await harness.fsck?.()).toEqual(harness.fsck && []);
-    } finally {
-      await harness.close();
-    }
-  });
-});
+    });
+  },
+);

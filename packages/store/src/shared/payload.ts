@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 
-import { jsonObject, type StoredEvent } from "@holdfast/protocol";
+import type { StoredEvent } from "@holdfast/protocol";
 
 /** An event's data as it lies in the store: JSON text, and a checksum that finds a damaged row. */
 export interface Payload {
@@ -17,14 +17,18 @@ export type DecodedPayload =
   | { readonly status: "intact"; readonly data: StoredEvent["data"] }
   | { readonly status: "damaged"; readonly problem: string };
 
-/** For `fsck` and every read that can skip a row: says what is wrong instead of throwing. */
+/** Says what is wrong instead of throwing: a damaged row is reported and skipped, never a reason to fail a read. */
 export function decodePayload(text: string, sum: number): DecodedPayload {
   if (crc32(text) !== sum) return { status: "damaged", problem: "the checksum does not match" };
   try {
-    const data = jsonObject.safeParse(JSON.parse(text));
-    if (data.success) return { status: "intact", data: data.data };
+    const data: unknown = JSON.parse(text);
+    if (isObject(data)) return { status: "intact", data };
+    return { status: "damaged", problem: "it is not a JSON object" };
   } catch {
     return { status: "damaged", problem: "it is not JSON" };
   }
-  return { status: "damaged", problem: "it is not a JSON object" };
+}
+
+function isObject(value: unknown): value is StoredEvent["data"] {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,11 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
 import type { StoreHarness } from "@holdfast/engine/testing";
 
 import { createMemoryStore } from "../memory/index.ts";
+import { openSqliteStore } from "../sqlite/index.ts";
 
 export interface HarnessFactory {
   readonly name: string;
@@ -18,6 +23,26 @@ export const memoryHarness: HarnessFactory = {
       open: async () => store.open(),
       advanceClock: async (ms) => void (now += ms),
       close: () => store.close(),
+    };
+  },
+};
+
+export const sqliteHarness: HarnessFactory = {
+  name: "sqlite",
+  async open() {
+    const folder = mkdtempSync(join(tmpdir(), "holdfast-store-"));
+    let offset = 0;
+    const open = () =>
+      openSqliteStore({ file: join(folder, "store.db"), clockOffset: () => offset });
+    const store = await open();
+    return {
+      store,
+      open,
+      advanceClock: async (ms) => void (offset += ms),
+      async close() {
+        await store.close();
+        rmSync(folder, { recursive: true, force: true });
+      },
     };
   },
 };

@@ -1,1 +1,1 @@
-export { type HarnessFactory, memoryHarness } from "./harnesses.ts";
+export { type HarnessFactory, memoryHarness, sqliteHarness } from "./harnesses.ts";

@@ -1,7 +1,7 @@
 -- What is derived from a session's log for the list and for the next commit. `key` is the short name that
 -- rows of the log use; it never leaves this file.
 CREATE TABLE sessions (
-  key           INTEGER PRIMARY KEY,
+  key           INTEGER PRIMARY KEY AUTOINCREMENT,
   id            TEXT    NOT NULL UNIQUE,
   owner_id      TEXT    NOT NULL,
   head          INTEGER NOT NULL,
@@ -52,7 +52,7 @@ CREATE INDEX session_tags_by_session ON session_tags (session_key);
 
 -- The log. `pos` is the order of commits in the whole file, for those who follow everything (search).
 CREATE TABLE events (
-  pos         INTEGER PRIMARY KEY,
+  pos         INTEGER PRIMARY KEY AUTOINCREMENT,
   session_key INTEGER NOT NULL,
   seq         INTEGER NOT NULL,
   id          TEXT    NOT NULL,
@@ -81,7 +81,7 @@ CREATE TABLE live (
 
 -- Streamed output until it is settled. Only ever appended at its end, whatever the session: no index.
 CREATE TABLE deltas (
-  pos         INTEGER PRIMARY KEY AUTOINCREMENT,
+  pos         INTEGER PRIMARY KEY,
   prev        INTEGER,
   session_key INTEGER NOT NULL,
   seq         INTEGER NOT NULL,

@@ -1,0 +1,91 @@
+import { DatabaseSync, type SQLInputValue, type SQLOutputValue } from "node:sqlite";
+
+export type Row = Record<string, SQLOutputValue>;
+
+export interface Statement {
+  run(...values: SQLInputValue[]): { changes: number | bigint; lastInsertRowid: number | bigint };
+  get(...values: SQLInputValue[]): Row | undefined;
+  all(...values: SQLInputValue[]): Row[];
+}
+
+/** Called before each statement with its text. Tests use it to fail, to wait or to die at any point. */
+export type Probe = (sql: string) => void;
+
+export interface Connection {
+  readonly database: DatabaseSync;
+  exec(sql: string): void;
+  /** Prepared once for each text. */
+  sql(text: string): Statement;
+  close(): void;
+}
+
+export interface ConnectionOptions {
+  readonly file: string;
+  readonly access: "write" | "read";
+  readonly probe?: Probe | undefined;
+}
+
+const cacheKiB = { write: 16_384, read: 32_768 };
+
+export function connect({ file, access, probe }: ConnectionOptions): Connection {
+  // No busy timeout: waiting inside SQLite starves some of several processes. Who waits does so outside, with jitter.
+  const database = new DatabaseSync(file, { timeout: 0, readOnly: access === "read" });
+  // `exec` and not `prepare`: a prepared PRAGMA synchronous acts when it is prepared.
+  database.exec(`PRAGMA cache_size = -${cacheKiB[access]}`);
+  database.exec("PRAGMA temp_store = MEMORY");
+  if (access === "write") {
+    // P1: FULL syncs the write-ahead log at each commit.
+    database.exec("PRAGMA synchronous = FULL");
+    database.exec("PRAGMA wal_autocheckpoint = 0");
+    if (process.platform === "darwin") {
+      database.exec("PRAGMA fullfsync = ON");
+      database.exec("PRAGMA checkpoint_fullfsync = ON");
+    }
+  }
+  return probe === undefined ? plain(database) : probed(database, probe);
+}
+
+function plain(database: DatabaseSync): Connection {
+  const statements = new Map<string, Statement>();
+  return {
+    database,
+    exec: (text) => database.exec(text),
+    sql(text) {
+      let statement = statements.get(text);
+      if (statement === undefined) {
+        statement = database.prepare(text);
+        statements.set(text, statement);
+      }
+      return statement;
+    },
+    close: () => database.close(),
+  };
+}
+
+function probed(database: DatabaseSync, probe: Probe): Connection {
+  const connection = plain(database);
+  return {
+    ...connection,
+    exec(text) {
+      probe(text);
+      connection.exec(text);
+    },
+    sql(text) {
+      const statement = connection.sql(text);
+      return {
+        run(...values) {
+          probe(text);
+          return statement.run(...values);
+        },
+        get(...values) {
+          probe(text);
+          return statement.get(...values);
+        },
+        all(...values) {
+          probe(text);
+          return statement.all(...values);
+        },
+      };
+    },
+  };
+}

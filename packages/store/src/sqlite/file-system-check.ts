@@ -1,0 +1,99 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { fileURLToPath } from "node:url";
+
+import { OpenFailure } from "../shared/index.ts";
+import { isBusy } from "./errors.ts";
+
+/** Network file systems, by the numbers that Linux gives them: SQLite's shared memory does not work there. */
+const networkTypes = new Map([
+  [0x6969, "NFS"],
+  [0x517b, "SMB"],
+  [0xff534d42, "CIFS"],
+  [0xfe534d42, "SMB2"],
+  [0x01021997, "9P"],
+  [0x5346414f, "AFS"],
+  [0x00c36400, "Ceph"],
+]);
+
+function unsafe(folder: string, why: string): OpenFailure {
+  return new OpenFailure(
+    "file_system_unsafe",
+    `The folder ${folder} ${why}. Put the data folder on a local disk, or use PostgreSQL (HOLDFAST_STORE=postgres://…).`,
+  );
+}
+
+/**
+ * Proves, once for each device, that the folder can hold a database that several processes write to: a second
+ * process must see a commit, must be kept out by the lock, and the file must sync. A mark in the folder remembers it.
+ */
+export async function checkFileSystem(file: string): Promise<void> {
+  const folder = dirname(file);
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const network = networkTypes.get(Number(statfsSync(folder).type) >>> 0);
+    if (network !== undefined) throw unsafe(folder, `is on a network disk (${network})`);
+    const mark = join(folder, `.holdfast-disk-${statSync(folder).dev}`);
+    if (existsSync(mark)) return;
+    await tryOut(folder);
+    writeFileSync(
+      mark,
+      "This disk has passed Holdfast's check of locks, shared memory and syncs.\n",
+    );
+  } catch (error) {
+    if (error instanceof OpenFailure) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new OpenFailure("store_unavailable", `The folder ${folder} cannot be used: ${why}.`);
+  }
+}
+
+async function tryOut(folder: string): Promise<void> {
+  const file = join(folder, `.holdfast-check-${process.pid}-${Date.now()}.db`);
+  const database = new DatabaseSync(file, { timeout: 0 });
+  try {
+    database.exec("PRAGMA synchronous = FULL");
+    const mode = database.prepare("PRAGMA journal_mode = WAL").get()?.["journal_mode"];
+    if (mode !== "wal") throw unsafe(folder, "does not allow a write-ahead log");
+    database.exec(
+      "CREATE TABLE t (n INTEGER); INSERT INTO t VALUES (1); BEGIN IMMEDIATE; INSERT INTO t VALUES (2)",
+    );
+    const seen = await lookFromOutside(file);
+    if (!seen.includes("rows=1"))
+      throw unsafe(folder, "does not show one process's commits to another");
+    if (!seen.includes("lock=busy")) throw unsafe(folder, "does not keep two writers apart");
+    database.exec("COMMIT");
+  } finally {
+    database.close();
+    for (const suffix of ["", "-wal", "-shm"]) rmSync(file + suffix, { force: true });
+  }
+}
+
+async function lookFromOutside(file: string): Promise<string> {
+  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), file], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let seen = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (seen += text));
+  await once(child, "close");
+  return seen;
+}
+
+function tellWhatIsSeen(file: string): void {
+  const database = new DatabaseSync(file, { timeout: 0 });
+  process.stdout.write(
+    `rows=${String(database.prepare("SELECT count(*) AS n FROM t").get()?.["n"])}\n`,
+  );
+  try {
+    database.exec("BEGIN IMMEDIATE");
+    process.stdout.write("lock=taken\n");
+  } catch (error) {
+    process.stdout.write(isBusy(error) ? "lock=busy\n" : `lock=${String(error)}\n`);
+  }
+  database.close();
+}
+
+const [, script, file] = process.argv;
+if (file !== undefined && script === fileURLToPath(import.meta.url)) tellWhatIsSeen(file);

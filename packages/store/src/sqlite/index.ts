@@ -1,0 +1,1 @@
+export { openSqliteStore, type SqliteOptions, type SqliteStore } from "./store.ts";

@@ -1,0 +1,77 @@
+import { type Migration, OpenFailure, readMigrations } from "../shared/index.ts";
+import type { Connection } from "./connection.ts";
+import { isBusy } from "./errors.ts";
+import { whyRefused } from "./version-gate.ts";
+
+/** "HOLD": marks the file as ours. */
+const applicationId = 0x484f4c44;
+const folder = new URL("./migrations/", import.meta.url);
+const busyMs = 30_000;
+
+/** Brings the file to this version's schema. Safe when several processes open a new or an old file at once. */
+export async function migrate(
+  connection: Connection,
+  upTo = Number.POSITIVE_INFINITY,
+): Promise<void> {
+  const version = String(connection.sql("SELECT sqlite_version() AS version").get()?.["version"]);
+  const refused = whyRefused(version);
+  if (refused !== undefined) throw new OpenFailure("sqlite_unsafe", refused);
+
+  const migrations = readMigrations(folder).filter(({ number }) => number <= upTo);
+  const mode = await whileBusy(
+    () => connection.sql("PRAGMA journal_mode = WAL").get()?.["journal_mode"],
+  );
+  if (mode !== "wal") {
+    throw new OpenFailure(
+      "file_system_unsafe",
+      "SQLite cannot use a write-ahead log in this folder. Put the data folder on a local disk.",
+    );
+  }
+  await whileBusy(() => connection.exec("BEGIN IMMEDIATE"));
+  try {
+    applyPending(connection, migrations);
+    connection.exec("COMMIT");
+  } catch (error) {
+    if (connection.database.isTransaction) connection.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+function applyPending(connection: Connection, migrations: readonly Migration[]): void {
+  const stored = pragma(connection, "user_version");
+  const owner = pragma(connection, "application_id");
+  const tables = Number(connection.sql("SELECT count(*) AS n FROM sqlite_schema").get()?.["n"]);
+  if (owner !== applicationId && tables > 0) {
+    throw new OpenFailure(
+      "not_a_store",
+      "The file is a database, but not one of Holdfast's. Choose another file.",
+    );
+  }
+  if (stored > migrations.length) {
+    throw new OpenFailure(
+      "schema_too_new",
+      `The database has schema ${stored}, and this Holdfast knows ${migrations.length}. Update Holdfast; nothing was changed.`,
+    );
+  }
+  for (const { number, sql } of migrations.slice(stored)) {
+    connection.exec(sql);
+    connection.exec(`PRAGMA user_version = ${number}`);
+  }
+  if (owner !== applicationId) connection.exec(`PRAGMA application_id = ${applicationId}`);
+}
+
+function pragma(connection: Connection, name: "user_version" | "application_id"): number {
+  return Number(connection.sql(`PRAGMA ${name}`).get()?.[name]);
+}
+
+async function whileBusy<T>(action: () => T): Promise<T> {
+  const deadline = performance.now() + busyMs;
+  for (;;) {
+    try {
+      return action();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() >= deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 10));
+    }
+  }
+}

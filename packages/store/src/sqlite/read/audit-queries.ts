@@ -1,0 +1,175 @@
+import type {
+  Derived,
+  LeaseRow,
+  Orphan,
+  PurgeRow,
+  RawBlob,
+  RawEvent,
+  SessionRow,
+} from "@holdfast/engine";
+import { blobId, ownerId, type SessionId, sessionId } from "@holdfast/protocol";
+import { z } from "zod";
+
+import { blobIdOf } from "../../shared/index.ts";
+import type { Connection, Row } from "../connection.ts";
+import { decodeInput, decodeLane, decodeLease, decodeRun, decodeUsage } from "../derived-rows.ts";
+import { decodeEventRow, deltaColumns, eventColumns, readChain } from "../event-row.ts";
+import { decodeSession, readSession, sessionColumns } from "../session-row.ts";
+
+/** Pages of the whole store, in key order, for `fsck`. `after` is the last key of the page before. */
+export interface AuditQueries {
+  auditSessions(after: string, limit: number): SessionRow[];
+  auditEvents(session: SessionId, after: number, limit: number): RawEvent[];
+  auditDerived(session: SessionId): Derived | null;
+  auditLeases(): LeaseRow[];
+  auditBlobs(after: number, limit: number): { key: number; blob: RawBlob }[];
+  auditPurges(): PurgeRow[];
+  auditOrphans(): Orphan[];
+  auditIntegrity(): string[];
+}
+
+const derivedFrom = (table: string) => `
+  SELECT r.*, s.id AS session_id FROM ${table} r JOIN sessions s ON s.key = r.session_key WHERE r.session_key = ?`;
+
+const settledOf = `
+  WITH RECURSIVE chain (pos, prev) AS (
+    SELECT d.pos, d.prev FROM settled_chains c JOIN deltas d ON d.pos = c.last_delta WHERE c.session_key = ?
+    UNION ALL
+    SELECT d.pos, d.prev FROM chain JOIN deltas d ON d.pos = chain.prev
+  )
+  SELECT ${deltaColumns} FROM chain JOIN deltas USING (pos) WHERE seq > ?`;
+
+const blobShape = z.object({
+  key: z.int(),
+  owner_id: ownerId,
+  id: blobId,
+  media_type: z.string(),
+  size: z.int(),
+  refs: z.int(),
+  created_at: z.int(),
+  bytes: z.instanceof(Uint8Array),
+});
+const purgeShape = z.object({
+  session_id: sessionId,
+  owner_id: ownerId,
+  at: z.int(),
+  events: z.int(),
+});
+
+/** Tables whose rows belong to a session, and what names a row of theirs to a person. */
+const owned = [
+  ["events", "id"],
+  ["deltas", "id"],
+  ["live", "session_key"],
+  ["settled_chains", "last_delta"],
+  ["runs", "id"],
+  ["inputs", "message_id"],
+  ["lanes", "lane"],
+  ["leases", "kind"],
+  ["fences", "kind"],
+  ["session_tags", "tag"],
+  ["branches", "log_id"],
+] as const;
+
+export function auditQueries(connection: Connection): AuditQueries {
+  return {
+    auditSessions: (after, limit) =>
+      connection
+        .sql(
+          `SELECT ${sessionColumns} FROM sessions s LEFT JOIN live l ON l.session_key = s.key
+            WHERE s.id > ? ORDER BY s.id LIMIT ?`,
+        )
+        .all(after, limit)
+        .map((row) => decodeSession(row).row),
+    auditEvents(id, after, limit) {
+      const session = readSession(connection, id);
+      if (session === null) return [];
+      const log = connection
+        .sql(
+          `SELECT ${eventColumns} FROM events WHERE session_key = ? AND seq > ? ORDER BY seq LIMIT ?`,
+        )
+        .all(session.key, after, limit);
+      const open = readChain(connection, session.lastDelta, after);
+      const settled = connection.sql(settledOf).all(session.key, after);
+      return [
+        ...log.map((row) => raw(id, row, "log")),
+        ...open.map((row) => raw(id, row, "delta")),
+        ...settled.map((row) => raw(id, row, "pruned")),
+      ]
+        .toSorted((a, b) => a.seq - b.seq)
+        .slice(0, limit);
+    },
+    auditDerived(id) {
+      const session = readSession(connection, id);
+      if (session === null) return null;
+      const rows = (table: string) => connection.sql(derivedFrom(table)).all(session.key);
+      return {
+        session: session.row,
+        runs: rows("runs").map(decodeRun),
+        inputs: rows("inputs").map(decodeInput),
+        lanes: rows("lanes").map(decodeLane),
+        usage: connection.sql("SELECT * FROM usage WHERE session_id = ?").all(id).map(decodeUsage),
+      };
+    },
+    auditLeases: () =>
+      connection
+        .sql(
+          "SELECT r.*, s.id AS session_id FROM leases r JOIN sessions s ON s.key = r.session_key",
+        )
+        .all()
+        .map(decodeLease),
+    auditBlobs: (after, limit) =>
+      connection
+        .sql("SELECT * FROM blobs WHERE key > ? ORDER BY key LIMIT ?")
+        .all(after, limit)
+        .map(rawBlob),
+    auditPurges: () => connection.sql("SELECT * FROM purges").all().map(purge),
+    auditOrphans: () => owned.flatMap(([table, name]) => orphansOf(connection, table, name)),
+    auditIntegrity: () =>
+      connection
+        .sql("PRAGMA integrity_check(100)")
+        .all()
+        .map((row) => String(row["integrity_check"]))
+        .filter((line) => line !== "ok"),
+  };
+}
+
+function raw(session: SessionId, row: Row, place: RawEvent["place"]): RawEvent {
+  const read = decodeEventRow(row);
+  if (read.status === "intact") return { session, seq: read.event.seq, event: read.event, place };
+  return { session, seq: read.seq, event: null, problem: `${read.id}: ${read.problem}`, place };
+}
+
+function rawBlob(row: Row): { key: number; blob: RawBlob } {
+  const { key, id, owner_id, media_type, size, refs, created_at, bytes } = blobShape.parse(row);
+  const intact = bytes.byteLength === size && blobIdOf(bytes) === id;
+  const blob = {
+    owner: owner_id,
+    id,
+    mediaType: media_type,
+    size,
+    refs,
+    createdAt: created_at,
+    intact,
+  };
+  return { key, blob };
+}
+
+function purge(row: Row): PurgeRow {
+  const { session_id, owner_id, at, events } = purgeShape.parse(row);
+  return { session: session_id, owner: owner_id, at, events };
+}
+
+/** A purged session may leave the rows that a branch reads, and deltas that wait for their deletion. */
+function orphansOf(connection: Connection, table: string, name: string): Orphan[] {
+  const purged = table === "events" || table === "deltas" || table === "settled_chains";
+  return connection
+    .sql(
+      `SELECT ${name} AS name FROM ${table} r
+        WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.key = r.session_key)
+          ${purged ? "AND NOT EXISTS (SELECT 1 FROM purges p WHERE p.session_key = r.session_key)" : ""}
+        LIMIT 1000`,
+    )
+    .all()
+    .map((row) => ({ table, key: String(row["name"]) }));
+}

@@ -1,0 +1,156 @@
+import type {
+  Blob,
+  EntryPage,
+  EntryQuery,
+  EventPage,
+  EventQuery,
+  LeaseKind,
+  LeaseRow,
+  ListQuery,
+  RunRow,
+  SessionPage,
+  SessionRow,
+  Snapshot,
+  UsageQuery,
+  UsageTotals,
+} from "@holdfast/engine";
+import {
+  type BlobId,
+  blobId,
+  type LaneKey,
+  type OwnerId,
+  type RunId,
+  type SessionId,
+  sessionId,
+} from "@holdfast/protocol";
+import { z } from "zod";
+
+import type { Connection } from "../connection.ts";
+import { decodeInput, decodeLease, decodeRun } from "../derived-rows.ts";
+import { readSession, type StoredSession } from "../session-row.ts";
+import { type AuditQueries, auditQueries } from "./audit-queries.ts";
+import { readEntries, readEvents, readJournal, type ReportDamage } from "./read-events.ts";
+import { readList } from "./read-list.ts";
+
+/** Everything that can be read, with what it answers. */
+export interface Queries extends AuditQueries {
+  session(owner: OwnerId, id: SessionId): SessionRow | null;
+  sessions(owner: OwnerId, query: ListQuery): SessionPage;
+  events(owner: OwnerId, id: SessionId, query: EventQuery): EventPage | null;
+  entries(owner: OwnerId, id: SessionId, query: EntryQuery): EntryPage | null;
+  snapshot(owner: OwnerId, id: SessionId, query: EntryQuery): Snapshot | null;
+  run(owner: OwnerId, id: RunId): RunRow | null;
+  lane(owner: OwnerId, lane: LaneKey): SessionId | null;
+  usage(owner: OwnerId, query: UsageQuery): UsageTotals;
+  blob(owner: OwnerId, id: BlobId): Blob | null;
+  lease(kind: LeaseKind, session: SessionId, now: number): LeaseRow | null;
+  expiredLeases(kind: LeaseKind, limit: number, now: number): LeaseRow[];
+}
+
+const leaseColumns = "r.kind, s.id AS session_id, r.fence, r.holder, r.expires_at";
+const liveRun = `
+  SELECT r.*, s.id AS session_id FROM runs r JOIN sessions s ON s.key = r.session_key WHERE r.id = ?`;
+const waiting = `
+  SELECT r.*, s.id AS session_id FROM inputs r JOIN sessions s ON s.key = r.session_key
+   WHERE r.session_key = ? AND r.state = 'queued' ORDER BY r.seq`;
+
+const totals = z.object({
+  input: z.int(),
+  output: z.int(),
+  cacheRead: z.int(),
+  cacheWrite: z.int(),
+  costMicros: z.int(),
+  calls: z.int(),
+});
+const blobShape = z.object({ id: blobId, media_type: z.string(), bytes: z.instanceof(Uint8Array) });
+
+export function makeQueries(connection: Connection, report: ReportDamage): Queries {
+  /** Another owner's session reads like one that does not exist. */
+  function owned(owner: OwnerId, id: SessionId): StoredSession | null {
+    const session = readSession(connection, id);
+    return session?.row.owner === owner ? session : null;
+  }
+
+  return {
+    ...auditQueries(connection),
+    session: (owner, id) => owned(owner, id)?.row ?? null,
+    sessions: (owner, query) => readList(connection, owner, query),
+    events(owner, id, query) {
+      const session = owned(owner, id);
+      return session && readEvents(connection, session, query, report);
+    },
+    entries(owner, id, query) {
+      const session = owned(owner, id);
+      return session && readEntries(connection, session, query, report);
+    },
+    snapshot(owner, id, query) {
+      const session = owned(owner, id);
+      if (session === null) return null;
+      const row =
+        session.row.liveRun === null ? undefined : connection.sql(liveRun).get(session.row.liveRun);
+      const run = row === undefined ? null : decodeRun(row);
+      return {
+        session: session.row,
+        entries: readEntries(connection, session, query, report),
+        run,
+        inbox: connection.sql(waiting).all(session.key).map(decodeInput),
+        journal: run === null ? [] : readJournal(connection, session, run, report),
+      };
+    },
+    run(owner, id) {
+      const row = connection.sql(`${liveRun} AND s.owner_id = ?`).get(id, owner);
+      return row === undefined ? null : decodeRun(row);
+    },
+    lane(owner, lane) {
+      const row = connection
+        .sql(
+          "SELECT s.id FROM lanes r JOIN sessions s ON s.key = r.session_key WHERE r.owner_id = ? AND r.lane = ?",
+        )
+        .get(owner, lane);
+      return row === undefined ? null : sessionId.parse(row["id"]);
+    },
+    usage: (owner, query) => readUsage(connection, owner, query),
+    blob(owner, id) {
+      const row = connection
+        .sql("SELECT id, media_type, bytes FROM blobs WHERE owner_id = ? AND id = ?")
+        .get(owner, id);
+      if (row === undefined) return null;
+      const blob = blobShape.parse(row);
+      return { id: blob.id, mediaType: blob.media_type, bytes: blob.bytes };
+    },
+    lease(kind, session, now) {
+      const row = connection
+        .sql(
+          `SELECT ${leaseColumns} FROM leases r JOIN sessions s ON s.key = r.session_key
+            WHERE s.id = ? AND r.kind = ? AND r.expires_at > ?`,
+        )
+        .get(session, kind, now);
+      return row === undefined ? null : decodeLease(row);
+    },
+    expiredLeases: (kind, limit, now) =>
+      connection
+        .sql(
+          `SELECT ${leaseColumns} FROM leases r JOIN sessions s ON s.key = r.session_key
+            WHERE r.kind = ? AND r.expires_at <= ? ORDER BY r.expires_at LIMIT ?`,
+        )
+        .all(kind, now, limit)
+        .map(decodeLease),
+  };
+}
+
+function readUsage(
+  connection: Connection,
+  owner: OwnerId,
+  { session, runId, since }: UsageQuery,
+): UsageTotals {
+  const row = connection
+    .sql(
+      `SELECT coalesce(sum(input), 0) AS input, coalesce(sum(output), 0) AS output,
+              coalesce(sum(cache_read), 0) AS cacheRead, coalesce(sum(cache_write), 0) AS cacheWrite,
+              coalesce(sum(cost_micros), 0) AS costMicros, count(*) AS calls
+         FROM usage WHERE owner_id = ? AND at >= ?
+         ${session === undefined ? "" : "AND session_id = ?"} ${runId === undefined ? "" : "AND run_id = ?"}`,
+    )
+    .get(owner, since ?? 0, ...[session, runId].filter((value) => value !== undefined));
+  return totals.parse(row);
+}

@@ -1,0 +1,99 @@
+import type { EntryPage, EntryQuery, EventPage, EventQuery, SessionRow } from "@holdfast/engine";
+import type { StoredEvent } from "@holdfast/protocol";
+
+import type { Connection, Row } from "../connection.ts";
+import { decodeEventRow, eventColumns, readChain } from "../event-row.ts";
+import type { StoredSession } from "../session-row.ts";
+
+/** Tells about a row that cannot be read. The view goes on without it; the row stays where it is. */
+export type ReportDamage = (damage: {
+  readonly id: string;
+  readonly seq: number;
+  readonly problem: string;
+}) => void;
+
+export function decodeEvents(rows: readonly Row[], report: ReportDamage): StoredEvent[] {
+  return rows.flatMap((row) => {
+    const read = decodeEventRow(row);
+    if (read.status === "intact") return [read.event];
+    report(read);
+    return [];
+  });
+}
+
+const eventsAfter = `
+  SELECT ${eventColumns} FROM events WHERE session_key = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`;
+
+/** The log and the open deltas, merged by number. */
+export function readEvents(
+  connection: Connection,
+  session: StoredSession,
+  query: EventQuery,
+  report: ReportDamage,
+): EventPage {
+  const { head } = session.row;
+  const upTo = Math.min(query.upTo ?? head, head);
+  const rows = connection.sql(eventsAfter).all(session.key, query.after, upTo, query.limit + 1);
+  const open = readChain(connection, session.lastDelta, query.after).filter(
+    (row) => Number(row["seq"]) <= upTo,
+  );
+  const merged = open.length === 0 ? rows : [...rows, ...open].toSorted(bySeq);
+  const page = merged.slice(0, query.limit);
+  return { events: decodeEvents(page, report), head, more: merged.length > page.length };
+}
+
+function bySeq(a: Row, b: Row): number {
+  return Number(a["seq"]) - Number(b["seq"]);
+}
+
+const entriesBefore = `
+  SELECT ${eventColumns} FROM events
+   WHERE session_key = ? AND entry = 1 AND seq BETWEEN ? AND ? ORDER BY seq DESC LIMIT ?`;
+
+/** Walks the visible ranges from the newest backwards, in whichever log each of them lies. */
+export function readEntries(
+  connection: Connection,
+  session: StoredSession,
+  query: EntryQuery,
+  report: ReportDamage,
+): EntryPage {
+  const rows: Row[] = [];
+  const last = (query.before ?? Number.MAX_SAFE_INTEGER) - 1;
+  for (const range of session.row.ranges.toReversed()) {
+    if (rows.length > query.limit) break;
+    const key = range.log === undefined ? session.key : keyOfLog(connection, range.log);
+    const to = Math.min(range.to ?? last, last);
+    if (key === null || to < range.from) continue;
+    rows.push(
+      ...connection.sql(entriesBefore).all(key, range.from, to, query.limit + 1 - rows.length),
+    );
+  }
+  const page = rows.slice(0, query.limit).reverse();
+  return { entries: decodeEvents(page, report), more: rows.length > page.length };
+}
+
+/** A branch reads rows of its origin even when that was purged. */
+function keyOfLog(connection: Connection, id: SessionRow["id"]): number | null {
+  const row = connection
+    .sql(
+      "SELECT key FROM sessions WHERE id = ?1 UNION ALL SELECT session_key FROM purges WHERE session_id = ?1",
+    )
+    .get(id);
+  return row === undefined ? null : Number(row["key"]);
+}
+
+const journalOf = `
+  SELECT ${eventColumns} FROM events
+   WHERE session_key = ? AND seq >= ? AND entry = 0 AND run_id = ? ORDER BY seq`;
+
+/** What the live run has written since its running step began. */
+export function readJournal(
+  connection: Connection,
+  session: StoredSession,
+  run: { readonly id: string; readonly journalFrom: number },
+  report: ReportDamage,
+): StoredEvent[] {
+  const rows = connection.sql(journalOf).all(session.key, run.journalFrom, run.id);
+  const open = readChain(connection, session.lastDelta, 0);
+  return decodeEvents([...rows, ...open].toSorted(bySeq), report);
+}

@@ -1,0 +1,40 @@
+import type { ListQuery, SessionPage, Shelf } from "@holdfast/engine";
+import type { OwnerId } from "@holdfast/protocol";
+
+import type { Connection } from "../connection.ts";
+import { decodeSession, sessionColumns } from "../session-row.ts";
+
+const shelves: Record<Shelf, number> = { active: 0, archived: 1, trash: 2 };
+
+/** Greater than any id. */
+const end = "~";
+
+/** One scan of one index, from the cursor on. Tags have the list's order in their own table. */
+function listSql({ tag, project, pinned }: ListQuery): string {
+  const place = tag === undefined ? "s" : "t";
+  const tables =
+    tag === undefined ? "sessions s" : "session_tags t JOIN sessions s ON s.key = t.session_key";
+  return `
+    SELECT ${sessionColumns} FROM ${tables} LEFT JOIN live l ON l.session_key = s.key
+     WHERE ${place}.owner_id = ? AND ${place}.shelf = ?
+       ${tag === undefined ? "" : "AND t.tag = ?"}
+       ${project === undefined ? "" : "AND s.project = ?"}
+       ${pinned === undefined ? "" : "AND s.pinned = 1"}
+       AND (${place}.sort_at, ${place}.id) < (?, ?)
+     ORDER BY ${place}.sort_at DESC, ${place}.id DESC LIMIT ?`;
+}
+
+export function readList(connection: Connection, owner: OwnerId, query: ListQuery): SessionPage {
+  const { tag, project, after, limit } = query;
+  const filters = [tag, project].filter((value) => value !== undefined);
+  const rows = connection
+    .sql(listSql(query))
+    .all(
+      ...[owner, shelves[query.shelf ?? "active"], ...filters],
+      ...[after?.sortAt ?? Number.MAX_SAFE_INTEGER, after?.id ?? end, limit + 1],
+    );
+  const sessions = rows.slice(0, limit).map((row) => decodeSession(row).row);
+  const last = sessions.at(-1);
+  const more = rows.length > sessions.length && last !== undefined;
+  return { sessions, next: more ? { sortAt: last.sortAt, id: last.id } : null };
+}

@@ -1,0 +1,80 @@
+import { workerData } from "node:worker_threads";
+
+import { z } from "zod";
+
+import { connect } from "./connection.ts";
+import { isBusy } from "./errors.ts";
+import { makeQueries, type Queries } from "./read/queries.ts";
+import { type Wake, Watchers } from "./read/watchers.ts";
+import { serveThread } from "./serve-thread.ts";
+
+/** The thread that reads, so that no read ever holds the event loop up. */
+export type ReaderRequest =
+  | {
+      [Name in keyof Queries]: {
+        readonly op: "query";
+        readonly name: Name;
+        readonly args: Parameters<Queries[Name]>;
+      };
+    }[keyof Queries]
+  | { readonly op: "watch"; readonly sessions: readonly string[]; readonly everyMs: number | null }
+  | { readonly op: "close" };
+
+/** What the reader says unasked. */
+export type ReaderNote =
+  | Wake
+  | {
+      readonly kind: "damage";
+      readonly id: string;
+      readonly seq: number;
+      readonly problem: string;
+    };
+
+const busyMs = 5_000;
+
+export const readerOptions = z.object({ file: z.string() });
+
+await serveThread<ReaderRequest, ReaderNote>(async (note) => {
+  const { file } = readerOptions.parse(workerData);
+  const connection = connect({ file, access: "read" });
+  const queries = makeQueries(connection, (damage) => note({ kind: "damage", ...damage }));
+  const watchers = new Watchers(connection, file, note);
+  return {
+    handle(request) {
+      switch (request.op) {
+        case "query":
+          return inSnapshot(() => ask(queries, request));
+        case "watch":
+          return watchers.watch(request.sessions, request.everyMs);
+        case "close":
+          return undefined;
+      }
+    },
+    close() {
+      watchers.close();
+      connection.close();
+    },
+  };
+
+  /** One read transaction: everything that a query returns was true at the same instant. */
+  async function inSnapshot<T>(read: () => T): Promise<T> {
+    const deadline = performance.now() + busyMs;
+    for (;;) {
+      try {
+        connection.exec("BEGIN");
+        return read();
+      } catch (error) {
+        // Readers wait for nobody, except while another process recovers the write-ahead log.
+        if (!isBusy(error) || performance.now() >= deadline) throw error;
+        await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 4));
+      } finally {
+        if (connection.database.isTransaction) connection.exec("COMMIT");
+      }
+    }
+  }
+});
+
+function ask(queries: Queries, { name, args }: Extract<ReaderRequest, { op: "query" }>): unknown {
+  const query = queries[name] as (...args: readonly unknown[]) => unknown;
+  return query(...args);
+}

@@ -1,0 +1,215 @@
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+
+import {
+  type Audit,
+  type Commit,
+  type CommitResult,
+  type Failed,
+  type Leases,
+  type PurgeResult,
+  type PutBlobResult,
+  type Reads,
+  type Search,
+  type Store,
+  StoreFailure,
+  type WatchPace,
+} from "@holdfast/engine";
+import type { OwnerId, SessionId } from "@holdfast/protocol";
+
+import { blobIdOf, GroupQueue, type Pace } from "../shared/index.ts";
+import { makeAudit } from "./audit.ts";
+import { checkFileSystem } from "./file-system-check.ts";
+import type { Queries } from "./read/queries.ts";
+import type { ReaderNote, ReaderRequest } from "./reader.ts";
+import { openSearch, type SqliteSearch } from "./search/index.ts";
+import { ThreadClient } from "./threads.ts";
+import { WatchList } from "./watch-list.ts";
+import type { Outcome } from "./write/group-writer.ts";
+import type { Operation, Operations } from "./write/operations.ts";
+import type { WriterOptions, WriterRequest } from "./writer.ts";
+
+export interface SqliteOptions {
+  readonly file: string;
+  /** How long a delta waits for others to share its sync. */
+  readonly tickMs?: number;
+  readonly maxGroup?: number;
+  readonly busyMs?: number;
+  readonly checkpointPages?: number;
+  /** Added to the clock; tests move time with it. */
+  readonly clockOffset?: () => number;
+  /** A module that exports `probe`; tests fail or die at a chosen statement with it. */
+  readonly probeModule?: string;
+  /** Told about rows that cannot be read and are left out of a view. */
+  readonly onDamage?: (damage: {
+    readonly id: string;
+    readonly seq: number;
+    readonly problem: string;
+  }) => void;
+}
+
+const scripts = {
+  writer: new URL("./writer.ts", import.meta.url),
+  reader: new URL("./reader.ts", import.meta.url),
+  backup: new URL("./backup.ts", import.meta.url),
+};
+
+/** Opens the file, making it when it is not there. Rejects with an `OpenFailure` that says what to do. */
+export async function openSqliteStore(options: SqliteOptions): Promise<SqliteStore> {
+  await checkFileSystem(options.file);
+  const writer = new ThreadClient<WriterRequest>(scripts.writer, {
+    file: options.file,
+    busyMs: options.busyMs ?? 10_000,
+    checkpointPages: options.checkpointPages ?? 1_000,
+    ...(options.probeModule !== undefined && { probeModule: options.probeModule }),
+  } satisfies WriterOptions);
+  await writer.ready;
+  const watchList = new WatchList();
+  const reader = new ThreadClient<ReaderRequest, ReaderNote>(
+    scripts.reader,
+    { file: options.file },
+    (note) => {
+      if (note.kind === "wake") watchList.wake(note.sessions);
+      else options.onDamage?.(note);
+    },
+  );
+  await reader.ready;
+  watchList.onChange = (sessions, everyMs) =>
+    void reader.ask({ op: "watch", sessions, everyMs }).catch(() => {});
+  return new SqliteStore(options, writer, reader, watchList);
+}
+
+export class SqliteStore implements Store {
+  readonly kind = "sqlite";
+  readonly reads: Reads;
+  readonly leases: Leases;
+  readonly audit: Audit;
+  readonly search: Search;
+  readonly #options: SqliteOptions;
+  readonly #writer: ThreadClient<WriterRequest>;
+  readonly #reader: ThreadClient<ReaderRequest, ReaderNote>;
+  readonly #watchList: WatchList;
+  readonly #queue: GroupQueue<Operation, Outcome>;
+  readonly #search: SqliteSearch;
+  #closed = false;
+
+  constructor(
+    options: SqliteOptions,
+    writer: ThreadClient<WriterRequest>,
+    reader: ThreadClient<ReaderRequest, ReaderNote>,
+    watchList: WatchList,
+  ) {
+    this.#options = options;
+    this.#writer = writer;
+    this.#reader = reader;
+    this.#watchList = watchList;
+    this.#queue = new GroupQueue({
+      run: (group) => this.#writeGroup(group),
+      tickMs: options.tickMs ?? 25,
+      maxGroup: options.maxGroup ?? 512,
+    });
+    this.reads = {
+      session: (...args) => this.#ask("session", args),
+      sessions: (...args) => this.#ask("sessions", args),
+      events: (...args) => this.#ask("events", args),
+      entries: (...args) => this.#ask("entries", args),
+      snapshot: (...args) => this.#ask("snapshot", args),
+      run: (...args) => this.#ask("run", args),
+      lane: (...args) => this.#ask("lane", args),
+      usage: (...args) => this.#ask("usage", args),
+      blob: (...args) => this.#ask("blob", args),
+    };
+    this.leases = {
+      acquire: (request) => this.#write("acquire", request),
+      renew: (leases, ttlMs) => this.#write("renew", { leases, ttlMs }),
+      release: (lease) => this.#write("release", lease),
+      read: async (kind, session) => this.#ask("lease", [kind, session, await this.now()]),
+      expired: async (kind, limit) => this.#ask("expiredLeases", [kind, limit, await this.now()]),
+    };
+    this.audit = makeAudit({
+      ask: (name, args) => this.#ask(name, args),
+      write: (name, request) => this.#write(name, request),
+    });
+    this.#search = openSearch(options.file);
+    this.search = this.#search;
+  }
+
+  async commit(commit: Commit): Promise<CommitResult> {
+    const result = await this.#write("commit", commit, commit.pace);
+    if (result.status === "committed") this.#watchList.wake([commit.session]);
+    return result;
+  }
+
+  putBlob(owner: OwnerId, bytes: Uint8Array, mediaType: string): Promise<PutBlobResult> {
+    return this.#write("putBlob", { owner, id: blobIdOf(bytes), mediaType, bytes });
+  }
+
+  purge(owner: OwnerId, session: SessionId): Promise<PurgeResult> {
+    return this.#write("purge", { owner, session });
+  }
+
+  prune(limit: number): Promise<{ readonly status: "pruned"; readonly rows: number } | Failed> {
+    return this.#write("prune", { limit });
+  }
+
+  watch(session: SessionId, pace: WatchPace, wake: () => void): () => void {
+    return this.#watchList.add(session, pace, wake);
+  }
+
+  async now(): Promise<number> {
+    return Date.now() + (this.#options.clockOffset?.() ?? 0);
+  }
+
+  /** Copies the whole store into a new file, while it is in use. */
+  async backup(to: string): Promise<void> {
+    const worker = new Worker(scripts.backup, { workerData: { file: this.#options.file, to } });
+    await once(worker, "exit");
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#watchList.clear();
+    await this.#search.close();
+    await this.#queue.drain();
+    await this.#reader.close({ op: "close" });
+    await this.#writer.close({ op: "close" });
+  }
+
+  async #writeGroup(group: readonly Operation[]): Promise<readonly Outcome[]> {
+    const clockOffset = this.#options.clockOffset?.() ?? 0;
+    try {
+      return (await this.#writer.ask({ op: "group", group, clockOffset })) as readonly Outcome[];
+    } catch (error) {
+      const { message } = error instanceof Error ? error : new Error(String(error));
+      return group.map(() => ({ status: "failed", code: "store_unknown", message }));
+    }
+  }
+
+  #write<Name extends keyof Operations>(
+    name: Name,
+    request: Operations[Name]["request"],
+    pace: Pace = "now",
+  ): Promise<Operations[Name]["result"] | Failed> {
+    if (this.#closed) {
+      return Promise.resolve({
+        status: "failed",
+        code: "store_closed",
+        message: "The store was closed.",
+      });
+    }
+    // The thread answers each operation with its own result.
+    const operation = { name, request } as Operation;
+    return this.#queue.submit(operation, pace) as Promise<Operations[Name]["result"] | Failed>;
+  }
+
+  #ask<Name extends keyof Queries>(
+    name: Name,
+    args: Parameters<Queries[Name]>,
+  ): Promise<ReturnType<Queries[Name]>> {
+    if (this.#closed)
+      return Promise.reject(new StoreFailure("store_closed", "The store was closed."));
+    const request = { op: "query", name, args } as ReaderRequest;
+    return this.#reader.ask(request) as Promise<ReturnType<Queries[Name]>>;
+  }
+}

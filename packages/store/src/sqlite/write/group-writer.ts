@@ -1,0 +1,192 @@
+import type { Failed } from "@holdfast/engine";
+
+import type { Connection } from "../connection.ts";
+import { failureOf, isBusy } from "../errors.ts";
+import { carryOut, type Operation, type OperationResult } from "./operations.ts";
+import { SessionCache } from "./session-cache.ts";
+import { type LockWait, waitForLock } from "./wait-for-lock.ts";
+
+export type Outcome = OperationResult | Failed;
+
+export interface GroupWriterOptions {
+  readonly open: () => Connection;
+  /** How long a group waits for the lock before each of its writes is answered `store_busy`. */
+  readonly busyMs: number;
+  /** Pages in the write-ahead log that make the writer checkpoint, between two groups. */
+  readonly checkpointPages: number;
+}
+
+/** How a transaction over several writes ended. */
+type Attempt =
+  | { readonly status: "committed"; readonly outcomes: readonly Outcome[] }
+  /** A write failed; nothing of the group stands. */
+  | { readonly status: "rolled-back"; readonly error: unknown }
+  /** COMMIT failed: whether the group stands is not known. */
+  | { readonly status: "unknown"; readonly error: unknown };
+
+/**
+ * Writes groups: one transaction and one sync for all that waited. A write that fails does not take its neighbours
+ * along: first all together, then each behind a savepoint, and if the error ends the transaction, each alone.
+ */
+export class GroupWriter {
+  readonly #options: GroupWriterOptions;
+  readonly #cache = new SessionCache();
+  #connection: Connection | undefined;
+
+  constructor(options: GroupWriterOptions) {
+    this.#options = options;
+  }
+
+  async run(group: readonly Operation[], now: () => number): Promise<readonly Outcome[]> {
+    const outcomes = await this.#together(group, now);
+    this.#checkpoint();
+    return outcomes;
+  }
+
+  close(): void {
+    this.#connection?.close();
+    this.#connection = undefined;
+  }
+
+  async #together(group: readonly Operation[], now: () => number): Promise<readonly Outcome[]> {
+    const first = await this.#transaction((connection) => this.#plainly(connection, group, now()));
+    if (first.status === "committed") return first.outcomes;
+    if (first.status === "unknown") return this.#afterUnknown(group, now, first.error);
+    if (isBusy(first.error)) return group.map(() => failureOf(first.error));
+    if (group.length === 1) return [failureOf(first.error)];
+    const second = await this.#transaction((connection) =>
+      this.#behindSavepoints(connection, group, now()),
+    );
+    if (second.status === "committed") return second.outcomes;
+    return this.#alone(group, now);
+  }
+
+  async #alone(group: readonly Operation[], now: () => number): Promise<readonly Outcome[]> {
+    const outcomes: Outcome[] = [];
+    for (const operation of group) {
+      const attempt = await this.#transaction((connection) =>
+        this.#plainly(connection, [operation], now()),
+      );
+      if (attempt.status === "committed") outcomes.push(...attempt.outcomes);
+      else if (attempt.status === "rolled-back") outcomes.push(failureOf(attempt.error));
+      else outcomes.push(...(await this.#afterUnknown([operation], now, attempt.error)));
+    }
+    return outcomes;
+  }
+
+  /**
+   * After a failed COMMIT the file is opened anew, and the same writes are sent again: those that stand are
+   * found by their ids and answered as the first time.
+   */
+  async #afterUnknown(
+    group: readonly Operation[],
+    now: () => number,
+    error: unknown,
+  ): Promise<readonly Outcome[]> {
+    this.#reopen();
+    const outcomes: Outcome[] = [];
+    for (const operation of group) {
+      const again = await this.#transaction((connection) =>
+        this.#plainly(connection, [operation], now()),
+      );
+      if (again.status === "committed") outcomes.push(...again.outcomes);
+      else if (again.status === "rolled-back") outcomes.push(failureOf(again.error));
+      else {
+        this.#reopen();
+        const { message } = failureOf(error);
+        outcomes.push({
+          status: "failed",
+          code: "store_unknown",
+          message: `${message} Send it again to find out.`,
+        });
+      }
+    }
+    return outcomes;
+  }
+
+  async #transaction(work: (connection: Connection) => readonly Outcome[]): Promise<Attempt> {
+    let connection: Connection;
+    try {
+      connection = this.#connection ??= this.#options.open();
+      await waitForLock(connection, this.#lockWait());
+      this.#cache.validate(connection);
+    } catch (error) {
+      return this.#rollBack(error);
+    }
+    let outcomes: readonly Outcome[];
+    try {
+      outcomes = work(connection);
+    } catch (error) {
+      return this.#rollBack(error);
+    }
+    try {
+      connection.exec("COMMIT");
+      return { status: "committed", outcomes };
+    } catch (error) {
+      this.#rollBack(error);
+      return { status: "unknown", error };
+    }
+  }
+
+  #plainly(connection: Connection, group: readonly Operation[], now: number): readonly Outcome[] {
+    return group.map((operation) => carryOut(connection, this.#cache, operation, now));
+  }
+
+  #behindSavepoints(
+    connection: Connection,
+    group: readonly Operation[],
+    now: number,
+  ): readonly Outcome[] {
+    return group.map((operation) => {
+      connection.exec("SAVEPOINT one_write");
+      try {
+        const outcome = carryOut(connection, this.#cache, operation, now);
+        connection.exec("RELEASE one_write");
+        return outcome;
+      } catch (error) {
+        // An error that ended the whole transaction is passed on: then each write is tried alone.
+        if (!connection.database.isTransaction) throw error;
+        connection.exec("ROLLBACK TO one_write");
+        connection.exec("RELEASE one_write");
+        this.#cache.clear();
+        return failureOf(error);
+      }
+    });
+  }
+
+  #rollBack(error: unknown): Attempt {
+    this.#cache.clear();
+    try {
+      if (this.#connection?.database.isTransaction) this.#connection.exec("ROLLBACK");
+    } catch {
+      this.#reopen();
+    }
+    return { status: "rolled-back", error };
+  }
+
+  #reopen(): void {
+    this.#cache.clear();
+    try {
+      this.#connection?.close();
+    } finally {
+      this.#connection = undefined;
+    }
+  }
+
+  #lockWait(): LockWait {
+    return { deadline: performance.now() + this.#options.busyMs };
+  }
+
+  /** Passive, and by the writer itself: nobody waits for it, and the log cannot outgrow it unseen. */
+  #checkpoint(): void {
+    const connection = this.#connection;
+    if (connection === undefined) return;
+    try {
+      const pages = Number(connection.sql("PRAGMA wal_checkpoint(NOOP)").get()?.["log"] ?? 0);
+      if (pages >= this.#options.checkpointPages)
+        connection.sql("PRAGMA wal_checkpoint(PASSIVE)").get();
+    } catch {
+      // What was committed is safe in the log; the next group tries again.
+    }
+  }
+}

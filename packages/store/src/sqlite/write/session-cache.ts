@@ -1,0 +1,60 @@
+import type { LeaseRow } from "@holdfast/engine";
+import type { SessionId } from "@holdfast/protocol";
+
+import type { Connection } from "../connection.ts";
+import { decodeLease } from "../derived-rows.ts";
+import { readSession, type StoredSession } from "../session-row.ts";
+
+/** What the writer knows of a session between two groups. */
+export interface CachedSession extends StoredSession {
+  readonly leases: readonly LeaseRow[];
+}
+
+const capacity = 4_096;
+
+/**
+ * Rows of recently written sessions, so that a stream of checkpoints reads nothing. Valid as long as nobody else
+ * has written to the file (`data_version`) and no transaction was rolled back.
+ */
+export class SessionCache {
+  readonly #sessions = new Map<SessionId, CachedSession>();
+  #dataVersion = -1;
+
+  /** To be called inside a transaction, before anything is read from the cache. */
+  validate(connection: Connection): void {
+    const version = Number(connection.sql("PRAGMA data_version").get()?.["data_version"]);
+    if (version !== this.#dataVersion) this.clear();
+    this.#dataVersion = version;
+  }
+
+  clear(): void {
+    this.#sessions.clear();
+  }
+
+  get(connection: Connection, id: SessionId): CachedSession | null {
+    const cached = this.#sessions.get(id);
+    if (cached !== undefined) return cached;
+    const stored = readSession(connection, id);
+    if (stored === null) return null;
+    const leases = connection.sql(leasesOfSession).all(stored.key).map(decodeLease);
+    return this.set({ ...stored, leases });
+  }
+
+  set(session: CachedSession): CachedSession {
+    this.#sessions.delete(session.row.id);
+    this.#sessions.set(session.row.id, session);
+    if (this.#sessions.size > capacity) {
+      const [oldest] = this.#sessions.keys();
+      if (oldest !== undefined) this.#sessions.delete(oldest);
+    }
+    return session;
+  }
+
+  forget(id: SessionId): void {
+    this.#sessions.delete(id);
+  }
+}
+
+const leasesOfSession = `
+  SELECT r.kind, s.id AS session_id, r.fence, r.holder, r.expires_at
+    FROM leases r JOIN sessions s ON s.key = r.session_key WHERE r.session_key = ?`;

@@ -1,0 +1,36 @@
+import type { Derived } from "@holdfast/engine";
+
+import type { Connection } from "../connection.ts";
+import { writeInput, writeLane, writeRun, writeUsage } from "../derived-rows.ts";
+import { readSession, updateSession, writeTags } from "../session-row.ts";
+import type { SessionCache } from "./session-cache.ts";
+
+/** `fsck --rebuild`: what was derived again takes the place of what was stored, unless the log went on meanwhile. */
+export function replaceDerived(
+  connection: Connection,
+  cache: SessionCache,
+  derived: Derived,
+): "replaced" | "moved" {
+  const { session } = derived;
+  const stored = readSession(connection, session.id);
+  const newest = connection
+    .sql("SELECT max(seq) AS seq FROM events WHERE session_key = ?")
+    .get(stored?.key ?? -1);
+  if (stored === null || Number(newest?.["seq"] ?? 0) > session.head) return "moved";
+  const { key } = stored;
+  updateSession(connection, session);
+  writeTags(connection, key, session);
+  connection
+    .sql("UPDATE live SET head = ?, activity_at = ?, open_deltas = ? WHERE session_key = ?")
+    .run(session.head, session.activityAt, session.openDeltas, key);
+  for (const table of ["runs", "inputs", "lanes"]) {
+    connection.sql(`DELETE FROM ${table} WHERE session_key = ?`).run(key);
+  }
+  connection.sql("DELETE FROM usage WHERE session_id = ?").run(session.id);
+  for (const run of derived.runs) writeRun(connection, key, run);
+  for (const input of derived.inputs) writeInput(connection, key, input);
+  for (const lane of derived.lanes) writeLane(connection, key, lane);
+  for (const usage of derived.usage) writeUsage(connection, usage);
+  cache.forget(session.id);
+  return "replaced";
+}
