@@ -12,7 +12,9 @@ describe.each([memoryHarness, sqliteHarness])(
     });
     afterAll(() => harness.close());
 
-    test.each(storeCases)("$title", ({ run }) => run(harness));
+    test.each(storeCases)("$title", async ({ run }) => {
+      await expect(run(harness)).resolves.toBeUndefined();
+    });
 
     test("and is sound after all of it", async () => {
       expect(await harness.fsck?.()).toEqual(harness.fsck && []);

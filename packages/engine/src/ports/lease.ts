@@ -18,6 +18,7 @@ export interface LeaseRequest {
 export type LeaseResult =
   | { readonly status: "acquired"; readonly lease: LeaseRow }
   | { readonly status: "held"; readonly by: LeaseRow }
+  /** Also for a session in the trash: deleting leaves no lease behind. */
   | { readonly status: "refused"; readonly code: "session_not_found" }
   | Failed;
 
@@ -39,7 +40,7 @@ export type RenewResult =
 export interface Leases {
   /** By its own holder again: the same fence, a later expiry. */
   acquire(request: LeaseRequest): Promise<LeaseResult>;
-  /** One write for all leases of a process. */
+  /** One write for all leases of a process. One that ran out and that nobody took is its holder's again. */
   renew(leases: readonly LeaseRef[], ttlMs: number): Promise<RenewResult>;
   /** Does nothing unless this fence holds it. */
   release(lease: LeaseRef): Promise<{ readonly status: "released" | "not_held" } | Failed>;

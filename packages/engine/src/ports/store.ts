@@ -38,7 +38,7 @@ export interface Store {
 
   commit(commit: Commit): Promise<CommitResult>;
 
-  /** Content-addressed: the same bytes again are the same blob. Unreferenced blobs may be collected after a day. */
+  /** Content-addressed: the same bytes again are the same blob. Unreferenced blobs may be collected a day after they were last put. */
   putBlob(owner: OwnerId, bytes: Uint8Array, mediaType: string): Promise<PutBlobResult>;
 
   /** Deletes a session that is in the trash, for good. Rows that a branch reads stay. */

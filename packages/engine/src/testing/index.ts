@@ -1,5 +1,7 @@
 export * from "./factories.ts";
+export { type GatedStore, gatedStore } from "./gated-store.ts";
 export type { StoreCase, StoreHarness } from "./harness.ts";
+export { type ManualClock, manualClock, turn } from "./manual-clock.ts";
 export {
   assertRefused,
   committed,

@@ -23,12 +23,12 @@ export function createLeases(data: MemoryData): Leases {
     async renew(refs, ttlMs) {
       const until = data.clock() + ttlMs;
       const lost: LeaseRef[] = [];
-      for (const ref of refs) {
-        const lease = heldUnder(data, ref);
-        if (lease === undefined) lost.push(ref);
+      for (const { kind, session, fence } of refs) {
+        const lease = heldUnder(data, { kind, session, fence });
+        if (lease === undefined) lost.push({ kind, session, fence });
         else {
           const expiresAt = Math.max(lease.expiresAt, until);
-          data.sessions.get(ref.session)?.leases.set(ref.kind, { ...lease, expiresAt });
+          data.sessions.get(session)?.leases.set(kind, { ...lease, expiresAt });
         }
       }
       return { status: "renewed", lost };
@@ -62,5 +62,8 @@ function heldUnder(data: MemoryData, { kind, session, fence }: LeaseRef): LeaseR
 }
 
 export function allLeases(data: MemoryData): LeaseRow[] {
-  return [...data.sessions.values().flatMap((session) => session.leases.values())];
+  return data.sessions
+    .values()
+    .flatMap((session) => session.leases.values())
+    .toArray();
 }

@@ -13,7 +13,14 @@ import {
 } from "../factories.ts";
 import type { StoreCase } from "../harness.ts";
 import { maxCommitLength } from "../../log/index.ts";
-import { assertRefused, OpenSession, openSession, same } from "../open-session.ts";
+import {
+  assertRefused,
+  OpenSession,
+  openSession,
+  present,
+  same,
+  textsOf,
+} from "../open-session.ts";
 import { blobId } from "@holdfast/protocol";
 
 const changed = () => anEvent("session.changed", { pinned: true });
@@ -183,7 +190,7 @@ export const refusalCases: readonly StoreCase[] = [
       const large = "0123456789abcdef".repeat(125_000);
       await chat.commit([aUserMessage(large)]);
       const [entry] = await chat.entries();
-      same((entry?.data as { parts: { text: string }[] }).parts[0]?.text === large, true);
+      same(textsOf([present(entry)])[0] === large, true);
       await chat.refuses("payload_too_large", [aUserMessage("x".repeat(maxCommitLength + 1))]);
     },
   },
