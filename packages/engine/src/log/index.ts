@@ -3,6 +3,15 @@ export { answerAgain, answerRepeated, decideCommit, type Plan, type Repeated } f
 export { decideLease, describeHolder, sameHolder } from "./decide-lease.ts";
 export { blobsIn, foldInput, foldRun, laneOf, usageOf } from "./fold-rows.ts";
 export { foldDelta, foldSession } from "./fold-session.ts";
+export { checkCommit, type CommitLimits, commitLimits } from "./limits.ts";
+export {
+  type CommitOptions,
+  createLog,
+  type Log,
+  type LogOptions,
+  type NewSession,
+} from "./log.ts";
 export { inputNamedBy, type Loaded, type Needs, needsOf } from "./needs.ts";
 export { maxCommitLength } from "./payload-size.ts";
 export { plainText, previewOf } from "./plain-text.ts";
+export type { TailItem, TailOptions } from "./tail.ts";

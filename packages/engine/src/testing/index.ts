@@ -13,3 +13,4 @@ export {
   textsOf,
 } from "./open-session.ts";
 export { storeCases } from "./store-cases/index.ts";
+export { followFrom, nextSeqs, openTailRig, type TailRig } from "./tail-rig.ts";

@@ -1,0 +1,52 @@
+import type { OwnerId, SessionId } from "@holdfast/protocol";
+
+import type { Store } from "../ports/index.ts";
+import { Feed, type FeedOptions, type Follower } from "./hub-feed.ts";
+import type { Stretch } from "./hub-ring.ts";
+
+/** The sessions that someone in this process looks at, each with its feed. Nothing is kept for the others. */
+export class Hub {
+  readonly #store: Store;
+  readonly #options: FeedOptions;
+  readonly #feeds = new Map<string, Feed>();
+
+  constructor(store: Store, options: FeedOptions) {
+    this.#store = store;
+    this.#options = options;
+  }
+
+  get watchedSessions(): number {
+    return this.#feeds.size;
+  }
+
+  join(owner: OwnerId, session: SessionId, follower: Follower): Feed {
+    const key = keyOf(owner, session);
+    const feed = this.#feeds.get(key) ?? new Feed(this.#store, owner, session, this.#options);
+    this.#feeds.set(key, feed);
+    feed.follow(follower);
+    return feed;
+  }
+
+  leave(owner: OwnerId, session: SessionId, follower: Follower): void {
+    const key = keyOf(owner, session);
+    const feed = this.#feeds.get(key);
+    if (feed === undefined) return;
+    feed.unfollow(follower);
+    if (feed.isFollowed) return;
+    this.#feeds.delete(key);
+    feed.close();
+  }
+
+  publish(owner: OwnerId, session: SessionId, stretch: Stretch): void {
+    this.#feeds.get(keyOf(owner, session))?.publish(stretch);
+  }
+
+  wake(owner: OwnerId, session: SessionId): void {
+    this.#feeds.get(keyOf(owner, session))?.wake();
+  }
+}
+
+/** The owner is part of it: whoever names another's session reads for himself, and finds nothing. */
+function keyOf(owner: OwnerId, session: SessionId): string {
+  return `${owner} ${session}`;
+}

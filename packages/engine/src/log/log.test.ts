@@ -1,0 +1,151 @@
+import { memoryHarness } from "@holdfast/store/testing";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import type { Clock, CommitResult, Failed, FailureCode, Store } from "../ports/index.ts";
+import { aLane, aNotice, anOwner, openSession, present } from "../testing/index.ts";
+import { createLog, type Log } from "./log.ts";
+
+type Harness = Awaited<ReturnType<typeof memoryHarness.open>>;
+let harness: Harness;
+beforeEach(async () => {
+  harness = await memoryHarness.open();
+});
+afterEach(() => harness.close());
+
+/** A clock that is never waited for: sleeping moves it. */
+function jumpingClock(): Clock & { waits: number[] } {
+  let now = 0;
+  const waits: number[] = [];
+  return {
+    waits,
+    now: () => now,
+    async sleep(ms) {
+      waits.push(ms);
+      now += ms;
+    },
+  };
+}
+
+const failed = (code: FailureCode): Failed => ({ status: "failed", code, message: code });
+
+/** Answers as listed, and lets the store answer once the list is used up. `lost` writes and says that nobody knows. */
+function failing(
+  store: Store,
+  answers: readonly (FailureCode | "lost")[],
+): Store & { commits: number } {
+  const rest = [...answers];
+  const wrapped = {
+    ...store,
+    commits: 0,
+    async commit(commit: Parameters<Store["commit"]>[0]): Promise<CommitResult> {
+      wrapped.commits += 1;
+      const answer = rest.shift();
+      if (answer === "lost") {
+        await store.commit(commit);
+        return failed("store_unknown");
+      }
+      return answer === undefined ? store.commit(commit) : failed(answer);
+    },
+  };
+  return wrapped;
+}
+
+async function commitThrough(answers: readonly (FailureCode | "lost")[], retryForMs = 1_000) {
+  const session = await openSession(harness.store);
+  const store = failing(harness.store, answers);
+  const clock = jumpingClock();
+  const log = createLog(store, { clock, retryForMs, random: () => 0.5 });
+  const result = await log.commit({ ...refOf(session), events: [aNotice()] });
+  return { result, store, clock, head: (await session.row()).head };
+}
+
+const refOf = ({ owner, session }: Awaited<ReturnType<typeof openSession>>) => ({ owner, session });
+
+describe("a commit that failed is sent again", () => {
+  test("when the store was busy, with growing waits, and then it stands once", async () => {
+    const { result, head, clock } = await commitThrough(["store_busy", "store_busy", "store_busy"]);
+    expect(result).toMatchObject({ status: "committed", first: 2 });
+    expect(head).toBe(2);
+    expect(clock.waits).toEqual([3.75, 7.5, 15]);
+  });
+
+  test("when its answer was lost: the first answer comes back, and nothing is written twice", async () => {
+    const { result, head } = await commitThrough(["lost", "store_busy"]);
+    expect(result).toMatchObject({ status: "committed", first: 2, repeated: true });
+    expect(head).toBe(2);
+  });
+
+  test("but not for ever", async () => {
+    const { result, store, clock } = await commitThrough(
+      Array.from({ length: 99 }, () => "store_busy"),
+      200,
+    );
+    expect(result).toEqual(failed("store_busy"));
+    expect(clock.now()).toBeLessThanOrEqual(200);
+    expect(store.commits).toBeGreaterThan(4);
+  });
+
+  test.each(["store_full", "store_unavailable", "store_closed"] as const)(
+    "and never after %s",
+    async (code) => {
+      const { result, store } = await commitThrough([code]);
+      expect(result).toEqual(failed(code));
+      expect(store.commits).toBe(1);
+    },
+  );
+
+  test.each(["store_busy", "store_unavailable"] as const)(
+    "a lost answer followed by %s is still unknown",
+    async (code) => {
+      const { result } = await commitThrough(
+        ["lost", ...Array.from({ length: 99 }, () => code)],
+        100,
+      );
+      expect(result).toEqual(failed("store_unknown"));
+    },
+  );
+});
+
+test("what is malformed never reaches the store", async () => {
+  const store = failing(harness.store, []);
+  const result = await createLog(store).commit({
+    owner: anOwner(),
+    session: "" as never,
+    events: [],
+  });
+  expect(result).toMatchObject({ status: "refused", code: "invalid_event" });
+  expect(store.commits).toBe(0);
+});
+
+describe("sessions", () => {
+  const owner = anOwner();
+  let log: Log;
+  beforeEach(() => {
+    log = createLog(harness.store);
+  });
+
+  test("one is created with its settings and its lane", async () => {
+    const lane = aLane();
+    const { session, result } = await log.createSession({ owner, settings: { title: "A" }, lane });
+    expect(result.status).toBe("committed");
+    expect(present(await harness.store.reads.session(owner, session)).title).toBe("A");
+    expect(await harness.store.reads.lane(owner, lane)).toBe(session);
+  });
+
+  test("a change at an old revision is a conflict, and one that does not ask is made", async () => {
+    const { session } = await log.createSession({ owner });
+    const change = (revision: number | null) =>
+      log.changeSession(owner, session, { pinned: true }, revision);
+    expect(await change(1)).toMatchObject({ status: "committed", revision: 2 });
+    expect(await change(1)).toMatchObject({ status: "refused", code: "revision_conflict" });
+    expect(await change(null)).toMatchObject({ status: "committed", revision: 3 });
+  });
+
+  test("one goes to the trash, takes nothing there, and comes back", async () => {
+    const { session } = await log.createSession({ owner });
+    expect((await log.trashSession(owner, session)).status).toBe("committed");
+    expect(await log.trashSession(owner, session)).toMatchObject({ code: "session_trashed" });
+    expect((await log.restoreSession(owner, session)).status).toBe("committed");
+    expect(await log.restoreSession(owner, session)).toMatchObject({ code: "session_not_trashed" });
+  });
+});

@@ -1,0 +1,192 @@
+import {
+  type EventData,
+  type IdSource,
+  ids as defaultIds,
+  type LaneKey,
+  newEvent,
+  type OwnerId,
+  ownerId,
+  type Seq,
+  seq,
+  type SessionId,
+  sessionId,
+  type SessionSettings,
+  type StoredEvent,
+} from "@holdfast/protocol";
+
+import {
+  type Clock,
+  type Commit,
+  type CommitResult,
+  type Committed,
+  type Failed,
+  type FailureCode,
+  type Random,
+  type Store,
+  systemClock,
+} from "../ports/index.ts";
+import { Hub } from "./hub.ts";
+import type { FeedOptions } from "./hub-feed.ts";
+import { checkCommit, type CommitLimits, commitLimits } from "./limits.ts";
+import { backoffMs } from "./log-backoff.ts";
+import { Tail, type TailItem, type TailOptions } from "./tail.ts";
+
+export interface LogOptions extends Partial<Omit<FeedOptions, "clock" | "random">> {
+  readonly clock?: Clock;
+  readonly random?: Random;
+  readonly ids?: IdSource;
+  readonly limits?: CommitLimits;
+  /** How long a commit is tried again when the store is busy or its answer was lost. */
+  readonly retryForMs?: number;
+}
+
+export interface CommitOptions {
+  readonly retryForMs?: number;
+  /** Stops trying again. A commit that is under way is not taken back. */
+  readonly signal?: AbortSignal;
+}
+
+export interface NewSession {
+  readonly owner: OwnerId;
+  readonly settings?: SessionSettings;
+  readonly lane?: LaneKey;
+}
+
+/** The engine's door to the store: what is written passes through here, and whoever watches is told. */
+export interface Log {
+  readonly store: Store;
+  /** How many sessions someone in this process is looking at. */
+  readonly watchedSessions: number;
+  /** As `Store.commit`, with what is malformed or too large refused before, and `store_busy` and `store_unknown` tried again. */
+  commit(commit: Commit, options?: CommitOptions): Promise<CommitResult>;
+  /** Follows a session from the event after `after`. */
+  tail(
+    owner: OwnerId,
+    session: SessionId,
+    after: Seq,
+    options?: TailOptions,
+  ): AsyncIterable<TailItem>;
+  createSession(session: NewSession): Promise<{ session: SessionId; result: CommitResult }>;
+  /** Refused as `revision_conflict` unless this is still the session's revision; `null` does not ask. */
+  changeSession(
+    owner: OwnerId,
+    session: SessionId,
+    settings: SessionSettings,
+    revision: number | null,
+  ): Promise<CommitResult>;
+  trashSession(owner: OwnerId, session: SessionId): Promise<CommitResult>;
+  restoreSession(owner: OwnerId, session: SessionId): Promise<CommitResult>;
+}
+
+const retryable: ReadonlySet<FailureCode> = new Set(["store_busy", "store_unknown"]);
+const commitBackoff = { firstMs: 5, longestMs: 500 };
+const feedDefaults = {
+  ring: { events: 2_000, bytes: 4 * 1024 * 1024 },
+  pageSize: 500,
+  maxBehind: 5_000,
+  leadMs: 250,
+  backoff: { firstMs: 50, longestMs: 5_000 },
+};
+
+export function createLog(store: Store, options: LogOptions = {}): Log {
+  const { clock = systemClock, random = Math.random, ids = defaultIds } = options;
+  const { limits = commitLimits, retryForMs = 10_000 } = options;
+  const hub = new Hub(store, { ...feedDefaults, ...options, clock, random });
+
+  async function send(commit: Commit, given: CommitOptions = {}): Promise<CommitResult> {
+    const refused = checkCommit(commit, limits);
+    if (refused !== undefined) return refused;
+    const { owner, session } = commit;
+    const result = await commitWithRetries(commit, given);
+    if (result.status === "committed" && result.repeated === undefined) {
+      hub.publish(owner, session, stretchOf(commit, result));
+    } else if (result.status !== "refused") {
+      // It stands already, or it may: then the store knows, and not we.
+      hub.wake(owner, session);
+    }
+    return result;
+  }
+
+  async function commitWithRetries(commit: Commit, given: CommitOptions): Promise<CommitResult> {
+    const deadline = clock.now() + (given.retryForMs ?? retryForMs);
+    let unknown: Failed | undefined;
+    for (let tries = 0; ; tries += 1) {
+      const result = await store.commit(commit);
+      if (result.status !== "failed") return result;
+      if (result.code === "store_unknown") unknown = result;
+      const wait = backoffMs(commitBackoff, tries, random);
+      const isOver = given.signal?.aborted === true || clock.now() + wait > deadline;
+      // After one answer was lost, a later "nothing was written" speaks of the later try alone.
+      if (isOver || !retryable.has(result.code)) return unknown ?? result;
+      await clock.sleep(wait, given.signal);
+    }
+  }
+
+  function commitOne<T extends "session.changed" | "session.trashed" | "session.restored">(
+    target: Pick<Commit, "owner" | "session" | "expect">,
+    type: T,
+    data: EventData<T>,
+  ): Promise<CommitResult> {
+    return send({ ...target, events: [newEvent(ids.make("event"), type, data)] });
+  }
+
+  return {
+    store,
+    get watchedSessions() {
+      return hub.watchedSessions;
+    },
+    commit: send,
+    tail: (owner, session, after, given = {}) => ({
+      [Symbol.asyncIterator]: () => openTail(hub, owner, session, after, given),
+    }),
+    async createSession({ owner, settings = {}, lane }) {
+      const session = ids.make("session");
+      const events = [newEvent(ids.make("event"), "session.created", settings)];
+      if (lane !== undefined) events.push(newEvent(ids.make("event"), "lane.bound", { lane }));
+      return { session, result: await send({ owner, session, events }) };
+    },
+    changeSession(owner, session, settings, revision) {
+      const expect = revision === null ? {} : { revision };
+      return commitOne({ owner, session, expect }, "session.changed", settings);
+    },
+    trashSession: (owner, session) => commitOne({ owner, session }, "session.trashed", {}),
+    restoreSession: (owner, session) => commitOne({ owner, session }, "session.restored", {}),
+  };
+}
+
+function openTail(
+  hub: Hub,
+  owner: OwnerId,
+  session: SessionId,
+  after: Seq,
+  options: TailOptions,
+): AsyncIterator<TailItem, undefined> {
+  if (!ownerId.safeParse(owner).success || !sessionId.safeParse(session).success) {
+    return noSuchSession();
+  }
+  // A cursor that is no number is like one beyond the head: its reader begins anew.
+  const cursor = seq.safeParse(after).success ? after : (Number.MAX_SAFE_INTEGER as Seq);
+  return new Tail(hub, owner, session, cursor, options);
+}
+
+async function* noSuchSession(): AsyncGenerator<TailItem, undefined> {
+  yield { kind: "gone" };
+}
+
+/** The events as the store has just stored them. */
+function stretchOf(
+  { events, touch }: Commit,
+  { first, last, at }: Committed,
+): {
+  after: Seq;
+  upTo: Seq;
+  events: readonly StoredEvent[];
+} {
+  const stored = events.map((event, index) => ({
+    ...event,
+    seq: (first + index) as Seq,
+    at,
+    ...(touch === "quiet" && { quiet: true as const }),
+  }));
+  return { after: (first - 1) as Seq, upTo: last, events: stored };
+}

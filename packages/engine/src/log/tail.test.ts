@@ -1,0 +1,164 @@
+import { memoryHarness } from "@holdfast/store/testing";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import {
+  aNotice,
+  nextSeqs,
+  openTailRig,
+  type StoreHarness,
+  type TailRig,
+  turn,
+} from "../testing/index.ts";
+import type { LogOptions } from "./log.ts";
+
+let harness: StoreHarness;
+beforeEach(async () => {
+  harness = await memoryHarness.open();
+});
+afterEach(() => harness.close());
+const rig = (options?: LogOptions): Promise<TailRig> => openTailRig(harness, options);
+
+describe("[P5] a tail yields exactly the missing suffix", () => {
+  test("what was committed before it, then what is committed after it", async () => {
+    const { follow, here } = await rig();
+    await here("two", "three");
+    const tail = follow(1);
+    expect(await nextSeqs(tail)).toEqual([2, 3]);
+    const next = nextSeqs(tail);
+    await here("four");
+    expect(await next).toEqual([4]);
+  });
+
+  test("a commit during the first read is neither lost nor shown twice", async () => {
+    const { follow, here, store } = await rig();
+    const release = store.hold();
+    const tail = follow(0);
+    const first = nextSeqs(tail);
+    await turn();
+    await here("two");
+    await release();
+    expect(await first).toEqual([1]);
+    expect(await nextSeqs(tail)).toEqual([2]);
+  });
+
+  test("a commit elsewhere is found by reading, at once when nothing was written here", async () => {
+    const { follow, elsewhere } = await rig();
+    const tail = follow(1);
+    const next = nextSeqs(tail);
+    await turn();
+    await elsewhere.commit([aNotice()]);
+    expect(await next).toEqual([2]);
+  });
+
+  test("while this process writes, others' commits are looked for four times a second", async () => {
+    const { follow, elsewhere, here, clock, store } = await rig();
+    const tail = follow(1);
+    const first = nextSeqs(tail);
+    await turn();
+    await here("two");
+    expect(await first).toEqual([2]);
+    const second = nextSeqs(tail);
+    await turn();
+    const readsBefore = store.gate.reads;
+    await elsewhere.commit([aNotice()]);
+    await turn();
+    expect(store.gate.reads).toBe(readsBefore);
+    await clock.advance(250);
+    expect(await second).toEqual([3]);
+  });
+
+  test("a foreign commit between two local ones is read, in its place", async () => {
+    const { follow, elsewhere, here } = await rig();
+    const tail = follow(1);
+    const first = nextSeqs(tail);
+    await turn();
+    await here("two");
+    expect(await first).toEqual([2]);
+    await elsewhere.commit([aNotice()]);
+    await here("four");
+    expect(await nextSeqs(tail)).toEqual([3, 4]);
+  });
+
+  test("a lost answer is looked up in the store", async () => {
+    const { log, follow, elsewhere, store } = await rig();
+    const { owner, session } = elsewhere;
+    const commit = store.commit.bind(store);
+    let answers = 0;
+    store.commit = async (each) => {
+      const result = await commit(each);
+      answers += 1;
+      return answers === 1 ? { status: "failed", code: "store_unknown", message: "lost" } : result;
+    };
+    const tail = follow(1);
+    const next = nextSeqs(tail);
+    await turn();
+    const result = await log.commit({ owner, session, events: [aNotice()] }, { retryForMs: 0 });
+    expect(result).toMatchObject({ status: "failed", code: "store_unknown" });
+    expect(await next).toEqual([2]);
+  });
+});
+
+describe("reads are shared", () => {
+  test("local commits reach a thousand readers without a read", async () => {
+    const { follow, here, store } = await rig();
+    const tails = Array.from({ length: 1000 }, () => follow(1));
+    const first = tails.map((tail) => tail.next());
+    await turn();
+    await here("two");
+    await Promise.all(first);
+    expect(store.gate.watches).toBe(1);
+    let next = tails.map((tail) => nextSeqs(tail));
+    await turn();
+    const readsBefore = store.gate.reads;
+    for (const seq of [3, 4, 5]) {
+      await here("more");
+      expect(await Promise.all(next)).toEqual(tails.map(() => [seq]));
+      next = tails.map((tail) => nextSeqs(tail));
+    }
+    expect(store.gate.reads).toBe(readsBefore);
+  });
+
+  test("a commit elsewhere costs one read for a thousand readers", async () => {
+    const { follow, elsewhere, store } = await rig();
+    const tails = Array.from({ length: 1000 }, () => follow(1));
+    const next = tails.map((tail) => nextSeqs(tail));
+    await turn();
+    expect(store.gate.reads).toBe(1);
+    await elsewhere.commit([aNotice()]);
+    expect(await Promise.all(next)).toEqual(tails.map(() => [2]));
+    expect(store.gate.reads).toBe(2);
+  });
+});
+
+describe("resync", () => {
+  test("a cursor beyond the head gets one, and the tail goes on from the head", async () => {
+    const { follow, here } = await rig();
+    const tail = follow(99);
+    expect(await tail.next()).toEqual({ done: false, value: { kind: "resync", head: 1 } });
+    const next = nextSeqs(tail);
+    await here("two");
+    expect(await next).toEqual([2]);
+  });
+
+  test("so does one that is further behind than the limit, and one at the limit does not", async () => {
+    const { follow, here } = await rig({ maxBehind: 3 });
+    await here("two", "three", "four", "five");
+    expect((await follow(1).next()).value).toEqual({ kind: "resync", head: 5 });
+    expect(await nextSeqs(follow(2))).toEqual([3, 4, 5]);
+  });
+
+  test("a cursor that no read can have seen yet is not beyond the head", async () => {
+    const { follow, here, store } = await rig();
+    const release = store.hold();
+    const early = follow(2);
+    const first = early.next();
+    await turn();
+    await here("two");
+    const late = follow(2);
+    const next = nextSeqs(late);
+    await release();
+    expect((await first).value).toEqual({ kind: "resync", head: 1 });
+    await here("three");
+    expect(await next).toEqual([3]);
+  });
+});
