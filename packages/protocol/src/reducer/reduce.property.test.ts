@@ -15,7 +15,7 @@ import { sessionLog, testId } from "../testing/index.ts";
 import type { EntryView, SessionRead } from "../http/index.ts";
 import { ownerId, type Seq } from "../ids.ts";
 
-const runs = { numRuns: 1_000 };
+const runs = { numRuns: 600 };
 const blank = startState(blankRead(testId("session", 1), ownerId.parse("me")));
 
 /** What a host answers: entries straight from the log and the ranges, everything else from the fold. */
