@@ -1,12 +1,20 @@
 import type { StoreCase } from "../harness.ts";
+import { auditCases } from "./audits.ts";
+import { blobCases } from "./blobs.ts";
 import { branchCases } from "./branches.ts";
 import { commitCases } from "./commits.ts";
 import { deltaCases } from "./deltas.ts";
 import { fenceCases } from "./fences.ts";
 import { leaseCases } from "./leases.ts";
+import { ledgerCases } from "./ledgers.ts";
 import { listCases } from "./lists.ts";
+import { ownerCases } from "./owners.ts";
 import { readCases } from "./reads.ts";
 import { refusalCases } from "./refusals.ts";
+import { searchCases } from "./searches.ts";
+import { textCases } from "./texts.ts";
+import { timeCases } from "./time.ts";
+import { trashCases } from "./trash.ts";
 
 /** Every rule of the Store port, one by one. */
 export const storeCases: readonly StoreCase[] = [
@@ -18,4 +26,12 @@ export const storeCases: readonly StoreCase[] = [
   ...readCases,
   ...branchCases,
   ...listCases,
+  ...ownerCases,
+  ...ledgerCases,
+  ...blobCases,
+  ...trashCases,
+  ...textCases,
+  ...timeCases,
+  ...searchCases,
+  ...auditCases,
 ];
