@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { StoreHarness } from "@holdfast/engine/testing";
 
 import { createMemoryStore } from "../memory/index.ts";
+import { openPostgresStore, type PostgresOptions } from "../postgres/index.ts";
 import { openSqliteStore } from "../sqlite/index.ts";
 
 export interface HarnessFactory {
@@ -46,3 +47,29 @@ export const sqliteHarness: HarnessFactory = {
     };
   },
 };
+
+/** On a database that the caller makes, since only tests of PostgreSQL have a server. */
+export function postgresHarness(
+  createDatabase: () => Promise<AsyncDisposable & { readonly url: string }>,
+  options: Omit<PostgresOptions, "url" | "clockOffset"> = {},
+): HarnessFactory {
+  return {
+    name: "postgres",
+    async open() {
+      const database = await createDatabase();
+      let offset = 0;
+      const open = () =>
+        openPostgresStore({ ...options, url: database.url, clockOffset: () => offset });
+      const store = await open();
+      return {
+        store,
+        open,
+        advanceClock: async (ms) => void (offset += ms),
+        async close() {
+          await store.close();
+          await database[Symbol.asyncDispose]();
+        },
+      };
+    },
+  };
+}

@@ -1,1 +1,1 @@
-export { type HarnessFactory, memoryHarness, sqliteHarness } from "./harnesses.ts";
+export { type HarnessFactory, memoryHarness, postgresHarness, sqliteHarness } from "./harnesses.ts";

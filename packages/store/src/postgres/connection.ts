@@ -1,0 +1,95 @@
+import { Client, type ClientBase, type ClientConfig, Pool, types } from "pg";
+
+import type { Settings } from "./settings.ts";
+
+export type Row = Record<string, unknown>;
+
+/** What can run a statement: a connection of the pool, or the writer's. */
+export interface Session {
+  query(config: { name?: string; text: string; values?: unknown[] }): Promise<Answer>;
+}
+
+export interface Answer {
+  readonly command: string;
+  readonly rowCount: number | null;
+  readonly rows: Row[];
+}
+
+/** Every number that is kept stays below 2^53, so PostgreSQL's bigint is JavaScript's number. */
+function readNumbers(client: ClientBase): void {
+  client.setTypeParser(types.builtins.INT8, Number);
+}
+
+function configOf(settings: Settings, role: string): ClientConfig {
+  return {
+    connectionString: settings.url,
+    application_name: `holdfast ${role}`,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    connectionTimeoutMillis: settings.connectTimeoutMs,
+    statement_timeout: settings.statementTimeoutMs,
+    lock_timeout: settings.lockTimeoutMs,
+    idle_in_transaction_session_timeout: settings.statementTimeoutMs * 2,
+    // A server that was cut off without a word would keep us waiting for good.
+    query_timeout: settings.statementTimeoutMs + 5_000,
+  };
+}
+
+/**
+ * P1: a commit is acknowledged when it is on disk, whatever the server's or the role's default says. A setting
+ * that waits for a replica to apply it too is stronger, and stays.
+ */
+const durable = `
+  SELECT set_config('synchronous_commit', 'on', false)
+   WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')`;
+// The fence is checked on rows as they are once their lock is held, and not as they were when the transaction began.
+const current = "SET default_transaction_isolation = 'read committed'";
+
+/** The connection that every write goes through. Statements are sent without waiting for the answer to the one before. */
+export async function connectWriter(settings: Settings): Promise<Client> {
+  const client = await connect({ ...configOf(settings, "writer"), pipeline: true });
+  await Promise.all([client.query(durable), client.query(current), client.query("SET jit = off")]);
+  return client;
+}
+
+/** Signals are hints, so nothing waits for a disk here. */
+export async function connectSignals(settings: Settings): Promise<Client> {
+  const client = await connect(configOf(settings, "signals"));
+  await client.query("SET synchronous_commit = off");
+  return client;
+}
+
+/** For migrations: they wait for each other, and take as long as they take. */
+export async function connectMigrator(settings: Settings): Promise<Client> {
+  const { application_name, connectionString, connectionTimeoutMillis } = configOf(
+    settings,
+    "migrations",
+  );
+  return connect({ application_name, connectionString, connectionTimeoutMillis });
+}
+
+async function connect(config: ClientConfig): Promise<Client> {
+  const client = new Client(config);
+  readNumbers(client);
+  // A connection that breaks while idle says so here; whoever uses it next finds out by itself.
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+  } catch (error) {
+    await client.end().catch(() => undefined);
+    throw error;
+  }
+  return client;
+}
+
+export function createReaders(settings: Settings): Pool {
+  const pool = new Pool({
+    ...configOf(settings, "reader"),
+    max: settings.maxReaders,
+    idleTimeoutMillis: 30_000,
+    allowExitOnIdle: true,
+    onConnect: readNumbers,
+  });
+  pool.on("error", () => undefined);
+  return pool;
+}

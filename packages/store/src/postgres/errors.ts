@@ -1,0 +1,58 @@
+import { type Failed, StoreFailure } from "@holdfast/engine";
+
+/** The group met something that a fresh look at the database will show: run it again. */
+export class Moved extends Error {}
+
+/** The write names something that belongs to another session; it will not get better. */
+export class Clash extends Error {}
+
+/** PostgreSQL's code for what went wrong, when it was the server who said it. */
+function stateOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !("code" in error) || !("severity" in error)) return undefined;
+  return typeof error.code === "string" ? error.code : undefined;
+}
+
+export type Trouble =
+  /** The connection is gone, or the server is going: connect again. */
+  | "lost"
+  /** Rolled back through no fault of its own: run it again. */
+  | "again"
+  | "busy"
+  | "full"
+  /** This very data cannot be stored. */
+  | "data"
+  | "other";
+
+export function troubleOf(error: unknown): Trouble {
+  if (error instanceof Moved) return "again";
+  if (error instanceof Clash) return "data";
+  const state = stateOf(error);
+  // What did not come from the server came from the connection to it.
+  if (state === undefined) return "lost";
+  if (state === "40001" || state === "40P01") return "again";
+  if (state === "55P03" || state === "57014") return "busy";
+  if (state === "53100" || state === "53200") return "full";
+  if (/^(08|57P|25P03|53300)/.test(state) || state === "25006") return "lost";
+  if (/^(22|23|54)/.test(state)) return "data";
+  return "other";
+}
+
+const meanings: Record<Trouble, { code: Failed["code"]; advice: string }> = {
+  lost: { code: "store_unavailable", advice: "PostgreSQL cannot be reached." },
+  again: { code: "store_busy", advice: "Others write to the same rows. Try again." },
+  busy: { code: "store_busy", advice: "Someone holds the rows for too long. Try again." },
+  full: { code: "store_full", advice: "PostgreSQL has no room. Make some; nothing was lost." },
+  data: { code: "store_unavailable", advice: "PostgreSQL does not take this." },
+  other: { code: "store_unavailable", advice: "PostgreSQL reported an error." },
+};
+
+export function failureOf(error: unknown): Failed {
+  const { code, advice } = meanings[troubleOf(error)];
+  const detail = error instanceof Error ? error.message : String(error);
+  return { status: "failed", code, message: `${advice} (${detail})` };
+}
+
+export function storeFailureOf(error: unknown): StoreFailure {
+  const { code, message } = failureOf(error);
+  return new StoreFailure(code, message);
+}

@@ -1,0 +1,3 @@
+export { openPostgresStore } from "./open.ts";
+export type { PostgresOptions } from "./settings.ts";
+export type { PostgresStore } from "./store.ts";

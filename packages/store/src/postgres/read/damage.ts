@@ -1,0 +1,58 @@
+import type { Orphan } from "@holdfast/engine";
+
+import type { Readers } from "./readers.ts";
+import { statement } from "../statement.ts";
+
+/** Tables whose rows belong to a session, and the words that name such a row. Usage outlives its session. */
+const owned: readonly { table: string; key: string }[] = [
+  { table: "heads", key: "x.session_id" },
+  { table: "session_tags", key: "x.session_id || ' ' || x.tag" },
+  { table: "deltas", key: "x.session_id || ' ' || x.seq" },
+  { table: "settled", key: "x.session_id" },
+  { table: "runs", key: "x.id" },
+  { table: "inputs", key: "x.message_id" },
+  { table: "lanes", key: "x.owner_id || ' ' || x.lane" },
+  { table: "fences", key: "x.session_id || ' ' || x.kind" },
+  { table: "leases", key: "x.session_id || ' ' || x.kind" },
+  { table: "branches", key: "x.log_id || ' ' || x.session_id" },
+];
+
+const orphans = statement(
+  "orphans",
+  [
+    ...owned.map(
+      ({ table, key }) => `SELECT '${table}' AS "table", ${key} AS key FROM ${table} x
+         WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = x.session_id)`,
+    ),
+    // The log of a purged session stays as far as a branch reads it.
+    `SELECT 'events', x.session_id || ' ' || x.seq FROM events x
+      WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = x.session_id)
+        AND NOT EXISTS (SELECT 1 FROM branches b WHERE b.log_id = x.session_id AND b.upto >= x.seq)`,
+    `SELECT 'sessions', s.id FROM sessions s
+      WHERE NOT EXISTS (SELECT 1 FROM heads h WHERE h.session_id = s.id)`,
+  ].join("\nUNION ALL\n"),
+);
+
+export async function* findOrphans(readers: Readers): AsyncIterable<Orphan> {
+  for (const row of await readers.rowsAtLeisure(orphans)) {
+    yield { table: String(row["table"]), key: String(row["key"]) };
+  }
+}
+
+const problems = statement(
+  "integrity",
+  `SELECT 'The index ' || c.relname || ' is not valid; run REINDEX.' AS problem
+     FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+    WHERE NOT i.indisvalid AND c.relnamespace = current_schema()::regnamespace
+   UNION ALL
+   SELECT checksum_failures || ' pages of this database failed their checksum.'
+     FROM pg_stat_database WHERE datname = current_database() AND checksum_failures > 0
+   UNION ALL
+   SELECT 'The server runs with ' || name || ' off: a power cut may lose what was acknowledged.'
+     FROM pg_settings WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off'`,
+);
+
+export async function checkIntegrity(readers: Readers): Promise<readonly string[]> {
+  const rows = await readers.rowsAtLeisure(problems);
+  return rows.map((row) => String(row["problem"]));
+}

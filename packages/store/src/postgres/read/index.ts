@@ -1,0 +1,3 @@
+export { createAuditReads } from "./audit.ts";
+export { Readers } from "./readers.ts";
+export { createReads } from "./reads.ts";

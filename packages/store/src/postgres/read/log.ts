@@ -1,0 +1,102 @@
+import type {
+  EntryPage,
+  EntryQuery,
+  EventPage,
+  EventQuery,
+  RunRow,
+  SessionRow,
+} from "@holdfast/engine";
+import { type OwnerId, roleOf, seq, type SessionId, type StoredEvent } from "@holdfast/protocol";
+
+import type { Row, Session } from "../connection.ts";
+import { decodeEvents, eventColumns, type StoredSession } from "../rows/index.ts";
+import { run, statement } from "../statement.ts";
+import type { Readers } from "./readers.ts";
+
+const page = statement(
+  "event_page",
+  `SELECT h.head, e.* FROM sessions s
+     JOIN heads h ON h.session_id = s.id
+     LEFT JOIN LATERAL (
+       (SELECT ${eventColumns} FROM events
+         WHERE session_id = s.id AND seq > $3 AND seq <= $4 ORDER BY seq LIMIT $5)
+       UNION ALL
+       (SELECT ${eventColumns} FROM deltas
+         WHERE session_id = s.id AND seq > greatest($3, h.settled_upto) AND seq <= $4 ORDER BY seq LIMIT $5)
+       ORDER BY seq LIMIT $5) e ON true
+    WHERE s.id = $2 AND s.owner_id = $1
+    ORDER BY e.seq`,
+);
+
+export async function readEvents(
+  readers: Readers,
+  owner: OwnerId,
+  id: SessionId,
+  { after, upTo, limit }: EventQuery,
+): Promise<EventPage | null> {
+  const last = upTo ?? Number.MAX_SAFE_INTEGER;
+  const rows = await readers.rows(page, [owner, id, after, last, limit + 1]);
+  const [first] = rows;
+  if (first === undefined) return null;
+  const events = rows.filter((row) => row["seq"] !== null);
+  return {
+    events: decodeEvents(events.slice(0, limit)),
+    head: seq.parse(first["head"]),
+    more: events.length > limit,
+  };
+}
+
+// A log that a branch names is read only if it is the owner's too, alive or purged.
+const newestEntries = statement(
+  "newest_entries",
+  `SELECT e.* FROM json_to_recordset($1) AS r (place bigint, log text, lo bigint, hi bigint)
+    CROSS JOIN LATERAL (
+      SELECT ${eventColumns} FROM events
+       WHERE session_id = r.log AND entry AND seq BETWEEN r.lo AND r.hi AND seq < $2
+       ORDER BY seq DESC LIMIT $3) e
+    WHERE EXISTS (SELECT 1 FROM sessions s WHERE s.id = r.log AND s.owner_id = $4)
+       OR EXISTS (SELECT 1 FROM purges p WHERE p.session_id = r.log AND p.owner_id = $4)
+    ORDER BY r.place DESC, e.seq DESC LIMIT $3`,
+);
+
+/** Most conversations are one range; one that was cut often has many, and its newest few are looked at first. */
+const rangesAtATime = 16;
+
+export async function readEntries(
+  session: Session,
+  row: SessionRow,
+  { before = Number.MAX_SAFE_INTEGER as EntryQuery["before"], limit }: EntryQuery,
+): Promise<EntryPage> {
+  const found: Row[] = [];
+  const ranges = row.ranges.map(({ from, to, log }, place) => ({
+    place,
+    log: log ?? row.id,
+    lo: from,
+    hi: to ?? Number.MAX_SAFE_INTEGER,
+  }));
+  for (let end = ranges.length; end > 0 && found.length <= limit; end -= rangesAtATime) {
+    const some = JSON.stringify(ranges.slice(Math.max(0, end - rangesAtATime), end));
+    const wanted = limit + 1 - found.length;
+    const { rows } = await run(session, newestEntries, [some, before ?? null, wanted, row.owner]);
+    found.push(...rows);
+  }
+  const rows = found.slice(0, limit).toReversed();
+  return { entries: decodeEvents(rows), more: found.length > limit };
+}
+
+const journal = statement(
+  "journal",
+  `(SELECT ${eventColumns} FROM events WHERE session_id = $1 AND seq >= $2 AND run_id = $3 AND NOT entry)
+   UNION ALL
+   (SELECT ${eventColumns} FROM deltas WHERE session_id = $1 AND seq >= $2 AND seq > $4 AND run_id = $3)
+   ORDER BY seq`,
+);
+
+export async function readJournal(
+  session: Session,
+  { row, settledUpto }: StoredSession,
+  live: RunRow,
+): Promise<readonly StoredEvent[]> {
+  const { rows } = await run(session, journal, [row.id, live.journalFrom, live.id, settledUpto]);
+  return decodeEvents(rows).filter((event) => roleOf(event) !== "meta");
+}

@@ -1,0 +1,83 @@
+import { StoreFailure } from "@holdfast/engine";
+import { setTimeout as wait } from "node:timers/promises";
+import type { Pool, PoolClient } from "pg";
+
+import { createReaders, type Row, type Session } from "../connection.ts";
+import { storeFailureOf, troubleOf } from "../errors.ts";
+import type { Settings } from "../settings.ts";
+import { run, type Statement, type Value } from "../statement.ts";
+
+const unhurried = { query_timeout: 24 * 60 * 60 * 1000 };
+
+/** Connections for reads. A read has nothing half done, so one that loses its connection is simply read again. */
+export class Readers {
+  readonly #pool: Pool;
+  readonly #giveUpMs: number;
+  #state: "open" | "closed" = "open";
+
+  constructor(settings: Settings) {
+    this.#pool = createReaders(settings);
+    this.#giveUpMs = settings.giveUpMs;
+  }
+
+  /** One statement is one snapshot. */
+  async rows(statement: Statement, values: readonly Value[]): Promise<Row[]> {
+    return this.#withClient(async (client) => (await run(client, statement, values)).rows);
+  }
+
+  /** Everything that `read` asks for is answered as of one instant. */
+  snapshot<T>(read: (session: Session) => Promise<T>): Promise<T> {
+    return this.#withClient(async (client) => {
+      await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+      const result = await read(client);
+      await client.query("COMMIT");
+      return result;
+    });
+  }
+
+  /** For checks that read whole tables: as long as it takes. */
+  rowsAtLeisure({ text }: Statement): Promise<Row[]> {
+    return this.#withClient(async (client) => {
+      await client.query("BEGIN READ ONLY");
+      await client.query("SET LOCAL statement_timeout = 0");
+      const { rows } = await client.query<Row>({ text, ...unhurried });
+      await client.query("COMMIT");
+      return rows;
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#state === "closed") return;
+    this.#state = "closed";
+    await this.#pool.end();
+  }
+
+  async #withClient<T>(read: (client: PoolClient) => Promise<T>): Promise<T> {
+    const startedAt = performance.now();
+    for (let tries = 0; ; tries += 1) {
+      if (this.#state === "closed") throw new StoreFailure("store_closed", "The store was closed.");
+      try {
+        return await this.#readOnce(read);
+      } catch (error) {
+        const trouble = troubleOf(error);
+        const passing = trouble === "lost" || trouble === "again";
+        const patient = tries === 0 || performance.now() - startedAt < this.#giveUpMs;
+        if (!passing || !patient) throw storeFailureOf(error);
+        await wait(Math.random() * Math.min(20 * 2 ** tries, 500));
+      }
+    }
+  }
+
+  async #readOnce<T>(read: (client: PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect();
+    try {
+      const result = await read(client);
+      client.release();
+      return result;
+    } catch (error) {
+      // Whatever state it is in, nobody else gets it.
+      client.release(true);
+      throw error;
+    }
+  }
+}

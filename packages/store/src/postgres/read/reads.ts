@@ -1,0 +1,112 @@
+import type { Reads, UsageTotals } from "@holdfast/engine";
+import { type OwnerId, type SessionId, sessionId } from "@holdfast/protocol";
+import { z } from "zod";
+
+import type { Session } from "../connection.ts";
+import {
+  decodeInput,
+  decodeRun,
+  decodeSession,
+  sessionColumns,
+  type StoredSession,
+} from "../rows/index.ts";
+import { run, statement } from "../statement.ts";
+import { listSessions } from "./list.ts";
+import { readEntries, readEvents, readJournal } from "./log.ts";
+import type { Readers } from "./readers.ts";
+
+const sessionById = statement(
+  "session_by_id",
+  `SELECT ${sessionColumns} FROM sessions s JOIN heads h ON h.session_id = s.id
+    WHERE s.id = $2 AND s.owner_id = $1`,
+);
+const runById = statement(
+  "run_by_id",
+  `SELECT r.* FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.id = $2 AND s.owner_id = $1`,
+);
+const waitingInputs = statement(
+  "waiting_inputs",
+  `SELECT * FROM inputs WHERE session_id = $1 AND state = 'queued' ORDER BY seq`,
+);
+const laneByKey = statement(
+  "lane_by_key",
+  `SELECT session_id FROM lanes WHERE owner_id = $1 AND lane = $2`,
+);
+const usageTotals = statement(
+  "usage_totals",
+  `SELECT coalesce(sum(input), 0)::bigint AS "input", coalesce(sum(output), 0)::bigint AS "output",
+          coalesce(sum(cache_read), 0)::bigint AS "cacheRead", coalesce(sum(cache_write), 0)::bigint AS "cacheWrite",
+          coalesce(sum(cost_micros), 0)::bigint AS "costMicros", count(*) AS "calls"
+     FROM usage
+    WHERE owner_id = $1 AND at >= $2 AND ($3::text IS NULL OR session_id = $3) AND ($4::text IS NULL OR run_id = $4)`,
+);
+const blobById = statement(
+  "blob_by_id",
+  `SELECT media_type, bytes FROM blobs WHERE owner_id = $1 AND id = $2`,
+);
+
+const totals: z.ZodType<UsageTotals> = z.object({
+  input: z.int(),
+  output: z.int(),
+  cacheRead: z.int(),
+  cacheWrite: z.int(),
+  costMicros: z.int(),
+  calls: z.int(),
+});
+const blobRow = z.object({ media_type: z.string(), bytes: z.instanceof(Uint8Array) });
+
+async function readSession(
+  session: Session,
+  owner: OwnerId,
+  id: SessionId,
+): Promise<StoredSession | null> {
+  const { rows } = await run(session, sessionById, [owner, id]);
+  return rows[0] === undefined ? null : decodeSession(rows[0]);
+}
+
+export function createReads(readers: Readers): Reads {
+  return {
+    async session(owner, id) {
+      const [row] = await readers.rows(sessionById, [owner, id]);
+      return row === undefined ? null : decodeSession(row).row;
+    },
+    sessions: (owner, query) => listSessions(readers, owner, query),
+    events: (owner, id, query) => readEvents(readers, owner, id, query),
+    entries: (owner, id, query) =>
+      readers.snapshot(async (session) => {
+        const stored = await readSession(session, owner, id);
+        return stored && readEntries(session, stored.row, query);
+      }),
+    snapshot: (owner, id, query) =>
+      readers.snapshot(async (session) => {
+        const stored = await readSession(session, owner, id);
+        if (stored === null) return null;
+        const { row } = stored;
+        const entries = await readEntries(session, row, query);
+        const inbox = await run(session, waitingInputs, [id]);
+        const live = row.liveRun && (await run(session, runById, [owner, row.liveRun])).rows[0];
+        const liveRun = live ? decodeRun(live) : null;
+        const journal = liveRun === null ? [] : await readJournal(session, stored, liveRun);
+        return { session: row, entries, run: liveRun, inbox: inbox.rows.map(decodeInput), journal };
+      }),
+    async run(owner, id) {
+      const [row] = await readers.rows(runById, [owner, id]);
+      return row === undefined ? null : decodeRun(row);
+    },
+    async lane(owner, lane) {
+      const [row] = await readers.rows(laneByKey, [owner, lane]);
+      return row === undefined ? null : sessionId.parse(row["session_id"]);
+    },
+    async usage(owner, { session, runId, since }) {
+      const values = [owner, since ?? 0, session ?? null, runId ?? null];
+      const [row] = await readers.rows(usageTotals, values);
+      return totals.parse(row);
+    },
+    async blob(owner, id) {
+      const [row] = await readers.rows(blobById, [owner, id]);
+      if (row === undefined) return null;
+      const { media_type, bytes } = blobRow.parse(row);
+      return { id, mediaType: media_type, bytes };
+    },
+  };
+}

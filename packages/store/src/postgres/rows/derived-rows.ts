@@ -1,0 +1,204 @@
+import type { BlobRow, InputRow, LaneRow, PurgeRow, RunRow, UsageRow } from "@holdfast/engine";
+import {
+  attachment,
+  blobId,
+  inputMode,
+  laneKey,
+  messageId,
+  ownerId,
+  runId,
+  runState,
+  seq,
+  sessionId,
+} from "@holdfast/protocol";
+import { z } from "zod";
+
+import type { Row } from "../connection.ts";
+
+const runShape = z.object({
+  id: runId,
+  session_id: sessionId,
+  state: runState,
+  cause: z.string().nullable(),
+  attempt: z.int(),
+  step: z.int(),
+  cancel_requested: z.boolean(),
+  continues: runId.nullable(),
+  created_at: z.int(),
+  started_at: z.int().nullable(),
+  ended_at: z.int().nullable(),
+  journal_from: seq,
+});
+
+export function decodeRun(row: Row): RunRow {
+  const run = runShape.parse(row);
+  return {
+    id: run.id,
+    session: run.session_id,
+    state: run.state,
+    cause: run.cause,
+    attempt: run.attempt,
+    step: run.step,
+    cancelRequested: run.cancel_requested,
+    continues: run.continues,
+    createdAt: run.created_at,
+    startedAt: run.started_at,
+    endedAt: run.ended_at,
+    journalFrom: run.journal_from,
+  };
+}
+
+export function encodeRun(run: RunRow): Row {
+  return {
+    id: run.id,
+    session_id: run.session,
+    state: run.state,
+    cause: run.cause,
+    attempt: run.attempt,
+    step: run.step,
+    cancel_requested: run.cancelRequested,
+    continues: run.continues,
+    created_at: run.createdAt,
+    started_at: run.startedAt,
+    ended_at: run.endedAt,
+    journal_from: run.journalFrom,
+  };
+}
+
+const inputShape = z.object({
+  message_id: messageId,
+  session_id: sessionId,
+  client_id: z.string(),
+  hash: z.string(),
+  run_id: runId,
+  seq,
+  mode: inputMode,
+  state: z.enum(["queued", "taken", "removed"]),
+  lane: laneKey.nullable(),
+  at: z.int(),
+  content: z.string().nullable(),
+});
+const inputContent = z.object({ text: z.string(), attachments: z.array(attachment) });
+
+export function decodeInput(row: Row): InputRow {
+  const input = inputShape.parse(row);
+  return {
+    messageId: input.message_id,
+    session: input.session_id,
+    clientId: input.client_id,
+    hash: z.string().parse(JSON.parse(input.hash)),
+    runId: input.run_id,
+    seq: input.seq,
+    mode: input.mode,
+    state: input.state,
+    lane: input.lane,
+    at: input.at,
+    content: input.content === null ? null : inputContent.parse(JSON.parse(input.content)),
+  };
+}
+
+export function encodeInput(input: InputRow): Row {
+  return {
+    message_id: input.messageId,
+    session_id: input.session,
+    client_id: input.clientId,
+    // The client's own text, which has to compare equal later: escaped, any text survives.
+    hash: JSON.stringify(input.hash),
+    run_id: input.runId,
+    seq: input.seq,
+    mode: input.mode,
+    state: input.state,
+    lane: input.lane,
+    at: input.at,
+    content: input.content && JSON.stringify(input.content),
+  };
+}
+
+const laneShape = z.object({
+  owner_id: ownerId,
+  lane: laneKey,
+  session_id: sessionId,
+  at: z.int(),
+});
+
+export function decodeLane(row: Row): LaneRow {
+  const { owner_id, lane, session_id, at } = laneShape.parse(row);
+  return { owner: owner_id, lane, session: session_id, at };
+}
+
+export function encodeLane({ owner, lane, session, at }: LaneRow): Row {
+  return { owner_id: owner, lane, session_id: session, at };
+}
+
+const usageShape = z.object({
+  session_id: sessionId,
+  seq,
+  run_id: runId.nullable(),
+  owner_id: ownerId,
+  at: z.int(),
+  model: z.string(),
+  input: z.int(),
+  output: z.int(),
+  cache_read: z.int(),
+  cache_write: z.int(),
+  cost_micros: z.int(),
+});
+
+export function decodeUsage(row: Row): UsageRow {
+  const used = usageShape.parse(row);
+  return {
+    session: used.session_id,
+    seq: used.seq,
+    runId: used.run_id,
+    owner: used.owner_id,
+    at: used.at,
+    model: used.model,
+    input: used.input,
+    output: used.output,
+    cacheRead: used.cache_read,
+    cacheWrite: used.cache_write,
+    costMicros: used.cost_micros,
+  };
+}
+
+export function encodeUsage(used: UsageRow): Row {
+  return {
+    session_id: used.session,
+    seq: used.seq,
+    run_id: used.runId,
+    owner_id: used.owner,
+    at: used.at,
+    model: used.model,
+    input: used.input,
+    output: used.output,
+    cache_read: used.cacheRead,
+    cache_write: used.cacheWrite,
+    cost_micros: used.costMicros,
+  };
+}
+
+const blobShape = z.object({
+  owner_id: ownerId,
+  id: blobId,
+  size: z.int(),
+  media_type: z.string(),
+  refs: z.int(),
+  created_at: z.int(),
+});
+
+export function decodeBlobRow(row: Row): BlobRow {
+  const { owner_id, id, size, media_type, refs, created_at } = blobShape.parse(row);
+  return { owner: owner_id, id, size, mediaType: media_type, refs, createdAt: created_at };
+}
+
+const purgeShape = z.object({
+  session_id: sessionId,
+  owner_id: ownerId,
+  at: z.int(),
+  events: z.int(),
+});
+
+export function decodePurge(row: Row): PurgeRow {
+  const { session_id, owner_id, at, events } = purgeShape.parse(row);
+  return { session: session_id, owner: owner_id, at, events };
+}

@@ -1,0 +1,28 @@
+export {
+  decodeBlobRow,
+  decodeInput,
+  decodeLane,
+  decodePurge,
+  decodeRun,
+  decodeUsage,
+  encodeInput,
+  encodeLane,
+  encodeRun,
+  encodeUsage,
+} from "./derived-rows.ts";
+export {
+  decodeEventRow,
+  decodeEvents,
+  encodeDelta,
+  encodeEvent,
+  eventColumns,
+} from "./event-row.ts";
+export { decodeLease, encodeLease } from "./lease-row.ts";
+export {
+  decodeSession,
+  encodeSession,
+  encodeTags,
+  sessionColumns,
+  shelves,
+  type StoredSession,
+} from "./session-row.ts";

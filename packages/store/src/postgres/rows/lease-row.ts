@@ -1,0 +1,45 @@
+import type { Holder, LeaseRow } from "@holdfast/engine";
+import { fence, sessionId } from "@holdfast/protocol";
+import { z } from "zod";
+
+import type { Row } from "../connection.ts";
+
+const holder: z.ZodType<Holder> = z.object({
+  host: z.string(),
+  boot: z.string().nullable(),
+  pidNamespace: z.string().nullable(),
+  pid: z.int(),
+  processStart: z.string().nullable(),
+  thread: z.int(),
+  agent: z.string(),
+  nonce: z.string(),
+});
+
+const shape = z.object({
+  kind: z.enum(["run", "compaction", "memory"]),
+  session_id: sessionId,
+  fence,
+  holder: z.string(),
+  expires_at: z.int(),
+});
+
+export function decodeLease(row: Row): LeaseRow {
+  const lease = shape.parse(row);
+  return {
+    kind: lease.kind,
+    session: lease.session_id,
+    fence: lease.fence,
+    holder: holder.parse(JSON.parse(lease.holder)),
+    expiresAt: lease.expires_at,
+  };
+}
+
+export function encodeLease(lease: LeaseRow): Row {
+  return {
+    kind: lease.kind,
+    session_id: lease.session,
+    fence: lease.fence,
+    holder: JSON.stringify(lease.holder),
+    expires_at: lease.expiresAt,
+  };
+}

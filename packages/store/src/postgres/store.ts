@@ -1,0 +1,89 @@
+import type { Leases, Store } from "@holdfast/engine";
+
+import { blobIdOf } from "../shared/index.ts";
+import { createAuditReads, createReads, Readers } from "./read/index.ts";
+import { decodeLease } from "./rows/index.ts";
+import type { Settings } from "./settings.ts";
+import { Signals } from "./signals.ts";
+import { statement } from "./statement.ts";
+import {
+  acquireJob,
+  blobJob,
+  commitJob,
+  pruneJob,
+  purgeJob,
+  readClock,
+  releaseJob,
+  renewJob,
+  replaceBlobRefsJob,
+  replaceDerivedJob,
+  Writer,
+} from "./write/index.ts";
+
+export interface PostgresStore extends Store {
+  readonly kind: "postgres";
+}
+
+/** The pieces put together on a database whose schema is up to date. */
+export function createStore(settings: Settings): PostgresStore {
+  const readers = new Readers(settings);
+  const signals = new Signals(settings, readers);
+  const writer = new Writer(settings, (sessions) => signals.committed(sessions));
+
+  const now = async (): Promise<number> => {
+    const [row] = await readers.rows(readClock, []);
+    return Number(row?.["now"]) + settings.clockOffset();
+  };
+
+  return {
+    kind: "postgres",
+    reads: createReads(readers),
+    leases: createLeases(writer, readers, now),
+    audit: {
+      ...createAuditReads(readers),
+      replaceDerived: (derived) => writer.submit(replaceDerivedJob(derived)),
+      replaceBlobRefs: (refs, owner) => writer.submit(replaceBlobRefsJob(refs, owner)),
+    },
+    search: {
+      search: async () => ({ status: "unavailable", message: "There is no index yet." }),
+      settled: async () => undefined,
+      rebuild: async () => undefined,
+    },
+    commit: (commit) => writer.submit(commitJob(commit), commit.pace ?? "now"),
+    putBlob: (owner, bytes, mediaType) =>
+      writer.submit(blobJob({ owner, id: blobIdOf(bytes), bytes, mediaType })),
+    purge: (owner, session) => writer.submit(purgeJob(owner, session)),
+    prune: (limit) => writer.submit(pruneJob(limit)),
+    watch: (session, pace, wake) => signals.watch(session, pace, wake),
+    now,
+    async close() {
+      await writer.close();
+      await signals.close();
+      await readers.close();
+    },
+  };
+}
+
+const leaseOf = statement("lease_of", `SELECT * FROM leases WHERE kind = $1 AND session_id = $2`);
+const expiredLeases = statement(
+  "expired_leases",
+  `SELECT * FROM leases WHERE kind = $1 AND expires_at <= $2 ORDER BY expires_at, session_id LIMIT $3`,
+);
+
+function createLeases(writer: Writer, readers: Readers, now: () => Promise<number>): Leases {
+  return {
+    acquire: (request) => writer.submit(acquireJob(request)),
+    renew: (leases, ttlMs) => writer.submit(renewJob(leases, ttlMs)),
+    release: (lease) => writer.submit(releaseJob(lease)),
+    async read(kind, session) {
+      const at = await now();
+      const [row] = await readers.rows(leaseOf, [kind, session]);
+      const lease = row === undefined ? null : decodeLease(row);
+      return lease !== null && lease.expiresAt > at ? lease : null;
+    },
+    async expired(kind, limit) {
+      const rows = await readers.rows(expiredLeases, [kind, await now(), limit]);
+      return rows.map(decodeLease);
+    },
+  };
+}

@@ -1,0 +1,132 @@
+import type { InputRow, LeaseRow, RunRow } from "@holdfast/engine";
+import type { BlobId, EventId, MessageId, RunId, SessionId } from "@holdfast/protocol";
+import { z } from "zod";
+
+import type { Answer, Row, Session } from "../connection.ts";
+import {
+  decodeInput,
+  decodeLease,
+  decodeRun,
+  decodeSession,
+  sessionColumns,
+  type StoredSession,
+} from "../rows/index.ts";
+import { run, statement } from "../statement.ts";
+
+/** The rows that a group needs before it can be decided. */
+export interface GroupNeeds {
+  /** These are locked. */
+  readonly sessions: readonly SessionId[];
+  readonly runs?: readonly RunId[];
+  readonly messages?: readonly MessageId[];
+  readonly clientIds?: readonly string[];
+  readonly blobs?: readonly BlobId[];
+  readonly events?: readonly EventId[];
+}
+
+export interface Placed {
+  readonly session: string;
+  readonly seq: number;
+  readonly at: number;
+}
+
+export interface LoadedGroup {
+  readonly now: number;
+  readonly sessions: readonly StoredSession[];
+  readonly leases: readonly LeaseRow[];
+  readonly fences: readonly { session: string; kind: string; fence: number }[];
+  readonly runs: readonly RunRow[];
+  readonly inputs: readonly InputRow[];
+  readonly placed: ReadonlyMap<string, Placed>;
+  /** `owner id`. */
+  readonly blobs: ReadonlySet<string>;
+  readonly purged: ReadonlySet<string>;
+}
+
+// In id order, so that two groups that share sessions wait for each other instead of deadlocking.
+const lock = statement(
+  "lock_heads",
+  `SELECT session_id FROM heads WHERE session_id = ANY($1) ORDER BY session_id FOR UPDATE`,
+);
+
+/** One round trip for everything, and a snapshot that begins when the locks are held. */
+const load = statement(
+  "load_group",
+  `SELECT 'clock' AS kind, to_json((extract(epoch FROM clock_timestamp()) * 1000)::bigint) AS row
+   UNION ALL
+   SELECT 'session', to_json(x) FROM (
+     SELECT ${sessionColumns} FROM sessions s JOIN heads h ON h.session_id = s.id WHERE s.id = ANY($1)) x
+   UNION ALL
+   SELECT 'lease', to_json(x) FROM leases x WHERE session_id = ANY($1)
+   UNION ALL
+   SELECT 'fence', to_json(x) FROM fences x WHERE session_id = ANY($1)
+   UNION ALL
+   SELECT 'purge', to_json(session_id) FROM purges WHERE session_id = ANY($1)
+   UNION ALL
+   SELECT 'run', to_json(x) FROM runs x WHERE id = ANY($2)
+   UNION ALL
+   SELECT 'input', to_json(x) FROM inputs x WHERE message_id = ANY($3)
+   UNION ALL
+   SELECT 'input', to_json(x) FROM inputs x WHERE session_id = ANY($1) AND client_id = ANY($4)
+   UNION ALL
+   SELECT 'blob', to_json(owner_id || ' ' || id) FROM blobs WHERE id = ANY($5)
+   UNION ALL
+   SELECT 'event', to_json(x) FROM (
+     SELECT id, session_id, seq, at FROM events WHERE id = ANY($6)
+     UNION ALL
+     SELECT id, session_id, seq, at FROM deltas WHERE id = ANY($6)) x`,
+);
+
+/** Sends both at once; the second runs when the first has its locks. */
+export function sendLoad(session: Session, needs: readonly GroupNeeds[]): Promise<Answer>[] {
+  const all = <T extends string>(pick: (each: GroupNeeds) => readonly T[] | undefined): T[] => [
+    ...new Set(needs.flatMap((each) => pick(each) ?? [])),
+  ];
+  const sessions = all((each) => each.sessions);
+  return [
+    run(session, lock, [sessions]),
+    run(session, load, [
+      sessions,
+      all((each) => each.runs),
+      all((each) => each.messages),
+      all((each) => each.clientIds),
+      all((each) => each.blobs),
+      all((each) => each.events),
+    ]),
+  ];
+}
+
+const loadedRow = z.object({ kind: z.string(), row: z.unknown() });
+const objectRow = z.record(z.string(), z.unknown());
+const fenceRow = z.object({ session_id: z.string(), kind: z.string(), fence: z.int() });
+const placedRow = z.object({ id: z.string(), session_id: z.string(), seq: z.int(), at: z.int() });
+
+export function readLoaded({ rows }: Answer, clockOffset: number): LoadedGroup {
+  const byKind = Map.groupBy(
+    rows.map((row) => loadedRow.parse(row)),
+    (each) => each.kind,
+  );
+  const values = <T>(kind: string, decode: (value: unknown) => T): T[] =>
+    (byKind.get(kind) ?? []).map((each) => decode(each.row));
+  const objects = <T>(kind: string, decode: (row: Row) => T): T[] =>
+    values(kind, (value) => decode(objectRow.parse(value)));
+  return {
+    now: z.int().parse(byKind.get("clock")?.[0]?.row) + clockOffset,
+    sessions: objects("session", decodeSession),
+    leases: objects("lease", decodeLease),
+    fences: objects("fence", (row) => {
+      const { session_id, kind, fence } = fenceRow.parse(row);
+      return { session: session_id, kind, fence };
+    }),
+    runs: objects("run", decodeRun),
+    inputs: objects("input", decodeInput),
+    placed: new Map(
+      objects("event", (row) => {
+        const { id, session_id, seq, at } = placedRow.parse(row);
+        return [id, { session: session_id, seq, at }];
+      }),
+    ),
+    blobs: new Set(values("blob", (value) => z.string().parse(value))),
+    purged: new Set(values("purge", (value) => z.string().parse(value))),
+  };
+}

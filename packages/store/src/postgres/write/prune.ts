@@ -1,0 +1,57 @@
+import type { Store } from "@holdfast/engine";
+
+import type { Session } from "../connection.ts";
+import { run, statement } from "../statement.ts";
+import { createJob, type PendingJob } from "./job.ts";
+
+/** An unreferenced blob may be collected once it is this old: long enough for the message that will name it. */
+const blobGraceMs = 24 * 60 * 60 * 1000;
+
+// Locked, so that a settlement that comes meanwhile waits and leaves its row behind.
+const pickSettled = statement(
+  "pick_settled",
+  `SELECT session_id, upto FROM settled ORDER BY session_id LIMIT $1 FOR UPDATE SKIP LOCKED`,
+);
+const pruneDeltas = statement(
+  "prune_deltas",
+  `DELETE FROM deltas d USING (
+     SELECT o.session_id, o.seq FROM json_populate_recordset(null::settled, $1) s
+       JOIN deltas o ON o.session_id = s.session_id AND o.seq <= s.upto LIMIT $2) gone
+    WHERE d.session_id = gone.session_id AND d.seq = gone.seq`,
+);
+const forgetSettled = statement(
+  "forget_settled",
+  `DELETE FROM settled s USING json_populate_recordset(null::settled, $1) x
+    WHERE s.session_id = x.session_id
+      AND NOT EXISTS (SELECT 1 FROM deltas d WHERE d.session_id = x.session_id AND d.seq <= x.upto)`,
+);
+const collectBlobs = statement(
+  "collect_blobs",
+  `DELETE FROM blobs b USING (
+     SELECT owner_id, id FROM blobs WHERE refs = 0 AND created_at <= $1
+      ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED) gone
+    WHERE b.owner_id = gone.owner_id AND b.id = gone.id`,
+);
+
+type PruneResult = Awaited<ReturnType<Store["prune"]>>;
+
+/** Never more than `limit` rows, so that nobody waits long for it. */
+export function pruneJob(limit: number): PendingJob<PruneResult> {
+  return createJob<PruneResult>({
+    work: async (session, now) => {
+      const deltas = await prune(session, limit);
+      const blobs = await run(session, collectBlobs, [now - blobGraceMs, limit - deltas]);
+      return { status: "pruned", rows: deltas + (blobs.rowCount ?? 0) };
+    },
+    failed: (failure) => failure,
+  });
+}
+
+async function prune(session: Session, limit: number): Promise<number> {
+  const { rows } = await run(session, pickSettled, [limit]);
+  if (rows.length === 0) return 0;
+  const settled = JSON.stringify(rows);
+  const { rowCount } = await run(session, pruneDeltas, [settled, limit]);
+  await run(session, forgetSettled, [settled]);
+  return rowCount ?? 0;
+}

@@ -1,0 +1,95 @@
+import { type BlobRow, type Derived, StoreFailure } from "@holdfast/engine";
+import type { BlobId } from "@holdfast/protocol";
+
+import type { Row, Session } from "../connection.ts";
+import {
+  encodeInput,
+  encodeLane,
+  encodeRun,
+  encodeSession,
+  encodeTags,
+  encodeUsage,
+} from "../rows/index.ts";
+import { run, type Statement, statement } from "../statement.ts";
+import { createJob, type PendingJob } from "./job.ts";
+import {
+  dropTags,
+  putInputs,
+  putLanes,
+  putRuns,
+  putSessions,
+  putTags,
+  putUsage,
+} from "./write-changes.ts";
+
+const lockHead = statement("lock_head", `SELECT 1 FROM heads WHERE session_id = $1 FOR UPDATE`);
+const newestNumber = statement(
+  "newest_number",
+  `SELECT greatest((SELECT max(seq) FROM events WHERE session_id = $1),
+                   (SELECT max(seq) FROM deltas WHERE session_id = $1)) AS newest
+     FROM sessions WHERE id = $1`,
+);
+const putHead = statement(
+  "put_head",
+  `INSERT INTO heads (session_id, head, activity_at, open_deltas, settled_upto)
+   VALUES ($1, $2::bigint, $3, $4::bigint, CASE WHEN $4 = 0 THEN $2 ELSE 0 END)
+   ON CONFLICT (session_id) DO UPDATE SET head = excluded.head, activity_at = excluded.activity_at,
+     open_deltas = excluded.open_deltas, settled_upto = greatest(heads.settled_upto, excluded.settled_upto)`,
+);
+
+/** `fsck --rebuild`: what was derived again takes the place of what was stored, unless the log went on meanwhile. */
+export function replaceDerivedJob(derived: Derived): PendingJob<"replaced" | "moved"> {
+  return createJob<"replaced" | "moved">({
+    work: async (session) => {
+      const { id, head } = derived.session;
+      await run(session, lockHead, [id]);
+      const { rows } = await run(session, newestNumber, [id]);
+      if (rows[0] === undefined || Number(rows[0]["newest"]) > head) return "moved";
+      await replaceDerived(session, derived);
+      return "replaced";
+    },
+    failed: ({ code, message }) => {
+      throw new StoreFailure(code, message);
+    },
+  });
+}
+
+async function replaceDerived(session: Session, derived: Derived): Promise<void> {
+  const { session: row, runs, inputs, lanes, usage } = derived;
+  const put = async (what: Statement, rows: readonly (Row | string)[]): Promise<void> => {
+    await run(session, what, [JSON.stringify(rows)]);
+  };
+  await run(session, putHead, [row.id, row.head, row.activityAt, row.openDeltas]);
+  await put(putSessions, [encodeSession(row)]);
+  await put(dropTags, [row.id]);
+  await put(putTags, encodeTags(row));
+  for (const table of ["runs", "inputs", "lanes", "usage"]) {
+    await session.query({ text: `DELETE FROM ${table} WHERE session_id = $1`, values: [row.id] });
+  }
+  await put(putRuns, runs.map(encodeRun));
+  await put(putInputs, inputs.map(encodeInput));
+  await put(putLanes, lanes.map(encodeLane));
+  await put(putUsage, usage.map(encodeUsage));
+}
+
+const replaceRefs = statement(
+  "replace_refs",
+  `UPDATE blobs b SET refs = coalesce(
+     (SELECT x.count FROM json_to_recordset($2) AS x (id text, count bigint) WHERE x.id = b.id), 0)
+    WHERE b.owner_id = $1`,
+);
+
+export function replaceBlobRefsJob(
+  refs: ReadonlyMap<BlobId, number>,
+  owner: BlobRow["owner"],
+): PendingJob<void> {
+  return createJob<void>({
+    work: async (session) => {
+      const counts = [...refs].map(([id, count]) => ({ id, count }));
+      await run(session, replaceRefs, [owner, JSON.stringify(counts)]);
+    },
+    failed: ({ code, message }) => {
+      throw new StoreFailure(code, message);
+    },
+  });
+}

@@ -1,0 +1,71 @@
+import type { SessionId } from "@holdfast/protocol";
+
+import type { Answer, Session } from "../connection.ts";
+import { Moved } from "../errors.ts";
+import { statement } from "../statement.ts";
+import type { Job } from "./job.ts";
+import { readLoaded, sendLoad } from "./load.ts";
+import { WorkingCopy } from "./working-copy.ts";
+import { allOf, writeChanges } from "./write-changes.ts";
+
+export type Attempt =
+  | { readonly status: "committed"; readonly touched: readonly SessionId[] }
+  /** Nothing stands, or (`commit`) it may: the COMMIT was sent and its answer is missing. */
+  | { readonly status: "broken"; readonly at: "work" | "commit"; readonly error: unknown };
+
+/** Carries jobs out in one transaction. Three round trips, however many they are: look, write, commit. */
+export async function transact(
+  session: Session,
+  jobs: readonly Job[],
+  clockOffset: number,
+): Promise<Attempt> {
+  let touched: readonly SessionId[] | "nothing";
+  try {
+    touched = await work(session, jobs, clockOffset);
+  } catch (error) {
+    await session.query({ text: "ROLLBACK" }).catch(() => undefined);
+    return { status: "broken", at: "work", error };
+  }
+  if (touched === "nothing") {
+    await session.query({ text: "ROLLBACK" }).catch(() => undefined);
+    return { status: "committed", touched: [] };
+  }
+  try {
+    const { command } = await session.query({ text: "COMMIT" });
+    // PostgreSQL answers the COMMIT of a failed transaction with ROLLBACK.
+    if (command === "COMMIT") return { status: "committed", touched };
+    return { status: "broken", at: "work", error: new Moved("rolled back") };
+  } catch (error) {
+    return { status: "broken", at: "commit", error };
+  }
+}
+
+async function work(
+  session: Session,
+  jobs: readonly Job[],
+  clockOffset: number,
+): Promise<readonly SessionId[] | "nothing"> {
+  const [first] = jobs;
+  if (first?.plan.kind === "alone") {
+    const [, clock] = await allOf([session.query({ text: "BEGIN" }), session.query(readClock)]);
+    await first.plan.work(session, clockOf(clock) + clockOffset);
+    return [];
+  }
+  const shared = jobs.flatMap(({ plan }) => (plan.kind === "shared" ? [plan] : []));
+  const needs = shared.map((plan) => plan.needs);
+  const answers = await allOf([session.query({ text: "BEGIN" }), ...sendLoad(session, needs)]);
+  const copy = new WorkingCopy(readLoaded(answers.at(-1)!, clockOffset));
+  for (const plan of shared) plan.decide(copy);
+  if (copy.changes.isEmpty) return "nothing";
+  await writeChanges(session, copy.changes, copy.now);
+  return copy.changes.touched;
+}
+
+export const readClock = statement(
+  "read_clock",
+  "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now",
+);
+
+export function clockOf(answer: Answer | undefined): number {
+  return Number(answer?.rows[0]?.["now"]);
+}

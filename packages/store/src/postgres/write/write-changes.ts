@@ -1,0 +1,206 @@
+import type { Answer, Row, Session } from "../connection.ts";
+import { Clash, Moved } from "../errors.ts";
+import {
+  encodeInput,
+  encodeLane,
+  encodeLease,
+  encodeRun,
+  encodeSession,
+  encodeTags,
+  type StoredSession,
+} from "../rows/index.ts";
+import { insertRows, run, type Statement, statement, upsertRows } from "../statement.ts";
+import type { Changes } from "./changes.ts";
+
+const headColumns = "session_id, head, activity_at, open_deltas, settled_upto";
+const createHeads = statement(
+  "create_heads",
+  `${insertRows("heads", headColumns)} ON CONFLICT DO NOTHING`,
+);
+const moveHeads = statement(
+  "move_heads",
+  `UPDATE heads h SET head = x.head, activity_at = x.activity_at, open_deltas = x.open_deltas,
+          settled_upto = x.settled_upto
+     FROM json_populate_recordset(null::heads, $1) x WHERE h.session_id = x.session_id`,
+);
+
+const payloadColumns = "session_id, seq, id, type, v, at, run_id, quiet, sum, data";
+const appendEvents = statement("append_events", insertRows("events", `${payloadColumns}, entry`));
+const appendDeltas = statement("append_deltas", insertRows("deltas", payloadColumns));
+// Waits for a prune that is just taking this row away, so that what is settled now is pruned later.
+const settle = statement("settle", upsertRows("settled", "session_id", "upto"));
+
+export const putSessions = statement(
+  "put_sessions",
+  upsertRows(
+    "sessions",
+    "id",
+    `owner_id, version, revision, created_at, sort_at, title, title_source, preview, message_count, model,
+     workspace, pinned, archived, project, tags, trashed_at, ranges, origin_id, origin_seq, epoch, live_run,
+     live_state, last_state`,
+  ),
+);
+export const dropTags = statement(
+  "drop_tags",
+  "DELETE FROM session_tags WHERE session_id IN (SELECT json_array_elements_text($1))",
+);
+export const putTags = statement(
+  "put_tags",
+  insertRows("session_tags", "owner_id, tag, shelf, sort_at, session_id"),
+);
+
+// An id that another session uses is left alone; the count then tells.
+export const putRuns = statement(
+  "put_runs",
+  `${upsertRows(
+    "runs",
+    "id",
+    `session_id, state, cause, attempt, step, cancel_requested, continues, created_at, started_at, ended_at,
+     journal_from`,
+  )} WHERE runs.session_id = excluded.session_id`,
+);
+export const putInputs = statement(
+  "put_inputs",
+  `${upsertRows(
+    "inputs",
+    "message_id",
+    "session_id, client_id, hash, run_id, seq, mode, state, lane, at, content",
+  )} WHERE inputs.session_id = excluded.session_id`,
+);
+export const putLanes = statement(
+  "put_lanes",
+  upsertRows("lanes", "owner_id, lane", "session_id, at"),
+);
+export const putUsage = statement(
+  "put_usage",
+  insertRows(
+    "usage",
+    `session_id, seq, run_id, owner_id, at, model, input, output, cache_read, cache_write, cost_micros`,
+  ),
+);
+const addRefs = statement(
+  "add_refs",
+  `UPDATE blobs b SET refs = b.refs + x.count
+     FROM json_to_recordset($1) AS x (owner_id text, id text, count bigint)
+    WHERE b.owner_id = x.owner_id AND b.id = x.id`,
+);
+// A branch of a branch reads the first log too, up to where its own origin did or where it left it.
+const putBranches = statement(
+  "put_branches",
+  `INSERT INTO branches (log_id, session_id, upto)
+   SELECT log_id, session_id, upto FROM json_populate_recordset(null::branches, $1)
+   UNION ALL
+   SELECT b.log_id, x.session_id, least(b.upto, x.upto)
+     FROM json_populate_recordset(null::branches, $1) x JOIN branches b ON b.session_id = x.log_id`,
+);
+
+const putLeases = statement(
+  "put_leases",
+  upsertRows("leases", "session_id, kind", "fence, holder, expires_at"),
+);
+const dropLeases = statement(
+  "drop_leases",
+  `DELETE FROM leases l USING json_populate_recordset(null::leases, $1) x
+    WHERE l.session_id = x.session_id AND l.kind = x.kind`,
+);
+const putFences = statement("put_fences", upsertRows("fences", "session_id, kind", "fence"));
+// Bytes that are there already stay; their grace begins anew, since someone is about to name them.
+const putBlob = statement(
+  "put_blob",
+  `INSERT INTO blobs (owner_id, id, media_type, size, refs, created_at, bytes)
+   VALUES ($1, $2, $3, $4, 0, $5, $6)
+   ON CONFLICT (owner_id, id) DO UPDATE SET created_at = excluded.created_at`,
+);
+
+const queueForSearch = statement(
+  "queue_for_search",
+  "INSERT INTO search_queue (session_id) SELECT json_array_elements_text($1)",
+);
+
+/** Sends every statement of the group at once; one for each table that has rows. */
+export async function writeChanges(session: Session, changes: Changes, now: number): Promise<void> {
+  const sent: Promise<unknown>[] = [];
+  const send = (what: Statement, rows: readonly unknown[], check?: (answer: Answer) => void) => {
+    if (rows.length === 0) return;
+    const answer = run(session, what, [JSON.stringify(rows)]);
+    sent.push(check === undefined ? answer : answer.then(check));
+  };
+  const all = (rows: readonly unknown[], otherwise: () => Error) => (answer: Answer) => {
+    if (answer.rowCount !== rows.length) throw otherwise();
+  };
+
+  const created = [...changes.created.values()].map(encodeHead);
+  send(
+    createHeads,
+    created,
+    all(created, () => new Moved("created elsewhere meanwhile")),
+  );
+  const moved = [...changes.moved.values()].map(encodeHead);
+  send(
+    moveHeads,
+    moved,
+    all(moved, () => new Moved("purged meanwhile")),
+  );
+  send(appendEvents, changes.events);
+  send(appendDeltas, changes.deltas);
+  send(
+    settle,
+    [...changes.settled].map(([session_id, upto]) => ({ session_id, upto })),
+  );
+
+  send(putSessions, [...changes.sessions.values()].map(encodeSession));
+  send(dropTags, [...changes.retagged]);
+  send(
+    putTags,
+    [...changes.retagged].flatMap((id) => encodeTags(changes.sessions.get(id)!)),
+  );
+  const runs = [...changes.runs.values()].map(encodeRun);
+  send(
+    putRuns,
+    runs,
+    all(runs, () => new Clash("This run belongs to another session.")),
+  );
+  const inputs = [...changes.inputs.values()].map(encodeInput);
+  send(
+    putInputs,
+    inputs,
+    all(inputs, () => new Clash("This message belongs to another session.")),
+  );
+  send(putLanes, [...changes.lanes.values()].map(encodeLane));
+  send(putUsage, changes.usage);
+  const refs = [...changes.refs.values()];
+  send(
+    addRefs,
+    refs,
+    all(refs, () => new Moved("a blob was collected meanwhile")),
+  );
+  send(putBranches, changes.branches);
+
+  send(putLeases, [...changes.leases.values()].map(encodeLease));
+  send(dropLeases, [...changes.released.values()]);
+  send(putFences, [...changes.fences.values()]);
+  send(queueForSearch, [...changes.searchable]);
+  for (const { owner, id, mediaType, bytes } of changes.blobs) {
+    sent.push(run(session, putBlob, [owner, id, mediaType, bytes.byteLength, now, bytes]));
+  }
+  await allOf(sent);
+}
+
+/** Waits for every answer, also behind one that failed: the connection is free again only then. */
+export async function allOf<T>(sent: readonly Promise<T>[]): Promise<T[]> {
+  const answers = await Promise.allSettled(sent);
+  return answers.map((answer) => {
+    if (answer.status === "rejected") throw answer.reason;
+    return answer.value;
+  });
+}
+
+function encodeHead({ row, settledUpto }: StoredSession): Row {
+  return {
+    session_id: row.id,
+    head: row.head,
+    activity_at: row.activityAt,
+    open_deltas: row.openDeltas,
+    settled_upto: settledUpto,
+  };
+}

@@ -1,0 +1,120 @@
+import type { Failed } from "@holdfast/engine";
+import type { SessionId } from "@holdfast/protocol";
+import { setTimeout as wait } from "node:timers/promises";
+import type { Client } from "pg";
+
+import { GroupQueue, type Pace } from "../../shared/index.ts";
+import { connectWriter } from "../connection.ts";
+import { failureOf, type Trouble, troubleOf } from "../errors.ts";
+import type { Settings } from "../settings.ts";
+import type { Job, PendingJob } from "./job.ts";
+import { transact } from "./transaction.ts";
+
+const closed: Failed = { status: "failed", code: "store_closed", message: "The store was closed." };
+
+/** The one connection that this process writes through, and what becomes of a write when it breaks. */
+export class Writer {
+  readonly #settings: Settings;
+  readonly #queue: GroupQueue<Job, void>;
+  readonly #committed: (sessions: readonly SessionId[]) => void;
+  #client: Client | undefined;
+  #state: "open" | "closing" = "open";
+
+  constructor(settings: Settings, committed: (sessions: readonly SessionId[]) => void) {
+    this.#settings = settings;
+    this.#committed = committed;
+    this.#queue = new GroupQueue({
+      run: (group) => this.#carryOut(group),
+      tickMs: settings.tickMs,
+      maxGroup: settings.maxGroup,
+    });
+  }
+
+  async submit<R>({ job, result }: PendingJob<R>, pace: Pace = "now"): Promise<R> {
+    if (this.#state === "open") await this.#queue.submit(job, pace);
+    else job.fail(closed);
+    return result();
+  }
+
+  async close(): Promise<void> {
+    this.#state = "closing";
+    await this.#queue.drain();
+    await this.#disconnect();
+  }
+
+  async #carryOut(group: readonly Job[]): Promise<void[]> {
+    const shared = group.filter((job) => job.plan.kind === "shared");
+    const alone = group.filter((job) => job.plan.kind === "alone");
+    if (shared.length > 0) await this.#settle(shared);
+    for (const job of alone) await this.#settle([job]);
+    return group.map(() => undefined);
+  }
+
+  /** Tries until each job has its answer: committed, refused, or given up on when its time has passed. */
+  async #settle(jobs: readonly Job[]): Promise<void> {
+    for (let tries = 0; ; tries += 1) {
+      if (tries > 0) await wait(Math.random() * Math.min(20 * 2 ** tries, 500));
+      const attempt = await this.#attempt(jobs);
+      if (attempt.status === "settled") return;
+      const { trouble, error } = attempt;
+      const retry = trouble === "lost" || trouble === "again";
+      if (retry && (tries === 0 || this.#mayGoOn(jobs))) continue;
+      // Whose fault it was is found out by running each on its own: the others are as if it had never been there.
+      if (!retry && jobs.length > 1) {
+        for (const job of jobs) await this.#settle([job]);
+        return;
+      }
+      for (const job of jobs) this.#giveUp(job, error);
+      return;
+    }
+  }
+
+  async #attempt(
+    jobs: readonly Job[],
+  ): Promise<{ status: "settled" } | { status: "broken"; trouble: Trouble; error: unknown }> {
+    let client: Client;
+    try {
+      client = this.#client ??= await connectWriter(this.#settings);
+    } catch (error) {
+      return { status: "broken", trouble: connectTrouble(error), error };
+    }
+    const attempt = await transact(client, jobs, this.#settings.clockOffset());
+    if (attempt.status === "committed") {
+      for (const job of jobs) job.confirm();
+      if (attempt.touched.length > 0) this.#committed(attempt.touched);
+      return { status: "settled" };
+    }
+    const { at, error } = attempt;
+    const trouble = troubleOf(error);
+    if (at === "commit") for (const job of jobs) job.doubt();
+    // Not waited for: the other end may never answer again.
+    if (trouble === "lost" || at === "commit") void this.#disconnect();
+    return { status: "broken", trouble: at === "commit" ? "lost" : trouble, error };
+  }
+
+  #mayGoOn(jobs: readonly Job[]): boolean {
+    const oldest = Math.min(...jobs.map((job) => job.submittedAt));
+    return performance.now() - oldest < this.#settings.giveUpMs;
+  }
+
+  #giveUp(job: Job, error: unknown): void {
+    const failure = failureOf(error);
+    if (job.inDoubt) {
+      const message = `PostgreSQL did not answer whether this is committed. (${failure.message})`;
+      job.fail({ status: "failed", code: "store_unknown", message });
+    } else if (troubleOf(error) === "data") job.reject(failure);
+    else job.fail(failure);
+  }
+
+  async #disconnect(): Promise<void> {
+    const client = this.#client;
+    this.#client = undefined;
+    await client?.end().catch(() => undefined);
+  }
+}
+
+/** A server that refuses us now (starting up, too many connections, a failover) may take us a moment later. */
+function connectTrouble(error: unknown): Trouble {
+  const trouble = troubleOf(error);
+  return trouble === "other" ? "other" : "lost";
+}
