@@ -98,6 +98,18 @@ export const problemKinds = {
     title: "The approval was answered otherwise, or has run out.",
     next: "Read the open approvals again.",
   },
+  session_exists: {
+    status: 409,
+    title: "There is a session with this id.",
+    next: "Choose another id, or use that session.",
+  },
+  session_not_trashed: {
+    status: 409,
+    title: "The session is not in the trash.",
+    next: readAgain,
+  },
+  version_conflict: { status: 409, title: "The conversation changed meanwhile.", next: readAgain },
+  epoch_moved: { status: 409, title: "The session was compacted meanwhile.", next: readAgain },
   session_trashed: {
     status: 409,
     title: "The session is in the trash.",
@@ -120,6 +132,12 @@ export const problemKinds = {
     next: "Try again; if it stays, look at the host's log for the `instance`.",
   },
   store_unavailable: { status: 503, title: "The store cannot be reached.", next: again },
+  store_busy: { status: 503, title: "The store was locked for too long.", next: again },
+  store_unknown: {
+    status: 503,
+    title: "Whether this was written is not known.",
+    next: "Send the same request again, with the same key: it is done once.",
+  },
   shutting_down: { status: 503, title: "The host is stopping.", next: again },
   store_full: { status: 507, title: "The store is full.", next: "Free space on the host's disk." },
 } as const satisfies Record<string, ProblemKind>;

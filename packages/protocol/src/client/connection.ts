@@ -9,7 +9,7 @@ export type ConnectionState = "live" | "reconnecting" | "offline";
 
 export interface StreamOptions {
   readonly signal?: AbortSignal;
-  readonly onConnection?: (state: ConnectionState) => void;
+  readonly onConnection?: ((state: ConnectionState) => void) | undefined;
   /** A host that says nothing for so long, not even a heartbeat, is gone. */
   readonly silenceMs?: number;
 }
@@ -58,12 +58,17 @@ export async function* keepConnected(
       connection.abort();
     }
     if (stop.aborted) return;
-    tell(failures < offlineAfter ? "reconnecting" : "offline");
+    tell(stateAfter(failures));
     await link.sleep(backoffMs(Math.max(1, failures), link.random), stop);
   }
 }
 
-function createTeller({ onConnection }: StreamOptions): (state: ConnectionState) => void {
+export function stateAfter(failures: number): ConnectionState {
+  return failures < offlineAfter ? "reconnecting" : "offline";
+}
+
+/** Tells each state once, when it changes. */
+export function createTeller({ onConnection }: StreamOptions): (state: ConnectionState) => void {
   let told: ConnectionState | null = null;
   return (state) => {
     if (state !== told) onConnection?.(state);
@@ -72,7 +77,7 @@ function createTeller({ onConnection }: StreamOptions): (state: ConnectionState)
 }
 
 /** Whether waiting may help: the network, an overload, a host that is starting. */
-function mayPass(error: ApiError): boolean {
+export function mayPass(error: ApiError): boolean {
   if (error.kind === "problem") return error.problem.status >= 500 || error.problem.status === 429;
   if (error.kind === "unexpected") return error.status >= 500 || error.status === 429;
   return true;

@@ -11,6 +11,7 @@ import { callRoute, type CallOptions } from "./call.ts";
 import type { StreamOptions } from "./connection.ts";
 import { type FollowItem, followSession, type WatchItem, watchSessions } from "./follow.ts";
 import { type ClientOptions, createLink } from "./link.ts";
+import { type OpenItem, openSession } from "./open.ts";
 import type { AnyInput } from "./request.ts";
 import type { Result } from "./result.ts";
 
@@ -18,6 +19,7 @@ export type { CallOptions } from "./call.ts";
 export type { ConnectionState, StreamEnded, StreamOptions } from "./connection.ts";
 export type { FollowItem, WatchItem } from "./follow.ts";
 export type { ClientOptions, Fetch } from "./link.ts";
+export type { OpenItem } from "./open.ts";
 export type { ApiError, Result } from "./result.ts";
 
 type CallName = {
@@ -37,6 +39,8 @@ type Calls = {
 };
 
 export interface Client extends Calls {
+  /** Read a session and keep its state current, through lost connections and new reads. */
+  open(id: SessionId, options?: StreamOptions): AsyncIterable<OpenItem>;
   /** Follow one session by cursor; it reconnects by itself and ends on `resync` or when the host refuses. */
   follow(id: SessionId, after: Seq, options?: StreamOptions): AsyncIterable<FollowItem>;
   /** Follow several sessions and the list on one connection. */
@@ -49,10 +53,12 @@ export function createClient(options: ClientOptions = {}): Client {
     name,
     (input: AnyInput = {}, given: CallOptions = {}) => callRoute(link, route, input, given),
   ]);
-  return {
+  const client: Client = {
     // The table that makes the functions is the table that their types are inferred from.
     ...(Object.fromEntries(calls) as Calls),
+    open: (id, given = {}) => openSession(link, client, id, given),
     follow: (id, after, given = {}) => followSession(link, id, after, given),
     watch: (cursors, given = {}) => watchSessions(link, cursors, given),
   };
+  return client;
 }

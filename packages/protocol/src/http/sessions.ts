@@ -113,7 +113,7 @@ export const sessionRoutes = {
     params: session,
     headers: keyed,
     answer: { media: "json", status: 200, schema: withSession },
-    problems: ["session_not_found"],
+    problems: ["session_not_found", "session_not_trashed"],
     repeat: "key",
   }),
   sendMessage: defineRoute({

@@ -3,10 +3,7 @@ import type { EntryView, NoticeEntry } from "../http/index.ts";
 
 type EntryEvent<T extends KnownEvent["type"]> = Extract<KnownEvent, { type: T }>;
 
-/**
- * The row that an event adds to the conversation, if it adds one. The host builds its reads with the same
- * function, so a read and a followed state cannot show an event differently.
- */
+/** The row that an event adds to the conversation, if it adds one. */
 export function entryOf(event: KnownEvent): EntryView | null {
   const place = {
     seq: event.seq,
@@ -47,7 +44,7 @@ export function rewordNotice(
   return old?.type === "notice" ? entries.with(index, reworded(old, event)) : entries;
 }
 
-export function reworded(old: NoticeEntry, event: EntryEvent<"notice.changed">): NoticeEntry {
+function reworded(old: NoticeEntry, event: EntryEvent<"notice.changed">): NoticeEntry {
   const { seq, at, runId } = old;
   return { ...event.data, type: "notice", seq, at, ...(runId !== undefined && { runId }) };
 }

@@ -7,7 +7,6 @@ export {
   type ReadAgain,
   type SessionState,
 } from "./state.ts";
-export { entryOf, isVisible, reworded } from "./entries.ts";
-export { emptyLive, foldLive } from "./live.ts";
+export { entriesOf, foldJournal } from "./reads.ts";
 export type { Gap } from "./gaps.ts";
 export { foldSession, type SessionFacts } from "./session.ts";

@@ -8,7 +8,7 @@ export function emptyLive(runId: RunId): LiveView {
 
 /**
  * The journal of one step, folded event by event. Nothing here looks at the history, so a delta costs the
- * same in a long session and in a short one. The host folds its journal with it for a read.
+ * same in a long session and in a short one.
  */
 export function foldLive(live: LiveView, event: KnownEvent): LiveView {
   switch (event.type) {

@@ -8,45 +8,13 @@ import {
   type StoredEvent,
   terminalStates,
 } from "../events/index.ts";
-import { entryOf, reworded } from "./entries.ts";
-import { blankRead, liveRun, prependEntries, type SessionState, startState } from "./state.ts";
+import { foldJournal } from "./reads.ts";
+import { liveRun, prependEntries, type SessionState, startState } from "./state.ts";
 import { reduceEvent, reduceEvents } from "./reduce.ts";
-import { sessionLog, testId } from "../testing/index.ts";
-import type { EntryView, SessionRead } from "../http/index.ts";
-import { ownerId, type Seq } from "../ids.ts";
+import { blankState as blank, readOf, sessionLog } from "../testing/index.ts";
+import type { Seq } from "../ids.ts";
 
 const runs = { numRuns: 600 };
-const blank = startState(blankRead(testId("session", 1), ownerId.parse("me")));
-
-/** What a host answers: entries straight from the log and the ranges, everything else from the fold. */
-function readOf(log: readonly StoredEvent[]): SessionRead {
-  const { gaps: _, readAgain: __, ...state } = reduceEvents(blank, log);
-  return { ...state, entries: visibleEntries(log), inbox: [...state.inbox] };
-}
-
-function visibleEntries(log: readonly StoredEvent[]): EntryView[] {
-  const entries: EntryView[] = [];
-  let ranges = [{ from: 1, to: null as number | null }];
-  for (const stored of log) {
-    const decoded = decodeEvent(stored);
-    if (decoded.kind !== "known") continue;
-    const { event } = decoded;
-    if (event.type === "history.cut" || event.type === "history.restored")
-      ranges = event.data.ranges;
-    const entry = entryOf(event);
-    if (entry !== null) entries.push(entry);
-    if (event.type !== "notice.changed") continue;
-    const index = entries.findIndex(
-      (each) => each.type === "notice" && each.noticeId === event.data.noticeId,
-    );
-    const old = entries[index];
-    if (old?.type === "notice") entries[index] = reworded(old, event);
-  }
-  return entries.filter(({ seq }) =>
-    ranges.some(({ from, to }) => seq >= from && (to === null || seq <= to)),
-  );
-}
-
 /** A client: it follows, and reads again when the state says so. `whole` is the log that the host holds. */
 function follow(
   state: SessionState,
@@ -233,6 +201,23 @@ describe("from any log, a reader's state", () => {
         expect(state.session.revision).toBe(having("meta").length);
       }),
       runs,
+    );
+  });
+
+  test("shows of the running step what the fold of its journal shows", () => {
+    fc.assert(
+      fc.property(sessionLog, cursor, (log, place) => {
+        const prefix = log.slice(0, at(log, place));
+        const state = reduceEvents(blank, prefix);
+        const run = liveRun(state);
+        fc.pre(run !== null);
+        const begun = prefix.findIndex(
+          ({ type, runId, data }) =>
+            type === "step.started" && runId === run.id && data["step"] === run.step,
+        );
+        expect(foldJournal(run.id, prefix.slice(Math.max(0, begun)))).toStrictEqual(state.live);
+      }),
+      { numRuns: 300 },
     );
   });
 
