@@ -1,4 +1,4 @@
-import { storeCases, type StoreHarness } from "@holdfast/engine/testing";
+import { searchCases, storeCases, type StoreHarness } from "@holdfast/engine/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { memoryHarness, sqliteHarness } from "./testing/index.ts";
@@ -21,3 +21,15 @@ describe.each([memoryHarness, sqliteHarness])(
     });
   },
 );
+
+describe.each([memoryHarness])("the $name store finds what is written", ({ open }) => {
+  let harness: StoreHarness;
+  beforeAll(async () => {
+    harness = await open();
+  });
+  afterAll(() => harness.close());
+
+  test.each(searchCases)("$title", async ({ run }) => {
+    await expect(run(harness)).resolves.toBeUndefined();
+  });
+});

@@ -41,7 +41,7 @@ export interface Store {
   /** Content-addressed: the same bytes again are the same blob. Unreferenced blobs may be collected a day after they were last put. */
   putBlob(owner: OwnerId, bytes: Uint8Array, mediaType: string): Promise<PutBlobResult>;
 
-  /** Deletes a session that is in the trash, for good. Rows that a branch reads stay. */
+  /** Deletes a session that is in the trash, for good. Rows that a branch reads stay. Once more: the first answer. */
   purge(owner: OwnerId, session: SessionId): Promise<PurgeResult>;
 
   /** Deletes at most `limit` rows that nothing needs any more (settled deltas, unreferenced blobs). */

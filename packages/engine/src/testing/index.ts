@@ -12,5 +12,5 @@ export {
   seqsOf,
   textsOf,
 } from "./open-session.ts";
-export { storeCases } from "./store-cases/index.ts";
+export { searchCases, storeCases } from "./store-cases/index.ts";
 export { followFrom, nextSeqs, openTailRig, type TailRig } from "./tail-rig.ts";

@@ -6,6 +6,8 @@ import { blobKeyOf, type Log, type LogRow, type MemoryData, readUpTo, sessionOf 
 const day = 24 * 60 * 60 * 1000;
 
 export function purgeSession(data: MemoryData, owner: OwnerId, id: SessionId): PurgeResult {
+  const earlier = data.purges.get(id);
+  if (earlier?.owner === owner) return { status: "purged", events: earlier.events };
   const session = sessionOf(data, owner, id);
   if (session === null) return { status: "refused", code: "session_not_found" };
   if (session.row.trashedAt === null) return { status: "refused", code: "session_not_trashed" };

@@ -11,12 +11,13 @@ import { listCases } from "./lists.ts";
 import { ownerCases } from "./owners.ts";
 import { readCases } from "./reads.ts";
 import { refusalCases } from "./refusals.ts";
-import { searchCases } from "./searches.ts";
 import { textCases } from "./texts.ts";
 import { timeCases } from "./time.ts";
 import { trashCases } from "./trash.ts";
 
-/** Every rule of the Store port, one by one. */
+export { searchCases } from "./searches.ts";
+
+/** Every rule of the Store port but those of its search, one by one. */
 export const storeCases: readonly StoreCase[] = [
   ...commitCases,
   ...refusalCases,
@@ -32,6 +33,5 @@ export const storeCases: readonly StoreCase[] = [
   ...trashCases,
   ...textCases,
   ...timeCases,
-  ...searchCases,
   ...auditCases,
 ];
