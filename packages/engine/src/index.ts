@@ -1,2 +1,3 @@
 export * from "./ports/index.ts";
 export * from "./log/index.ts";
+export * from "./context/index.ts";

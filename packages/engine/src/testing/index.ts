@@ -1,3 +1,4 @@
+export { compactionLockCases } from "./compaction-lock-cases.ts";
 export * from "./factories.ts";
 export { type GatedStore, gatedStore } from "./gated-store.ts";
 export type { StoreCase, StoreHarness } from "./harness.ts";

@@ -1,0 +1,113 @@
+import { ids } from "@holdfast/protocol";
+import { memoryHarness } from "@holdfast/store/testing";
+import { describe, expect, test } from "vitest";
+
+import type { Failed, LeaseRef, Leases, RenewResult } from "../ports/index.ts";
+import { StoreFailure } from "../ports/index.ts";
+import {
+  aFence,
+  aHolder,
+  compactionLockCases,
+  manualClock,
+  openSession,
+} from "../testing/index.ts";
+import { createCompactionLock } from "./compaction-lock.ts";
+
+describe.each([memoryHarness])("the lock on the $name store", ({ open }) => {
+  test.each(compactionLockCases)("$title", async ({ run }) => {
+    const harness = await open();
+    try {
+      await run(harness);
+    } finally {
+      await harness.close();
+    }
+    expect.assertions(0);
+  });
+});
+
+test("of two who replace the same dead holder, one wins", async () => {
+  const harness = await memoryHarness.open();
+  const { session } = await openSession(harness.store);
+  const gone = aHolder();
+  const liveness = {
+    isDead: ({ nonce }: { nonce: string }) => (nonce === gone.nonce ? "dead" : "unknown"),
+  } as const;
+  const lock = createCompactionLock(harness.store.leases, { liveness });
+  await lock.acquire(session, gone);
+  const won = await Promise.all([
+    lock.acquire(session, aHolder()),
+    lock.acquire(session, aHolder()),
+  ]);
+  expect(won.filter((held) => held !== null)).toHaveLength(1);
+  await harness.close();
+});
+
+describe("a heartbeat", () => {
+  const failed: Failed = { status: "failed", code: "store_unavailable", message: "away" };
+  const renewed: RenewResult = { status: "renewed", lost: [] };
+  const session = ids.make("session");
+  const ref: LeaseRef = { kind: "compaction", session, fence: aFence(3) };
+
+  function keepWith(renew: () => Promise<RenewResult>) {
+    const clock = manualClock();
+    const leases = { renew } as unknown as Leases;
+    const lock = createCompactionLock(leases, { ttlMs: 900, clock });
+    const heartbeat = lock.keep({ session, fence: ref.fence, safeUntil: 900 });
+    return { clock, heartbeat };
+  }
+
+  test("renews three times in the lock's life, and not once more after the stop", async () => {
+    let renewals = 0;
+    const { clock, heartbeat } = keepWith(async () => {
+      renewals += 1;
+      return renewed;
+    });
+    for (let each = 0; each < 6; each += 1) await clock.advance(300);
+    expect(renewals).toBe(6);
+    expect(heartbeat.lost.aborted).toBe(false);
+    await heartbeat.stop();
+    await clock.advance(3_000);
+    expect(renewals).toBe(6);
+  });
+
+  test("says so at once when the store says that the lock is lost", async () => {
+    const { clock, heartbeat } = keepWith(async () => ({ status: "renewed", lost: [ref] }));
+    await clock.advance(300);
+    expect(heartbeat.lost.aborted).toBe(true);
+    await heartbeat.stop();
+  });
+
+  test("outlasts a store that is away for a while, and gives up by its own clock before the expiry", async () => {
+    let isAway = true;
+    const { clock, heartbeat } = keepWith(async () => (isAway ? failed : renewed));
+    for (let each = 0; each < 7; each += 1) await clock.advance(100);
+    isAway = false;
+    await clock.advance(100);
+    isAway = true;
+    // Renewed at 800, for 900 more.
+    for (let each = 0; each < 8; each += 1) await clock.advance(100);
+    await clock.advance(99);
+    expect(heartbeat.lost.aborted).toBe(false);
+    await clock.advance(1);
+    expect(heartbeat.lost.aborted).toBe(true);
+    await heartbeat.stop();
+  });
+
+  test("counts an answer that never comes as lost when the time is up", async () => {
+    const { clock, heartbeat } = keepWith(() => new Promise(() => undefined));
+    await clock.advance(300);
+    expect(heartbeat.lost.aborted).toBe(false);
+    await clock.advance(600);
+    expect(heartbeat.lost.aborted).toBe(true);
+    await heartbeat.stop();
+  });
+});
+
+test("a store that cannot answer is neither a yes nor a no", async () => {
+  const harness = await memoryHarness.open();
+  const { session } = await openSession(harness.store);
+  await harness.close();
+  const lock = createCompactionLock(harness.store.leases);
+  await expect(lock.acquire(session, aHolder())).rejects.toBeInstanceOf(StoreFailure);
+  await expect(lock.holder(session)).rejects.toBeInstanceOf(StoreFailure);
+});
