@@ -105,7 +105,7 @@ describe("following a session", () => {
           expect(items).toStrictEqual(missing.map((event) => ({ kind: "event", event })));
         },
       ),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 

@@ -78,7 +78,7 @@ describe("an open session", () => {
         fc.pre(state?.gaps.length === 0);
         expect(state).toStrictEqual(startState(readOf(log)));
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 

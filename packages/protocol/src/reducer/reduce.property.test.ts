@@ -14,7 +14,7 @@ import { reduceEvent, reduceEvents } from "./reduce.ts";
 import { blankState as blank, readOf, sessionLog } from "../testing/index.ts";
 import type { Seq } from "../ids.ts";
 
-const runs = { numRuns: 600 };
+const runs = { numRuns: 400 };
 /** A client: it follows, and reads again when the state says so. `whole` is the log that the host holds. */
 function follow(
   state: SessionState,
