@@ -14,7 +14,7 @@ import { readReferences, type Reference } from "./read-references.ts";
 const packageRules: Record<string, { uses: string[]; outside: string[] }> = {
   protocol: { uses: [], outside: ["zod", "uuidv7"] },
   engine: { uses: ["protocol"], outside: ["zod"] },
-  store: { uses: ["protocol", "engine"], outside: ["pg", "node:*"] },
+  store: { uses: ["protocol", "engine"], outside: ["pg", "zod", "node:*"] },
   host: { uses: ["protocol", "engine", "store"], outside: ["its dependencies", "node:*"] },
   web: { uses: ["protocol"], outside: ["its dependencies"] },
 };

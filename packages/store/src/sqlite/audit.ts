@@ -4,14 +4,14 @@ import type { Queries } from "./read/queries.ts";
 import type { Operations } from "./write/operations.ts";
 
 interface Access {
-  ask<Name extends keyof Queries>(
+  readonly ask: <Name extends keyof Queries>(
     name: Name,
     args: Parameters<Queries[Name]>,
-  ): Promise<ReturnType<Queries[Name]>>;
-  write<Name extends keyof Operations>(
+  ) => Promise<ReturnType<Queries[Name]>>;
+  readonly write: <Name extends keyof Operations>(
     name: Name,
     request: Operations[Name]["request"],
-  ): Promise<Operations[Name]["result"] | Failed>;
+  ) => Promise<Operations[Name]["result"] | Failed>;
 }
 
 const pageSize = 500;

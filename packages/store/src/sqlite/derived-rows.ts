@@ -1,191 +1,143 @@
 import type { Holder, InputRow, LaneRow, LeaseRow, RunRow, UsageRow } from "@holdfast/engine";
 import {
   attachment,
-  fence,
+  type Fence,
   inputMode,
-  laneKey,
-  messageId,
-  ownerId,
-  runId,
+  type LaneKey,
+  type MessageId,
+  type OwnerId,
+  type RunId,
   runState,
-  seq,
-  sessionId,
+  type Seq,
+  type SessionId,
 } from "@holdfast/protocol";
 import { z } from "zod";
 
-import type { Connection, Row } from "./connection.ts";
-import { flag } from "./session-row.ts";
+import { flag, int, intOrNull, table, text, textOrNull } from "./columns.ts";
+import type { Row } from "./connection.ts";
 
-/** Inserts a row, or updates the one with the same key: never a silent replacement of a row with another key. */
-function upsert(table: string, keys: readonly string[], rest: readonly string[]): string {
-  const columns = [...keys, ...rest];
-  const changes = rest.map((column) => `${column} = excluded.${column}`);
-  return `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})
-    ON CONFLICT (${keys.join(", ")}) DO UPDATE SET ${changes.join(", ")}`;
-}
-
-const runShape = z.object({
-  id: runId,
-  session_id: sessionId,
-  state: runState,
-  cause: z.string().nullable(),
-  attempt: z.int(),
-  step: z.int(),
-  cancel_requested: flag,
-  continues: runId.nullable(),
-  created_at: z.int(),
-  started_at: z.int().nullable(),
-  ended_at: z.int().nullable(),
-  journal_from: seq,
+/** Rows name their session by its key and are read together with its id, as `session_id`. */
+export const runs = table<RunRow>("runs", ["id"], {
+  id: (run) => run.id,
+  session_key: (_, key) => key,
+  state: (run) => run.state,
+  cause: (run) => run.cause,
+  attempt: (run) => run.attempt,
+  step: (run) => run.step,
+  cancel_requested: (run) => Number(run.cancelRequested),
+  continues: (run) => run.continues,
+  created_at: (run) => run.createdAt,
+  started_at: (run) => run.startedAt,
+  ended_at: (run) => run.endedAt,
+  journal_from: (run) => run.journalFrom,
 });
 
 export function decodeRun(row: Row): RunRow {
-  const run = runShape.parse(row);
   return {
-    id: run.id,
-    session: run.session_id,
-    state: run.state,
-    cause: run.cause,
-    attempt: run.attempt,
-    step: run.step,
-    cancelRequested: run.cancel_requested,
-    continues: run.continues,
-    createdAt: run.created_at,
-    startedAt: run.started_at,
-    endedAt: run.ended_at,
-    journalFrom: run.journal_from,
+    id: text<RunId>(row, "id"),
+    session: text<SessionId>(row, "session_id"),
+    state: runState.parse(row["state"]),
+    cause: textOrNull(row, "cause"),
+    attempt: int(row, "attempt"),
+    step: int(row, "step"),
+    cancelRequested: flag(row, "cancel_requested"),
+    continues: textOrNull<RunId>(row, "continues"),
+    createdAt: int(row, "created_at"),
+    startedAt: intOrNull(row, "started_at"),
+    endedAt: intOrNull(row, "ended_at"),
+    journalFrom: int(row, "journal_from") as Seq,
   };
 }
 
-const putRun = upsert(
-  "runs",
-  ["id"],
-  [
-    ...["session_key", "state", "cause", "attempt", "step", "cancel_requested", "continues"],
-    ...["created_at", "started_at", "ended_at", "journal_from"],
-  ],
-);
-
-export function writeRun(connection: Connection, key: number, run: RunRow): void {
-  connection
-    .sql(putRun)
-    .run(
-      ...[run.id, key, run.state, run.cause, run.attempt, run.step, Number(run.cancelRequested)],
-      ...[run.continues, run.createdAt, run.startedAt, run.endedAt, run.journalFrom],
-    );
-}
-
-const inputShape = z.object({
-  message_id: messageId,
-  session_id: sessionId,
-  client_id: z.string(),
-  hash: z.string(),
-  run_id: runId,
-  seq,
-  mode: inputMode,
-  state: z.enum(["queued", "taken", "removed"]),
-  lane: laneKey.nullable(),
-  at: z.int(),
-  content: z.string().nullable(),
+export const inputs = table<InputRow>("inputs", ["message_id"], {
+  message_id: (input) => input.messageId,
+  session_key: (_, key) => key,
+  client_id: (input) => input.clientId,
+  hash: (input) => input.hash,
+  run_id: (input) => input.runId,
+  seq: (input) => input.seq,
+  mode: (input) => input.mode,
+  state: (input) => input.state,
+  lane: (input) => input.lane,
+  at: (input) => input.at,
+  content: (input) => input.content && JSON.stringify(input.content),
 });
+
+const inputState = z.enum(["queued", "taken", "removed"]);
 const inputContent = z.object({ text: z.string(), attachments: z.array(attachment) });
 
 export function decodeInput(row: Row): InputRow {
-  const input = inputShape.parse(row);
+  const content = textOrNull(row, "content");
   return {
-    messageId: input.message_id,
-    session: input.session_id,
-    clientId: input.client_id,
-    hash: input.hash,
-    runId: input.run_id,
-    seq: input.seq,
-    mode: input.mode,
-    state: input.state,
-    lane: input.lane,
-    at: input.at,
-    content: input.content === null ? null : inputContent.parse(JSON.parse(input.content)),
+    messageId: text<MessageId>(row, "message_id"),
+    session: text<SessionId>(row, "session_id"),
+    clientId: text(row, "client_id"),
+    hash: text(row, "hash"),
+    runId: text<RunId>(row, "run_id"),
+    seq: int(row, "seq") as Seq,
+    mode: inputMode.parse(row["mode"]),
+    state: inputState.parse(row["state"]),
+    lane: textOrNull<LaneKey>(row, "lane"),
+    at: int(row, "at"),
+    content: content === null ? null : inputContent.parse(JSON.parse(content)),
   };
 }
 
-const putInput = upsert(
-  "inputs",
-  ["message_id"],
-  ["session_key", "client_id", "hash", "run_id", "seq", "mode", "state", "lane", "at", "content"],
-);
-
-export function writeInput(connection: Connection, key: number, input: InputRow): void {
-  connection
-    .sql(putInput)
-    .run(
-      ...[input.messageId, key, input.clientId, input.hash, input.runId, input.seq, input.mode],
-      ...[input.state, input.lane, input.at, input.content && JSON.stringify(input.content)],
-    );
-}
-
-const laneShape = z.object({
-  owner_id: ownerId,
-  lane: laneKey,
-  session_id: sessionId,
-  at: z.int(),
+export const lanes = table<LaneRow>("lanes", ["owner_id", "lane"], {
+  owner_id: (lane) => lane.owner,
+  lane: (lane) => lane.lane,
+  session_key: (_, key) => key,
+  at: (lane) => lane.at,
 });
 
 export function decodeLane(row: Row): LaneRow {
-  const lane = laneShape.parse(row);
-  return { owner: lane.owner_id, lane: lane.lane, session: lane.session_id, at: lane.at };
-}
-
-const putLane = upsert("lanes", ["owner_id", "lane"], ["session_key", "at"]);
-
-export function writeLane(connection: Connection, key: number, lane: LaneRow): void {
-  connection.sql(putLane).run(lane.owner, lane.lane, key, lane.at);
-}
-
-const usageShape = z.object({
-  session_id: sessionId,
-  seq,
-  run_id: runId.nullable(),
-  owner_id: ownerId,
-  at: z.int(),
-  model: z.string(),
-  input: z.int(),
-  output: z.int(),
-  cache_read: z.int(),
-  cache_write: z.int(),
-  cost_micros: z.int(),
-});
-
-export function decodeUsage(row: Row): UsageRow {
-  const { session_id, run_id, owner_id, cache_read, cache_write, cost_micros, ...rest } =
-    usageShape.parse(row);
   return {
-    ...rest,
-    session: session_id,
-    runId: run_id,
-    owner: owner_id,
-    cacheRead: cache_read,
-    cacheWrite: cache_write,
-    costMicros: cost_micros,
+    owner: text<OwnerId>(row, "owner_id"),
+    lane: text<LaneKey>(row, "lane"),
+    session: text<SessionId>(row, "session_id"),
+    at: int(row, "at"),
   };
 }
 
-const putUsage = upsert(
-  "usage",
-  ["session_id", "seq"],
-  [
-    ...["run_id", "owner_id", "at", "model", "input", "output"],
-    ...["cache_read", "cache_write", "cost_micros"],
-  ],
-);
+export const usages = table<UsageRow>("usage", ["session_id", "seq"], {
+  session_id: (usage) => usage.session,
+  seq: (usage) => usage.seq,
+  run_id: (usage) => usage.runId,
+  owner_id: (usage) => usage.owner,
+  at: (usage) => usage.at,
+  model: (usage) => usage.model,
+  input: (usage) => usage.input,
+  output: (usage) => usage.output,
+  cache_read: (usage) => usage.cacheRead,
+  cache_write: (usage) => usage.cacheWrite,
+  cost_micros: (usage) => usage.costMicros,
+});
 
-export function writeUsage(connection: Connection, usage: UsageRow): void {
-  connection
-    .sql(putUsage)
-    .run(
-      ...[usage.session, usage.seq, usage.runId, usage.owner, usage.at, usage.model, usage.input],
-      ...[usage.output, usage.cacheRead, usage.cacheWrite, usage.costMicros],
-    );
+export function decodeUsage(row: Row): UsageRow {
+  return {
+    session: text<SessionId>(row, "session_id"),
+    seq: int(row, "seq") as Seq,
+    runId: textOrNull<RunId>(row, "run_id"),
+    owner: text<OwnerId>(row, "owner_id"),
+    at: int(row, "at"),
+    model: text(row, "model"),
+    input: int(row, "input"),
+    output: int(row, "output"),
+    cacheRead: int(row, "cache_read"),
+    cacheWrite: int(row, "cache_write"),
+    costMicros: int(row, "cost_micros"),
+  };
 }
 
+export const leases = table<LeaseRow>("leases", ["session_key", "kind"], {
+  session_key: (_, key) => key,
+  kind: (lease) => lease.kind,
+  fence: (lease) => lease.fence,
+  holder: (lease) => JSON.stringify(lease.holder),
+  expires_at: (lease) => lease.expiresAt,
+});
+
+const leaseKind = z.enum(["run", "compaction", "memory"]);
 const holder: z.ZodType<Holder> = z.object({
   host: z.string(),
   boot: z.string().nullable(),
@@ -196,29 +148,13 @@ const holder: z.ZodType<Holder> = z.object({
   agent: z.string(),
   nonce: z.string(),
 });
-const leaseShape = z.object({
-  kind: z.enum(["run", "compaction", "memory"]),
-  session_id: sessionId,
-  fence,
-  holder: z.string(),
-  expires_at: z.int(),
-});
-
-const putLease = upsert("leases", ["session_key", "kind"], ["fence", "holder", "expires_at"]);
-
-export function writeLease(connection: Connection, key: number, lease: LeaseRow): void {
-  connection
-    .sql(putLease)
-    .run(key, lease.kind, lease.fence, JSON.stringify(lease.holder), lease.expiresAt);
-}
 
 export function decodeLease(row: Row): LeaseRow {
-  const lease = leaseShape.parse(row);
   return {
-    kind: lease.kind,
-    session: lease.session_id,
-    fence: lease.fence,
-    holder: holder.parse(JSON.parse(lease.holder)),
-    expiresAt: lease.expires_at,
+    kind: leaseKind.parse(row["kind"]),
+    session: text<SessionId>(row, "session_id"),
+    fence: int(row, "fence") as Fence,
+    holder: holder.parse(JSON.parse(text(row, "holder"))),
+    expiresAt: int(row, "expires_at"),
   };
 }

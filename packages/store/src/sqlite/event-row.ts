@@ -1,20 +1,8 @@
-import { eventId, roleOf, runId, seq, type StoredEvent } from "@holdfast/protocol";
-import { z } from "zod";
+import { type EventId, roleOf, type RunId, type Seq, type StoredEvent } from "@holdfast/protocol";
 
 import { decodePayload, encodePayload } from "../shared/index.ts";
+import { int, text, textOrNull } from "./columns.ts";
 import type { Connection, Row } from "./connection.ts";
-
-const shape = z.object({
-  seq,
-  id: eventId,
-  type: z.string(),
-  v: z.int(),
-  at: z.int(),
-  run_id: runId.nullable(),
-  quiet: z.int().optional(),
-  sum: z.int(),
-  data: z.string(),
-});
 
 export type EventRead =
   | { readonly status: "intact"; readonly event: StoredEvent }
@@ -26,24 +14,24 @@ export type EventRead =
     };
 
 export function decodeEventRow(row: Row): EventRead {
-  const parsed = shape.safeParse(row);
-  if (!parsed.success) {
+  const payload = decodePayload(text(row, "data"), int(row, "sum"));
+  if (payload.status === "damaged") {
     return {
       status: "damaged",
-      seq: Number(row["seq"]),
-      id: String(row["id"]),
-      problem: parsed.error.message,
+      seq: int(row, "seq"),
+      id: text(row, "id"),
+      problem: payload.problem,
     };
   }
-  const { run_id, quiet, sum, data: text, ...rest } = parsed.data;
-  const payload = decodePayload(text, sum);
-  if (payload.status === "damaged") {
-    return { status: "damaged", seq: rest.seq, id: rest.id, problem: payload.problem };
-  }
+  const runId = textOrNull<RunId>(row, "run_id");
   const event: StoredEvent = {
-    ...rest,
-    ...(run_id !== null && { runId: run_id }),
-    ...(quiet === 1 && { quiet: true }),
+    seq: int(row, "seq") as Seq,
+    id: text<EventId>(row, "id"),
+    type: text(row, "type"),
+    v: int(row, "v"),
+    at: int(row, "at"),
+    ...(runId !== null && { runId }),
+    ...(row["quiet"] === 1 && { quiet: true }),
     data: payload.data,
   };
   return { status: "intact", event };
@@ -57,13 +45,13 @@ const insertEvent = `
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 export function appendEvent(connection: Connection, key: number, event: StoredEvent): void {
-  const { text, sum } = encodePayload(event.data);
+  const { seq, id, type, v, at, runId = null } = event;
+  const payload = encodePayload(event.data);
+  const entry = Number(roleOf(event) === "entry");
+  const quiet = Number(event.quiet === true);
   connection
     .sql(insertEvent)
-    .run(
-      ...[key, event.seq, event.id, event.type, event.v, event.at, event.runId ?? null],
-      ...[Number(roleOf(event) === "entry"), Number(event.quiet === true), sum, text],
-    );
+    .run(key, seq, id, type, v, at, runId, entry, quiet, payload.sum, payload.text);
 }
 
 const insertDelta = `
@@ -77,21 +65,11 @@ export function appendDelta(
   prev: number | null,
   event: StoredEvent,
 ): number {
-  const { text, sum } = encodePayload(event.data);
+  const { seq, id, type, v, at, runId = null } = event;
+  const payload = encodePayload(event.data);
   const { lastInsertRowid } = connection
     .sql(insertDelta)
-    .run(
-      prev,
-      key,
-      event.seq,
-      event.id,
-      event.type,
-      event.v,
-      event.at,
-      event.runId ?? null,
-      sum,
-      text,
-    );
+    .run(prev, key, seq, id, type, v, at, runId, payload.sum, payload.text);
   return Number(lastInsertRowid);
 }
 
@@ -109,5 +87,5 @@ export const chainSql = `
 
 export function readChain(connection: Connection, lastDelta: number | null, after: number): Row[] {
   if (lastDelta === null) return [];
-  return connection.sql(chainSql).all(lastDelta, after).reverse();
+  return connection.sql(chainSql).all(lastDelta, after).toReversed();
 }

@@ -34,7 +34,7 @@ export async function checkFileSystem(file: string): Promise<void> {
   const folder = dirname(file);
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const network = networkTypes.get(Number(statfsSync(folder).type) >>> 0);
+    const network = networkTypes.get(statfsSync(folder).type >>> 0);
     if (network !== undefined) throw unsafe(folder, `is on a network disk (${network})`);
     const mark = join(folder, `.holdfast-disk-${statSync(folder).dev}`);
     if (existsSync(mark)) return;

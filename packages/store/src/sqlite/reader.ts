@@ -2,8 +2,9 @@ import { workerData } from "node:worker_threads";
 
 import { z } from "zod";
 
-import { connect } from "./connection.ts";
+import { connect, type Connection } from "./connection.ts";
 import { isBusy } from "./errors.ts";
+import { packed } from "./read/packing.ts";
 import { makeQueries, type Queries } from "./read/queries.ts";
 import { type Wake, Watchers } from "./read/watchers.ts";
 import { serveThread } from "./serve-thread.ts";
@@ -36,43 +37,43 @@ export const readerOptions = z.object({ file: z.string() });
 
 await serveThread<ReaderRequest, ReaderNote>(async (note) => {
   const { file } = readerOptions.parse(workerData);
-  const connection = connect({ file, access: "read" });
-  const queries = makeQueries(connection, (damage) => note({ kind: "damage", ...damage }));
-  const watchers = new Watchers(connection, file, note);
+  // Opened with the first question: by then the writer has made the file.
+  let opened: { connection: Connection; queries: Queries; watchers: Watchers } | undefined;
+  function open() {
+    const connection = connect({ file, access: "read" });
+    const queries = makeQueries(connection, (damage) => note({ kind: "damage", ...damage }));
+    return { connection, queries, watchers: new Watchers(connection, file, note) };
+  }
   return {
     handle(request) {
-      switch (request.op) {
-        case "query":
-          return inSnapshot(() => ask(queries, request));
-        case "watch":
-          return watchers.watch(request.sessions, request.everyMs);
-        case "close":
-          return undefined;
-      }
+      if (request.op === "close") return undefined;
+      const { connection, queries, watchers } = (opened ??= open());
+      if (request.op === "watch") return watchers.watch(request.sessions, request.everyMs);
+      return inSnapshot(connection, () => packed(request.name, ask(queries, request)));
     },
     close() {
-      watchers.close();
-      connection.close();
+      opened?.watchers.close();
+      opened?.connection.close();
     },
   };
+});
 
-  /** One read transaction: everything that a query returns was true at the same instant. */
-  async function inSnapshot<T>(read: () => T): Promise<T> {
-    const deadline = performance.now() + busyMs;
-    for (;;) {
-      try {
-        connection.exec("BEGIN");
-        return read();
-      } catch (error) {
-        // Readers wait for nobody, except while another process recovers the write-ahead log.
-        if (!isBusy(error) || performance.now() >= deadline) throw error;
-        await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 4));
-      } finally {
-        if (connection.database.isTransaction) connection.exec("COMMIT");
-      }
+/** One read transaction: everything that a query returns was true at the same instant. */
+async function inSnapshot<T>(connection: Connection, read: () => T): Promise<T> {
+  const deadline = performance.now() + busyMs;
+  for (;;) {
+    try {
+      connection.exec("BEGIN");
+      return read();
+    } catch (error) {
+      // Readers wait for nobody, except while another process recovers the write-ahead log.
+      if (!isBusy(error) || performance.now() >= deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 4));
+    } finally {
+      if (connection.database.isTransaction) connection.exec("COMMIT");
     }
   }
-});
+}
 
 function ask(queries: Queries, { name, args }: Extract<ReaderRequest, { op: "query" }>): unknown {
   const query = queries[name] as (...args: readonly unknown[]) => unknown;

@@ -1,14 +1,12 @@
 import { parentPort } from "node:worker_threads";
 
-import type { StoreFailure } from "@holdfast/engine";
-
 import { OpenFailure } from "../shared/index.ts";
 import { failureOf } from "./errors.ts";
 import type { FromThread, ToThread } from "./threads.ts";
 
 export interface ThreadServer<Request> {
-  /** `end` closes what the thread holds and lets it exit. */
   handle(request: Request): unknown;
+  /** Puts away what the thread holds, so that it can exit. */
   close(): void;
 }
 
@@ -32,21 +30,21 @@ export async function serveThread<Request extends { readonly op: string }, Note>
     port.close();
     return;
   }
-  let order = Promise.resolve();
-  port.on("message", ({ id, request }: ToThread<Request>) => {
-    order = order.then(async () => {
-      if (request.op === "close") {
-        server.close();
-        say({ kind: "reply", id, value: undefined });
-        port.close();
-        return;
-      }
-      try {
-        say({ kind: "reply", id, value: await server.handle(request) });
-      } catch (error) {
-        const { code, message } = failureOf(error);
-        say({ kind: "error", id, code: code satisfies StoreFailure["code"], message });
-      }
+  async function answer({ id, request }: ToThread<Request>): Promise<void> {
+    try {
+      say({ kind: "reply", id, value: await server.handle(request) });
+    } catch (error) {
+      const { code, message } = failureOf(error);
+      say({ kind: "error", id, code, message });
+    }
+  }
+  let before = Promise.resolve();
+  port.on("message", (message: ToThread<Request>) => {
+    before = before.then(() => answer(message));
+    if (message.request.op !== "close") return;
+    before = before.finally(() => {
+      server.close();
+      port.close();
     });
   });
   say({ kind: "ready" });

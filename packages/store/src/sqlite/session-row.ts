@@ -1,15 +1,17 @@
 import type { SessionRow } from "@holdfast/engine";
 import {
-  ownerId,
-  runId,
+  type OwnerId,
+  type RunId,
   runState,
-  seq,
+  type Seq,
+  type SeqRange,
   seqRange,
-  sessionId,
+  type SessionId,
   titleSource,
 } from "@holdfast/protocol";
 import { z } from "zod";
 
+import { flag, int, intOrNull, table, text, textOrNull } from "./columns.ts";
 import type { Connection, Row } from "./connection.ts";
 
 /** A session with what its commits need to know beside the row that the port shows. */
@@ -34,144 +36,118 @@ export const sessionColumns = `
 const bySession = `
   SELECT ${sessionColumns} FROM sessions s LEFT JOIN live l ON l.session_key = s.key WHERE s.id = ?`;
 
-export const flag = z.union([z.literal(0), z.literal(1)]).transform((value) => value === 1);
-const storedRanges = z.array(seqRange);
-const storedTags = z.array(z.string());
-
-const shape = z.object({
-  key: z.int(),
-  id: sessionId,
-  owner_id: ownerId,
-  head: seq,
-  version: z.int(),
-  revision: z.int(),
-  created_at: z.int(),
-  activity_at: z.int(),
-  sort_at: z.int(),
-  title: z.string().nullable(),
-  title_source: titleSource.nullable(),
-  preview: z.string(),
-  message_count: z.int(),
-  model: z.string().nullable(),
-  workspace: z.string().nullable(),
-  pinned: flag,
-  archived: flag,
-  project: z.string().nullable(),
-  tags: z.string(),
-  trashed_at: z.int().nullable(),
-  ranges: z.string(),
-  origin_id: sessionId.nullable(),
-  origin_seq: seq.nullable(),
-  epoch: z.int(),
-  live_run: runId.nullable(),
-  live_state: runState.nullable(),
-  last_state: runState.nullable(),
-  open_deltas: z.int(),
-  last_delta: z.int().nullable(),
-  last_delta_id: z.string().nullable(),
-  live: flag,
-});
-
 export function decodeSession(row: Row): StoredSession {
-  const { key, live, last_delta, last_delta_id, ...rest } = shape.parse(row);
-  const { origin_id, origin_seq } = rest;
   return {
-    key,
-    live,
-    lastDelta: last_delta,
-    lastDeltaId: last_delta_id,
+    key: int(row, "key"),
+    live: flag(row, "live"),
+    lastDelta: intOrNull(row, "last_delta"),
+    lastDeltaId: textOrNull(row, "last_delta_id"),
     row: {
-      id: rest.id,
-      owner: rest.owner_id,
-      head: rest.head,
-      version: rest.version,
-      revision: rest.revision,
-      createdAt: rest.created_at,
-      activityAt: rest.activity_at,
-      sortAt: rest.sort_at,
-      title: rest.title,
-      titleSource: rest.title_source,
-      preview: rest.preview,
-      messageCount: rest.message_count,
-      model: rest.model,
-      workspace: rest.workspace,
-      pinned: rest.pinned,
-      archived: rest.archived,
-      project: rest.project,
-      tags: storedTags.parse(JSON.parse(rest.tags)),
-      trashedAt: rest.trashed_at,
-      ranges: storedRanges.parse(JSON.parse(rest.ranges)),
-      origin:
-        origin_id === null || origin_seq === null
-          ? null
-          : { sessionId: origin_id, seq: origin_seq },
-      epoch: rest.epoch,
-      liveRun: rest.live_run,
-      liveState: rest.live_state,
-      lastState: rest.last_state,
-      openDeltas: rest.open_deltas,
+      id: text<SessionId>(row, "id"),
+      owner: text<OwnerId>(row, "owner_id"),
+      head: int(row, "head") as Seq,
+      version: int(row, "version"),
+      revision: int(row, "revision"),
+      createdAt: int(row, "created_at"),
+      activityAt: int(row, "activity_at"),
+      sortAt: int(row, "sort_at"),
+      title: textOrNull(row, "title"),
+      titleSource: titleSources.parse(row["title_source"]),
+      preview: text(row, "preview"),
+      messageCount: int(row, "message_count"),
+      model: textOrNull(row, "model"),
+      workspace: textOrNull(row, "workspace"),
+      pinned: flag(row, "pinned"),
+      archived: flag(row, "archived"),
+      project: textOrNull(row, "project"),
+      tags: parsedTags(text(row, "tags")),
+      trashedAt: intOrNull(row, "trashed_at"),
+      ranges: parsedRanges(text(row, "ranges")),
+      origin: originOf(row),
+      epoch: int(row, "epoch"),
+      liveRun: textOrNull<RunId>(row, "live_run"),
+      liveState: runStates.parse(row["live_state"]),
+      lastState: runStates.parse(row["last_state"]),
+      openDeltas: int(row, "open_deltas"),
     },
   };
 }
+
+const titleSources = titleSource.nullable();
+const runStates = runState.nullable();
+
+function originOf(row: Row): SessionRow["origin"] {
+  const sessionId = textOrNull<SessionId>(row, "origin_id");
+  return sessionId === null ? null : { sessionId, seq: int(row, "origin_seq") as Seq };
+}
+
+const remembered = 1_000;
+
+/** Most sessions have the same few ranges and tags: each text is parsed once. */
+function remembering<T>(parse: (stored: string) => T): (stored: string) => T {
+  const known = new Map<string, T>();
+  return (stored) => {
+    const found = known.get(stored);
+    if (found !== undefined) return found;
+    if (known.size >= remembered) known.clear();
+    const value = parse(stored);
+    known.set(stored, value);
+    return value;
+  };
+}
+
+const storedRanges = z.array(seqRange);
+const storedTags = z.array(z.string());
+const parsedRanges = remembering((value): readonly SeqRange[] =>
+  storedRanges.parse(JSON.parse(value)),
+);
+const parsedTags = remembering((value): readonly string[] => storedTags.parse(JSON.parse(value)));
 
 export function readSession(connection: Connection, id: string): StoredSession | null {
   const row = connection.sql(bySession).get(id);
   return row === undefined ? null : decodeSession(row);
 }
 
-const columns = [
-  ...["owner_id", "head", "version", "revision", "created_at", "activity_at", "sort_at", "title"],
-  ...[
-    "title_source",
-    "preview",
-    "message_count",
-    "model",
-    "workspace",
-    "pinned",
-    "archived",
-    "project",
-  ],
-  ...["tags", "trashed_at", "ranges", "origin_id", "origin_seq", "epoch", "live_run", "live_state"],
-  ...["last_state", "id"],
-];
-const insert = `INSERT INTO sessions (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`;
-const update = `UPDATE sessions SET ${columns
-  .slice(0, -1)
-  .map((column) => `${column} = ?`)
-  .join(", ")} WHERE id = ?`;
-
-function valuesOf(row: SessionRow): (string | number | null)[] {
-  return [
-    ...[row.owner, row.head, row.version, row.revision, row.createdAt, row.activityAt, row.sortAt],
-    ...[row.title, row.titleSource, row.preview, row.messageCount, row.model, row.workspace],
-    ...[
-      Number(row.pinned),
-      Number(row.archived),
-      row.project,
-      JSON.stringify(row.tags),
-      row.trashedAt,
-    ],
-    ...[
-      JSON.stringify(row.ranges),
-      row.origin?.sessionId ?? null,
-      row.origin?.seq ?? null,
-      row.epoch,
-    ],
-    ...[row.liveRun, row.liveState, row.lastState, row.id],
-  ];
-}
+const sessions = table<SessionRow>("sessions", ["id"], {
+  id: (row) => row.id,
+  owner_id: (row) => row.owner,
+  head: (row) => row.head,
+  version: (row) => row.version,
+  revision: (row) => row.revision,
+  created_at: (row) => row.createdAt,
+  activity_at: (row) => row.activityAt,
+  sort_at: (row) => row.sortAt,
+  title: (row) => row.title,
+  title_source: (row) => row.titleSource,
+  preview: (row) => row.preview,
+  message_count: (row) => row.messageCount,
+  model: (row) => row.model,
+  workspace: (row) => row.workspace,
+  pinned: (row) => Number(row.pinned),
+  archived: (row) => Number(row.archived),
+  project: (row) => row.project,
+  tags: (row) => JSON.stringify(row.tags),
+  trashed_at: (row) => row.trashedAt,
+  ranges: (row) => JSON.stringify(row.ranges),
+  origin_id: (row) => row.origin?.sessionId ?? null,
+  origin_seq: (row) => row.origin?.seq ?? null,
+  epoch: (row) => row.epoch,
+  live_run: (row) => row.liveRun,
+  live_state: (row) => row.liveState,
+  last_state: (row) => row.lastState,
+});
 
 export function insertSession(connection: Connection, row: SessionRow): number {
-  return Number(connection.sql(insert).run(...valuesOf(row)).lastInsertRowid);
+  return sessions.insert(connection, row, 0);
 }
 
 export function updateSession(connection: Connection, row: SessionRow): void {
-  connection.sql(update).run(...valuesOf(row));
+  sessions.update(connection, row, 0);
 }
 
 const shelves = { active: 0, archived: 1, trash: 2 };
 
-export function shelfOf(row: SessionRow): number {
+function shelfOf(row: SessionRow): number {
   if (row.trashedAt !== null) return shelves.trash;
   return row.archived ? shelves.archived : shelves.active;
 }

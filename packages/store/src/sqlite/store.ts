@@ -20,6 +20,7 @@ import type { OwnerId, SessionId } from "@holdfast/protocol";
 import { blobIdOf, GroupQueue, type Pace } from "../shared/index.ts";
 import { makeAudit } from "./audit.ts";
 import { checkFileSystem } from "./file-system-check.ts";
+import { unpacked } from "./read/packing.ts";
 import type { Queries } from "./read/queries.ts";
 import type { ReaderNote, ReaderRequest } from "./reader.ts";
 import { openSearch, type SqliteSearch } from "./search/index.ts";
@@ -63,7 +64,6 @@ export async function openSqliteStore(options: SqliteOptions): Promise<SqliteSto
     checkpointPages: options.checkpointPages ?? 1_000,
     ...(options.probeModule !== undefined && { probeModule: options.probeModule }),
   } satisfies WriterOptions);
-  await writer.ready;
   const watchList = new WatchList();
   const reader = new ThreadClient<ReaderRequest, ReaderNote>(
     scripts.reader,
@@ -73,7 +73,12 @@ export async function openSqliteStore(options: SqliteOptions): Promise<SqliteSto
       else options.onDamage?.(note);
     },
   );
-  await reader.ready;
+  try {
+    await Promise.all([writer.ready, reader.ready]);
+  } catch (error) {
+    await Promise.all([writer.close({ op: "close" }), reader.close({ op: "close" })]);
+    throw error;
+  }
   watchList.onChange = (sessions, everyMs) =>
     void reader.ask({ op: "watch", sessions, everyMs }).catch(() => {});
   return new SqliteStore(options, writer, reader, watchList);
@@ -200,7 +205,7 @@ export class SqliteStore implements Store {
     }
     // The thread answers each operation with its own result.
     const operation = { name, request } as Operation;
-    return this.#queue.submit(operation, pace) as Promise<Operations[Name]["result"] | Failed>;
+    return this.#queue.submit(operation, pace);
   }
 
   #ask<Name extends keyof Queries>(
@@ -210,6 +215,6 @@ export class SqliteStore implements Store {
     if (this.#closed)
       return Promise.reject(new StoreFailure("store_closed", "The store was closed."));
     const request = { op: "query", name, args } as ReaderRequest;
-    return this.#reader.ask(request) as Promise<ReturnType<Queries[Name]>>;
+    return this.#reader.ask(request).then(unpacked) as Promise<ReturnType<Queries[Name]>>;
   }
 }

@@ -16,15 +16,14 @@ import type {
 } from "@holdfast/engine";
 import {
   type BlobId,
-  blobId,
   type LaneKey,
   type OwnerId,
   type RunId,
   type SessionId,
-  sessionId,
 } from "@holdfast/protocol";
 import { z } from "zod";
 
+import { bytes, text } from "../columns.ts";
 import type { Connection } from "../connection.ts";
 import { decodeInput, decodeLease, decodeRun } from "../derived-rows.ts";
 import { readSession, type StoredSession } from "../session-row.ts";
@@ -62,7 +61,6 @@ const totals = z.object({
   costMicros: z.int(),
   calls: z.int(),
 });
-const blobShape = z.object({ id: blobId, media_type: z.string(), bytes: z.instanceof(Uint8Array) });
 
 export function makeQueries(connection: Connection, report: ReportDamage): Queries {
   /** Another owner's session reads like one that does not exist. */
@@ -107,16 +105,15 @@ export function makeQueries(connection: Connection, report: ReportDamage): Queri
           "SELECT s.id FROM lanes r JOIN sessions s ON s.key = r.session_key WHERE r.owner_id = ? AND r.lane = ?",
         )
         .get(owner, lane);
-      return row === undefined ? null : sessionId.parse(row["id"]);
+      return row === undefined ? null : text<SessionId>(row, "id");
     },
     usage: (owner, query) => readUsage(connection, owner, query),
     blob(owner, id) {
       const row = connection
-        .sql("SELECT id, media_type, bytes FROM blobs WHERE owner_id = ? AND id = ?")
+        .sql("SELECT media_type, bytes FROM blobs WHERE owner_id = ? AND id = ?")
         .get(owner, id);
       if (row === undefined) return null;
-      const blob = blobShape.parse(row);
-      return { id: blob.id, mediaType: blob.media_type, bytes: blob.bytes };
+      return { id, mediaType: text(row, "media_type"), bytes: bytes(row, "bytes") };
     },
     lease(kind, session, now) {
       const row = connection

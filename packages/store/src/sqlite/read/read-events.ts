@@ -68,7 +68,7 @@ export function readEntries(
       ...connection.sql(entriesBefore).all(key, range.from, to, query.limit + 1 - rows.length),
     );
   }
-  const page = rows.slice(0, query.limit).reverse();
+  const page = rows.slice(0, query.limit).toReversed();
   return { entries: decodeEvents(page, report), more: rows.length > page.length };
 }
 

@@ -26,12 +26,17 @@ function listSql({ tag, project, pinned }: ListQuery): string {
 
 export function readList(connection: Connection, owner: OwnerId, query: ListQuery): SessionPage {
   const { tag, project, after, limit } = query;
+  const shelf = shelves[query.shelf ?? "active"];
   const filters = [tag, project].filter((value) => value !== undefined);
   const rows = connection
     .sql(listSql(query))
     .all(
-      ...[owner, shelves[query.shelf ?? "active"], ...filters],
-      ...[after?.sortAt ?? Number.MAX_SAFE_INTEGER, after?.id ?? end, limit + 1],
+      owner,
+      shelf,
+      ...filters,
+      after?.sortAt ?? Number.MAX_SAFE_INTEGER,
+      after?.id ?? end,
+      limit + 1,
     );
   const sessions = rows.slice(0, limit).map((row) => decodeSession(row).row);
   const last = sessions.at(-1);

@@ -24,10 +24,10 @@ import type { Connection, Row } from "../connection.ts";
 import {
   decodeInput,
   decodeRun,
-  writeInput,
-  writeLane,
-  writeRun,
-  writeUsage,
+  inputs as inputTable,
+  lanes,
+  runs as runTable,
+  usages,
 } from "../derived-rows.ts";
 import { appendDelta, appendEvent, readChain } from "../event-row.ts";
 import { insertSession, updateSession, writeTags } from "../session-row.ts";
@@ -142,10 +142,10 @@ function writePlan(
   const live = session.liveRun !== null || session.openDeltas > 0;
   writeHead(connection, { key, lastDelta, live, before: cached }, plan);
 
-  for (const run of plan.runs) writeRun(connection, key, run);
-  for (const input of plan.inputs) writeInput(connection, key, input);
-  for (const lane of plan.lanes) writeLane(connection, key, lane);
-  for (const usage of plan.usage) writeUsage(connection, usage);
+  for (const run of plan.runs) runTable.put(connection, run, key);
+  for (const input of plan.inputs) inputTable.put(connection, input, key);
+  for (const lane of plan.lanes) lanes.put(connection, lane, key);
+  for (const usage of plan.usage) usages.put(connection, usage, key);
   for (const blob of plan.blobs) {
     connection
       .sql("UPDATE blobs SET refs = refs + 1 WHERE owner_id = ? AND id = ?")

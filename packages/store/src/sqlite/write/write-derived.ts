@@ -1,7 +1,7 @@
 import type { Derived } from "@holdfast/engine";
 
 import type { Connection } from "../connection.ts";
-import { writeInput, writeLane, writeRun, writeUsage } from "../derived-rows.ts";
+import { inputs, lanes, runs, usages } from "../derived-rows.ts";
 import { readSession, updateSession, writeTags } from "../session-row.ts";
 import type { SessionCache } from "./session-cache.ts";
 
@@ -27,10 +27,10 @@ export function replaceDerived(
     connection.sql(`DELETE FROM ${table} WHERE session_key = ?`).run(key);
   }
   connection.sql("DELETE FROM usage WHERE session_id = ?").run(session.id);
-  for (const run of derived.runs) writeRun(connection, key, run);
-  for (const input of derived.inputs) writeInput(connection, key, input);
-  for (const lane of derived.lanes) writeLane(connection, key, lane);
-  for (const usage of derived.usage) writeUsage(connection, usage);
+  for (const run of derived.runs) runs.put(connection, run, key);
+  for (const input of derived.inputs) inputs.put(connection, input, key);
+  for (const lane of derived.lanes) lanes.put(connection, lane, key);
+  for (const usage of derived.usage) usages.put(connection, usage, key);
   cache.forget(session.id);
   return "replaced";
 }

@@ -7,7 +7,7 @@ import {
 } from "@holdfast/engine";
 
 import type { Connection } from "../connection.ts";
-import { writeLease } from "../derived-rows.ts";
+import { leases as table } from "../derived-rows.ts";
 import type { CachedSession, SessionCache } from "./session-cache.ts";
 
 export function acquireLease(
@@ -26,7 +26,7 @@ export function acquireLease(
   const decision = decideLease(current, Number(lastFence?.["fence"] ?? 0), request, now);
   if (decision.status === "held") return decision;
   const { lease } = decision;
-  writeLease(connection, session.key, lease);
+  table.put(connection, lease, session.key);
   if (lease.fence !== current?.fence) {
     connection
       .sql("INSERT INTO fences VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET fence = excluded.fence")
@@ -54,7 +54,7 @@ export function renewLeases(
       continue;
     }
     const renewed = { ...lease, expiresAt: Math.max(lease.expiresAt, expiresAt) };
-    writeLease(connection, session.key, renewed);
+    table.put(connection, renewed, session.key);
     cache.set({ ...session, leases: [...without(session, ref), renewed] });
   }
   return { status: "renewed", lost };
