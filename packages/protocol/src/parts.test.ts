@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { blobsOf, part, type Part, textOf } from "./parts.ts";
+import { blobsOf, json, jsonObject, part, type Part, textOf } from "./parts.ts";
 import { testId } from "./testing/index.ts";
 
 const blob = `blob_${"a".repeat(64)}`;
@@ -31,6 +31,36 @@ describe("a part", () => {
       { type: "tool_result", callId, name: "x", outcome: "maybe", output: "" },
     ])
       expect(part.safeParse(wrong).success).toBe(false);
+  });
+});
+
+describe("plain JSON", () => {
+  test("is handed on as the very object, with every key that JSON can hold", () => {
+    const value: unknown = JSON.parse(
+      '{"b":{"__proto__":{"x":1},"constructor":null},"__proto__":[1]}',
+    );
+    expect(jsonObject.parse(value)).toBe(value);
+    expect(json.parse(value)).toBe(value);
+  });
+
+  test("is nothing that JSON would change or drop", () => {
+    for (const wrong of [
+      undefined,
+      Number.NaN,
+      Infinity,
+      1n,
+      new Date(),
+      new Map(),
+      [undefined],
+      { a: () => 1 },
+    ])
+      expect(json.safeParse(wrong).success).toBe(false);
+    for (const wrong of [null, [], "x", 1]) expect(jsonObject.safeParse(wrong).success).toBe(false);
+  });
+
+  test("that is too deep is refused and not thrown at", () => {
+    const deep: unknown = JSON.parse("[".repeat(50_000) + "]".repeat(50_000));
+    expect(json.safeParse(deep).success).toBe(false);
   });
 });
 

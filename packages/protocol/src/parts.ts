@@ -5,8 +5,36 @@ import { blobId, callId, type BlobId } from "./ids.ts";
 /** Plain JSON, as it is stored and sent. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
-export const json: z.ZodType<Json> = z.json();
-export const jsonObject: z.ZodType<JsonObject> = z.record(z.string(), json);
+
+/** Deeper data is refused rather than left to overflow the stack of whoever walks it next. */
+const depthLimit = 500;
+
+function isJson(value: unknown, depth = 0): value is Json {
+  if (value === null || typeof value === "string" || typeof value === "boolean") return true;
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value !== "object" || depth === depthLimit) return false;
+  if (Array.isArray(value)) return value.every((each) => isJson(each, depth + 1));
+  return isPlain(value) && Object.values(value).every((each) => isJson(each, depth + 1));
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && isJson(value);
+}
+
+/**
+ * These check and hand the very object on. A schema that copies would lose a key like `__proto__`, and an
+ * approval is bound to the hash of exactly what was written.
+ */
+export const json = z.unknown().refine(isJson, "expected plain JSON") as z.ZodType<Json>;
+export const jsonObject = z
+  .unknown()
+  .refine(isJsonObject, "expected a plain JSON object")
+  .meta({ type: "object" }) as z.ZodType<JsonObject>;
 
 /** How a tool ended. `unknown`: it was started, and nobody can say what it did. */
 export const toolOutcome = z.enum(["ok", "failed", "cancelled", "unknown"]);

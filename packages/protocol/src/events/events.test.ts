@@ -15,7 +15,13 @@ import {
 
 const envelope = { seq: 1, id: testId("event", 1), v: 1, at: 5 };
 const known = { messageId: testId("message", 1), text: "t" };
-const json = fc.jsonValue({ maxDepth: 3 });
+/** With the keys that a copy would lose. */
+const json = fc.oneof(
+  fc.jsonValue({ maxDepth: 3 }),
+  fc
+    .constantFrom("__proto__", "constructor")
+    .map((key): unknown => JSON.parse(`{"${key}":{"a":1}}`)),
+);
 const extras = fc.dictionary(
   fc.string().map((key) => `x${key}`),
   json,
