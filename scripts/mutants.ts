@@ -92,6 +92,13 @@ const mutants: readonly Mutant[] = [
     tests: frames,
   },
   {
+    fault: "a byte order mark is taken away anywhere",
+    file: "sse/frames.ts",
+    from: "if (!begun && text.startsWith(byteOrderMark))",
+    to: "if (text.startsWith(byteOrderMark))",
+    tests: frames,
+  },
+  {
     fault: "an id without data hands its number to the next frame",
     file: "sse/frames.ts",
     from: "    id = undefined;\n",

@@ -40,7 +40,8 @@ const stream = fc
       fc.constantFrom("\n", "\r", "\r\n"),
     ),
   )
-  .map((lines) => lines.flat().join(""));
+  .map((lines) => lines.flat().join(""))
+  .chain((text) => fc.constantFrom("", "\uFEFF", "\uFEFF\uFEFF").map((marks) => marks + text));
 const oneLine = fc.string({ unit: "grapheme" }).filter((text) => !/[\r\n\0]/.test(text));
 const frame: fc.Arbitrary<SseFrame> = fc.record(
   {

@@ -10,6 +10,7 @@ export type SseItem =
   | { readonly kind: "comment"; readonly text: string }
   | { readonly kind: "retry"; readonly ms: number };
 
+const byteOrderMark = "\uFEFF";
 const lineEnd = /\r\n|\r|\n/;
 
 export function encodeFrame({ event, data, id }: SseFrame): string {
@@ -41,8 +42,9 @@ export interface SseDecoder {
 
 /** Decodes a stream by the rules of the HTML standard, whatever the pieces it arrives in. */
 export function createSseDecoder(): SseDecoder {
-  // It keeps the beginning of a split character, and takes a byte order mark at the start away.
-  const utf8 = new TextDecoder();
+  // It keeps the beginning of a split character. The mark is ours to take: platforms differ on a split stream.
+  const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+  let begun = false;
   const block = createBlock();
   let line = "";
   let endedInReturn = false;
@@ -51,6 +53,8 @@ export function createSseDecoder(): SseDecoder {
       const items: SseItem[] = [];
       let text = utf8.decode(bytes, { stream: true });
       if (text === "") return items;
+      if (!begun && text.startsWith(byteOrderMark)) text = text.slice(1);
+      begun = true;
       // The other half of a CRLF that came in two pieces.
       if (endedInReturn && text.startsWith("\n")) text = text.slice(1);
       endedInReturn = text.endsWith("\r");
