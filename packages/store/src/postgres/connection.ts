@@ -15,9 +15,11 @@ export interface Answer {
   readonly rows: Row[];
 }
 
-/** Every number that is kept stays below 2^53, so PostgreSQL's bigint is JavaScript's number. */
-function readNumbers(client: ClientBase): void {
+function prepare(client: ClientBase): void {
+  // Every number that is kept stays below 2^53, so PostgreSQL's bigint is JavaScript's number.
   client.setTypeParser(types.builtins.INT8, Number);
+  // A connection that breaks says so here too, also while nobody waits for it; whoever uses it next finds out by itself.
+  client.on("error", () => undefined);
 }
 
 function configOf(settings: Settings, role: string): ClientConfig {
@@ -70,9 +72,7 @@ export async function connectMigrator(settings: Settings): Promise<Client> {
 
 async function connect(config: ClientConfig): Promise<Client> {
   const client = new Client(config);
-  readNumbers(client);
-  // A connection that breaks while idle says so here; whoever uses it next finds out by itself.
-  client.on("error", () => undefined);
+  prepare(client);
   try {
     await client.connect();
   } catch (error) {
@@ -88,7 +88,7 @@ export function createReaders(settings: Settings): Pool {
     max: settings.maxReaders,
     idleTimeoutMillis: 30_000,
     allowExitOnIdle: true,
-    onConnect: readNumbers,
+    onConnect: prepare,
   });
   pool.on("error", () => undefined);
   return pool;

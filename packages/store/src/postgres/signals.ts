@@ -45,7 +45,7 @@ export class Signals {
     const watcher = (): void => wake();
     watchers.add(watcher);
     const stopPolling = this.#pollers[pace].add(session);
-    void this.#listen();
+    this.#listen().catch(() => undefined);
     return () => {
       stopPolling();
       watchers.delete(watcher);
@@ -61,7 +61,7 @@ export class Signals {
       this.#unsent.add(session);
       this.#wake(session);
     }
-    this.#sending ??= this.#send().finally(() => (this.#sending = undefined));
+    this.#startSending();
   }
 
   async close(): Promise<void> {
@@ -81,26 +81,34 @@ export class Signals {
     for (const session of this.#watchers.keys()) this.#wake(session);
   }
 
+  #startSending(): void {
+    this.#sending ??= this.#send().finally(() => (this.#sending = undefined));
+  }
+
   /** While one signal is on its way, the sessions of the commits that follow gather for the next. */
   async #send(): Promise<void> {
     while (this.#unsent.size > 0) {
-      const ids = [...this.#unsent].join(" ");
+      const sessions = [...this.#unsent];
       this.#unsent.clear();
+      const ids = sessions.join(" ");
       const payload = `${this.#node} ${ids.length < payloadLimit - 40 ? ids : many}`;
       try {
         const client = await this.#listen();
-        await client?.query("SELECT pg_notify($1, $2)", [channel, payload]);
+        await client.query("SELECT pg_notify($1, $2)", [channel, payload]);
       } catch {
-        // The others poll.
+        // To be sent when the connection is back; until then the others find out by looking.
+        for (const session of sessions) this.#unsent.add(session);
+        return;
       }
     }
   }
 
   /** The connection that listens and signals; made when it is first needed, and again while someone watches. */
-  #listen(): Promise<Client | undefined> {
-    if (this.#closed.signal.aborted) return Promise.resolve(undefined);
-    this.#client ??= this.#connect();
-    return this.#client.catch(() => undefined);
+  #listen(): Promise<Client> {
+    if (this.#client !== undefined) return this.#client;
+    if (this.#closed.signal.aborted) return Promise.reject(new Error("closed"));
+    this.#client = this.#connect();
+    return this.#client;
   }
 
   async #connect(): Promise<Client> {
@@ -111,6 +119,7 @@ export class Signals {
       await client.query(`LISTEN ${channel}`);
       // Whatever was signalled while nobody listened is lost: everyone looks again.
       this.#wakeAll();
+      queueMicrotask(() => this.#startSending());
       return client;
     } catch (error) {
       void this.#reconnect();
@@ -126,7 +135,7 @@ export class Signals {
     );
     if (this.#client !== broken) return;
     this.#client = undefined;
-    if (this.#watchers.size > 0) void this.#listen();
+    if (this.#watchers.size + this.#unsent.size > 0) this.#listen().catch(() => undefined);
   }
 
   #hear(payload: string): void {

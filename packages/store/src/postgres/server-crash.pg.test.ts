@@ -1,0 +1,72 @@
+import type { Store } from "@holdfast/engine";
+import {
+  aUserMessage,
+  type OpenSession,
+  openSession,
+  seqsOf,
+  textsOf,
+} from "@holdfast/engine/testing";
+import { Client } from "pg";
+import { expect, onTestFinished, test } from "vitest";
+
+import { startPostgres } from "../../../../test/support/postgres-global.ts";
+import { createDatabase } from "../../../../test/support/postgres.ts";
+import { openPostgresStore } from "./index.ts";
+
+/** A backend that is killed takes the whole server down: every connection breaks, and the log is recovered. */
+async function crashServer(url: string): Promise<void> {
+  const victim = new Client({ connectionString: url });
+  victim.on("error", () => undefined);
+  const gone = new Promise((resolve) => victim.once("end", resolve));
+  await victim.connect();
+  const { rows } = await victim.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+  process.kill(rows[0]!.pid, "SIGKILL");
+  await gone;
+}
+
+/** Writes until told to stop, sending a commit that failed again, and remembers what was acknowledged. */
+async function writeOn(chat: OpenSession, name: string, stop: AbortSignal): Promise<string[]> {
+  const acknowledged: string[] = [];
+  for (let count = 0; !stop.aborted; count += 1) {
+    const text = `${name} ${count}`;
+    const events = [aUserMessage(text)];
+    let result = await chat.send(events);
+    while (result.status === "failed") result = await chat.send(events);
+    expect(result.status).toBe("committed");
+    acknowledged.push(text);
+  }
+  return acknowledged;
+}
+
+test("[P1] a server that crashes under load loses nothing acknowledged and doubles nothing", async () => {
+  const server = await startPostgres();
+  onTestFinished(server.stop);
+  const { url } = await createDatabase(server.url);
+  const nodes: Store[] = [await openPostgresStore({ url }), await openPostgresStore({ url })];
+  onTestFinished(async () => {
+    for (const node of nodes) await node.close();
+  });
+  const chats = await Promise.all(Array.from({ length: 4 }, () => openSession(nodes[0]!)));
+  const stop = new AbortController();
+  const writers = nodes.flatMap((node, n) =>
+    chats.map((chat, c) => writeOn(chat.through(node), `${n}.${c}`, stop.signal)),
+  );
+  for (let crash = 0; crash < 2; crash += 1) {
+    const { head } = await chats[0]!.row();
+    // Load before each crash, and again after it: the session must have moved.
+    while ((await chats[0]!.row()).head < head + 10);
+    await crashServer(url);
+  }
+  const { head } = await chats[0]!.row();
+  while ((await chats[0]!.row()).head < head + 10);
+  stop.abort();
+  const acknowledged = (await Promise.all(writers)).flat();
+
+  const stored: string[] = [];
+  for (const chat of chats) {
+    const events = await chat.events({ limit: 100_000 });
+    expect(seqsOf(events)).toEqual(events.map((_, index) => index + 1));
+    stored.push(...textsOf(events.slice(1)));
+  }
+  expect(stored.toSorted()).toEqual(acknowledged.toSorted());
+}, 60_000);
