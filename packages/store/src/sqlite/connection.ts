@@ -8,8 +8,8 @@ export interface Statement {
   all(...values: SQLInputValue[]): Row[];
 }
 
-/** Called before each statement with its text. Tests use it to fail, to wait or to die at any point. */
-export type Probe = (sql: string) => void;
+/** Called before each statement, with its text and what will run it. Tests use it to fail, to wait or to die at any point. */
+export type Probe = (sql: string, database: DatabaseSync) => void;
 
 export interface Connection {
   readonly database: DatabaseSync;
@@ -67,22 +67,22 @@ function probed(database: DatabaseSync, probe: Probe): Connection {
   return {
     ...connection,
     exec(text) {
-      probe(text);
+      probe(text, database);
       connection.exec(text);
     },
     sql(text) {
       const statement = connection.sql(text);
       return {
         run(...values) {
-          probe(text);
+          probe(text, database);
           return statement.run(...values);
         },
         get(...values) {
-          probe(text);
+          probe(text, database);
           return statement.get(...values);
         },
         all(...values) {
-          probe(text);
+          probe(text, database);
           return statement.all(...values);
         },
       };

@@ -58,6 +58,7 @@ export class GroupWriter {
       this.#behindSavepoints(connection, group, now()),
     );
     if (second.status === "committed") return second.outcomes;
+    if (second.status === "unknown") return this.#afterUnknown(group, now, second.error);
     return this.#alone(group, now);
   }
 
@@ -76,7 +77,8 @@ export class GroupWriter {
 
   /**
    * After a failed COMMIT the file is opened anew, and the same writes are sent again: those that stand are
-   * found by their ids and answered as the first time.
+   * found by their ids and answered as the first time. Where that does not succeed the end stays unknown,
+   * whatever the second error says: it speaks of the second try alone.
    */
   async #afterUnknown(
     group: readonly Operation[],
@@ -84,21 +86,16 @@ export class GroupWriter {
     error: unknown,
   ): Promise<readonly Outcome[]> {
     this.#reopen();
+    const message = `${failureOf(error).message} Send it again to find out.`;
     const outcomes: Outcome[] = [];
     for (const operation of group) {
       const again = await this.#transaction((connection) =>
         this.#plainly(connection, [operation], now()),
       );
       if (again.status === "committed") outcomes.push(...again.outcomes);
-      else if (again.status === "rolled-back") outcomes.push(failureOf(again.error));
       else {
         this.#reopen();
-        const { message } = failureOf(error);
-        outcomes.push({
-          status: "failed",
-          code: "store_unknown",
-          message: `${message} Send it again to find out.`,
-        });
+        outcomes.push({ status: "failed", code: "store_unknown", message });
       }
     }
     return outcomes;
@@ -166,10 +163,12 @@ export class GroupWriter {
 
   #reopen(): void {
     this.#cache.clear();
+    const connection = this.#connection;
+    this.#connection = undefined;
     try {
-      this.#connection?.close();
-    } finally {
-      this.#connection = undefined;
+      connection?.close();
+    } catch {
+      // It is not used again, closed or not.
     }
   }
 
