@@ -1,0 +1,69 @@
+// Runs in a process or a thread of its own, and does with its store what the test tells it to.
+import { parentPort } from "node:worker_threads";
+
+import type { Store } from "@holdfast/engine";
+
+import { currentHolder } from "../identity/index.ts";
+import { openPlace } from "./database.ts";
+import type { Reply, Request } from "./elsewhere.ts";
+
+let store: Store | undefined;
+let clockOffset = 0;
+
+function opened(): Store {
+  if (store === undefined) throw new Error("No store is open here.");
+  return store;
+}
+
+/** Reads, writes and leases by their names on the port. */
+function call(path: string, args: readonly unknown[]): Promise<unknown> {
+  const [group = "", method] = path.split(".");
+  const target: unknown = method === undefined ? opened() : Reflect.get(opened(), group);
+  if (typeof target !== "object" || target === null) throw new Error(`There is no ${path}.`);
+  const found: unknown = Reflect.get(target, method ?? group);
+  if (typeof found !== "function") throw new Error(`There is no ${path}.`);
+  return Promise.resolve(Reflect.apply(found, target, args));
+}
+
+async function carryOut(request: Request): Promise<unknown> {
+  switch (request.op) {
+    case "open": {
+      await store?.close();
+      const { probeModule } = request;
+      const options = { clockOffset: () => clockOffset, ...(probeModule && { probeModule }) };
+      store = await openPlace(request.place, options);
+      return undefined;
+    }
+    case "call":
+      return call(request.path, request.args);
+    case "holder":
+      return currentHolder(request.agent);
+    case "shiftClock":
+      clockOffset = request.offset;
+      return undefined;
+    case "meet":
+      // Nothing else happens here until everybody's clock says so.
+      while (Date.now() < request.at);
+      return undefined;
+    case "close":
+      await store?.close();
+      store = undefined;
+      return undefined;
+  }
+}
+
+const send = (reply: Reply): void =>
+  parentPort === null ? void process.send?.(reply) : parentPort.postMessage(reply);
+
+async function answer({ id, request }: { id: number; request: Request }): Promise<void> {
+  try {
+    send({ id, value: await carryOut(request) });
+  } catch (error) {
+    send({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  }
+}
+
+const source = parentPort ?? process;
+source.on("message", (message: { id: number; request: Request }) => void answer(message));
+process.on("disconnect", () => process.exit());
+send({ id: 0, value: "ready" });

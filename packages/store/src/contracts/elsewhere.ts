@@ -1,0 +1,178 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
+
+import type { Holder, Store } from "@holdfast/engine";
+
+import type { Place } from "./database.ts";
+
+export type Request =
+  | { readonly op: "open"; readonly place: Place; readonly probeModule?: string }
+  | { readonly op: "call"; readonly path: string; readonly args: readonly unknown[] }
+  | { readonly op: "holder"; readonly agent: string }
+  | { readonly op: "shiftClock"; readonly offset: number }
+  | { readonly op: "meet"; readonly at: number }
+  | { readonly op: "close" };
+
+export interface Reply {
+  readonly id: number;
+  readonly value?: unknown;
+  readonly error?: string;
+}
+
+/** What can be asked of a store over there. */
+export type RemoteStore = Pick<Store, "reads" | "leases" | "commit" | "purge" | "prune" | "now">;
+
+/** Another process, or another thread, with a store of its own on the same data. */
+export interface Elsewhere {
+  readonly pid: number | undefined;
+  readonly store: RemoteStore;
+  open(place: Place, options?: { readonly probeModule?: string }): Promise<void>;
+  /** The identity that leases are taken with over there. */
+  holder(agent: string): Promise<Holder>;
+  shiftClock(offset: number): Promise<void>;
+  /** Whatever is asked after this is begun at that moment by the system's clock, and not before. */
+  meet(at: number): void;
+  /** To a process. */
+  signal(signal: "SIGSTOP" | "SIGCONT"): void;
+  /** `kill -9` for a process; resolves when it is gone. */
+  kill(): Promise<void>;
+  /** Closes the store over there; another can be opened. */
+  close(): Promise<void>;
+  /** In good order. */
+  end(): Promise<void>;
+}
+
+const script = new URL("./elsewhere-main.ts", import.meta.url);
+/** Sixteen processes and threads compile the same sources: Node's usual folder keeps what the first one made. */
+const env = { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), "node-compile-cache") };
+
+interface Link {
+  readonly pid: number | undefined;
+  send(message: { id: number; request: Request }): void;
+  onReply(listen: (reply: Reply) => void): void;
+  onEnd(listen: () => void): void;
+  signal(signal: "SIGSTOP" | "SIGCONT"): void;
+  kill(): Promise<unknown>;
+}
+
+function linkToProcess(): Link {
+  const child = fork(fileURLToPath(script), {
+    execArgv: [],
+    env,
+    serialization: "advanced",
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
+  const exited = once(child, "exit");
+  return {
+    pid: child.pid,
+    // A process that is gone answers nothing, and `onEnd` says so.
+    send: (message) => void child.send(message, () => undefined),
+    onReply: (listen) => void child.on("message", (reply) => listen(reply as Reply)),
+    onEnd: (listen) => void exited.then(listen),
+    signal: (signal) => void child.kill(signal),
+    kill() {
+      child.kill("SIGKILL");
+      return exited;
+    },
+  };
+}
+
+function linkToThread(): Link {
+  const worker = new Worker(script, { env });
+  return {
+    pid: undefined,
+    send: (message) => worker.postMessage(message),
+    onReply: (listen) => void worker.on("message", (reply: Reply) => listen(reply)),
+    onEnd: (listen) => void worker.on("exit", listen),
+    signal() {
+      throw new Error("A thread takes no signals.");
+    },
+    kill: () => worker.terminate(),
+  };
+}
+
+export async function startElsewhere(kind: "process" | "thread"): Promise<Elsewhere> {
+  const link = kind === "process" ? linkToProcess() : linkToThread();
+  const pending = new Map<number, PromiseWithResolvers<unknown>>();
+  const ready = Promise.withResolvers<unknown>();
+  pending.set(0, ready);
+  let next = 1;
+  link.onReply(({ id, value, error }) => {
+    const waiting = pending.get(id);
+    pending.delete(id);
+    if (error === undefined) waiting?.resolve(value);
+    else waiting?.reject(new Error(error));
+  });
+  link.onEnd(() => {
+    for (const { reject } of pending.values()) reject(new Error(`The ${kind} has ended.`));
+    pending.clear();
+  });
+
+  function ask(request: Request): Promise<unknown> {
+    const id = next++;
+    const waiting = Promise.withResolvers<unknown>();
+    // Whoever kills the other end may have stopped listening for its answer.
+    waiting.promise.catch(() => undefined);
+    pending.set(id, waiting);
+    link.send({ id, request });
+    return waiting.promise;
+  }
+
+  await ready.promise;
+  return {
+    pid: link.pid,
+    store: remoteStore((path, args) => ask({ op: "call", path, args })),
+    async open(place, options = {}) {
+      await ask({ op: "open", place, ...options });
+    },
+    holder: (agent) => ask({ op: "holder", agent }) as Promise<Holder>,
+    async shiftClock(offset) {
+      await ask({ op: "shiftClock", offset });
+    },
+    meet: (at) => void ask({ op: "meet", at }),
+    signal: link.signal,
+    async kill() {
+      await link.kill();
+    },
+    async close() {
+      await ask({ op: "close" });
+    },
+    async end() {
+      await ask({ op: "close" }).catch(() => undefined);
+      await link.kill();
+    },
+  };
+}
+
+/** The other end is our own code of this very version, so its answers are taken as they are. */
+function remoteStore(call: (path: string, args: readonly unknown[]) => Promise<unknown>) {
+  const member = <Group extends object>(group: string): Group =>
+    new Proxy({} as Group, {
+      get:
+        (_target, method) =>
+        (...args: readonly unknown[]) =>
+          call(`${group}.${String(method)}`, args),
+    });
+  return {
+    reads: member<Store["reads"]>("reads"),
+    leases: member<Store["leases"]>("leases"),
+    commit: (commit) => call("commit", [commit]) as ReturnType<Store["commit"]>,
+    purge: (...args) => call("purge", args) as ReturnType<Store["purge"]>,
+    prune: (limit) => call("prune", [limit]) as ReturnType<Store["prune"]>,
+    now: () => call("now", []) as Promise<number>,
+  } satisfies RemoteStore;
+}
+
+/** That many at once. */
+export function startSeveral(kind: "process" | "thread", count: number): Promise<Elsewhere[]> {
+  return Promise.all(Array.from({ length: count }, () => startElsewhere(kind)));
+}
+
+/** Soon enough to be waited for, late enough that everybody has heard of it. */
+export function soon(): number {
+  return Date.now() + 60;
+}
