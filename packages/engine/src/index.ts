@@ -1,3 +1,4 @@
 export * from "./ports/index.ts";
 export * from "./log/index.ts";
 export * from "./context/index.ts";
+export * from "./fsck/index.ts";

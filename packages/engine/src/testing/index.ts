@@ -1,4 +1,5 @@
 export { compactionLockCases } from "./compaction-lock-cases.ts";
+export { openFullSession, withDerived, withEvents } from "./damaged-audit.ts";
 export * from "./factories.ts";
 export { type GatedStore, gatedStore } from "./gated-store.ts";
 export type { StoreCase, StoreHarness } from "./harness.ts";
@@ -15,3 +16,4 @@ export {
 } from "./open-session.ts";
 export { searchCases, storeCases } from "./store-cases/index.ts";
 export { followFrom, nextSeqs, openTailRig, type TailRig } from "./tail-rig.ts";
+export { checkStorePrograms, type ProgramOptions } from "./model/index.ts";

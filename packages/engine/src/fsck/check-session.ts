@@ -1,0 +1,145 @@
+import type { SessionId } from "@holdfast/protocol";
+
+import type { Audit, Derived, SessionRow } from "../ports/index.ts";
+import { compareTable, differences } from "./compare-rows.ts";
+import { Derivation } from "./derive-session.ts";
+import type { Finding } from "./findings.ts";
+
+export type FsckMode = "check" | "rebuild";
+
+export type SessionReport =
+  | {
+      readonly status: "checked";
+      readonly findings: readonly Finding[];
+      readonly derivation: Derivation;
+      readonly stored: Derived;
+    }
+  /** It was written each time that it was looked at. */
+  | { readonly status: "moving" }
+  | { readonly status: "gone" };
+
+const tries = 3;
+
+export async function checkSession(
+  audit: Audit,
+  id: SessionId,
+  mode: FsckMode,
+): Promise<SessionReport> {
+  for (let each = 0; each < tries; each += 1) {
+    const before = await audit.derived(id);
+    if (before === null) return { status: "gone" };
+    const derivation = await derive(audit, before.session);
+    const stored = await audit.derived(id);
+    // Whatever is written to a session moves its head.
+    if (stored?.session.head !== before.session.head) continue;
+    const inLog = [...derivation.findings, ...headFindings(stored.session, derivation)];
+    // What follows from half a log proves nothing about the rows.
+    const inRows = derivation.isWhole ? compare(stored, derivation) : [];
+    const findings = [...inLog, ...rangeFindings(stored.session)];
+    const isRepairable = inRows.length > 0 && mode === "rebuild";
+    if (!isRepairable) {
+      return { status: "checked", findings: [...findings, ...inRows], derivation, stored };
+    }
+    const repair = await rebuild(audit, stored, derivation);
+    if (repair === "moved") continue;
+    const repaired = inRows.map((finding): Finding => ({ ...finding, repair }));
+    return { status: "checked", findings: [...findings, ...repaired], derivation, stored };
+  }
+  return { status: "moving" };
+}
+
+async function derive(audit: Audit, stored: SessionRow): Promise<Derivation> {
+  const derivation = new Derivation(stored);
+  for await (const raw of audit.events(stored.id)) derivation.add(raw);
+  derivation.close();
+  return derivation;
+}
+
+/** P14: proven by reading back what was written, not by having written it. */
+async function rebuild(
+  audit: Audit,
+  stored: Derived,
+  derivation: Derivation,
+): Promise<"done" | "failed" | "moved"> {
+  const written = derivedRows(stored, derivation);
+  if (written === null) return "failed";
+  if ((await audit.replaceDerived(written)) === "moved") {
+    const now = await audit.derived(stored.session.id);
+    return now?.session.head === stored.session.head ? "failed" : "moved";
+  }
+  const after = await audit.derived(stored.session.id);
+  if (after === null) return "failed";
+  return compare(after, derivation).length === 0 ? "done" : "failed";
+}
+
+function derivedRows(stored: Derived, derivation: Derivation): Derived | null {
+  const session = expectedSession(stored.session, derivation);
+  if (session === null) return null;
+  const { runs, inputs, usage } = derivation;
+  return {
+    session,
+    runs: [...runs.values()],
+    inputs: [...inputs.values()],
+    lanes: expectedLanes(stored, derivation),
+    usage,
+  };
+}
+
+/** Which lanes are its own depends on other sessions too; here only what this log cannot have said is corrected. */
+function expectedLanes(stored: Derived, { lanes }: Derivation): Derived["lanes"] {
+  return stored.lanes.flatMap(({ lane }) => lanes.get(lane) ?? []);
+}
+
+function expectedSession(stored: SessionRow, derivation: Derivation): SessionRow | null {
+  const { session, activityUpTo } = derivation;
+  if (session === null) return null;
+  const { activityAt } = stored;
+  const isPossible = activityAt >= session.activityAt && activityAt <= activityUpTo;
+  return isPossible ? { ...session, activityAt } : session;
+}
+
+function compare(stored: Derived, derivation: Derivation): Finding[] {
+  const { id: session } = stored.session;
+  const { runs, inputs, usage } = derivation;
+  const named = (table: string) => ({ table, session });
+  const lanes = expectedLanes(stored, derivation);
+  return [
+    ...compareSession(stored.session, expectedSession(stored.session, derivation)),
+    ...compareTable(named("runs"), stored.runs, runs.values(), (row) => row.id),
+    ...compareTable(named("inputs"), stored.inputs, inputs.values(), (row) => row.messageId),
+    ...compareTable(named("usage"), stored.usage, usage, (row) => `${session} ${row.seq}`),
+    ...compareTable(named("lanes"), stored.lanes, lanes, (row) => `${row.owner} ${row.lane}`),
+  ];
+}
+
+function compareSession(stored: SessionRow, derived: SessionRow | null): Finding[] {
+  if (derived === null) return [];
+  // The head is proven by the numbers; a rebuild must not move it.
+  const differing = differences({ ...stored, head: 0 }, { ...derived, head: 0 });
+  if (differing.length === 0) return [];
+  const { id } = stored;
+  const message = `${differing.join("; ")}.`;
+  return [
+    { code: "row_differs", table: "sessions", session: id, key: id, message, repair: "possible" },
+  ];
+}
+
+/** A head above the last row is a missing number; one below it would give a number twice. */
+function headFindings({ id, head }: SessionRow, { session }: Derivation): Finding[] {
+  if (session === null || session.head <= head) return [];
+  const message = `The head is ${head}, and the log goes on to ${session.head}.`;
+  return [{ code: "head_differs", table: "sessions", session: id, key: id, message }];
+}
+
+function rangeFindings({ id, head, ranges }: SessionRow): Finding[] {
+  const unsound = ranges.findIndex(({ from, to, log = id }, index) => {
+    const next = ranges[index + 1];
+    if (from < 1 || (to !== null && to < from)) return true;
+    if (log === id && (to ?? from - 1) > head) return true;
+    if (to === null) return next !== undefined || log !== id;
+    return next !== undefined && next.from <= to;
+  });
+  if (unsound === -1) return [];
+  const message = `The visible stretch ${JSON.stringify(ranges[unsound])} does not fit.`;
+  return [{ code: "ranges_unsound", table: "sessions", session: id, key: id, message }];
+}

@@ -1,0 +1,150 @@
+import {
+  type BlobId,
+  decodeEvent,
+  type KnownEvent,
+  type LaneKey,
+  type MessageId,
+  roleOf,
+  type RunId,
+  type SessionId,
+  type StoredEvent,
+} from "@holdfast/protocol";
+
+import {
+  blobsIn,
+  emptySession,
+  foldDelta,
+  foldInput,
+  foldRun,
+  foldSession,
+  inputNamedBy,
+  laneOf,
+  usageOf,
+} from "../log/index.ts";
+import type { InputRow, LaneRow, RawEvent, RunRow, SessionRow, UsageRow } from "../ports/index.ts";
+import type { Finding, FindingCode } from "./findings.ts";
+import { NumberLedger, spanText } from "./number-ledger.ts";
+
+/** One session's log, read once from its beginning: what follows from it, and what is wrong with it. */
+export class Derivation {
+  readonly findings: Finding[] = [];
+  readonly runs = new Map<RunId, RunRow>();
+  readonly inputs = new Map<MessageId, InputRow>();
+  /** The last binding of each lane in this log; another session may have bound it since. */
+  readonly lanes = new Map<LaneKey, LaneRow>();
+  readonly usage: UsageRow[] = [];
+  readonly blobs = new Map<BlobId, number>();
+  /** The logs that it reads. */
+  readonly origins = new Set<SessionId>();
+  events = 0;
+  session: SessionRow | null = null;
+  /** Deleted output may have been the last activity, before a quiet settlement: up to when, if so. */
+  activityUpTo = 0;
+  /** Everything that the rows follow from was there and could be read. */
+  isWhole = true;
+  readonly #stored: SessionRow;
+  readonly #ledger: NumberLedger;
+
+  constructor(stored: SessionRow) {
+    this.#stored = stored;
+    this.#ledger = new NumberLedger((stored.origin?.seq ?? 0) + 1);
+  }
+
+  add(raw: RawEvent): void {
+    this.events += 1;
+    if (!this.#ledger.see(raw)) {
+      return this.#spoil("number_repeated", raw.seq, "The number is given to two rows.");
+    }
+    const { event } = raw;
+    if (event === null) {
+      const problem = raw.problem ?? "it cannot be decoded";
+      return this.#spoil("event_unreadable", raw.seq, `The row cannot be read: ${problem}.`);
+    }
+    const isDelta = roleOf(event) === "delta";
+    if (isDelta === (raw.place === "log")) {
+      this.#report("delta_misplaced", raw.seq, `A ${event.type} lies among the ${raw.place} rows.`);
+    }
+    if (this.session === null) return this.#begin(event);
+    if (isDelta) this.session = foldDelta(this.session, event);
+    else this.#fold(this.session, event);
+  }
+
+  /** Call it after the last event. */
+  close(): void {
+    const { missing, prunedEarly } = this.#ledger.close(this.#stored.head);
+    for (const span of missing) {
+      const message = `No row has this number, and no entry stands for it: ${spanText(span)}.`;
+      this.#spoil("number_missing", span[0], message);
+    }
+    for (const span of prunedEarly) {
+      const message = `Marked for deletion although no entry stands for it: ${spanText(span)}.`;
+      this.#report("delta_misplaced", span[0], message);
+    }
+  }
+
+  #begin(event: StoredEvent): void {
+    if (event.type !== "session.created") {
+      this.#spoil("session_unfounded", event.seq, `The log begins with ${event.type}.`);
+    }
+    const { id, owner } = this.#stored;
+    const empty = emptySession({ owner, session: id }, event, event.at);
+    if (empty.origin !== null) this.origins.add(empty.origin.sessionId);
+    for (const { log } of empty.ranges) if (log !== undefined) this.origins.add(log);
+    this.#fold(empty, event);
+  }
+
+  #fold(session: SessionRow, event: StoredEvent): void {
+    const decoded = decodeEvent(event);
+    if (decoded.kind === "invalid") {
+      this.#spoil("event_invalid", event.seq, `${event.type}: ${decoded.reason}`);
+    }
+    if (decoded.kind === "known") this.#foldRows(session, decoded.event);
+    if (event.quiet === undefined) this.activityUpTo = 0;
+    this.session = foldSession(session, decoded);
+  }
+
+  /** In the same order as a commit does it, from the session as it was before the event. */
+  #foldRows(session: SessionRow, event: KnownEvent): void {
+    const runId = event.type === "input.accepted" ? event.data.runId : event.runId;
+    if (runId !== undefined) put(this.runs, runId, foldRun(this.runs.get(runId), event, session));
+    const message = inputNamedBy(event);
+    if (message !== undefined) {
+      put(this.inputs, message, foldInput(this.inputs.get(message), event, session));
+    }
+    const lane = laneOf(event, session);
+    if (lane !== undefined) this.lanes.set(lane.lane, lane);
+    const used = usageOf(event, session);
+    if (used !== undefined) this.usage.push(used);
+    for (const blob of blobsIn(event)) this.blobs.set(blob, (this.blobs.get(blob) ?? 0) + 1);
+    if (event.type === "message.assistant" || event.type === "message.tool") this.#settle(event);
+  }
+
+  #settle(event: Extract<KnownEvent, { type: "message.assistant" | "message.tool" }>): void {
+    for (const span of event.data.deltas ?? []) {
+      const { wrong, open, gone } = this.#ledger.settle(span);
+      if (wrong !== 0 || span[1] >= event.seq) {
+        const message = `The entry claims ${spanText(span)}, where ${wrong} are not open output.`;
+        this.#report("number_explained_twice", event.seq, message);
+      }
+      if (open > 0) {
+        const message = `${open} rows in ${spanText(span)} are kept as open although they are settled.`;
+        this.#report("delta_misplaced", event.seq, message);
+      }
+      if (gone > 0 && event.quiet) this.activityUpTo = event.at;
+    }
+  }
+
+  #spoil(code: FindingCode, seq: number, message: string): void {
+    this.isWhole = false;
+    this.#report(code, seq, message);
+  }
+
+  #report(code: FindingCode, seq: number, message: string): void {
+    const { id: session } = this.#stored;
+    this.findings.push({ code, table: "events", session, key: `${session} ${seq}`, message });
+  }
+}
+
+function put<K, V>(map: Map<K, V>, key: K, value: V | undefined): void {
+  if (value !== undefined) map.set(key, value);
+}

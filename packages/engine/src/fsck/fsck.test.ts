@@ -1,0 +1,133 @@
+import { type LaneKey } from "@holdfast/protocol";
+import { memoryHarness } from "@holdfast/store/testing";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { type Audit, StoreFailure } from "../ports/index.ts";
+import {
+  aDelta,
+  aLane,
+  anEvent,
+  aNotice,
+  aRange,
+  aSession,
+  aSettledMessage,
+  aUsage,
+  aUserMessage,
+  at,
+  committed,
+  openFullSession,
+  openSession,
+  type OpenSession,
+  type StoreHarness,
+} from "../testing/index.ts";
+import { type FsckMode, fsckExit, runFsck } from "./index.ts";
+
+let harness: StoreHarness;
+let chat: OpenSession;
+let lane: LaneKey;
+beforeEach(async () => {
+  harness = await memoryHarness.open();
+  lane = aLane();
+  ({ chat } = await openFullSession(harness.store, lane));
+});
+afterEach(() => harness.close());
+
+const audit = (): Audit => harness.store.audit;
+const check = async (given: Audit = audit(), mode: FsckMode = "check") =>
+  runFsck(given, { mode, now: await harness.store.now() });
+const damaged = (parts: Partial<Audit>): Audit => ({ ...audit(), ...parts });
+
+describe("[P14] a store that is as it should be", () => {
+  test("has no finding, whatever happened in it", async () => {
+    const { store } = harness;
+    const other = await openSession(store, {}, chat.owner);
+    await other.commit([anEvent("lane.bound", { lane })]);
+    await other.lease("memory");
+    const branch = aSession(
+      {
+        origin: { sessionId: chat.session, seq: at(5) },
+        ranges: [aRange(1, 5, chat.session), aRange(6)],
+      },
+      chat.owner,
+      aUserMessage("on its own way"),
+    );
+    committed(await store.commit(branch));
+    const gone = await openSession(store, {}, chat.owner);
+    await gone.commit([aUsage(undefined), anEvent("session.trashed", {})]);
+    expect(await store.purge(gone.owner, gone.session)).toMatchObject({ status: "purged" });
+    expect(await check()).toMatchObject({
+      found: [],
+      exitCode: fsckExit.clean,
+      sessions: 3,
+      blobs: 1,
+    });
+  });
+
+  test("stays so when an origin is purged and its branch goes on", async () => {
+    const { store } = harness;
+    const branch = aSession(
+      {
+        origin: { sessionId: chat.session, seq: at(4) },
+        ranges: [aRange(1, 4, chat.session), aRange(5)],
+      },
+      chat.owner,
+    );
+    committed(await store.commit(branch));
+    await chat.commit([anEvent("session.trashed", {})]);
+    expect(await store.purge(chat.owner, chat.session)).toMatchObject({ status: "purged" });
+    expect((await check()).found).toEqual([]);
+  });
+
+  test("stays so when the last activity was output that is deleted since, and its settlement was quiet", async () => {
+    const session = await openSession(harness.store);
+    const { runId, under } = await session.startRun();
+    await harness.advanceClock(5_000);
+    const { first } = await session.commit([aDelta(runId)], { under });
+    await harness.advanceClock(5_000);
+    await session.commit([aSettledMessage(runId, "late", [[first, first]])], { touch: "quiet" });
+    await harness.store.prune(100);
+    expect((await check()).found).toEqual([]);
+  });
+
+  test("tells how far it is", async () => {
+    const seen: number[] = [];
+    const onProgress = ({ sessions }: { sessions: number }) => void seen.push(sessions);
+    await openSession(harness.store);
+    await runFsck(harness.store.audit, { now: 0, onProgress });
+    expect(seen).toEqual([1, 2]);
+  });
+});
+
+describe("a store that is written or lost meanwhile", () => {
+  test("is read again where it moved, and what cannot be proven is named", async () => {
+    let writes = 0;
+    const once = damaged({
+      async *events(session) {
+        yield* audit().events(session);
+        if (writes++ === 0) await chat.commit([aNotice()]);
+      },
+    });
+    expect(await check(once)).toMatchObject({ found: [], unproven: [], exitCode: fsckExit.clean });
+    const always = damaged({
+      async *events(session) {
+        yield* audit().events(session);
+        await chat.commit([aNotice()]);
+      },
+    });
+    const result = await check(always);
+    expect(result.found).toEqual([]);
+    expect(result.unproven).toEqual([`session ${chat.session}`, "lanes", "blob references"]);
+  });
+
+  test("ends with the code for a check that could not run", async () => {
+    const given = damaged({
+      derived: async () => {
+        throw new StoreFailure("store_unavailable", "unplugged");
+      },
+    });
+    expect(await check(given)).toMatchObject({
+      exitCode: fsckExit.failed,
+      failure: "store_unavailable: unplugged",
+    });
+  });
+});
