@@ -1,15 +1,9 @@
 import {
   type BlobId,
   decodeEvent,
-  type EventId,
-  type KnownEvent,
-  type LaneKey,
   type MessageId,
-  roleOf,
-  type RunId,
   type Seq,
   type StoredEvent,
-  terminalStates,
 } from "@holdfast/protocol";
 
 import type {
@@ -25,9 +19,8 @@ import type {
   UsageRow,
 } from "../ports/index.ts";
 import { beginSession } from "./begin-session.ts";
-import { blobsIn, foldInput, foldRun, laneOf, usageOf } from "./fold-rows.ts";
-import { foldDelta, foldSession } from "./fold-session.ts";
-import { inputNamedBy, type Loaded, needsOf } from "./needs.ts";
+import { CommitFold } from "./commit-fold.ts";
+import { type Loaded, needsOf } from "./needs.ts";
 import { isTooLarge, maxCommitLength } from "./payload-size.ts";
 import { checkExpectations, refuse } from "./refusals.ts";
 
@@ -97,72 +90,21 @@ function fold(
   created: boolean,
   at: number,
 ): Plan | Refused {
-  const runs = new Map<RunId, RunRow>();
-  const inputs = new Map<MessageId, InputRow>();
-  const lanes = new Map<LaneKey, LaneRow>();
-  const usage: UsageRow[] = [];
-  const blobs: BlobId[] = [];
-  const log: StoredEvent[] = [];
-  const deltas: StoredEvent[] = [];
-  let settledDeltas: number | undefined;
-  let openWhenSettled = 0;
-  let session = before;
-
+  const folded = new CommitFold(loaded, before);
   for (const each of commit.events) {
+    const seq = (folded.session.head + 1) as Seq;
     const event: StoredEvent = {
       ...each,
-      seq: (session.head + 1) as Seq,
+      seq,
       at,
       ...(commit.touch === "quiet" && { quiet: true }),
     };
-    if (roleOf(event) === "delta") {
-      deltas.push(event);
-      session = foldDelta(session, event);
-      continue;
-    }
-    const decoded = decodeEvent(event);
-    if (decoded.kind === "invalid")
-      return refuse("invalid_event", `${event.type}: ${decoded.reason}`);
-    log.push(event);
-    if (decoded.kind === "known") {
-      const { event: known } = decoded;
-      const settles = deltasOf(known);
-      if (settles !== undefined) {
-        if (settledDeltas === undefined) openWhenSettled = session.openDeltas;
-        settledDeltas = (settledDeltas ?? 0) + settles;
-      }
-      const runId = known.type === "input.accepted" ? known.data.runId : known.runId;
-      if (runId !== undefined)
-        put(runs, runId, foldRun(runs.get(runId) ?? loaded.runs.get(runId), known, session));
-      const messageId = inputNamedBy(known);
-      if (messageId !== undefined) {
-        put(
-          inputs,
-          messageId,
-          foldInput(inputs.get(messageId) ?? loaded.inputs.get(messageId), known, session),
-        );
-      }
-      const lane = laneOf(known, session);
-      if (lane !== undefined) lanes.set(lane.lane, lane);
-      const used = usageOf(known, session);
-      if (used !== undefined) usage.push(used);
-      for (const blob of blobsIn(known)) {
-        if (!loaded.blobs.has(blob)) return refuse("blob_not_found", `There is no blob ${blob}.`);
-        blobs.push(blob);
-      }
-      if (endsWithOpenDeltas(known, session)) {
-        return refuse("deltas_unaccounted", "A run cannot end while its output is not settled.");
-      }
-    }
-    session = foldSession(session, decoded);
+    const refused = folded.add(event);
+    if (refused !== undefined) return refused;
   }
-
-  if (settledDeltas !== undefined && settledDeltas !== openWhenSettled) {
-    return refuse(
-      "deltas_unaccounted",
-      `The settlement stands for ${settledDeltas} deltas, but ${openWhenSettled} are open.`,
-    );
-  }
+  const refused = folded.finish();
+  if (refused !== undefined) return refused;
+  const { session, log, deltas, settles, runs, inputs, lanes, usage, blobs } = folded;
   return {
     status: "planned",
     session,
@@ -170,7 +112,7 @@ function fold(
     checkpoint: !created && differsInHeadOnly(before, session),
     log,
     deltas,
-    settles: settledDeltas !== undefined && settledDeltas > 0,
+    settles,
     runs: [...runs.values()],
     inputs: [...inputs.values()],
     lanes: [...lanes.values()],
@@ -251,26 +193,7 @@ function holds(leases: readonly LeaseRow[], under: { lease: LeaseKind; fence: nu
   return leases.some((lease) => lease.kind === under.lease && lease.fence === under.fence);
 }
 
-/** How many deltas an entry stands for; none said is not the same as zero. */
-function deltasOf(event: KnownEvent): number | undefined {
-  if (event.type !== "message.assistant" && event.type !== "message.tool") return undefined;
-  return event.data.deltas?.reduce((sum, [from, to]) => sum + to - from + 1, 0);
-}
-
-function endsWithOpenDeltas(event: KnownEvent, session: SessionRow): boolean {
-  return (
-    event.type === "run.state" &&
-    terminalStates.has(event.data.state) &&
-    event.runId === session.liveRun &&
-    session.openDeltas > 0
-  );
-}
-
 function differsInHeadOnly(a: SessionRow, b: SessionRow): boolean {
   const { head: _h, activityAt: _a, openDeltas: _o, ...rest } = b;
   return Object.entries(rest).every(([key, value]) => a[key as keyof SessionRow] === value);
-}
-
-function put<K, V>(map: Map<K, V>, key: K, value: V | undefined): void {
-  if (value !== undefined) map.set(key, value);
 }

@@ -1,0 +1,121 @@
+import {
+  type BlobId,
+  decodeEvent,
+  type KnownEvent,
+  type LaneKey,
+  type MessageId,
+  roleOf,
+  type RunId,
+  type StoredEvent,
+  terminalStates,
+} from "@holdfast/protocol";
+
+import type { InputRow, LaneRow, Refused, RunRow, SessionRow, UsageRow } from "../ports/index.ts";
+import { blobsIn, foldInput, foldRun, laneOf, usageOf } from "./fold-rows.ts";
+import { foldDelta, foldSession } from "./fold-session.ts";
+import { inputNamedBy, type Loaded } from "./needs.ts";
+import { refuse } from "./refusals.ts";
+
+/** Folds the events of one commit, one after the other, into rows. The first rule that an event breaks ends it. */
+export class CommitFold {
+  readonly #loaded: Loaded;
+  readonly log: StoredEvent[] = [];
+  readonly deltas: StoredEvent[] = [];
+  readonly runs = new Map<RunId, RunRow>();
+  readonly inputs = new Map<MessageId, InputRow>();
+  readonly lanes = new Map<LaneKey, LaneRow>();
+  readonly usage: UsageRow[] = [];
+  readonly blobs: BlobId[] = [];
+  session: SessionRow;
+  /** How many deltas the commit's entries stand for, and how many were open when the first of them came. */
+  #settled: { named: number; readonly open: number } | undefined;
+
+  constructor(loaded: Loaded, session: SessionRow) {
+    this.#loaded = loaded;
+    this.session = session;
+  }
+
+  get settles(): boolean {
+    return this.#settled !== undefined && this.#settled.named > 0;
+  }
+
+  add(event: StoredEvent): Refused | undefined {
+    if (roleOf(event) === "delta") {
+      this.deltas.push(event);
+      this.session = foldDelta(this.session, event);
+      return undefined;
+    }
+    const decoded = decodeEvent(event);
+    if (decoded.kind === "invalid")
+      return refuse("invalid_event", `${event.type}: ${decoded.reason}`);
+    const refused = decoded.kind === "known" ? this.#addKnown(decoded.event) : undefined;
+    if (refused !== undefined) return refused;
+    this.log.push(event);
+    this.session = foldSession(this.session, decoded);
+    return undefined;
+  }
+
+  /** What can only be said when all events are there. */
+  finish(): Refused | undefined {
+    if (this.#settled === undefined || this.#settled.named === this.#settled.open) return undefined;
+    const { named, open } = this.#settled;
+    return refuse(
+      "deltas_unaccounted",
+      `The settlement stands for ${named} deltas, but ${open} are open.`,
+    );
+  }
+
+  #addKnown(event: KnownEvent): Refused | undefined {
+    const refused = this.#checkEnd(event) ?? this.#addBlobs(event);
+    if (refused !== undefined) return refused;
+    this.#countSettled(event);
+
+    const runId = runNamedBy(event);
+    if (runId !== undefined) put(this.runs, runId, foldRun(this.#run(runId), event, this.session));
+    const messageId = inputNamedBy(event);
+    if (messageId !== undefined) {
+      const input = this.inputs.get(messageId) ?? this.#loaded.inputs.get(messageId);
+      put(this.inputs, messageId, foldInput(input, event, this.session));
+    }
+    const lane = laneOf(event, this.session);
+    if (lane !== undefined) this.lanes.set(lane.lane, lane);
+    const usage = usageOf(event, this.session);
+    if (usage !== undefined) this.usage.push(usage);
+    return undefined;
+  }
+
+  #run(id: RunId): RunRow | undefined {
+    return this.runs.get(id) ?? this.#loaded.runs.get(id);
+  }
+
+  #checkEnd(event: KnownEvent): Refused | undefined {
+    if (event.type !== "run.state" || event.runId !== this.session.liveRun) return undefined;
+    if (!terminalStates.has(event.data.state) || this.session.openDeltas === 0) return undefined;
+    return refuse("deltas_unaccounted", "A run cannot end while its output is not settled.");
+  }
+
+  #addBlobs(event: KnownEvent): Refused | undefined {
+    for (const blob of blobsIn(event)) {
+      if (!this.#loaded.blobs.has(blob))
+        return refuse("blob_not_found", `There is no blob ${blob}.`);
+      this.blobs.push(blob);
+    }
+    return undefined;
+  }
+
+  #countSettled(event: KnownEvent): void {
+    if (event.type !== "message.assistant" && event.type !== "message.tool") return;
+    if (event.data.deltas === undefined) return;
+    const named = event.data.deltas.reduce((sum, [from, to]) => sum + to - from + 1, 0);
+    this.#settled ??= { named: 0, open: this.session.openDeltas };
+    this.#settled.named += named;
+  }
+}
+
+function runNamedBy(event: KnownEvent): RunId | undefined {
+  return event.type === "input.accepted" ? event.data.runId : event.runId;
+}
+
+function put<K, V>(map: Map<K, V>, key: K, value: V | undefined): void {
+  if (value !== undefined) map.set(key, value);
+}
