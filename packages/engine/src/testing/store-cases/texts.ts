@@ -33,8 +33,7 @@ export const textCases: readonly StoreCase[] = [
     async run({ store, open }) {
       const chat = await openSession(store);
       const other = chat.through(await open());
-      const runId = aRunId();
-      await chat.commit([aRunState(runId, "running")]);
+      const { runId } = await chat.startRun();
       for (const text of awkward) {
         const input = anInput({ text });
         const foreign = { ...anInput(), type: "future.thing", data: { [text]: [text, { text }] } };
@@ -73,6 +72,7 @@ export const textCases: readonly StoreCase[] = [
         await chat.commit([anEvent("session.changed", settings)]);
         const runId = aRunId();
         await chat.commit([
+          aRunState(runId, "claimed"),
           aRunState(runId, "failed", { cause: text }),
           aUsage(runId, { model: name }),
         ]);

@@ -1,0 +1,118 @@
+import { type NewEvent, type RunState, type SeqRange, terminalStates } from "@holdfast/protocol";
+
+import {
+  anEvent,
+  aCut,
+  aDelta,
+  anInput,
+  aRunState,
+  aSettledMessage,
+  aUsage,
+  aUserMessage,
+} from "../factories.ts";
+import type { LaneKey, MessageId, RunId } from "@holdfast/protocol";
+
+export interface Change {
+  readonly title?: string;
+  readonly titleSource?: "generated" | "chosen";
+  readonly pinned?: boolean;
+  readonly archived?: boolean;
+  readonly project?: string | null;
+  readonly tags?: readonly string[];
+}
+
+/** What a writer does, in words that both a store and the model are told. */
+export type Act =
+  | { readonly do: "create"; readonly origin?: Origin; readonly ranges: readonly SeqRange[] }
+  | { readonly do: "say"; readonly text: string; readonly takes?: MessageId }
+  | {
+      readonly do: "answer";
+      readonly text: string;
+      readonly settles?: readonly (readonly [number, number])[];
+    }
+  | { readonly do: "stream"; readonly text: string }
+  | {
+      readonly do: "accept";
+      readonly clientId: string;
+      readonly text: string;
+      readonly messageId: MessageId;
+      readonly runId: RunId;
+    }
+  | { readonly do: "remove"; readonly messageId: MessageId }
+  | { readonly do: "run"; readonly runId: RunId; readonly state: RunState }
+  | {
+      readonly do: "cut";
+      readonly ranges: readonly SeqRange[];
+      readonly messageCount: number;
+      readonly preview: string;
+    }
+  | { readonly do: "change"; readonly change: Change }
+  | { readonly do: "spend"; readonly tokens: number }
+  | { readonly do: "bind"; readonly lane: LaneKey }
+  | { readonly do: "trash" }
+  | { readonly do: "restore" }
+  | { readonly do: "blunder" };
+
+export interface Origin {
+  readonly sessionId: NonNullable<SeqRange["log"]>;
+  readonly seq: NonNullable<SeqRange["to"]>;
+}
+
+export type Entry = Extract<Act, { do: "say" | "answer" | "cut" }>;
+
+/** Part of the conversation. */
+export function isEntry(act: Act): act is Entry {
+  return act.do === "say" || act.do === "answer" || act.do === "cut";
+}
+
+/** What the list shows as something new. */
+export function isNews(act: Act): boolean {
+  if (act.do === "run") return terminalStates.has(act.state);
+  return ["create", "say", "answer", "accept", "restore"].includes(act.do);
+}
+
+/** Whose text is shown below the title. */
+export function isTalk(act: Act): act is Extract<Act, { do: "say" | "answer" | "accept" }> {
+  return act.do === "say" || act.do === "answer" || act.do === "accept";
+}
+
+/** Streamed output needs a run to belong to; which one does not matter here. */
+export function eventOf(act: Act, run: RunId): NewEvent {
+  switch (act.do) {
+    case "create":
+      return anEvent("session.created", {
+        ...(act.origin && { origin: { ...act.origin } }),
+        ranges: [...act.ranges],
+      });
+    case "say":
+      return aUserMessage(act.text, act.takes);
+    case "answer":
+      return aSettledMessage(run, act.text, act.settles);
+    case "stream":
+      return aDelta(run, act.text);
+    case "accept": {
+      const { clientId, text, messageId, runId } = act;
+      return anInput({ clientId, text, messageId, runId });
+    }
+    case "remove":
+      return anEvent("input.removed", { messageId: act.messageId });
+    case "run":
+      return aRunState(act.runId, act.state);
+    case "cut":
+      return aCut(act.ranges, act);
+    case "change": {
+      const { tags, ...rest } = act.change;
+      return anEvent("session.changed", { ...rest, ...(tags && { tags: [...tags] }) });
+    }
+    case "spend":
+      return aUsage(run, { input: act.tokens, output: 0 });
+    case "bind":
+      return anEvent("lane.bound", { lane: act.lane });
+    case "trash":
+      return anEvent("session.trashed", {});
+    case "restore":
+      return anEvent("session.restored", {});
+    case "blunder":
+      return { ...aUserMessage(), data: { parts: "none" } };
+  }
+}

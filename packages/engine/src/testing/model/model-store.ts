@@ -1,0 +1,202 @@
+import { type EventId, type OwnerId, type SessionId, terminalStates } from "@holdfast/protocol";
+
+import type { Committed, Expectation, LeaseKind, RefusalCode } from "../../ports/index.ts";
+import { type Act, isEntry } from "./acts.ts";
+import { type Deed, ModelSession } from "./model-session.ts";
+
+export interface Attempt {
+  readonly owner: OwnerId;
+  readonly session: SessionId;
+  readonly firstEvent: EventId;
+  readonly acts: readonly Act[];
+  readonly under?: { readonly kind: LeaseKind; readonly fence: number };
+  readonly expect?: Pick<Expectation, "revision" | "head" | "idle">;
+  readonly quiet: boolean;
+}
+
+export type Outcome =
+  | RefusalCode
+  | Pick<Committed, "first" | "last" | "at" | "version" | "revision" | "repeated" | "input">;
+
+/**
+ * What a store should answer, said as simply as possible: lists that are searched from end to end, nothing cached,
+ * nothing shared with the code that it judges. Only the times are taken from the store's answers.
+ */
+export class ModelStore {
+  readonly sessions = new Map<SessionId, ModelSession>();
+  readonly #committed = new Map<
+    EventId,
+    { session: SessionId; outcome: Exclude<Outcome, RefusalCode> }
+  >();
+  readonly lanes = new Map<string, SessionId>();
+  /** In hours. */
+  now = 0;
+
+  living(owner?: OwnerId): ModelSession[] {
+    const all = [...this.sessions.values()].filter((session) => !session.purged);
+    return owner === undefined ? all : all.filter((session) => session.owner === owner);
+  }
+
+  commit(attempt: Attempt, at: number): Outcome {
+    const { owner, session: id, acts } = attempt;
+    const known = this.sessions.get(id);
+    const mine = known !== undefined && !known.purged && known.owner === owner ? known : undefined;
+    const before = this.#committed.get(attempt.firstEvent);
+    if (mine !== undefined && before?.session === id) {
+      const { version, revision } = mine;
+      return { ...before.outcome, version, revision, repeated: true };
+    }
+    if (acts[0]?.do === "create") {
+      if (known !== undefined) return "session_exists";
+      const made = new ModelSession(id, owner);
+      this.sessions.set(id, made);
+      return this.#write(made, attempt, at);
+    }
+    if (mine === undefined) return "session_not_found";
+    return (
+      this.#refusal(mine, attempt) ?? this.#again(mine, attempt) ?? this.#write(mine, attempt, at)
+    );
+  }
+
+  /** In this order: is it there, is the fence right, is it as expected, are the events in order. */
+  #refusal(session: ModelSession, { acts, under, expect = {} }: Attempt): RefusalCode | undefined {
+    const restores = acts[0]?.do === "restore";
+    if (session.trashed && !restores) return "session_trashed";
+    if (!session.trashed && restores) return "session_not_trashed";
+    if (under !== undefined && session.leases.get(under.kind)?.fence !== under.fence)
+      return "fenced";
+    if (expect.revision !== undefined && expect.revision !== session.revision)
+      return "revision_conflict";
+    if (expect.head !== undefined && expect.head !== session.head) return "head_moved";
+    if (expect.idle && session.live !== null) return "run_live";
+    if (expect.idle && this.holder(session, "compaction") !== null) return "compaction_live";
+    const clashing = acts.some(
+      (act) => act.do === "accept" && this.#earlier(session, act.clientId, act.text) === "other",
+    );
+    if (clashing) return "idempotency_conflict";
+    if (
+      acts.some(
+        (act) => act.do === "accept" && this.#earlier(session, act.clientId, act.text) === "same",
+      )
+    )
+      return undefined;
+    return this.#disorder(session, acts);
+  }
+
+  #earlier(session: ModelSession, clientId: string, text: string): "same" | "other" | undefined {
+    const found = session.all("accept").find(({ act }) => act.clientId === clientId);
+    if (found === undefined) return undefined;
+    return found.act.text === text ? "same" : "other";
+  }
+
+  /** Looks at each act in the session that those before it leave. */
+  #disorder(session: ModelSession, acts: readonly Act[]): RefusalCode | undefined {
+    let openAtFirst: number | undefined;
+    let stoodFor = 0;
+    for (const [index, act] of acts.entries()) {
+      const trial = session.after(acts.slice(0, index));
+      if (act.do === "blunder") return "invalid_event";
+      if (act.do === "run" && terminalStates.has(act.state)) {
+        if (trial.live?.runId === act.runId && trial.open.length > 0) return "deltas_unaccounted";
+      }
+      if (act.do === "answer" && act.settles !== undefined) {
+        openAtFirst ??= trial.open.length;
+        stoodFor += act.settles.reduce((sum, [from, to]) => sum + to - from + 1, 0);
+      }
+    }
+    return openAtFirst !== undefined && openAtFirst !== stoodFor ? "deltas_unaccounted" : undefined;
+  }
+
+  #again(session: ModelSession, { acts }: Attempt): Outcome | undefined {
+    const accepts = acts.filter((act) => act.do === "accept");
+    const found = session
+      .all("accept")
+      .find(({ act }) => accepts.some((each) => each.clientId === act.clientId));
+    if (found === undefined) return undefined;
+    const { seq, at, act } = found;
+    const { version, revision } = session;
+    const input = { messageId: act.messageId, runId: act.runId, seq };
+    return { first: seq, last: seq, at, version, revision, repeated: true, input } as Outcome;
+  }
+
+  #write(session: ModelSession, { acts, quiet, firstEvent }: Attempt, at: number): Outcome {
+    const begin = acts[0]?.do === "create" ? (acts[0].origin?.seq ?? 0) : session.head;
+    const deeds = acts.map((act, index): Deed => ({ seq: begin + 1 + index, at, quiet, act }));
+    session.deeds.push(...deeds);
+    for (const { act } of deeds)
+      if (act.do === "bind") this.lanes.set(`${session.owner} ${act.lane}`, session.id);
+    if (session.trashed) session.leases.clear();
+    const accepted = deeds.find(({ act }) => act.do === "accept");
+    const { version, revision, head } = session;
+    const outcome = {
+      first: begin + 1,
+      last: head,
+      at,
+      version,
+      revision,
+      ...(accepted?.act.do === "accept" && {
+        input: { messageId: accepted.act.messageId, runId: accepted.act.runId, seq: accepted.seq },
+      }),
+    } as Exclude<Outcome, RefusalCode>;
+    this.#committed.set(firstEvent, { session: session.id, outcome });
+    return outcome;
+  }
+
+  purge(owner: OwnerId, id: SessionId): "purged" | "session_not_found" | "session_not_trashed" {
+    const session = this.sessions.get(id);
+    if (session?.owner !== owner) return "session_not_found";
+    if (session.purged) return "purged";
+    if (!session.trashed) return "session_not_trashed";
+    session.purged = true;
+    for (const [lane, at] of this.lanes) if (at === id) this.lanes.delete(lane);
+    return "purged";
+  }
+
+  entries(session: ModelSession): Deed[] {
+    return session.ranges.flatMap(({ log = session.id, from, to }) =>
+      (this.sessions.get(log)?.deeds ?? []).filter(
+        ({ seq, act }) => isEntry(act) && seq >= from && seq <= (to ?? Infinity),
+      ),
+    );
+  }
+
+  holder(session: ModelSession, kind: LeaseKind): number | null {
+    const lease = session.leases.get(kind);
+    return lease !== undefined && lease.until > this.now ? lease.fence : null;
+  }
+
+  /** The fence that is given, or `held`. */
+  acquire(
+    session: ModelSession,
+    kind: LeaseKind,
+    holder: string,
+    hours: number,
+    replacing?: number,
+  ): number | "held" {
+    const current = session.leases.get(kind);
+    const until = this.now + hours;
+    if (current?.holder === holder) {
+      session.leases.set(kind, { ...current, until: Math.max(current.until, until) });
+      return current.fence;
+    }
+    const free = current === undefined || current.until <= this.now || current.fence === replacing;
+    if (!free) return "held";
+    const fence = (session.fences.get(kind) ?? 0) + 1;
+    session.fences.set(kind, fence);
+    session.leases.set(kind, { fence, holder, until });
+    return fence;
+  }
+
+  renew(session: ModelSession, kind: LeaseKind, fence: number, hours: number): "renewed" | "lost" {
+    const lease = session.leases.get(kind);
+    if (lease?.fence !== fence) return "lost";
+    session.leases.set(kind, { ...lease, until: Math.max(lease.until, this.now + hours) });
+    return "renewed";
+  }
+
+  release(session: ModelSession, kind: LeaseKind, fence: number): "released" | "not_held" {
+    if (session.leases.get(kind)?.fence !== fence) return "not_held";
+    session.leases.delete(kind);
+    return "released";
+  }
+}
