@@ -9,6 +9,11 @@ export function plainText(text: string): string {
     .trim();
 }
 
+/** A name for a column, kept as it was given as far as every database can keep it. */
+export function columnText(text: string): string {
+  return text.toWellFormed().replaceAll("\0", "\uFFFD");
+}
+
 export function previewOf(text: string): string {
   // What is cut off anyway is not worth cleaning: a message may have megabytes.
   return shorten(plainText(text.slice(0, previewLength * 8)), previewLength);

@@ -1,7 +1,12 @@
-import { blobsOf, type BlobId, type KnownEvent, terminalStates } from "@holdfast/protocol";
+import {
+  blobsOf,
+  type BlobId,
+  columnText,
+  type KnownEvent,
+  terminalStates,
+} from "@holdfast/protocol";
 
 import type { InputRow, LaneRow, RunRow, SessionRow, UsageRow } from "../ports/index.ts";
-import { columnText } from "./plain-text.ts";
 
 /** A run's row after one of its events. A run begins with the input that asks for it, or with the state that continues another. */
 export function foldRun(

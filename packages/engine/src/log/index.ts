@@ -13,5 +13,5 @@ export {
 } from "./log.ts";
 export { inputNamedBy, type Loaded, type Needs, needsOf } from "./needs.ts";
 export { maxCommitLength } from "./payload-size.ts";
-export { plainText, previewOf } from "./plain-text.ts";
+export { plainText } from "@holdfast/protocol";
 export type { TailItem, TailOptions } from "./tail.ts";

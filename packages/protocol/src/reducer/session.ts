@@ -11,7 +11,7 @@ import {
 } from "../events/index.ts";
 import type { RunId, Seq, SessionId } from "../ids.ts";
 import { textOf } from "../parts.ts";
-import { previewOf, titleFrom } from "../plain-text.ts";
+import { columnText, previewOf, titleFrom } from "../plain-text.ts";
 
 /** What a session's own events say of it. A store's row and a page's view may both hold more. */
 export interface SessionFacts {
@@ -136,15 +136,15 @@ const strength: Record<TitleSource, number> = { derived: 0, generated: 1, chosen
 /** `null` clears, absent keeps, and a weaker title never replaces a stronger one. */
 function settingsOf(facts: SessionFacts, data: SessionSettings): Changes {
   const { title, titleSource = "chosen", model, workspace, pinned, archived, project, tags } = data;
-  const named =
-    title !== undefined && strength[titleSource] >= strength[facts.titleSource ?? "derived"];
+  const name = titleFrom(title ?? "");
+  const named = name !== "" && strength[titleSource] >= strength[facts.titleSource ?? "derived"];
   return {
-    ...(named && { title: titleFrom(title), titleSource }),
-    ...(model !== undefined && { model }),
-    ...(workspace !== undefined && { workspace }),
+    ...(named && { title: name, titleSource }),
+    ...(model !== undefined && { model: model && columnText(model) }),
+    ...(workspace !== undefined && { workspace: workspace && columnText(workspace) }),
     ...(pinned !== undefined && { pinned }),
     ...(archived !== undefined && { archived }),
-    ...(project !== undefined && { project }),
-    ...(tags !== undefined && { tags: [...new Set(tags)].toSorted() }),
+    ...(project !== undefined && { project: project && columnText(project) }),
+    ...(tags !== undefined && { tags: [...new Set(tags.map(columnText))].toSorted() }),
   };
 }

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, mkdirSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -6,7 +7,8 @@ import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 
 import { OpenFailure } from "../shared/index.ts";
-import { isBusy } from "./errors.ts";
+
+const script = fileURLToPath(new URL("./look-from-outside.ts", import.meta.url));
 
 /** Network file systems, by the numbers that Linux gives them: SQLite's shared memory does not work there. */
 const networkTypes = new Map([
@@ -18,6 +20,11 @@ const networkTypes = new Map([
   [0x5346414f, "AFS"],
   [0x00c36400, "Ceph"],
 ]);
+
+/** What kind of network disk this number of Linux's stands for, if it does. */
+export function networkDiskOf(type: number): string | undefined {
+  return networkTypes.get(type >>> 0);
+}
 
 function unsafe(folder: string, why: string): OpenFailure {
   return new OpenFailure(
@@ -34,7 +41,7 @@ export async function checkFileSystem(file: string): Promise<void> {
   const folder = dirname(file);
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const network = networkTypes.get(statfsSync(folder).type >>> 0);
+    const network = networkDiskOf(statfsSync(folder).type);
     if (network !== undefined) throw unsafe(folder, `is on a network disk (${network})`);
     const mark = join(folder, `.holdfast-disk-${statSync(folder).dev}`);
     if (existsSync(mark)) return;
@@ -51,7 +58,7 @@ export async function checkFileSystem(file: string): Promise<void> {
 }
 
 async function tryOut(folder: string): Promise<void> {
-  const file = join(folder, `.holdfast-check-${process.pid}-${Date.now()}.db`);
+  const file = join(folder, `.holdfast-check-${randomUUID()}.db`);
   const database = new DatabaseSync(file, { timeout: 0 });
   try {
     database.exec("PRAGMA synchronous = FULL");
@@ -63,7 +70,7 @@ async function tryOut(folder: string): Promise<void> {
     const seen = await lookFromOutside(file);
     if (!seen.includes("rows=1"))
       throw unsafe(folder, "does not show one process's commits to another");
-    if (!seen.includes("lock=busy")) throw unsafe(folder, "does not keep two writers apart");
+    if (!seen.includes("lock=kept")) throw unsafe(folder, "does not keep two writers apart");
     database.exec("COMMIT");
   } finally {
     database.close();
@@ -72,7 +79,7 @@ async function tryOut(folder: string): Promise<void> {
 }
 
 async function lookFromOutside(file: string): Promise<string> {
-  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), file], {
+  const child = spawn(process.execPath, [script, file], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   let seen = "";
@@ -80,20 +87,3 @@ async function lookFromOutside(file: string): Promise<string> {
   await once(child, "close");
   return seen;
 }
-
-function tellWhatIsSeen(file: string): void {
-  const database = new DatabaseSync(file, { timeout: 0 });
-  process.stdout.write(
-    `rows=${String(database.prepare("SELECT count(*) AS n FROM t").get()?.["n"])}\n`,
-  );
-  try {
-    database.exec("BEGIN IMMEDIATE");
-    process.stdout.write("lock=taken\n");
-  } catch (error) {
-    process.stdout.write(isBusy(error) ? "lock=busy\n" : `lock=${String(error)}\n`);
-  }
-  database.close();
-}
-
-const [, script, file] = process.argv;
-if (file !== undefined && script === fileURLToPath(import.meta.url)) tellWhatIsSeen(file);

@@ -1,0 +1,20 @@
+import { DatabaseSync } from "node:sqlite";
+
+/**
+ * Run as a process of its own by the check of the file system: says what it sees of a database that its parent
+ * holds open. It imports nothing else, so that the check stays quick.
+ */
+const [, , file] = process.argv;
+if (file === undefined) throw new Error("Which file?");
+
+const database = new DatabaseSync(file, { timeout: 0 });
+process.stdout.write(
+  `rows=${String(database.prepare("SELECT count(*) AS n FROM t").get()?.["n"])}\n`,
+);
+try {
+  database.exec("BEGIN IMMEDIATE");
+  process.stdout.write("lock=taken\n");
+} catch {
+  process.stdout.write("lock=kept\n");
+}
+database.close();
