@@ -1,5 +1,7 @@
 import type { Failed, FailureCode } from "@holdfast/engine";
 
+import { OpenFailure } from "../shared/index.ts";
+
 /** SQLite's primary result codes, as far as they are told apart here. */
 const primary = {
   busy: 5,
@@ -50,7 +52,7 @@ const meanings = new Map<number, { code: FailureCode; advice: string }>([
   ],
   [
     primary.notADatabase,
-    { code: "store_unavailable", advice: "The file is not a Holdfast database." },
+    { code: "store_unavailable", advice: "The file is not a database. Choose another file." },
   ],
 ]);
 
@@ -61,4 +63,11 @@ export function failureOf(error: unknown): Failed {
   if (meaning === undefined)
     return { status: "failed", code: "store_unavailable", message: detail };
   return { status: "failed", code: meaning.code, message: `${meaning.advice} (${detail})` };
+}
+
+/** Why a store could not be opened. */
+export function openFailureOf(error: unknown): OpenFailure {
+  if (error instanceof OpenFailure) return error;
+  const isOther = codeOf(error) === primary.notADatabase;
+  return new OpenFailure(isOther ? "not_a_store" : "store_unavailable", failureOf(error).message);
 }

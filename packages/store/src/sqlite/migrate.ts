@@ -18,6 +18,8 @@ export async function migrate(
   if (refused !== undefined) throw new OpenFailure("sqlite_unsafe", refused);
 
   const migrations = readMigrations(folder).filter(({ number }) => number <= upTo);
+  // Before anything is changed, and once more when nobody else can.
+  await whileBusy(() => refuseUnknown(connection, migrations.length));
   const mode = await whileBusy(
     () => connection.sql("PRAGMA journal_mode = WAL").get()?.["journal_mode"],
   );
@@ -37,27 +39,32 @@ export async function migrate(
   }
 }
 
-function applyPending(connection: Connection, migrations: readonly Migration[]): void {
-  const stored = pragma(connection, "user_version");
-  const owner = pragma(connection, "application_id");
+function refuseUnknown(connection: Connection, newest: number): void {
   const tables = Number(connection.sql("SELECT count(*) AS n FROM sqlite_schema").get()?.["n"]);
-  if (owner !== applicationId && tables > 0) {
+  if (tables > 0 && pragma(connection, "application_id") !== applicationId) {
     throw new OpenFailure(
       "not_a_store",
       "The file is a database, but not one of Holdfast's. Choose another file.",
     );
   }
-  if (stored > migrations.length) {
+  const stored = pragma(connection, "user_version");
+  if (stored > newest) {
     throw new OpenFailure(
       "schema_too_new",
-      `The database has schema ${stored}, and this Holdfast knows ${migrations.length}. Update Holdfast; nothing was changed.`,
+      `The database has schema ${stored}, and this Holdfast knows ${newest}. Update Holdfast; nothing was changed.`,
     );
   }
+}
+
+function applyPending(connection: Connection, migrations: readonly Migration[]): void {
+  refuseUnknown(connection, migrations.length);
+  const stored = pragma(connection, "user_version");
   for (const { number, sql } of migrations.slice(stored)) {
     connection.exec(sql);
     connection.exec(`PRAGMA user_version = ${number}`);
   }
-  if (owner !== applicationId) connection.exec(`PRAGMA application_id = ${applicationId}`);
+  if (pragma(connection, "application_id") !== applicationId)
+    connection.exec(`PRAGMA application_id = ${applicationId}`);
 }
 
 function pragma(connection: Connection, name: "user_version" | "application_id"): number {

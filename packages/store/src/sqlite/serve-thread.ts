@@ -1,7 +1,6 @@
 import { parentPort } from "node:worker_threads";
 
-import { OpenFailure } from "../shared/index.ts";
-import { failureOf } from "./errors.ts";
+import { failureOf, openFailureOf } from "./errors.ts";
 import type { FromThread, ToThread } from "./threads.ts";
 
 export interface ThreadServer<Request> {
@@ -21,12 +20,8 @@ export async function serveThread<Request extends { readonly op: string }, Note>
   try {
     server = await open((note) => say({ kind: "note", note }));
   } catch (error) {
-    const code = error instanceof OpenFailure ? error.code : "store_unavailable";
-    say({
-      kind: "unfit",
-      code,
-      message: error instanceof OpenFailure ? error.message : failureOf(error).message,
-    });
+    const { code, message } = openFailureOf(error);
+    say({ kind: "unfit", code, message });
     port.close();
     return;
   }

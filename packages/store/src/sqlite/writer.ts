@@ -3,10 +3,10 @@ import { workerData } from "node:worker_threads";
 import { z } from "zod";
 
 import { connect, type Probe } from "./connection.ts";
+import { FileIdentity } from "./file-identity.ts";
 import { migrate } from "./migrate.ts";
 import { serveThread } from "./serve-thread.ts";
-import { GroupWriter } from "./write/group-writer.ts";
-import type { Operation } from "./write/operations.ts";
+import { GroupWriter, type Operation } from "./write/index.ts";
 
 /** The one thread of a process that writes. */
 export type WriterRequest =
@@ -30,9 +30,14 @@ await serveThread<WriterRequest, never>(async () => {
   const first = connect({ file, access: "write" });
   await migrate(first);
   first.close();
+  const identity = new FileIdentity(file);
   const writer = new GroupWriter({
     ...options,
-    open: () => connect({ file, access: "write", probe }),
+    open() {
+      identity.assertInPlace();
+      return connect({ file, access: "write", probe });
+    },
+    assertInPlace: () => identity.assertLogInPlace(),
   });
   return {
     handle(request) {

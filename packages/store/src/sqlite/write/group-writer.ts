@@ -10,6 +10,8 @@ export type Outcome = OperationResult | Failed;
 
 export interface GroupWriterOptions {
   readonly open: () => Connection;
+  /** Called inside each transaction; throws when what is open is not the store any more. */
+  readonly assertInPlace?: () => void;
   /** How long a group waits for the lock before each of its writes is answered `store_busy`. */
   readonly busyMs: number;
   /** Pages in the write-ahead log that make the writer checkpoint, between two groups. */
@@ -106,6 +108,7 @@ export class GroupWriter {
     try {
       connection = this.#connection ??= this.#options.open();
       await waitForLock(connection, this.#lockWait());
+      this.#options.assertInPlace?.();
       this.#cache.validate(connection);
     } catch (error) {
       return this.#rollBack(error);

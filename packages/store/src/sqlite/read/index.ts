@@ -1,0 +1,3 @@
+export { packed, unpacked } from "./packing.ts";
+export { makeQueries, type Queries } from "./queries.ts";
+export { type Wake, Watchers } from "./watchers.ts";
