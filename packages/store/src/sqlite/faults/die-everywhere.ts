@@ -11,7 +11,7 @@ import { isDone, timeOf } from "./picture.ts";
 import type { Program } from "./program.ts";
 
 const folder = process.argv[2] ?? "";
-const program: Program = deserialize(readFileSync(join(folder, "program")));
+const program = deserialize(readFileSync(join(folder, "program"))) as Program;
 /** Nobody may close a store that is held, not even the garbage collector. */
 const held: Connection[] = [];
 

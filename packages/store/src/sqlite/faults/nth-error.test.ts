@@ -5,7 +5,14 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { connect, type Probe } from "../connection.ts";
 import { GroupWriter, type Outcome } from "../write/index.ts";
-import { connectWithoutSync, type Course, makeTemplate, takeCourse, takePicture, timeOf } from "./picture.ts";
+import {
+  connectWithoutSync,
+  type Course,
+  makeTemplate,
+  takeCourse,
+  takePicture,
+  timeOf,
+} from "./picture.ts";
 import { representativeProgram } from "./program.ts";
 import { storageErrors } from "./storage-errors.ts";
 
@@ -35,7 +42,7 @@ function writerBefore(group: number, probe: Probe, busyMs = 1_000) {
   return {
     send: (operations = program[group]!) => writer.run(operations, now),
     /** Ends it, and looks at what it has left. */
-    endPicture(): string {
+    endPicture: (): string => {
       writer.close();
       const connection = connectWithoutSync(file);
       const picture = takePicture(connection);
@@ -145,27 +152,33 @@ test.each(["stands", "does not stand"])(
   },
 );
 
-describe.each(["goes on", "is over"])("one write of a group always fails, and the transaction %s", (transaction) => {
-  test.each([0, 1, 2])("write %i alone is not done, and can be sent again", async (victim) => {
-    let [attempt, turn, failing] = [0, 0, true];
-    const { send, endPicture } = writerBefore(three, (sql, database) => {
-      if (sql === "BEGIN IMMEDIATE") [attempt, turn] = [attempt + 1, -1];
-      if (sql.startsWith("SAVEPOINT")) turn += 1;
-      // All together, then each behind a savepoint, then each in a transaction of its own.
-      const isVictim = attempt === 1 || (attempt === 2 ? turn === victim : attempt - 3 === victim);
-      if (!failing || !isVictim || !/^\s*INSERT INTO events/.test(sql)) return;
-      if (transaction === "is over") database.exec("ROLLBACK");
-      throw storageErrors.full();
+describe.each(["goes on", "is over"])(
+  "one write of a group always fails, and the transaction %s",
+  (transaction) => {
+    test.each([0, 1, 2])("write %i alone is not done, and can be sent again", async (victim) => {
+      let [attempt, turn, failing] = [0, 0, true];
+      const { send, endPicture } = writerBefore(three, (sql, database) => {
+        if (sql === "BEGIN IMMEDIATE") [attempt, turn] = [attempt + 1, -1];
+        if (sql.startsWith("SAVEPOINT")) turn += 1;
+        // All together, then each behind a savepoint, then each in a transaction of its own.
+        const isVictim =
+          attempt === 1 || (attempt === 2 ? turn === victim : attempt - 3 === victim);
+        if (!failing || !isVictim || !/^\s*INSERT INTO events/.test(sql)) return;
+        if (transaction === "is over") database.exec("ROLLBACK");
+        throw storageErrors.full();
+      });
+      const outcomes = await send();
+      const done = ["committed", "committed", "committed"];
+      expect(outcomes.map(({ status }) => status)).toEqual(done.with(victim, "failed"));
+      expect(outcomes[victim]).toMatchObject({ code: "store_full" });
+      failing = false;
+      const again = await send();
+      expect(again.map((each) => "repeated" in each)).toEqual(
+        [true, true, true].with(victim, false),
+      );
+      const pairs = [...endPicture().matchAll(/session_key\\":(\d+),\\"seq\\":(\d+),\\"id\\"/g)];
+      const numbers = pairs.map(([, key, seq]) => `${key}/${seq}`).toSorted();
+      expect(numbers).toEqual(["1/1", "1/2", "1/3", "2/1", "2/2", "2/3", "2/4"]);
     });
-    const outcomes = await send();
-    const done = ["committed", "committed", "committed"];
-    expect(outcomes.map(({ status }) => status)).toEqual(done.with(victim, "failed"));
-    expect(outcomes[victim]).toMatchObject({ code: "store_full" });
-    failing = false;
-    const again = await send();
-    expect(again.map((each) => "repeated" in each)).toEqual([true, true, true].with(victim, false));
-    const pairs = [...endPicture().matchAll(/session_key\\":(\d+),\\"seq\\":(\d+),\\"id\\"/g)];
-    const numbers = pairs.map(([, key, seq]) => `${key}/${seq}`).toSorted();
-    expect(numbers).toEqual(["1/1", "1/2", "1/3", "2/1", "2/2", "2/3", "2/4"]);
-  });
-});
+  },
+);

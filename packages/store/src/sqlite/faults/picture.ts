@@ -15,7 +15,9 @@ export async function makeTemplate(file: string): Promise<void> {
 /** Every row of every table: two stores with the same picture hold the same. */
 export function takePicture(connection: Connection): string {
   const tables = connection
-    .sql("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
+    .sql(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",
+    )
     .all();
   const rows = tables.map(({ name }) => [
     name,
@@ -47,7 +49,11 @@ export function connectWithoutSync(file: string): Connection {
 }
 
 /** Sends the groups from this one on. */
-export async function runRest(connection: Connection, program: Program, from: number): Promise<void> {
+export async function runRest(
+  connection: Connection,
+  program: Program,
+  from: number,
+): Promise<void> {
   const writer = new GroupWriter({ open: () => connection, busyMs: 1_000, checkpointPages: 1_000 });
   for (const [index, group] of program.entries()) {
     if (index < from) continue;
@@ -65,7 +71,11 @@ export interface Course {
 }
 
 /** Runs the program without any fault. */
-export async function takeCourse(template: string, file: string, program: Program): Promise<Course> {
+export async function takeCourse(
+  template: string,
+  file: string,
+  program: Program,
+): Promise<Course> {
   copyFileSync(template, file);
   const connection = connectWithoutSync(file);
   const writer = new GroupWriter({ open: () => connection, busyMs: 1_000, checkpointPages: 1_000 });

@@ -76,17 +76,14 @@ export function representativeProgram(): Program {
       commit(other, [user("c")]),
     ],
     [{ name: "acquire", request: { kind: "run", session: chat, holder, ttlMs: 60_000 } }],
-    [
-      commit(
-        chat,
-        [event("run.state", { state: "claimed" }, runId), user("Hello")],
-        { under },
-      ),
-    ],
+    [commit(chat, [event("run.state", { state: "claimed" }, runId), user("Hello")], { under })],
     [commit(chat, [delta("Well, "), delta("well ")], { under }), commit(other, [user("d")])],
     [
       commit(chat, [delta("said.")], { under }),
-      { name: "renew", request: { leases: [{ kind: "run", session: chat, ...under }], ttlMs: 90_000 } },
+      {
+        name: "renew",
+        request: { leases: [{ kind: "run", session: chat, ...under }], ttlMs: 90_000 },
+      },
       commit(other, [event("session.trashed", {})]),
     ],
     [
