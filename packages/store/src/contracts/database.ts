@@ -33,13 +33,13 @@ export type RawRow = Readonly<Record<string, unknown>>;
 export interface TestDatabase {
   readonly place: Place;
   /** Past the store and its rules: to look at rows as they lie there, and to damage them. */
-  query(sql: string): Promise<readonly RawRow[]>;
-  drop(): Promise<void>;
+  readonly query: (sql: string) => Promise<readonly RawRow[]>;
+  readonly drop: () => Promise<void>;
 }
 
 export interface DatabaseKind {
   readonly name: Place["kind"];
-  create(): Promise<TestDatabase>;
+  readonly create: () => Promise<TestDatabase>;
 }
 
 export const sqliteDatabase: DatabaseKind = {

@@ -53,7 +53,7 @@ async function carryOut(request: Request): Promise<unknown> {
 }
 
 const send = (reply: Reply): void =>
-  parentPort === null ? void process.send?.(reply) : parentPort.postMessage(reply);
+  parentPort === null ? void process.send?.(reply) : parentPort.postMessage(reply, []);
 
 async function answer({ id, request }: { id: number; request: Request }): Promise<void> {
   try {

@@ -85,7 +85,7 @@ function linkToThread(): Link {
   const worker = new Worker(script, { env });
   return {
     pid: undefined,
-    send: (message) => worker.postMessage(message),
+    send: (message) => worker.postMessage(message, []),
     onReply: (listen) => void worker.on("message", (reply: Reply) => listen(reply)),
     onEnd: (listen) => void worker.on("exit", listen),
     signal() {
@@ -134,7 +134,7 @@ export async function startElsewhere(kind: "process" | "thread"): Promise<Elsewh
       await ask({ op: "shiftClock", offset });
     },
     meet: (at) => void ask({ op: "meet", at }),
-    signal: link.signal,
+    signal: (signal) => link.signal(signal),
     async kill() {
       await link.kill();
     },
