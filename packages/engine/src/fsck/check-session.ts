@@ -87,7 +87,7 @@ function derivedRows(stored: Derived, derivation: Derivation): Derived | null {
 
 /** Which lanes are its own depends on other sessions too; here only what this log cannot have said is corrected. */
 function expectedLanes(stored: Derived, { lanes }: Derivation): Derived["lanes"] {
-  return stored.lanes.flatMap(({ lane }) => lanes.get(lane) ?? []);
+  return stored.lanes.flatMap(({ lane }) => lanes.get(lane)?.row ?? []);
 }
 
 function expectedSession(stored: SessionRow, derivation: Derivation): SessionRow | null {

@@ -98,6 +98,34 @@ describe("[P14] damage in what is derived is found, repaired by a rebuild, and p
     expect(await harness.store.reads.lane(chat.owner, lane)).toBe(other.session);
   });
 
+  test("a lane that is lost, unless the session that had it last may have been purged", async () => {
+    const derived = present(await audit().derived(chat.session));
+    await audit().replaceDerived({ ...derived, lanes: [] });
+    const lost = [{ code: "lane_differs", session: chat.session, repair: "possible" }];
+    expect((await check()).found).toMatchObject(lost);
+    const gone = await openSession(harness.store, {}, chat.owner);
+    await gone.commit([anEvent("session.trashed", {})]);
+    await harness.store.purge(gone.owner, gone.session);
+    expect((await check()).found).toEqual([]);
+  });
+
+  test("a lane is not taken back by a clock that stepped back", async () => {
+    const other = await openSession(harness.store, {}, chat.owner);
+    await harness.advanceClock(-1_000);
+    const late = await openSession(harness.store, {}, chat.owner);
+    await other.commit([anEvent("lane.bound", { lane })]);
+    await late.commit([anEvent("lane.bound", { lane })]);
+    expect((await check()).found).toEqual([]);
+  });
+
+  test("a rebuild whose rows do not come back equal has failed", async () => {
+    const forgetful = withDerived(audit(), chat.session, (derived) => ({ ...derived, usage: [] }));
+    const stubborn: Audit = { ...forgetful, replaceDerived: async () => "replaced" };
+    const { found, exitCode } = await check(stubborn, "rebuild");
+    expect(found).toMatchObject([{ code: "row_missing", table: "usage", repair: "failed" }]);
+    expect(exitCode).toBe(fsckExit.damaged);
+  });
+
   test("references to a blob that are miscounted", async () => {
     await audit().replaceBlobRefs(new Map([[blob, 7]]), chat.owner);
     expect((await check()).found).toMatchObject([{ code: "blob_refs_differ", repair: "possible" }]);

@@ -6,7 +6,6 @@ import { type Audit, type RawEvent } from "../ports/index.ts";
 import {
   aLane,
   aRange,
-  aRunState,
   at,
   openFullSession,
   present,
@@ -147,11 +146,17 @@ describe("[P14] damage in the log is found", () => {
     expect(await codesOf(given)).toContain("head_differs");
   });
 
-  test("visible stretches that overlap", async () => {
-    await chat.commit([aRunState(ids.make("run"), "queued")]);
+  test.each([
+    ["overlap", [aRange(1, 5), aRange(4)]],
+    ["are out of order", [aRange(4, 5), aRange(1, 2)]],
+    ["reach beyond the log", [aRange(1, 500)]],
+    ["go on after an open one", [aRange(1), aRange(3, 4)]],
+    ["end before they begin", [aRange(4, 3)]],
+    ["are open in another log", [aRange(1, null, ids.make("session"))]],
+  ])("visible stretches that %s", async (_name, ranges) => {
     const given = withDerived(audit(), chat.session, (derived) => ({
       ...derived,
-      session: { ...derived.session, ranges: [aRange(1, 5), aRange(4)] },
+      session: { ...derived.session, ranges },
     }));
     expect(await codesOf(given)).toEqual(["ranges_unsound", "row_differs"]);
   });

@@ -1,6 +1,7 @@
 import {
   type BlobId,
   decodeEvent,
+  type EventId,
   type KnownEvent,
   type LaneKey,
   type MessageId,
@@ -25,13 +26,18 @@ import type { InputRow, LaneRow, RawEvent, RunRow, SessionRow, UsageRow } from "
 import type { Finding, FindingCode } from "./findings.ts";
 import { NumberLedger, spanText } from "./number-ledger.ts";
 
+export interface LaneBinding {
+  readonly row: LaneRow;
+  readonly by: EventId;
+}
+
 /** One session's log, read once from its beginning: what follows from it, and what is wrong with it. */
 export class Derivation {
   readonly findings: Finding[] = [];
   readonly runs = new Map<RunId, RunRow>();
   readonly inputs = new Map<MessageId, InputRow>();
   /** The last binding of each lane in this log; another session may have bound it since. */
-  readonly lanes = new Map<LaneKey, LaneRow>();
+  readonly lanes = new Map<LaneKey, LaneBinding>();
   readonly usage: UsageRow[] = [];
   readonly blobs = new Map<BlobId, number>();
   /** The logs that it reads. */
@@ -99,7 +105,6 @@ export class Derivation {
       this.#spoil("event_invalid", event.seq, `${event.type}: ${decoded.reason}`);
     }
     if (decoded.kind === "known") this.#foldRows(session, decoded.event);
-    if (event.quiet === undefined) this.activityUpTo = 0;
     this.session = foldSession(session, decoded);
   }
 
@@ -112,7 +117,7 @@ export class Derivation {
       put(this.inputs, message, foldInput(this.inputs.get(message), event, session));
     }
     const lane = laneOf(event, session);
-    if (lane !== undefined) this.lanes.set(lane.lane, lane);
+    if (lane !== undefined) this.lanes.set(lane.lane, { row: lane, by: event.id });
     const used = usageOf(event, session);
     if (used !== undefined) this.usage.push(used);
     for (const blob of blobsIn(event)) this.blobs.set(blob, (this.blobs.get(blob) ?? 0) + 1);

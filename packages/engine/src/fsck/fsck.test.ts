@@ -19,6 +19,7 @@ import {
   openSession,
   type OpenSession,
   type StoreHarness,
+  withDerived,
 } from "../testing/index.ts";
 import { type FsckMode, fsckExit, runFsck } from "./index.ts";
 
@@ -87,6 +88,13 @@ describe("[P14] a store that is as it should be", () => {
     await session.commit([aSettledMessage(runId, "late", [[first, first]])], { touch: "quiet" });
     await harness.store.prune(100);
     expect((await check()).found).toEqual([]);
+    await harness.advanceClock(5_000);
+    await session.commit([aNotice()]);
+    const wrong = withDerived(audit(), session.session, (derived) => ({
+      ...derived,
+      session: { ...derived.session, activityAt: derived.session.activityAt - 1 },
+    }));
+    expect((await check(wrong)).found).toMatchObject([{ code: "row_differs", table: "sessions" }]);
   });
 
   test("tells how far it is", async () => {

@@ -1,6 +1,7 @@
 export { compactionLockCases } from "./compaction-lock-cases.ts";
 export { openFullSession, withDerived, withEvents } from "./damaged-audit.ts";
 export * from "./factories.ts";
+export { fsckStore } from "./fsck-store.ts";
 export { type GatedStore, gatedStore } from "./gated-store.ts";
 export type { StoreCase, StoreHarness } from "./harness.ts";
 export { type ManualClock, manualClock, turn } from "./manual-clock.ts";
@@ -17,3 +18,4 @@ export {
 export { searchCases, storeCases } from "./store-cases/index.ts";
 export { followFrom, nextSeqs, openTailRig, type TailRig } from "./tail-rig.ts";
 export { checkStorePrograms, type ProgramOptions } from "./model/index.ts";
+export * from "./scripted-model.ts";
