@@ -93,6 +93,7 @@ export async function compareList(
   do {
     const page = await store.reads.sessions(owner, { ...query, limit, ...(after && { after }) });
     found.push(...page.sessions);
+    same(found, expected.slice(0, found.length));
     same(page.next === null, found.length === expected.length);
     after = page.next;
   } while (after !== null);

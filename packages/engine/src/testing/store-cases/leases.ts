@@ -136,6 +136,8 @@ export const leaseCases: readonly StoreCase[] = [
       same(later.expiresAt >= first.expiresAt + 2 * minute, true);
       const shorter = await chat.lease("compaction", holder, minute);
       same(shorter, later);
+      await store.leases.renew([later], minute);
+      same(await store.leases.read("compaction", chat.session), later);
     },
   },
   {

@@ -46,6 +46,7 @@ async function walk(store: Store, owner: OwnerId, query: ListQuery): Promise<Ses
     const page = await store.reads.sessions(owner, { ...query, ...(after && { after }) });
     same(page.sessions.length <= query.limit, true);
     seen.push(...page.sessions.map((row) => row.id));
+    same(new Set(seen).size, seen.length, "each session comes once");
     after = page.next;
   } while (after !== null);
   return seen;

@@ -118,6 +118,7 @@ export const searchCases: readonly StoreCase[] = [
         const page = await store.search.search(chat.owner, query);
         if (page.status !== "ok") throw new Error(page.message);
         seen.push(...seqs(page.hits));
+        same(new Set(seen).size, seen.length, "each hit comes once");
         cursor = page.next;
       } while (cursor !== null);
       same(seen, [8, 7, 6, 5, 4, 3, 2]);
