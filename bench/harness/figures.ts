@@ -1,0 +1,35 @@
+export type Unit = "ms" | "s" | "/s" | "bytes" | "×" | "%";
+export type Params = Readonly<Record<string, string | number>>;
+
+/** One number, and whose it is. `system`: "holdfast", "bare driver", or a baseline. */
+export interface Figure {
+  readonly system: string;
+  readonly value: number;
+  readonly unit: Unit;
+  /** Where more was seen than the one number shows. */
+  readonly more?: Readonly<Record<string, number>>;
+}
+
+export interface Bound {
+  readonly text: string;
+  readonly met: boolean;
+}
+
+/** One line of a workload's table: the same work, done by several systems. */
+export interface Line {
+  readonly what: string;
+  readonly params: Params;
+  readonly figures: readonly Figure[];
+  readonly bound?: Bound;
+}
+
+export interface Workload {
+  readonly id: string;
+  readonly title: string;
+  readonly backend: string;
+  readonly lines: readonly Line[];
+  readonly notes: readonly string[];
+}
+
+export const ours = "holdfast";
+export const bare = "bare driver";

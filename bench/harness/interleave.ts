@@ -1,0 +1,90 @@
+import { createHistogram, monitorEventLoopDelay } from "node:perf_hooks";
+
+import { Samples } from "./samples.ts";
+
+/** One of several that do comparable work. */
+export interface Contender {
+  readonly name: string;
+  /** The measured operation; `turn` counts up from 0 over all rounds. */
+  readonly run: (turn: number) => unknown;
+  /** Operations in a row in each round. */
+  readonly perRound: number;
+  /** The event loop is watched while it runs: off for drivers that block it by nature. */
+  readonly watchLoop?: true;
+}
+
+export interface Pace {
+  readonly rounds: number;
+  /** No round begins after this long; three are made in any case. */
+  readonly budgetMs: number;
+}
+
+export interface Interleaved {
+  of(name: string): Samples;
+  /** The event loop's delay while watched contenders ran. */
+  readonly loop: LoopDelay;
+}
+
+/**
+ * A, B, A, B: whatever else the machine does meanwhile hits all contenders alike. A first round warms up
+ * caches and compilers and is thrown away; every other round goes backwards, so that nobody is always first.
+ */
+export async function interleave(
+  contenders: readonly Contender[],
+  { rounds, budgetMs }: Pace,
+): Promise<Interleaved> {
+  const samples = new Map(contenders.map(({ name }) => [name, new Samples()]));
+  const turns = new Map<string, number>();
+  const loop = new LoopDelay();
+  const deadline = performance.now() + budgetMs;
+  for (let round = 0; round <= rounds; round += 1) {
+    if (round > 3 && performance.now() > deadline) break;
+    const warmUp = round === 0;
+    for (const contender of round % 2 === 0 ? contenders : contenders.toReversed()) {
+      const { name, run, perRound } = contender;
+      const first = turns.get(name) ?? 0;
+      turns.set(name, first + perRound);
+      if (contender.watchLoop && !warmUp) loop.start();
+      for (let turn = first; turn < first + perRound; turn += 1) {
+        const startedAt = performance.now();
+        await run(turn);
+        if (!warmUp) samples.get(name)?.add(performance.now() - startedAt);
+      }
+      loop.stop();
+    }
+  }
+  return { of: (name) => samples.get(name) ?? new Samples(), loop };
+}
+
+/** How late the event loop is, in milliseconds, sampled each millisecond while it is started. */
+export class LoopDelay {
+  readonly #all = createHistogram();
+  #running: ReturnType<typeof monitorEventLoopDelay> | undefined;
+
+  /** With a new monitor each time: one that goes on after a stop takes the pause for a delay. */
+  start(): void {
+    this.stop();
+    this.#running = monitorEventLoopDelay({ resolution: 1 });
+    this.#running.enable();
+  }
+
+  stop(): void {
+    if (this.#running === undefined) return;
+    this.#running.disable();
+    const { count, percentiles } = this.#running;
+    let counted = 0;
+    for (const [percent, delay] of percentiles) {
+      const upToHere = Math.round((percent / 100) * count);
+      for (; counted < upToHere; counted += 1) this.#all.record(Math.max(1, Math.round(delay)));
+    }
+    this.#running = undefined;
+  }
+
+  get count(): number {
+    return this.#all.count;
+  }
+
+  percentile(percent: number): number {
+    return this.#all.count === 0 ? Number.NaN : this.#all.percentile(percent) / 1e6;
+  }
+}

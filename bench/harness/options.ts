@@ -1,0 +1,58 @@
+import { parseArgs } from "node:util";
+
+export interface BenchOptions {
+  readonly subject: string;
+  /** Small sizes and few rounds: shows that everything runs, and nothing about speed. */
+  readonly quick: boolean;
+  readonly json?: string;
+  readonly corpus?: string;
+  readonly backends: readonly ("sqlite" | "postgres")[];
+  /** Workloads, or parts of them, by id; all when absent. */
+  readonly only?: ReadonlySet<string>;
+}
+
+export const usage = `npm run bench -- <subject> [options]
+
+Subjects
+  store                 the log and its projections, on each database
+
+Options
+  --json FILE           write every figure with its parameters
+  --corpus FILE         messages from JSON lines {"role", "content"} in place of generated ones
+  --only W1.groups,W4   these workloads alone: W1 (.alone .writers .processes .groups .bytes), W2 (.messages
+                        .sessions), W4, W5, W6, W7, stream
+  --backend NAME        sqlite or postgres; both when absent
+  --quick               small sizes, to see that it runs
+
+PostgreSQL is the server that HOLDFAST_TEST_POSTGRES names, or one that is started for the run.`;
+
+/** What was asked for, or `undefined` when it cannot be understood. */
+export function readOptions(args: readonly string[]): BenchOptions | undefined {
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        json: { type: "string" },
+        corpus: { type: "string" },
+        only: { type: "string" },
+        backend: { type: "string" },
+        quick: { type: "boolean", default: false },
+      },
+    });
+    const { json, corpus, only, backend, quick } = values;
+    const [subject] = positionals;
+    if (subject === undefined || positionals.length > 1) return undefined;
+    if (backend !== undefined && backend !== "sqlite" && backend !== "postgres") return undefined;
+    return {
+      subject,
+      quick,
+      backends: backend === undefined ? ["sqlite", "postgres"] : [backend],
+      ...(json !== undefined && { json }),
+      ...(corpus !== undefined && { corpus }),
+      ...(only !== undefined && { only: new Set(only.split(",")) }),
+    };
+  } catch {
+    return undefined;
+  }
+}

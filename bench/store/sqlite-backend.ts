@@ -1,0 +1,86 @@
+import { createHash } from "node:crypto";
+import {
+  constants,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+
+import { dropScratch, makeScratch, scratchRoot } from "../harness/index.ts";
+import { openBareSqlite, openBareSqliteReads, sizeOf } from "./bare-sqlite.ts";
+import { type Backend, type Known, openStore, type Place, type Prepared } from "./place.ts";
+
+const migrations = new URL("../../packages/store/src/sqlite/migrations/", import.meta.url);
+
+export function sqliteBackend(): Backend {
+  return {
+    name: "sqlite",
+    createPlace: async () => placeIn(makeScratch("sqlite")),
+    preparePlace,
+    [Symbol.asyncDispose]: async () => {},
+  };
+}
+
+function placeIn(folder: string): Place {
+  const file = join(folder, "store.db");
+  const address = { kind: "sqlite", file } as const;
+  return {
+    address,
+    folder,
+    open: (options) => openStore(address, options),
+    openBare: async () => openBareSqlite(join(folder, "bare.db")),
+    openBareReads: async () => openBareSqliteReads(file),
+    walBytes: async () => sizeOf(`${file}-wal`),
+    [Symbol.asyncDispose]: async () => dropScratch(folder),
+  };
+}
+
+/** Made once for each schema and content, kept under the temporary folder, and copied for each use. */
+async function preparePlace(
+  key: string,
+  fill: Parameters<Backend["preparePlace"]>[1],
+): Promise<Prepared> {
+  const kept = join(scratchRoot(), `holdfast-bench-kept-${schemaHash()}`, key);
+  if (!existsSync(kept)) {
+    const folder = makeScratch("fill");
+    const store = await placeIn(folder).open();
+    const known = await fill(store);
+    await store.close();
+    writeFileSync(join(folder, "known.json"), JSON.stringify(known));
+    mkdirSync(join(kept, ".."), { recursive: true });
+    // Whole or not at all, also when two runs prepare it at the same time.
+    try {
+      renameSync(folder, kept);
+    } catch (error) {
+      if (!existsSync(kept)) throw error;
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+  const folder = makeScratch("sqlite");
+  for (const name of readdirSync(kept)) {
+    copyFileSync(join(kept, name), join(folder, name), constants.COPYFILE_FICLONE);
+  }
+  return { place: placeIn(folder), known: readKnown(join(folder, "known.json")) };
+}
+
+function schemaHash(): string {
+  const hash = createHash("sha256");
+  for (const name of readdirSync(migrations).toSorted()) {
+    hash.update(readFileSync(new URL(name, migrations)));
+  }
+  return hash.digest("hex").slice(0, 12);
+}
+
+function readKnown(file: string): Known {
+  const value: unknown = JSON.parse(readFileSync(file, "utf8"));
+  if (typeof value !== "object" || value === null) throw new Error(`${file} is damaged.`);
+  return Object.fromEntries(
+    Object.entries(value).map(([name, ids]) => [name, Array.isArray(ids) ? ids.map(String) : []]),
+  );
+}

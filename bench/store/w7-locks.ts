@@ -1,0 +1,56 @@
+import { aHolder, openSession } from "@holdfast/engine/testing";
+
+import { bare, interleave, ours } from "../harness/index.ts";
+import { type Bench, loopLine, type WorkloadDefinition } from "./bench.ts";
+
+/** The compaction lock, taken and given back: two durable writes. */
+export const lockPairs: WorkloadDefinition = {
+  id: "W7",
+  title: "lock, acquire and release",
+  async measure({ backend, sizes }: Bench) {
+    await using place = await backend.createPlace();
+    const store = await place.open();
+    await using driver = await place.openBare();
+    const session = await openSession(store);
+    const holder = aHolder();
+    const text = JSON.stringify(holder);
+    const measured = await interleave(
+      [
+        {
+          name: ours,
+          perRound: 20,
+          watchLoop: true,
+          async run() {
+            await store.leases.release(await session.lease("compaction", holder, 300_000));
+          },
+        },
+        {
+          name: bare,
+          perRound: 20,
+          async run() {
+            await driver.insert(text);
+            await driver.insert(text);
+          },
+        },
+      ],
+      sizes.pace,
+    );
+    await store.close();
+    const rate = (system: string) => 1_000 / measured.of(system).mean;
+    const ratio = rate(ours) / rate(bare);
+    return {
+      lines: [
+        {
+          what: "pairs a second (bare: two synced commits)",
+          params: {},
+          figures: [ours, bare].map((system) => {
+            const { p50, p99, count } = measured.of(system);
+            return { system, value: rate(system), unit: "/s" as const, more: { p50, p99, count } };
+          }),
+          bound: { text: "≥ 0.5×", met: ratio >= 0.5 },
+        },
+        loopLine(measured.loop),
+      ],
+    };
+  },
+};

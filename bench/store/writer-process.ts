@@ -1,0 +1,32 @@
+// A process that appends when it is told to, until its parent lets go of it.
+import { join } from "node:path";
+
+import { aUserMessage, openSession } from "@holdfast/engine/testing";
+
+import { openBareSqlite } from "./bare-sqlite.ts";
+import { openStore } from "./place.ts";
+import { stretch } from "./w1-writers.ts";
+import type { WriterTask } from "./writer-client.ts";
+
+// Written by the process that started this one.
+const { kind, address, folder, text } = JSON.parse(process.argv[2] ?? "{}") as WriterTask;
+
+async function openWriter(): Promise<{ append(): unknown; close(): Promise<void> }> {
+  if (kind === "bare") {
+    const driver = openBareSqlite(join(folder, "bare.db"));
+    const data = JSON.stringify(aUserMessage(text).data);
+    return { append: () => driver.insert(data), close: async () => driver[Symbol.asyncDispose]() };
+  }
+  const store = await openStore(address);
+  const session = await openSession(store);
+  return { append: () => session.commit([aUserMessage(text)]), close: () => store.close() };
+}
+
+const writer = await openWriter();
+process.on("message", (ms) => {
+  void stretch(Number(ms), [writer], (one) => one.append()).then((ran) =>
+    process.send?.([ran.ms, ...ran.times]),
+  );
+});
+process.once("disconnect", () => void writer.close());
+process.send?.("ready");
