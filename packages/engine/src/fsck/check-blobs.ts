@@ -27,15 +27,19 @@ export class BlobAccounts {
     }
   }
 
-  /** The rows of a purged session that its branches still read. */
-  async addKeptRows(audit: Audit, owner: OwnerId, session: SessionId): Promise<void> {
+  /** The rows of a purged session that its branches still read. `false` when they cannot all be read. */
+  async addKeptRows(audit: Audit, owner: OwnerId, session: SessionId): Promise<boolean> {
     const blobs = new Map<BlobId, number>();
+    let [rows, unreadable] = [0, 0];
     for await (const { event } of audit.events(session)) {
+      rows += 1;
+      if (event === null) unreadable += 1;
       const decoded = event && decodeEvent(event);
       if (decoded?.kind !== "known") continue;
       for (const blob of blobsIn(decoded.event)) blobs.set(blob, (blobs.get(blob) ?? 0) + 1);
     }
     this.add(owner, session, blobs);
+    return rows > 0 && unreadable === 0;
   }
 
   async *check(audit: Audit): AsyncIterable<Finding> {

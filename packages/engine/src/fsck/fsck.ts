@@ -127,7 +127,9 @@ class FsckRun {
   async *#checkAcrossSessions(): AsyncIterable<Finding> {
     for (const origin of this.#origins) {
       const owner = this.#purged.get(origin);
-      if (owner !== undefined) await this.#blobs.addKeptRows(this.#audit, owner, origin);
+      if (owner === undefined) continue;
+      const isWhole = await this.#blobs.addKeptRows(this.#audit, owner, origin);
+      this.#areWhole &&= isWhole;
     }
     const isKnown = this.#areWhole && !(await this.#hasMoved());
     if (isKnown) yield* this.#lanes.check(this.#audit, this.#mode);

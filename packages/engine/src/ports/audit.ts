@@ -44,7 +44,7 @@ export interface Derived {
 /** The whole store, row by row, for `fsck`. Nothing here is filtered by owner. Keyset order, bounded pages inside. */
 export interface Audit {
   sessions(): AsyncIterable<SessionRow>;
-  /** In the order of their numbers; rows of the three places merged. */
+  /** In the order of their numbers; rows of the three places merged. Of a purged session: what branches still read. */
   events(session: SessionId): AsyncIterable<RawEvent>;
   /** What is stored beside the log for one session. */
   derived(session: SessionId): Promise<Derived | null>;
