@@ -5,3 +5,4 @@ export {
   type HeldLock,
 } from "./compaction-lock.ts";
 export type { Heartbeat } from "./compaction-lock-heartbeat.ts";
+export { modelMessages, pendingCalls } from "./messages.ts";

@@ -74,7 +74,7 @@ export function foldInput(
         messageId,
         session: session.id,
         clientId,
-        hash,
+        hash: columnText(hash),
         runId,
         seq: event.seq,
         mode,

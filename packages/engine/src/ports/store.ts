@@ -5,6 +5,7 @@ import type { Commit, CommitResult, Failed, FailureCode } from "./commit.ts";
 import type { Leases } from "./lease.ts";
 import type { Reads } from "./reads.ts";
 import type { Search } from "./search.ts";
+import type { Work } from "./work.ts";
 
 /**
  * Where everything is kept.
@@ -33,6 +34,7 @@ export interface Store {
   readonly kind: "sqlite" | "postgres" | "memory";
   readonly reads: Reads;
   readonly leases: Leases;
+  readonly work: Work;
   readonly search: Search;
   readonly audit: Audit;
 

@@ -82,7 +82,12 @@ export const runEvents = [
     "step.started",
     1,
     "passing",
-    z.looseObject({ step: z.int().positive(), model: z.string() }),
+    z.looseObject({
+      step: z.int().positive(),
+      model: z.string(),
+      /** How often this step was tried before. */
+      try: z.int().positive().optional(),
+    }),
   ),
   defineEvent(
     "message.delta",

@@ -9,6 +9,7 @@ import { createLeases } from "./leases.ts";
 import { prune, purgeSession } from "./purge.ts";
 import { createReads } from "./reads.ts";
 import { createSearch } from "./search.ts";
+import { createWork } from "./work.ts";
 
 export interface MemoryStore extends Store {
   /** Another handle on the same data, as another process would have one. */
@@ -43,6 +44,7 @@ function openHandle(data: MemoryData): MemoryStore {
       renew: async (refs, ttlMs) => (state.closed ? closedFailure : leases.renew(refs, ttlMs)),
       release: async (ref) => (state.closed ? closedFailure : leases.release(ref)),
     },
+    work: guarded(createWork(data), refuseReads),
     search: guarded(createSearch(data), refuseReads),
     audit: createAudit(data),
 

@@ -3,6 +3,7 @@ import type { Leases, Store } from "@holdfast/engine";
 import { blobIdOf } from "../shared/index.ts";
 import { createAuditReads, createReads, Readers } from "./read/index.ts";
 import { decodeLease } from "./rows/index.ts";
+import { createSearch, Indexer } from "./search/index.ts";
 import type { Settings } from "./settings.ts";
 import { Signals } from "./signals.ts";
 import { statement } from "./statement.ts";
@@ -19,6 +20,7 @@ import {
   replaceDerivedJob,
   Writer,
 } from "./write/index.ts";
+import { createWork } from "./work.ts";
 
 export interface PostgresStore extends Store {
   readonly kind: "postgres";
@@ -28,7 +30,11 @@ export interface PostgresStore extends Store {
 export function createStore(settings: Settings): PostgresStore {
   const readers = new Readers(settings);
   const signals = new Signals(settings, readers);
-  const writer = new Writer(settings, (sessions) => signals.committed(sessions));
+  const indexer = new Indexer(readers);
+  const writer = new Writer(settings, ({ sessions, searchable }) => {
+    signals.committed(sessions);
+    indexer.touch(searchable);
+  });
 
   const now = async (): Promise<number> => {
     const [row] = await readers.rows(readClock, []);
@@ -44,11 +50,8 @@ export function createStore(settings: Settings): PostgresStore {
       replaceDerived: (derived) => writer.submit(replaceDerivedJob(derived)),
       replaceBlobRefs: (refs, owner) => writer.submit(replaceBlobRefsJob(refs, owner)),
     },
-    search: {
-      search: async () => ({ status: "unavailable", message: "There is no index yet." }),
-      settled: async () => undefined,
-      rebuild: async () => undefined,
-    },
+    work: createWork(readers),
+    search: createSearch(readers, indexer),
     commit: (commit) => writer.submit(commitJob(commit), commit.pace ?? "now"),
     putBlob: (owner, bytes, mediaType) =>
       writer.submit(blobJob({ owner, id: blobIdOf(bytes), bytes, mediaType })),
@@ -59,6 +62,7 @@ export function createStore(settings: Settings): PostgresStore {
     async close() {
       await writer.close();
       await signals.close();
+      await indexer.close();
       await readers.close();
     },
   };

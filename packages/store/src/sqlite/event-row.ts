@@ -37,8 +37,8 @@ export function decodeEventRow(row: Row): EventRead {
   return { status: "intact", event };
 }
 
+/** The same for the log and for deltas. */
 export const eventColumns = "seq, id, type, v, at, run_id, quiet, sum, data";
-export const deltaColumns = "seq, id, type, v, at, run_id, sum, data";
 
 const insertEvent = `
   INSERT INTO events (session_key, seq, id, type, v, at, run_id, entry, quiet, sum, data)
@@ -55,8 +55,8 @@ export function appendEvent(connection: Connection, key: number, event: StoredEv
 }
 
 const insertDelta = `
-  INSERT INTO deltas (prev, session_key, seq, id, type, v, at, run_id, sum, data)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  INSERT INTO deltas (prev, session_key, seq, id, type, v, at, run_id, quiet, sum, data)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 /** Hangs a delta on the session's chain and returns the chain's new end. */
 export function appendDelta(
@@ -67,9 +67,10 @@ export function appendDelta(
 ): number {
   const { seq, id, type, v, at, runId = null } = event;
   const payload = encodePayload(event.data);
+  const quiet = Number(event.quiet === true);
   const { lastInsertRowid } = connection
     .sql(insertDelta)
-    .run(prev, key, seq, id, type, v, at, runId, payload.sum, payload.text);
+    .run(prev, key, seq, id, type, v, at, runId, quiet, payload.sum, payload.text);
   return Number(lastInsertRowid);
 }
 
@@ -83,7 +84,7 @@ export const chainSql = `
       JOIN deltas older ON older.pos = newer.prev
      WHERE older.seq > ?2
   )
-  SELECT ${deltaColumns} FROM chain JOIN deltas USING (pos)`;
+  SELECT ${eventColumns} FROM chain JOIN deltas USING (pos)`;
 
 export function readChain(connection: Connection, lastDelta: number | null, after: number): Row[] {
   if (lastDelta === null) return [];

@@ -14,6 +14,7 @@ import {
   type Store,
   StoreFailure,
   type WatchPace,
+  type Work,
 } from "@holdfast/engine";
 import type { OwnerId, SessionId } from "@holdfast/protocol";
 
@@ -88,6 +89,7 @@ export class SqliteStore implements Store {
   readonly kind = "sqlite";
   readonly reads: Reads;
   readonly leases: Leases;
+  readonly work: Work;
   readonly audit: Audit;
   readonly search: Search;
   readonly #options: SqliteOptions;
@@ -131,6 +133,10 @@ export class SqliteStore implements Store {
       read: async (kind, session) => this.#ask("lease", [kind, session, await this.now()]),
       expired: async (kind, limit) => this.#ask("expiredLeases", [kind, limit, await this.now()]),
     };
+    this.work = {
+      queued: (limit) => this.#ask("queuedWork", [limit]),
+      live: (limit) => this.#ask("liveWork", [limit]),
+    };
     this.audit = makeAudit({
       ask: (name, args) => this.#ask(name, args),
       write: (name, request) => this.#write(name, request),
@@ -141,7 +147,10 @@ export class SqliteStore implements Store {
 
   async commit(commit: Commit): Promise<CommitResult> {
     const result = await this.#write("commit", commit, commit.pace);
-    if (result.status === "committed") this.#watchList.wake([commit.session]);
+    if (result.status === "committed") {
+      this.#watchList.wake([commit.session]);
+      this.#search.noteCommit();
+    }
     return result;
   }
 
@@ -149,8 +158,10 @@ export class SqliteStore implements Store {
     return this.#write("putBlob", { owner, id: blobIdOf(bytes), mediaType, bytes });
   }
 
-  purge(owner: OwnerId, session: SessionId): Promise<PurgeResult> {
-    return this.#write("purge", { owner, session });
+  async purge(owner: OwnerId, session: SessionId): Promise<PurgeResult> {
+    const result = await this.#write("purge", { owner, session });
+    if (result.status === "purged") this.#search.noteCommit();
+    return result;
   }
 
   prune(limit: number): Promise<{ readonly status: "pruned"; readonly rows: number } | Failed> {
@@ -186,8 +197,12 @@ export class SqliteStore implements Store {
     try {
       return (await this.#writer.ask({ op: "group", group, clockOffset })) as readonly Outcome[];
     } catch (error) {
-      const { message } = error instanceof Error ? error : new Error(String(error));
-      return group.map(() => ({ status: "failed", code: "store_unknown", message }));
+      const { name, message } = error instanceof Error ? error : new Error(String(error));
+      if (name !== "DataCloneError")
+        return group.map(() => ({ status: "failed", code: "store_unknown", message }));
+      // Something in the group is not data, and nothing of it was sent. The others do not pay for it.
+      if (group.length === 1) return [{ status: "failed", code: "store_unavailable", message }];
+      return (await Promise.all(group.map((each) => this.#writeGroup([each])))).flat();
     }
   }
 

@@ -90,6 +90,7 @@ CREATE TABLE deltas (
   v           INTEGER NOT NULL,
   at          INTEGER NOT NULL,
   run_id      TEXT,
+  quiet       INTEGER NOT NULL,
   sum         INTEGER NOT NULL,
   data        TEXT    NOT NULL
 ) STRICT;

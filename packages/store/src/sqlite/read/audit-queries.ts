@@ -13,8 +13,9 @@ import { z } from "zod";
 import { blobIdOf } from "../../shared/index.ts";
 import type { Connection, Row } from "../connection.ts";
 import { decodeInput, decodeLane, decodeLease, decodeRun, decodeUsage } from "../derived-rows.ts";
-import { decodeEventRow, deltaColumns, eventColumns, readChain } from "../event-row.ts";
+import { decodeEventRow, eventColumns, readChain } from "../event-row.ts";
 import { decodeSession, readSession, sessionColumns } from "../session-row.ts";
+import { keyOfLog } from "./read-events.ts";
 
 /** Pages of the whole store, in key order, for `fsck`. `after` is the last key of the page before. */
 export interface AuditQueries {
@@ -37,7 +38,7 @@ const settledOf = `
     UNION ALL
     SELECT d.pos, d.prev FROM chain JOIN deltas d ON d.pos = chain.prev
   )
-  SELECT ${deltaColumns} FROM chain JOIN deltas USING (pos) WHERE seq > ?`;
+  SELECT ${eventColumns} FROM chain JOIN deltas USING (pos) WHERE seq > ?`;
 
 const blobShape = z.object({
   key: z.int(),
@@ -82,15 +83,15 @@ export function auditQueries(connection: Connection): AuditQueries {
         .all(after, limit)
         .map((row) => decodeSession(row).row),
     auditEvents(id, after, limit) {
-      const session = readSession(connection, id);
-      if (session === null) return [];
+      const key = keyOfLog(connection, id);
+      if (key === null) return [];
       const log = connection
         .sql(
           `SELECT ${eventColumns} FROM events WHERE session_key = ? AND seq > ? ORDER BY seq LIMIT ?`,
         )
-        .all(session.key, after, limit);
-      const open = readChain(connection, session.lastDelta, after);
-      const settled = connection.sql(settledOf).all(session.key, after);
+        .all(key, after, limit);
+      const open = readChain(connection, readSession(connection, id)?.lastDelta ?? null, after);
+      const settled = connection.sql(settledOf).all(key, after);
       return [
         ...log.map((row) => raw(id, row, "log")),
         ...open.map((row) => raw(id, row, "delta")),

@@ -28,11 +28,12 @@ import type { Connection } from "../connection.ts";
 import { decodeInput, decodeLease, decodeRun } from "../derived-rows.ts";
 import { readSession, type StoredSession } from "../session-row.ts";
 import { type AuditQueries, auditQueries } from "./audit-queries.ts";
+import { type WorkQueries, workQueries } from "./work-queries.ts";
 import { readEntries, readEvents, readJournal, type ReportDamage } from "./read-events.ts";
 import { readList } from "./read-list.ts";
 
 /** Everything that can be read, with what it answers. */
-export interface Queries extends AuditQueries {
+export interface Queries extends AuditQueries, WorkQueries {
   session(owner: OwnerId, id: SessionId): SessionRow | null;
   sessions(owner: OwnerId, query: ListQuery): SessionPage;
   events(owner: OwnerId, id: SessionId, query: EventQuery): EventPage | null;
@@ -71,6 +72,7 @@ export function makeQueries(connection: Connection, report: ReportDamage): Queri
 
   return {
     ...auditQueries(connection),
+    ...workQueries(connection),
     session: (owner, id) => owned(owner, id)?.row ?? null,
     sessions: (owner, query) => readList(connection, owner, query),
     events(owner, id, query) {

@@ -73,7 +73,7 @@ export function readEntries(
 }
 
 /** A branch reads rows of its origin even when that was purged. */
-function keyOfLog(connection: Connection, id: SessionRow["id"]): number | null {
+export function keyOfLog(connection: Connection, id: SessionRow["id"]): number | null {
   const row = connection
     .sql(
       "SELECT key FROM sessions WHERE id = ?1 UNION ALL SELECT session_key FROM purges WHERE session_id = ?1",

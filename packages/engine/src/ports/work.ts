@@ -1,0 +1,21 @@
+import type { OwnerId, SessionId } from "@holdfast/protocol";
+
+import type { LeaseRow } from "./rows.ts";
+
+export interface WorkItem {
+  readonly owner: OwnerId;
+  readonly session: SessionId;
+}
+
+/** A run that is claimed or running, with the lease that it is held under, if there is one. */
+export interface LiveWork extends WorkItem {
+  readonly lease: LeaseRow | null;
+}
+
+/** What there is to do in the whole store, for whoever looks after it. Costs nothing of the sessions that rest. */
+export interface Work {
+  /** Sessions with input that waits and no run that is live, oldest input first. */
+  queued(limit: number): Promise<readonly WorkItem[]>;
+  /** Sessions whose run is claimed or running. One that waits for an answer or is paused is nobody's work. */
+  live(limit: number): Promise<readonly LiveWork[]>;
+}

@@ -1,0 +1,66 @@
+import {
+  type IdSource,
+  newEvent,
+  type NewEvent,
+  type OwnerId,
+  type RunId,
+  type RunState,
+  terminalStates,
+} from "@holdfast/protocol";
+
+import type { Log } from "../log/index.ts";
+import type { CommitResult, RunRow, Snapshot } from "../ports/index.ts";
+
+export type CancelResult =
+  | { readonly status: "requested" | "ended" }
+  | { readonly status: "not_found" }
+  | Exclude<CommitResult, { status: "committed" }>;
+
+/** Nobody works on a run in one of these states, so nobody else would end it. */
+const atRest: ReadonlySet<RunState> = new Set(["queued", "waiting", "paused"]);
+
+/**
+ * P6: a durable wish, from any process. Asking again changes nothing. A run that rests ends here and now; one that is
+ * under way is ended by its runner within a second.
+ */
+export async function requestCancel(
+  log: Log,
+  ids: IdSource,
+  owner: OwnerId,
+  runId: RunId,
+): Promise<CancelResult> {
+  const { reads } = log.store;
+  for (;;) {
+    const first = await reads.run(owner, runId);
+    const snapshot = first && (await reads.snapshot(owner, first.session, { limit: 1 }));
+    // Read behind the snapshot: if it has moved since then, the head has too.
+    const run = snapshot && (await reads.run(owner, runId));
+    if (run === null || snapshot === null) return { status: "not_found" };
+    if (terminalStates.has(run.state)) return { status: "ended" };
+    const rests = atRest.has(run.state);
+    if (run.cancelRequested && !rests) return { status: "requested" };
+    const result = await log.commit({
+      owner,
+      session: run.session,
+      events: rests ? endAtRest(ids, run, snapshot) : [wish(ids, runId)],
+      ...(rests && { expect: { head: snapshot.session.head } }),
+    });
+    if (result.status === "committed") return { status: rests ? "ended" : "requested" };
+    if (result.status === "failed" || result.code !== "head_moved") return result;
+  }
+}
+
+function wish(ids: IdSource, runId: RunId): NewEvent {
+  return newEvent(ids.make("event"), "run.cancel", {}, runId);
+}
+
+function endAtRest(ids: IdSource, run: RunRow, snapshot: Snapshot): readonly NewEvent[] {
+  const input = snapshot.inbox.find((each) => each.runId === run.id);
+  const removed =
+    input && newEvent(ids.make("event"), "input.removed", { messageId: input.messageId });
+  return [
+    wish(ids, run.id),
+    ...(removed === undefined ? [] : [removed]),
+    newEvent(ids.make("event"), "run.state", { state: "cancelled" }, run.id),
+  ];
+}

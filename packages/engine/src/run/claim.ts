@@ -1,0 +1,57 @@
+import type { IdSource, OwnerId, SessionId } from "@holdfast/protocol";
+
+import type { Log } from "../log/index.ts";
+import type { Holder, InputRow, LeaseRow } from "../ports/index.ts";
+import { RunHandle } from "./run-handle.ts";
+import { takenInput } from "./steer.ts";
+
+export interface ClaimDeps {
+  readonly log: Log;
+  readonly ids: IdSource;
+  readonly holder: () => Holder;
+  readonly leaseMs: number;
+}
+
+/** Takes the session's run lease. `null`: another runner has it, or the session is gone. */
+export async function takeLease(
+  { log, holder, leaseMs }: ClaimDeps,
+  session: SessionId,
+  replacing?: LeaseRow,
+): Promise<LeaseRow | null> {
+  const result = await log.store.leases.acquire({
+    kind: "run",
+    session,
+    holder: holder(),
+    ttlMs: leaseMs,
+    ...(replacing && { replacing: replacing.fence }),
+  });
+  return result.status === "acquired" ? result.lease : null;
+}
+
+/**
+ * The one door to a run: takes the next waiting message and makes it an entry, under the lease. Only now is it part
+ * of the conversation, so it never stands before the answer that was running when it came.
+ */
+export async function claimNext(
+  { log, ids }: ClaimDeps,
+  owner: OwnerId,
+  lease: LeaseRow,
+): Promise<RunHandle | null> {
+  for (;;) {
+    const snapshot = await log.store.reads.snapshot(owner, lease.session, { limit: 1 });
+    const input =
+      snapshot === null || snapshot.run !== null ? undefined : nextInput(snapshot.inbox);
+    if (snapshot === null || input === undefined) return null;
+    const { head } = snapshot.session;
+    const run = new RunHandle(log, ids, { owner, runId: input.runId, lease, head });
+    const events = [run.event("run.state", { state: "claimed" }), takenInput(run, input)];
+    const result = await run.send({ events, expect: { head } });
+    if (result.status === "committed") return run;
+    if (result.status !== "refused" || result.code !== "head_moved") return null;
+  }
+}
+
+/** An interrupting message goes before what was waiting; otherwise they go in the order of their arrival. */
+function nextInput(inbox: readonly InputRow[]): InputRow | undefined {
+  return inbox.find((input) => input.mode === "interrupt") ?? inbox[0];
+}

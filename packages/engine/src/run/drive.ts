@@ -1,0 +1,223 @@
+import { type NewEvent, type RunState, type Seq, type StoredEvent } from "@holdfast/protocol";
+
+import { modelMessages, pendingCalls } from "../context/index.ts";
+import type { Log } from "../log/index.ts";
+import type { Clock, Model, ModelFailure, ModelMessage, Random, Tool } from "../ports/index.ts";
+import { type CallEnd, callModel } from "./call-model.ts";
+import { foldStep } from "./fold-step.ts";
+import { Journal } from "./journal.ts";
+import type { RunHandle } from "./run-handle.ts";
+import { runTools } from "./run-tools.ts";
+import { settledMessage, usageEvent } from "./settle.ts";
+import { takeSteering } from "./steer.ts";
+
+export interface RunLimits {
+  readonly steps: number;
+  readonly timeMs: number;
+  /** Millionths of a dollar; none by default. */
+  readonly costMicros?: number;
+  /** How often a model call that failed in passing is tried again. */
+  readonly modelTries: number;
+}
+
+export interface DriveDeps {
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly limits: RunLimits;
+  readonly tools: ReadonlyMap<string, Tool>;
+  /** The model that a session's next call goes to. */
+  readonly modelFor: (run: RunHandle) => Promise<{ readonly name: string; readonly model: Model }>;
+  readonly system: (run: RunHandle) => Promise<string>;
+}
+
+/** Where a run stands when a runner takes it into its hands. */
+export interface RunPosition {
+  readonly step: number;
+  /** Journal events of the step that a runner before us had begun and that are not settled. */
+  readonly journal: readonly StoredEvent[];
+}
+
+type Next = "continue" | "ended";
+
+/**
+ * Drives a run to its end. Each round reads where it stands from the log: calls without a result are run, otherwise the
+ * model is asked. So a run that goes on after a crash takes the same path as one that was never interrupted.
+ */
+export async function driveRun(
+  deps: DriveDeps,
+  run: RunHandle,
+  position: RunPosition,
+): Promise<void> {
+  const begun = deps.clock.now();
+  let { step, journal } = position;
+  let tries = 0;
+  for (;;) {
+    if (run.lost !== null) return;
+    if (run.cancelled) return endRun(run, "cancelled", []);
+    const spent =
+      deps.clock.now() - begun > deps.limits.timeMs
+        ? "time"
+        : step >= deps.limits.steps
+          ? "steps"
+          : null;
+    const entries = await readVisible(deps.log, run);
+    const calls = pendingCalls(entries);
+    if (calls.length > 0) {
+      await runTools(
+        deps,
+        run,
+        calls,
+        new Journal(run.runId, run.ids, (...args) => run.write(...args), journal),
+      );
+      journal = [];
+      continue;
+    }
+    if (spent !== null || (await overSpent(deps, run)))
+      return endRun(run, "limit", [], spent ?? "spend");
+    const steered = await takeSteering(deps.log, run);
+    if (steered > 0) continue;
+    step += tries === 0 ? 1 : 0;
+    const call = await askModel(deps, run, step, tries, entries);
+    if (call === null) return;
+    const next = await settleCall(deps, run, call, tries);
+    if (next === "ended") return;
+    tries = next === "again" ? tries + 1 : 0;
+  }
+}
+
+interface AskedModel extends CallEnd {
+  readonly modelName: string;
+  readonly journal: Journal;
+}
+
+async function askModel(
+  deps: DriveDeps,
+  run: RunHandle,
+  step: number,
+  tries: number,
+  entries: readonly StoredEvent[],
+): Promise<AskedModel | null> {
+  const { name, model } = await deps.modelFor(run);
+  const journal = new Journal(run.runId, run.ids, (...args) => run.write(...args));
+  const messages: ModelMessage[] = [
+    { role: "system", text: await deps.system(run) },
+    ...modelMessages(entries),
+  ];
+  const begun = await run.write([
+    run.event("run.state", { state: "running" }),
+    run.event("step.started", { step, model: name, ...(tries > 0 && { try: tries }) }),
+  ]);
+  if (begun === null) return null;
+  const request = { model: name, messages, tools: [...deps.tools.values()].map(specOf) };
+  const messageId = run.ids.make("message");
+  const end = await callModel(run, model, request, { journal, messageId, clock: deps.clock });
+  if (!(await journal.flush())) return null;
+  return { ...end, modelName: name, journal };
+}
+
+function specOf({ name, description, input }: Tool) {
+  return { name, description, input };
+}
+
+/** Turns what a model call left behind into entries, and says how the run goes on. */
+async function settleCall(
+  deps: DriveDeps,
+  run: RunHandle,
+  call: AskedModel,
+  tries: number,
+): Promise<Next | "again"> {
+  const { end, calls, usage, modelName: model, journal } = call;
+  const { message } = foldStep(journal.events);
+  const usages = usageEvent(run, model, usage);
+  if (end === "stopped") {
+    if (run.cancelled)
+      await endRun(run, "cancelled", [
+        ...settledMessage(run, message, { model, partial: "cancelled" }),
+        ...usages,
+      ]);
+    return "ended";
+  }
+  if (end === "done") {
+    const settled = [...settledMessage(run, message, { model, calls }), ...usages];
+    if (calls.length > 0) return (await run.write(settled)) === null ? "ended" : "continue";
+    if (message === null) {
+      await endRun(
+        run,
+        "failed",
+        [...usages, notice(run, "empty_reply", "The model ended without a word.")],
+        "empty_reply",
+      );
+    } else {
+      await endRun(run, "completed", settled);
+    }
+    return "ended";
+  }
+  const { failure } = end;
+  const kept = [...settledMessage(run, message, { model, partial: "failed" }), ...usages];
+  if (!mayTryAgain(failure) || tries + 1 >= deps.limits.modelTries) {
+    await endRun(
+      run,
+      "failed",
+      [...kept, notice(run, failure.code, failure.message)],
+      failure.code,
+    );
+    return "ended";
+  }
+  if (kept.length > 0 && (await run.write(kept)) === null) return "ended";
+  await deps.clock.sleep(pauseBefore(tries, failure, deps.random), run.signal);
+  return "again";
+}
+
+function mayTryAgain(failure: ModelFailure): boolean {
+  return failure.class === "retryable" || failure.class === "overloaded";
+}
+
+function pauseBefore(tries: number, failure: ModelFailure, random: Random): number {
+  const backoff = Math.min(30_000, 500 * 2 ** tries) * (0.5 + random() / 2);
+  return Math.max(backoff, failure.retryAfterMs ?? 0);
+}
+
+function notice(run: RunHandle, kind: string, text: string): NewEvent {
+  return run.event("notice.added", { noticeId: run.ids.make("notice"), kind, text });
+}
+
+/**
+ * P4: the commit that ends the run, together with the last entries. A cancel that came while they were on their
+ * way is told by the store itself, and then the run ends as cancelled with all that was said.
+ */
+export async function endRun(
+  run: RunHandle,
+  state: Extract<RunState, "completed" | "cancelled" | "failed" | "limit" | "interrupted">,
+  entries: readonly NewEvent[],
+  cause?: string,
+): Promise<void> {
+  const ended = run.event("run.state", { state, ...(cause !== undefined && { cause }) });
+  const result = await run.send({ events: [...entries, ended] });
+  if (result.status === "refused" && result.code === "cancel_requested") {
+    await run.send({ events: [...entries, run.event("run.state", { state: "cancelled" })] });
+  }
+  run.lose(result.status === "failed" ? "store" : "ended");
+}
+
+const pageSize = 200;
+
+/** Every visible entry, oldest first. */
+async function readVisible(log: Log, run: RunHandle): Promise<readonly StoredEvent[]> {
+  const pages: (readonly StoredEvent[])[] = [];
+  let before: Seq | undefined;
+  for (;;) {
+    const query = { limit: pageSize, ...(before !== undefined && { before }) };
+    const page = await log.store.reads.entries(run.owner, run.session, query);
+    pages.unshift(page?.entries ?? []);
+    const first = page?.entries[0];
+    if (page === null || !page.more || first === undefined) return pages.flat();
+    before = first.seq;
+  }
+}
+
+async function overSpent({ log, limits }: DriveDeps, run: RunHandle): Promise<boolean> {
+  if (limits.costMicros === undefined) return false;
+  const usage = await log.store.reads.usage(run.owner, { runId: run.runId });
+  return usage.costMicros >= limits.costMicros;
+}

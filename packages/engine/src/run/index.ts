@@ -1,0 +1,6 @@
+export { admitMessage, type Admission, changeInput, type NewInput, removeInput } from "./admit.ts";
+export { type CancelResult, requestCancel } from "./cancel.ts";
+export type { RunLimits } from "./drive.ts";
+export type { ResumePolicy } from "./recover.ts";
+export { RunHandle, type LossReason } from "./run-handle.ts";
+export { Runner, type RunnerDeps } from "./runner.ts";

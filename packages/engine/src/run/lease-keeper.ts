@@ -1,0 +1,92 @@
+import type { Clock, LeaseRow, Leases } from "../ports/index.ts";
+import type { LossReason, RunHandle } from "./run-handle.ts";
+
+/** A session's lease in our hands, from run to run. */
+export class HeldLease {
+  readonly lease: LeaseRow;
+  /** The run that is driven under it at the moment. */
+  run: RunHandle | null = null;
+  /** By our own clock. */
+  until: number;
+  #lost = false;
+
+  constructor(lease: LeaseRow, until: number) {
+    this.lease = lease;
+    this.until = until;
+  }
+
+  get lost(): boolean {
+    return this.#lost;
+  }
+
+  lose(reason: LossReason): void {
+    this.#lost = true;
+    this.run?.lose(reason);
+  }
+}
+
+/**
+ * Keeps the leases of a process: one write renews them all. A lease that was taken, or that could not be renewed in
+ * time by our own clock, is given up before anybody else can have it. Nothing held, nothing written.
+ */
+export class LeaseKeeper {
+  readonly #leases: Leases;
+  readonly #clock: Clock;
+  readonly #leaseMs: number;
+  readonly #held = new Set<HeldLease>();
+  #stop: AbortController | undefined;
+
+  constructor(leases: Leases, clock: Clock, leaseMs: number) {
+    this.#leases = leases;
+    this.#clock = clock;
+    this.#leaseMs = leaseMs;
+  }
+
+  get held(): Iterable<HeldLease> {
+    return this.#held;
+  }
+
+  /** `askedAt`: our clock just before the lease was asked for, so that we never believe to have it longer than it lasts. */
+  hold(lease: LeaseRow, askedAt: number): HeldLease {
+    const held = new HeldLease(lease, askedAt + this.#leaseMs);
+    this.#held.add(held);
+    if (this.#stop === undefined) {
+      this.#stop = new AbortController();
+      void this.#beat(this.#stop.signal);
+    }
+    return held;
+  }
+
+  async release(held: HeldLease): Promise<void> {
+    this.#held.delete(held);
+    if (this.#held.size === 0) {
+      this.#stop?.abort();
+      this.#stop = undefined;
+    }
+    await this.#leases.release(held.lease);
+  }
+
+  async #beat(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#clock.sleep(this.#leaseMs / 3, signal);
+      if (!signal.aborted) await this.#renew();
+    }
+  }
+
+  async #renew(): Promise<void> {
+    const asked = [...this.#held];
+    const askedAt = this.#clock.now();
+    const refs = asked.map(({ lease: { kind, session, fence } }) => ({ kind, session, fence }));
+    const result = await this.#leases.renew(refs, this.#leaseMs);
+    if (result.status === "renewed") {
+      const lost = new Set(result.lost.map((ref) => ref.session));
+      for (const held of asked) {
+        if (lost.has(held.lease.session)) held.lose("fenced");
+        else held.until = askedAt + this.#leaseMs;
+      }
+    }
+    // Who cannot renew stops by the monotonic clock, with a beat to spare before the lease runs out.
+    const soon = this.#clock.now() + this.#leaseMs / 3;
+    for (const held of this.#held) if (held.until <= soon) held.lose("store");
+  }
+}

@@ -1,0 +1,110 @@
+import type { NewEvent, OwnerId, Seq } from "@holdfast/protocol";
+
+import { pendingCalls } from "../context/index.ts";
+import type { LeaseRow, RunRow, Snapshot } from "../ports/index.ts";
+import type { ClaimDeps } from "./claim.ts";
+import type { RunPosition } from "./drive.ts";
+import { foldStep, type StepFold } from "./fold-step.ts";
+import { RunHandle } from "./run-handle.ts";
+import { endOf, settledMessage, settledTool } from "./settle.ts";
+
+/** What happens to a run whose runner is gone: goes on by itself, waits for a person, or ends. */
+export type ResumePolicy = "resume" | "ask" | "off";
+
+const attempts = 3;
+
+export interface Recovered {
+  readonly run: RunHandle;
+  readonly position: RunPosition;
+}
+
+/**
+ * Takes over a run whose runner is gone. What it had streamed becomes entries above one notice that names the cause; a
+ * tool that it had started and that may not be replayed is unknown. `null`: there is nothing to go on with.
+ */
+export async function recoverRun(
+  deps: ClaimDeps & { readonly policy: ResumePolicy },
+  owner: OwnerId,
+  lease: LeaseRow,
+): Promise<Recovered | null> {
+  const { log, ids } = deps;
+  for (;;) {
+    const snapshot = await log.store.reads.snapshot(owner, lease.session, { limit: 50 });
+    if (snapshot === null || snapshot.run === null) return null;
+    const { run: row, session } = snapshot;
+    const run = new RunHandle(log, ids, { owner, runId: row.id, lease, head: session.head });
+    const fold = foldStep(snapshot.journal);
+    const next = decideNext(row, deps.policy);
+    const events = [...settleLeftovers(run, snapshot, fold), next.event(run)];
+    const result = await run.send({ events, expect: { head: session.head } });
+    if (result.status === "refused" && result.code === "head_moved") continue;
+    if (result.status !== "committed" || !next.goesOn) return null;
+    return { run, position: { step: row.step, journal: [] } };
+  }
+}
+
+/** What a take-over does with the run, by how often it was taken over and what the person wants. */
+function decideNext(
+  row: RunRow,
+  policy: ResumePolicy,
+): { goesOn: boolean; event(run: RunHandle): NewEvent } {
+  const to = (state: "claimed" | "paused" | "interrupted" | "cancelled", cause?: string) => ({
+    goesOn: state === "claimed",
+    event: (run: RunHandle) =>
+      run.event("run.state", {
+        state,
+        attempt: row.attempt + 1,
+        ...(cause !== undefined && { cause }),
+      }),
+  });
+  // P6: a run that was cancelled is never resumed.
+  if (row.cancelRequested) return to("cancelled");
+  if (policy === "off") return to("interrupted", "host_stopped");
+  if (row.attempt + 1 > attempts) return to("interrupted", "too_many_attempts");
+  return policy === "ask" ? to("paused", "host_stopped") : to("claimed");
+}
+
+/** Entries for everything that the journal holds: no delta stays open, and no call that was begun stays untold. */
+function settleLeftovers(run: RunHandle, snapshot: Snapshot, fold: StepFold): readonly NewEvent[] {
+  const { message } = fold;
+  const pending = new Set(pendingCalls(snapshot.entries.entries).map((call) => call.callId));
+  const begun = [...fold.tools.values()].filter((tool) => pending.has(tool.started.callId));
+  const isKept = (tool: (typeof begun)[number]) =>
+    tool.ended !== null || tool.started.replay === "never";
+  const replayed = begun.filter((tool) => !isKept(tool));
+  const kept = begun.filter(isKept).map((tool) => settledTool(run, endOf(tool), tool.deltas));
+  const settled = [
+    ...settledMessage(run, message, { model: modelOf(snapshot), partial: "interrupted" }),
+    ...kept,
+  ];
+  // The output of a tool that starts again is dropped; the notice accounts for its numbers.
+  const dropped = replayed.flatMap((tool) => tool.deltas);
+  if (settled.length === 0 && dropped.length === 0) return [];
+  return [...settled, noticeOf(run, fold, dropped)];
+}
+
+function modelOf(snapshot: Snapshot): string {
+  const started = snapshot.journal.findLast((event) => event.type === "step.started");
+  const model = started?.data["model"];
+  return typeof model === "string" ? model : (snapshot.session.model ?? "unknown");
+}
+
+function noticeOf(
+  run: RunHandle,
+  fold: StepFold,
+  dropped: readonly (readonly [Seq, Seq])[],
+): NewEvent {
+  const unknown = [...fold.tools.values()].filter(
+    (tool) => tool.ended === null && tool.started.replay === "never",
+  );
+  const names = unknown.map((tool) => tool.started.name).join(", ");
+  const warning =
+    unknown.length === 0 ? "" : ` It is not known whether this took effect: ${names}.`;
+  return run.event("notice.added", {
+    noticeId: run.ids.make("notice"),
+    kind: "recovered",
+    text: `The host stopped in the middle of this answer. What it had said and done until then is above.${warning}`,
+    details: { cause: "host_stopped", runId: run.runId },
+    ...(dropped.length > 0 && { deltas: dropped.map(([from, to]): [Seq, Seq] => [from, to]) }),
+  });
+}

@@ -1,0 +1,122 @@
+import {
+  type IdSource,
+  newEvent,
+  type EventData,
+  type EventType,
+  type NewEvent,
+  type OwnerId,
+  type RunId,
+  type Seq,
+  type SessionId,
+  type StoredEvent,
+} from "@holdfast/protocol";
+
+import type { Log } from "../log/index.ts";
+import type { Commit, CommitResult, LeaseRow } from "../ports/index.ts";
+
+/** Why a runner has let go of a run. Unless it has ended, whoever takes it over goes on from the log. */
+export type LossReason = "ended" | "fenced" | "trashed" | "store" | "stopping";
+
+/**
+ * A run in a runner's hands: where it writes, and under which fence. The binding to its session is here and
+ * nowhere in the agent, so that an agent that is reused can only write where its run belongs.
+ */
+export class RunHandle {
+  readonly owner: OwnerId;
+  readonly session: SessionId;
+  readonly runId: RunId;
+  readonly lease: LeaseRow;
+  readonly ids: IdSource;
+  readonly #log: Log;
+  readonly #stop = new AbortController();
+  readonly #cancel = new AbortController();
+  #head: Seq;
+  #lost: LossReason | null = null;
+
+  constructor(
+    log: Log,
+    ids: IdSource,
+    run: { owner: OwnerId; runId: RunId; lease: LeaseRow; head: Seq },
+  ) {
+    this.#log = log;
+    this.ids = ids;
+    this.owner = run.owner;
+    this.session = run.lease.session;
+    this.runId = run.runId;
+    this.lease = run.lease;
+    this.#head = run.head;
+  }
+
+  /** Set when the run is no longer ours to write. */
+  get lost(): LossReason | null {
+    return this.#lost;
+  }
+
+  get cancelled(): boolean {
+    return this.#cancel.signal.aborted;
+  }
+
+  /** Aborted by a cancel and by the loss of the run: for models, tools and waits. */
+  get signal(): AbortSignal {
+    return AbortSignal.any([this.#stop.signal, this.#cancel.signal]);
+  }
+
+  lose(reason: LossReason): void {
+    this.#lost ??= reason;
+    this.#stop.abort();
+  }
+
+  event<T extends EventType>(type: T, data: EventData<T>): NewEvent {
+    return newEvent(this.ids.make("event"), type, data, this.runId);
+  }
+
+  /**
+   * Commits under the fence and gives the events back as they stand in the log. `null`: the run is lost, and nothing
+   * of it is in our hands any more.
+   */
+  async write(
+    events: readonly NewEvent[],
+    pace: "now" | "tick" = "now",
+  ): Promise<readonly StoredEvent[] | null> {
+    const result = await this.send({ events, pace });
+    if (result.status !== "committed") {
+      this.lose(lossOf(result));
+      return null;
+    }
+    const { first, at } = result;
+    return events.map((event, index) => ({ ...event, seq: (first + index) as Seq, at }));
+  }
+
+  /** As `write`, for a commit whose refusal means something to the caller. */
+  async send(commit: Pick<Commit, "events" | "pace" | "expect">): Promise<CommitResult> {
+    const { owner, session, lease } = this;
+    if (this.#lost !== null)
+      return { status: "refused", code: "fenced", message: "The run was given up." };
+    const under = { lease: "run", fence: lease.fence } as const;
+    const result = await this.#log.commit({ ...commit, owner, session, under });
+    if (result.status === "committed") {
+      // A number that is not ours came between: it may be a cancel.
+      const isAlone = result.first === this.#head + 1;
+      this.#head = result.last;
+      if (!isAlone) await this.look();
+    }
+    return result;
+  }
+
+  /** P6: looks whether somebody asked for the run's end. */
+  async look(): Promise<void> {
+    try {
+      const run = await this.#log.store.reads.run(this.owner, this.runId);
+      if (run?.cancelRequested === true) this.#cancel.abort();
+    } catch {
+      // A store that cannot be read now is looked at again with the next tick.
+    }
+  }
+}
+
+function lossOf(result: Exclude<CommitResult, { status: "committed" }>): LossReason {
+  if (result.status === "failed") return "store";
+  return result.code === "session_trashed" || result.code === "session_not_found"
+    ? "trashed"
+    : "fenced";
+}

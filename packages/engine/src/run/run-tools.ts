@@ -1,0 +1,112 @@
+import type { MessageId } from "@holdfast/protocol";
+
+import type { Clock, ModelCall, Tool, ToolResult } from "../ports/index.ts";
+import { foldStep, type StreamedTool } from "./fold-step.ts";
+import type { Journal } from "./journal.ts";
+import type { RunHandle } from "./run-handle.ts";
+import { endOf, settledTool, type ToolEnd } from "./settle.ts";
+
+export interface ToolDeps {
+  readonly tools: ReadonlyMap<string, Tool>;
+  readonly clock: Clock;
+}
+
+/** A tool that ignores its signal is left alone after this time. */
+const abandonMs = 5_000;
+
+/**
+ * Runs the calls of a message side by side and settles their results in one commit. P7: each is recorded as started
+ * before it starts, and one that a dead runner had started is not started again unless it says that this is safe.
+ */
+export async function runTools(
+  deps: ToolDeps,
+  run: RunHandle,
+  calls: readonly ModelCall[],
+  journal: Journal,
+): Promise<void> {
+  const known = foldStep(journal.events).tools;
+  const ends = await Promise.all(
+    calls.map((call) => finishCall(deps, run, call, journal, known.get(call.callId))),
+  );
+  if (!(await journal.flush())) return;
+  const { tools } = foldStep(journal.events);
+  await run.write(ends.map((end) => settledTool(run, end, tools.get(end.callId)?.deltas ?? [])));
+}
+
+async function finishCall(
+  deps: ToolDeps,
+  run: RunHandle,
+  call: ModelCall,
+  journal: Journal,
+  before: StreamedTool | undefined,
+): Promise<ToolEnd> {
+  if (before !== undefined && (before.ended !== null || before.started.replay === "never"))
+    return endOf(before);
+  const { callId, name } = call;
+  const resultId = before?.started.resultId ?? run.ids.make("message");
+  const tool = deps.tools.get(name);
+  if (tool === undefined)
+    return { callId, name, resultId, outcome: "failed", output: `There is no tool ${name}.` };
+  if (run.signal.aborted) return { callId, name, resultId, outcome: "cancelled", output: "" };
+  return startTool(deps, run, tool, { call, resultId, journal });
+}
+
+async function startTool(
+  deps: ToolDeps,
+  run: RunHandle,
+  tool: Tool,
+  { call, resultId, journal }: { call: ModelCall; resultId: MessageId; journal: Journal },
+): Promise<ToolEnd> {
+  const { callId, name, input } = call;
+  const { replay } = tool;
+  const started = await journal.record(
+    run.event("tool.started", { callId, resultId, name, input, replay }),
+  );
+  if (!started) return { callId, name, resultId, outcome: "cancelled", output: "" };
+  const result = await runWithin(deps.clock, tool, run, call, journal);
+  const { outcome, output, blobId } = result;
+  await journal.record(
+    run.event("tool.ended", { callId, resultId, outcome, output, ...(blobId && { blobId }) }),
+  );
+  return { callId, name, resultId, outcome, output, blobId };
+}
+
+/** Runs a tool within its time. Whatever it does, there is a result. */
+async function runWithin(
+  clock: Clock,
+  tool: Tool,
+  run: RunHandle,
+  call: ModelCall,
+  journal: Journal,
+): Promise<ToolResult> {
+  const over = new AbortController();
+  const finished = new AbortController();
+  const signal = AbortSignal.any([run.signal, over.signal]);
+  const limit = clock
+    .sleep(tool.timeLimitMs, AbortSignal.any([finished.signal, run.signal]))
+    .then(() => over.abort());
+  const work = tool
+    .run(
+      { session: run.session, runId: run.runId, callId: call.callId, input: call.input },
+      { signal, write: (text) => void journal.addOutput(call.callId, text) },
+    )
+    .catch((error: unknown): ToolResult => {
+      return { outcome: "failed", output: error instanceof Error ? error.message : String(error) };
+    });
+  const abandoned = limit
+    .then(() => clock.sleep(abandonMs, finished.signal))
+    .then((): ToolResult => {
+      return {
+        outcome: "failed",
+        output: "The tool did not stop when it was told to, and was left alone.",
+      };
+    });
+  const result = await Promise.race([work, abandoned]);
+  finished.abort();
+  if (run.cancelled) return { ...result, outcome: "cancelled" };
+  if (!over.signal.aborted || result.outcome === "ok") return result;
+  return {
+    outcome: "failed",
+    output: `${result.output}\nThe time limit of ${tool.timeLimitMs} ms was over.`.trim(),
+  };
+}

@@ -1,0 +1,157 @@
+import type { OwnerId, SessionId } from "@holdfast/protocol";
+
+import type { LeaseRow, Liveness, LiveWork, Work } from "../ports/index.ts";
+import { type ClaimDeps, claimNext, takeLease } from "./claim.ts";
+import { type DriveDeps, driveRun, type RunPosition } from "./drive.ts";
+import { type HeldLease, LeaseKeeper } from "./lease-keeper.ts";
+import { recoverRun, type ResumePolicy } from "./recover.ts";
+import type { RunHandle } from "./run-handle.ts";
+
+export interface RunnerDeps extends ClaimDeps, DriveDeps {
+  readonly work: Work;
+  readonly liveness: Liveness;
+  readonly policy: ResumePolicy;
+  /** How often the store is looked through for work that nobody told us about. */
+  readonly sweepMs: number;
+  /** How many runs may be under way in this process. */
+  readonly maxRuns: number;
+  /** A bug in a run stops the run, not the host; this is where it is told. */
+  readonly onError: (error: unknown) => void;
+}
+
+const pageSize = 100;
+const lookMs = 500;
+const start: RunPosition = { step: 0, journal: [] };
+
+/**
+ * Works on sessions: claims what waits, takes over what was left behind, drives each run to its end. Any number of
+ * runners may share a store; the lease decides who works on what.
+ */
+export class Runner {
+  readonly #deps: RunnerDeps;
+  readonly #keeper: LeaseKeeper;
+  readonly #stop = new AbortController();
+  readonly #working = new Map<SessionId, Promise<void>>();
+  /** Sessions that were poked while they were worked on: looked at again afterwards. */
+  readonly #again = new Set<SessionId>();
+  /** When a lease that has expired was first seen with that expiry, by our own clock. */
+  readonly #expired = new Map<SessionId, { readonly expiresAt: number; readonly seenAt: number }>();
+
+  constructor(deps: RunnerDeps) {
+    this.#deps = deps;
+    this.#keeper = new LeaseKeeper(deps.log.store.leases, deps.clock, deps.leaseMs);
+  }
+
+  /** Begins to look for work by itself, and to notice cancels from elsewhere. */
+  start(): void {
+    void this.#every(this.#deps.sweepMs, () => this.sweep());
+    void this.#every(lookMs, async () => {
+      for (const { run } of this.#keeper.held) await run?.look();
+    });
+  }
+
+  /** Says that a session may have work. Never throws, never waits. */
+  poke(owner: OwnerId, session: SessionId): void {
+    this.#begin(owner, session, undefined);
+  }
+
+  /** One look through the store: what waits, and what was left behind. */
+  async sweep(): Promise<void> {
+    const { work } = this.#deps;
+    for (const item of await work.live(pageSize)) {
+      if (this.#isLeftBehind(item))
+        this.#begin(item.owner, item.session, this.#provenDead(item.lease));
+    }
+    for (const { owner, session } of await work.queued(pageSize)) this.poke(owner, session);
+  }
+
+  /** Resolves when nothing is under way here. */
+  async idle(): Promise<void> {
+    while (this.#working.size > 0) await Promise.all(this.#working.values());
+  }
+
+  /** Lets go of every run, so that another runner can go on with it at once. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    for (const held of this.#keeper.held) held.lose("stopping");
+    await this.idle();
+  }
+
+  /** One at a time for each session; who comes meanwhile makes it look once more. */
+  #begin(owner: OwnerId, session: SessionId, left: LeaseRow | undefined): void {
+    if (this.#stop.signal.aborted || this.#working.size >= this.#deps.maxRuns) return;
+    if (this.#working.has(session)) {
+      this.#again.add(session);
+      return;
+    }
+    const work = this.#workOn(owner, session, left)
+      .catch((error: unknown) => this.#deps.onError(error))
+      .finally(() => {
+        this.#working.delete(session);
+        if (this.#again.delete(session)) this.poke(owner, session);
+      });
+    this.#working.set(session, work);
+  }
+
+  async #workOn(owner: OwnerId, session: SessionId, left: LeaseRow | undefined): Promise<void> {
+    const askedAt = this.#deps.clock.now();
+    const lease = await takeLease(this.#deps, session, left);
+    if (lease === null) return;
+    this.#expired.delete(session);
+    const held = this.#keeper.hold(lease, askedAt);
+    try {
+      await this.#goOn(owner, held);
+    } finally {
+      await this.#keeper.release(held);
+    }
+  }
+
+  /** First what was left behind in the session, then message after message while there are any. */
+  async #goOn(owner: OwnerId, held: HeldLease): Promise<void> {
+    const recovered = await recoverRun(this.#deps, owner, held.lease);
+    if (recovered !== null) await this.#drive(held, recovered.run, recovered.position);
+    while (!this.#stop.signal.aborted && !held.lost) {
+      const run = await claimNext(this.#deps, owner, held.lease);
+      if (run === null) return;
+      await this.#drive(held, run, start);
+    }
+  }
+
+  async #drive(held: HeldLease, run: RunHandle, position: RunPosition): Promise<void> {
+    held.run = run;
+    if (held.lost) run.lose("fenced");
+    await driveRun(this.#deps, run, position);
+    held.run = null;
+    // A run that we could not end is somebody's to take over; the messages behind it wait for that.
+    if (run.lost !== "ended") held.lose(run.lost ?? "fenced");
+  }
+
+  /**
+   * A lease counts as left behind when its holder is proven dead, or when it has expired and was not renewed for half
+   * its time by our own clock as well: a wall clock that jumps must not take a living runner's work away.
+   */
+  #isLeftBehind({ session, lease }: LiveWork): boolean {
+    if (this.#working.has(session)) return false;
+    if (lease === null || this.#provenDead(lease) !== undefined) return true;
+    const seen = this.#expired.get(session);
+    const now = this.#deps.clock.now();
+    if (seen?.expiresAt !== lease.expiresAt) {
+      this.#expired.set(session, { expiresAt: lease.expiresAt, seenAt: now });
+      return false;
+    }
+    return now - seen.seenAt >= this.#deps.leaseMs / 2;
+  }
+
+  #provenDead(lease: LeaseRow | null): LeaseRow | undefined {
+    if (lease === null) return undefined;
+    return this.#deps.liveness.isDead(lease.holder) === "dead" ? lease : undefined;
+  }
+
+  async #every(ms: number, action: () => Promise<void>): Promise<void> {
+    const { clock, onError } = this.#deps;
+    while (!this.#stop.signal.aborted) {
+      await action().catch((error: unknown) => onError(error));
+      await clock.sleep(ms, this.#stop.signal);
+    }
+  }
+}

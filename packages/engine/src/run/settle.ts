@@ -1,0 +1,82 @@
+import type { BlobId, CallId, MessageId, NewEvent, Part, ToolOutcome } from "@holdfast/protocol";
+
+import type { ModelCall, ModelUsage } from "../ports/index.ts";
+import type { StreamedMessage, StreamedTool } from "./fold-step.ts";
+import type { RunHandle } from "./run-handle.ts";
+
+export type PartialCause = "cancelled" | "interrupted" | "failed" | "limit";
+
+/** The entry that stands for a streamed message. One that ended early says why. */
+export function settledMessage(
+  run: RunHandle,
+  streamed: StreamedMessage | null,
+  rest: {
+    readonly model: string;
+    readonly calls?: readonly ModelCall[];
+    readonly partial?: PartialCause;
+  },
+): readonly NewEvent[] {
+  const calls = (rest.calls ?? []).map((call): Part => ({ type: "tool_call", ...call }));
+  const parts = [...(streamed?.parts ?? []), ...calls];
+  if (parts.length === 0 && streamed === null) return [];
+  return [
+    run.event("message.assistant", {
+      messageId: streamed?.messageId ?? run.ids.make("message"),
+      parts,
+      model: rest.model,
+      ...(rest.partial && { partial: rest.partial }),
+      ...(streamed && { deltas: [...streamed.deltas], timing: [...streamed.timing] }),
+    }),
+  ];
+}
+
+export interface ToolEnd {
+  readonly callId: CallId;
+  readonly resultId: MessageId;
+  readonly name: string;
+  readonly outcome: ToolOutcome;
+  readonly output: string;
+  readonly blobId?: BlobId | undefined;
+}
+
+/** How a tool ended, as far as its journal tells. P7: one that was started and not seen to end is unknown. */
+export function endOf(tool: StreamedTool): ToolEnd {
+  const { callId, resultId, name } = tool.started;
+  if (tool.ended === null)
+    return { callId, name, resultId, outcome: "unknown", output: tool.output };
+  const { outcome, output, blobId } = tool.ended;
+  return { callId, name, resultId, outcome, output, blobId };
+}
+
+/** The entry that stands for a tool and its streamed output. */
+export function settledTool(
+  run: RunHandle,
+  end: ToolEnd,
+  deltas: StreamedTool["deltas"],
+): NewEvent {
+  const { callId, resultId, name, outcome, output, blobId } = end;
+  return run.event("message.tool", {
+    messageId: resultId,
+    parts: [{ type: "tool_result", callId, name, outcome, output, ...(blobId && { blobId }) }],
+    ...(deltas.length > 0 && { deltas: [...deltas] }),
+  });
+}
+
+export function usageEvent(
+  run: RunHandle,
+  model: string,
+  usage: ModelUsage | null,
+): readonly NewEvent[] {
+  if (usage === null) return [];
+  const { input, output, cacheRead, cacheWrite, costMicros } = usage;
+  return [
+    run.event("usage.recorded", {
+      model,
+      input,
+      output,
+      ...(cacheRead !== undefined && { cacheRead }),
+      ...(cacheWrite !== undefined && { cacheWrite }),
+      ...(costMicros !== undefined && { costMicros }),
+    }),
+  ];
+}

@@ -1,0 +1,43 @@
+import { newEvent, type NewEvent, type Part } from "@holdfast/protocol";
+
+import type { Log } from "../log/index.ts";
+import type { InputRow } from "../ports/index.ts";
+import type { RunHandle } from "./run-handle.ts";
+
+/** A waiting message as the entry that it becomes. */
+export function takenInput(run: RunHandle, input: InputRow): NewEvent {
+  const { messageId, clientId, lane, content } = input;
+  const text: Part[] =
+    content === null || content.text === "" ? [] : [{ type: "text", text: content.text }];
+  return run.event("message.user", {
+    messageId,
+    parts: [...text, ...(content?.attachments ?? [])],
+    clientId,
+    ...(lane !== null && { lane }),
+  });
+}
+
+/**
+ * Gives the model what was said to steer it, before its next step. A steering message has a run of its own from its
+ * acceptance; here that run is done. Returns how many were taken.
+ */
+export async function takeSteering(log: Log, run: RunHandle): Promise<number> {
+  const { owner, session } = run;
+  for (;;) {
+    const snapshot = await log.store.reads.snapshot(owner, session, { limit: 1 });
+    const steering = snapshot?.inbox.filter((input) => input.mode === "steer") ?? [];
+    if (snapshot === null || steering.length === 0) return 0;
+    const events = steering.flatMap((input) => [
+      takenInput(run, input),
+      newEvent(
+        run.ids.make("event"),
+        "run.state",
+        { state: "completed", cause: "steered" },
+        input.runId,
+      ),
+    ]);
+    const result = await run.send({ events, expect: { head: snapshot.session.head } });
+    if (result.status === "committed") return steering.length;
+    if (result.status !== "refused" || result.code !== "head_moved") return 0;
+  }
+}

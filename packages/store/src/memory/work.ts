@@ -1,0 +1,31 @@
+import type { Work } from "@holdfast/engine";
+
+import type { MemoryData, SessionData } from "./data.ts";
+
+export function createWork(data: MemoryData): Work {
+  const sessions = () => [...data.sessions.values()].filter(({ row }) => row.trashedAt === null);
+  return {
+    async queued(limit) {
+      return sessions()
+        .filter(({ row, inputs }) => row.liveRun === null && waitingSince({ inputs }) !== Infinity)
+        .toSorted((a, b) => waitingSince(a) - waitingSince(b))
+        .slice(0, limit)
+        .map(({ row }) => ({ owner: row.owner, session: row.id }));
+    },
+    async live(limit) {
+      return sessions()
+        .filter(({ row }) => row.liveState === "claimed" || row.liveState === "running")
+        .slice(0, limit)
+        .map(({ row, leases }) => ({
+          owner: row.owner,
+          session: row.id,
+          lease: leases.get("run") ?? null,
+        }));
+    },
+  };
+}
+
+function waitingSince({ inputs }: Pick<SessionData, "inputs">): number {
+  const waiting = [...inputs.values()].filter((input) => input.state === "queued");
+  return Math.min(Infinity, ...waiting.map((input) => input.at));
+}

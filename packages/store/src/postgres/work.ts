@@ -1,0 +1,40 @@
+import type { Work, WorkItem } from "@holdfast/engine";
+import type { OwnerId, SessionId } from "@holdfast/protocol";
+
+import type { Row } from "./connection.ts";
+import type { Readers } from "./read/index.ts";
+import { decodeLease } from "./rows/index.ts";
+import { statement } from "./statement.ts";
+
+const queued = statement(
+  "queued_work",
+  `SELECT s.owner_id, s.id FROM inputs i JOIN sessions s ON s.id = i.session_id
+    WHERE i.state = 'queued' AND s.live_run IS NULL AND s.trashed_at IS NULL
+    GROUP BY s.owner_id, s.id ORDER BY min(i.at) LIMIT $1`,
+);
+const live = statement(
+  "live_work",
+  `SELECT s.owner_id, s.id, r.* FROM sessions s
+    LEFT JOIN leases r ON r.session_id = s.id AND r.kind = 'run'
+    WHERE s.live_run IS NOT NULL AND s.live_state IN ('claimed', 'running')
+      AND s.trashed_at IS NULL LIMIT $1`,
+);
+
+export function createWork(readers: Readers): Work {
+  return {
+    async queued(limit) {
+      return (await readers.rows(queued, [limit])).map(itemOf);
+    },
+    async live(limit) {
+      const rows = await readers.rows(live, [limit]);
+      return rows.map((row) => ({
+        ...itemOf(row),
+        lease: row["fence"] === null ? null : decodeLease(row),
+      }));
+    },
+  };
+}
+
+function itemOf(row: Row): WorkItem {
+  return { owner: String(row["owner_id"]) as OwnerId, session: String(row["id"]) as SessionId };
+}

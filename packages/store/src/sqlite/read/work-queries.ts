@@ -1,0 +1,39 @@
+import type { LiveWork, WorkItem } from "@holdfast/engine";
+import type { OwnerId, SessionId } from "@holdfast/protocol";
+
+import { text } from "../columns.ts";
+import type { Connection, Row } from "../connection.ts";
+import { decodeLease } from "../derived-rows.ts";
+
+export interface WorkQueries {
+  queuedWork(limit: number): WorkItem[];
+  liveWork(limit: number): LiveWork[];
+}
+
+/** A scan of the inputs that wait, which are few. */
+const queued = `
+  SELECT s.owner_id, s.id FROM inputs i JOIN sessions s ON s.key = i.session_key
+   WHERE i.state = 'queued' AND s.live_run IS NULL AND s.trashed_at IS NULL
+   GROUP BY s.key ORDER BY min(i.at) LIMIT ?`;
+
+/** A scan of the sessions with a live run: they all have a row in `live`. */
+const live = `
+  SELECT s.owner_id, s.id, s.id AS session_id, r.kind, r.fence, r.holder, r.expires_at
+    FROM live l JOIN sessions s ON s.key = l.session_key
+    LEFT JOIN leases r ON r.session_key = s.key AND r.kind = 'run'
+   WHERE s.live_state IN ('claimed', 'running') AND s.trashed_at IS NULL LIMIT ?`;
+
+export function workQueries(connection: Connection): WorkQueries {
+  return {
+    queuedWork: (limit) => connection.sql(queued).all(limit).map(itemOf),
+    liveWork: (limit) =>
+      connection
+        .sql(live)
+        .all(limit)
+        .map((row) => ({ ...itemOf(row), lease: row["fence"] === null ? null : decodeLease(row) })),
+  };
+}
+
+function itemOf(row: Row): WorkItem {
+  return { owner: text<OwnerId>(row, "owner_id"), session: text<SessionId>(row, "id") };
+}
