@@ -1,5 +1,8 @@
 import { type Failed, StoreFailure } from "@holdfast/engine";
 
+/** A table or an index is missing or cannot be read. */
+export class Damaged extends StoreFailure {}
+
 /** The group met something that a fresh look at the database will show: run it again. */
 export class Moved extends Error {}
 
@@ -54,5 +57,6 @@ export function failureOf(error: unknown): Failed {
 
 export function storeFailureOf(error: unknown): StoreFailure {
   const { code, message } = failureOf(error);
-  return new StoreFailure(code, message);
+  const damaged = /^(42P01|42703|XX)/.test(stateOf(error) ?? "");
+  return damaged ? new Damaged(code, message) : new StoreFailure(code, message);
 }

@@ -8,10 +8,18 @@ import {
   seqsOf,
   textsOf,
 } from "@holdfast/engine/testing";
+import { Client } from "pg";
 import { expect, onTestFinished, test } from "vitest";
 
 import { createDatabase } from "../../../../test/support/postgres.ts";
 import { postgresHarness } from "../testing/index.ts";
+import { openPostgresStore } from "./index.ts";
+
+async function connect(url: string): Promise<Client & AsyncDisposable> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() });
+}
 
 async function openStores(count: 1 | 2) {
   const harness = await postgresHarness(createDatabase).open();
@@ -23,6 +31,24 @@ async function openStores(count: 1 | 2) {
   });
   return stores as [(typeof stores)[0], (typeof stores)[0]];
 }
+
+test("[P1] a commit is synced, whatever the database's own default is", async () => {
+  await using database = await createDatabase();
+  await using administrator = await connect(database.url);
+  await administrator.query(
+    `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off', current_database()); END $$`,
+  );
+  const store = await openPostgresStore({ url: database.url });
+  await administrator.query(`
+    CREATE TABLE seen (setting text);
+    CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN INSERT INTO seen VALUES (current_setting('synchronous_commit')); RETURN NEW; END $$;
+    CREATE TRIGGER look AFTER INSERT ON events FOR EACH ROW EXECUTE FUNCTION look()`);
+  await openSession(store);
+  const { rows } = await administrator.query("SELECT setting FROM seen");
+  expect(rows).toEqual([{ setting: "on" }]);
+  await store.close();
+});
 
 test("a write that the database does not take is refused, and its neighbours stand", async () => {
   const [store] = await openStores(1);
@@ -113,13 +139,10 @@ test("one session that two nodes create at once is created once", async () => {
 });
 
 test("a row that someone holds for too long makes one write busy, and leaves the others alone", async () => {
-  const database = await createDatabase();
-  const harness = await postgresHarness(async () => database, { lockTimeoutMs: 200 }).open();
-  onTestFinished(() => harness.close());
-  const [held, free] = [await openSession(harness.store), await openSession(harness.store)];
-  const { Client } = await import("pg");
-  const holder = new Client({ connectionString: database.url });
-  await holder.connect();
+  await using database = await createDatabase();
+  const store = await openPostgresStore({ url: database.url, lockTimeoutMs: 200 });
+  const [held, free] = [await openSession(store), await openSession(store)];
+  const holder = await connect(database.url);
   await holder.query("BEGIN");
   await holder.query("SELECT 1 FROM heads WHERE session_id = $1 FOR UPDATE", [held.session]);
   const results = await Promise.all([
@@ -131,4 +154,5 @@ test("a row that someone holds for too long makes one write busy, and leaves the
   await holder.end();
   expect(textsOf(await held.entries())).toEqual([]);
   await held.commit([aUserMessage("now")]);
+  await store.close();
 });

@@ -35,6 +35,16 @@ export class Readers {
     });
   }
 
+  /** A change outside of the log (of the search index), that may be made twice. */
+  change<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    return this.#withClient(async (client) => {
+      await client.query("BEGIN");
+      const result = await work(client);
+      await client.query("COMMIT");
+      return result;
+    });
+  }
+
   /** For checks that read whole tables: as long as it takes. */
   rowsAtLeisure({ text }: Statement): Promise<Row[]> {
     return this.#withClient(async (client) => {

@@ -9,12 +9,14 @@ import { createJob, type PendingJob } from "./job.ts";
 /** P13: only what is in the trash can be purged, and that it was is kept. */
 export function purgeJob(owner: OwnerId, id: SessionId): PendingJob<PurgeResult> {
   return createJob<PurgeResult>({
-    work: async (session, now, doubtful) => {
+    work: async (session, now) => {
       await run(session, lockLogs, [id]);
       const { rows } = await run(session, trashed, [owner, id]);
       if (rows[0] === undefined) {
-        // Gone by our own hand, when the COMMIT that did it got no answer.
-        return doubtful ?? { status: "refused", code: "session_not_found" };
+        // Sent again after its answer was lost: it is told what the first purge did.
+        const earlier = await run(session, earlierPurge, [owner, id]);
+        if (earlier.rows[0] === undefined) return { status: "refused", code: "session_not_found" };
+        return { status: "purged", events: Number(earlier.rows[0]["events"]) };
       }
       if (rows[0]["trashed_at"] === null) return { status: "refused", code: "session_not_trashed" };
       const events = await purge(session, owner, id);
@@ -35,6 +37,10 @@ const lockLogs = statement(
 const trashed = statement(
   "trashed",
   `SELECT trashed_at FROM sessions WHERE id = $2 AND owner_id = $1`,
+);
+const earlierPurge = statement(
+  "earlier_purge",
+  `SELECT events FROM purges WHERE session_id = $2 AND owner_id = $1`,
 );
 const keepPurge = statement(
   "keep_purge",

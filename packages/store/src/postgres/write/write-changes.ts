@@ -112,11 +112,6 @@ const putBlob = statement(
    ON CONFLICT (owner_id, id) DO UPDATE SET created_at = excluded.created_at`,
 );
 
-const queueForSearch = statement(
-  "queue_for_search",
-  "INSERT INTO search_queue (session_id) SELECT json_array_elements_text($1)",
-);
-
 /** Sends every statement of the group at once; one for each table that has rows. */
 export async function writeChanges(session: Session, changes: Changes, now: number): Promise<void> {
   const sent: Promise<unknown>[] = [];
@@ -179,7 +174,6 @@ export async function writeChanges(session: Session, changes: Changes, now: numb
   send(putLeases, [...changes.leases.values()].map(encodeLease));
   send(dropLeases, [...changes.released.values()]);
   send(putFences, [...changes.fences.values()]);
-  send(queueForSearch, [...changes.searchable]);
   for (const { owner, id, mediaType, bytes } of changes.blobs) {
     sent.push(run(session, putBlob, [owner, id, mediaType, bytes.byteLength, now, bytes]));
   }

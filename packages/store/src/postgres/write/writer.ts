@@ -1,5 +1,4 @@
 import type { Failed } from "@holdfast/engine";
-import type { SessionId } from "@holdfast/protocol";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Client } from "pg";
 
@@ -8,7 +7,7 @@ import { connectWriter } from "../connection.ts";
 import { failureOf, type Trouble, troubleOf } from "../errors.ts";
 import type { Settings } from "../settings.ts";
 import type { Job, PendingJob } from "./job.ts";
-import { transact } from "./transaction.ts";
+import { type News, transact } from "./transaction.ts";
 
 const closed: Failed = { status: "failed", code: "store_closed", message: "The store was closed." };
 
@@ -16,11 +15,11 @@ const closed: Failed = { status: "failed", code: "store_closed", message: "The s
 export class Writer {
   readonly #settings: Settings;
   readonly #queue: GroupQueue<Job, void>;
-  readonly #committed: (sessions: readonly SessionId[]) => void;
+  readonly #committed: (news: News) => void;
   #client: Client | undefined;
   #state: "open" | "closing" = "open";
 
-  constructor(settings: Settings, committed: (sessions: readonly SessionId[]) => void) {
+  constructor(settings: Settings, committed: (news: News) => void) {
     this.#settings = settings;
     this.#committed = committed;
     this.#queue = new GroupQueue({
@@ -81,7 +80,7 @@ export class Writer {
     const attempt = await transact(client, jobs, this.#settings.clockOffset());
     if (attempt.status === "committed") {
       for (const job of jobs) job.confirm();
-      if (attempt.touched.length > 0) this.#committed(attempt.touched);
+      if (attempt.news !== null) this.#committed(attempt.news);
       return { status: "settled" };
     }
     const { at, error } = attempt;

@@ -1,0 +1,129 @@
+import type { SessionId } from "@holdfast/protocol";
+import { setImmediate as turn } from "node:timers/promises";
+import { z } from "zod";
+
+import { foldText, snippetText, tokensOf } from "../../shared/index.ts";
+import type { Row, Session } from "../connection.ts";
+import { decodeEventRow, eventColumns } from "../rows/index.ts";
+import { run, statement, upsertRows } from "../statement.ts";
+import { searchableOf } from "./searchable.ts";
+
+/** Sessions and entries in one transaction. */
+export const sessionsAtATime = 20;
+const entriesAtATime = 10;
+/** How long other work may wait for us. */
+const sliceMs = 4;
+/** What stands further back in a text is not indexed. */
+const indexedLength = 64 * 1024;
+
+const openState = statement(
+  "search_open_state",
+  `INSERT INTO search_state (session_id, indexed_seq)
+   SELECT session_id, 0 FROM heads WHERE session_id = ANY($1) ORDER BY session_id ON CONFLICT DO NOTHING`,
+);
+// In id order: two processes that index the same sessions take turns.
+const lockState = statement(
+  "search_lock_state",
+  `SELECT session_id, indexed_seq FROM search_state WHERE session_id = ANY($1) ORDER BY session_id FOR UPDATE`,
+);
+const readBehind = statement(
+  "search_read_behind",
+  `SELECT s.id AS session_id, s.owner_id, s.title, s.sort_at, h.head, st.title AS indexed_title, e.*
+     FROM search_state st
+     JOIN sessions s ON s.id = st.session_id
+     JOIN heads h ON h.session_id = st.session_id
+     LEFT JOIN LATERAL (
+       SELECT ${eventColumns} FROM events
+        WHERE session_id = st.session_id AND entry AND seq > st.indexed_seq AND seq <= h.head
+        ORDER BY seq LIMIT ${entriesAtATime}) e ON true
+    WHERE st.session_id = ANY($1)
+    ORDER BY s.id, e.seq`,
+);
+const putTexts = statement(
+  "search_put_texts",
+  `INSERT INTO search_texts (session_id, seq, role, owner_id, at, tokens)
+   SELECT session_id, seq, role, owner_id, at, array_to_tsvector(tokens)
+     FROM json_to_recordset($1)
+       AS x (session_id text, seq bigint, role text, owner_id text, at bigint, tokens text[])
+   ON CONFLICT DO NOTHING`,
+);
+const dropTitles = statement(
+  "search_drop_titles",
+  `DELETE FROM search_texts WHERE session_id = ANY($1) AND role = 'title'`,
+);
+const putState = statement(
+  "search_put_state",
+  upsertRows("search_state", "session_id", "indexed_seq, title"),
+);
+
+const behindRow = z.object({
+  session_id: z.string(),
+  owner_id: z.string(),
+  title: z.string().nullable(),
+  indexed_title: z.string().nullable(),
+  sort_at: z.int(),
+  head: z.int(),
+  seq: z.int().nullable(),
+});
+
+/** Indexes what is new in these sessions, and answers which have more. */
+export async function indexSessions(
+  session: Session,
+  ids: readonly SessionId[],
+): Promise<readonly SessionId[]> {
+  await session.query({ text: "SET LOCAL synchronous_commit = off" });
+  await run(session, openState, [ids]);
+  await run(session, lockState, [ids]);
+  const { rows } = await run(session, readBehind, [ids]);
+  const bySession = Map.groupBy(rows, (row) => behindRow.parse(row).session_id);
+  const texts: Row[] = [];
+  const states: Row[] = [];
+  const retitled: string[] = [];
+  const unfinished: SessionId[] = [];
+  for (const [id, entries] of bySession) {
+    const last = behindRow.parse(entries.at(-1));
+    const complete = entries.length < entriesAtATime;
+    if (!complete) unfinished.push(id as SessionId);
+    states.push({
+      session_id: id,
+      indexed_seq: complete ? last.head : last.seq,
+      title: last.title,
+    });
+    if (last.title !== last.indexed_title) {
+      retitled.push(id);
+      if (last.title !== null) texts.push(titleText(last));
+    }
+    texts.push(...(await textsOf(entries)));
+  }
+  if (retitled.length > 0) await run(session, dropTitles, [retitled]);
+  await run(session, putTexts, [JSON.stringify(texts)]);
+  await run(session, putState, [JSON.stringify(states)]);
+  return unfinished;
+}
+
+function titleText({ session_id, owner_id, title, sort_at, head }: z.infer<typeof behindRow>): Row {
+  const tokens = tokensIn(title ?? "");
+  return { session_id, seq: head, role: "title", owner_id, at: sort_at, tokens };
+}
+
+/** Lets others go on every few milliseconds. */
+async function textsOf(rows: readonly Row[]): Promise<Row[]> {
+  const texts: Row[] = [];
+  let startedAt = performance.now();
+  for (const row of rows) {
+    const read = row["seq"] === null ? undefined : decodeEventRow(row);
+    const said = read?.status === "intact" ? searchableOf(read.event) : undefined;
+    if (read?.status !== "intact" || said === undefined) continue;
+    const { session_id, owner_id } = row;
+    const { seq, at } = read.event;
+    texts.push({ session_id, seq, role: said.role, owner_id, at, tokens: tokensIn(said.text) });
+    if (performance.now() - startedAt < sliceMs) continue;
+    await turn();
+    startedAt = performance.now();
+  }
+  return texts;
+}
+
+function tokensIn(text: string): string[] {
+  return [...tokensOf(foldText(snippetText(text.slice(0, indexedLength))))];
+}

@@ -1,0 +1,45 @@
+import { type Search, StoreFailure } from "@holdfast/engine";
+import { readFile } from "node:fs/promises";
+
+import { Damaged } from "../errors.ts";
+import type { Readers } from "../read/index.ts";
+import { findHits } from "./find.ts";
+import type { Indexer } from "./indexer.ts";
+
+export { Indexer } from "./indexer.ts";
+
+const schema = new URL("../migrations/0003-search.sql", import.meta.url);
+
+export function createSearch(readers: Readers, indexer: Indexer): Search {
+  /** Drops the tables, so that damage goes with them, and makes them as the migration did. */
+  const makeAgain = async (): Promise<void> => {
+    const sql = await readFile(schema, "utf8");
+    await indexer.exclusively(() =>
+      readers.change(async (session) => {
+        await session.query({ text: "DROP TABLE IF EXISTS search_texts, search_state" });
+        await session.query({ text: sql });
+      }),
+    );
+    await indexer.sweep();
+  };
+  let rebuilding: Promise<void> | undefined;
+  const rebuild = (): Promise<void> =>
+    (rebuilding ??= makeAgain().finally(() => (rebuilding = undefined)));
+
+  return {
+    async search(owner, query) {
+      indexer.sweepIfDue();
+      try {
+        const found = await findHits(readers, owner, query);
+        return { status: "ok", ...found, ...(indexer.isSweeping && { indexing: true }) };
+      } catch (error) {
+        if (!(error instanceof StoreFailure) || error.code === "store_closed") throw error;
+        // An index that cannot be read is made again, while everything else goes on.
+        if (error instanceof Damaged) rebuild().catch(() => undefined);
+        return { status: "unavailable", message: error.message };
+      }
+    },
+    settled: () => indexer.sweep(),
+    rebuild,
+  };
+}
