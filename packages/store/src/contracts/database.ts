@@ -19,6 +19,8 @@ export interface OpenOptions {
   readonly clockOffset?: () => number;
   /** SQLite's: a module that is told every statement before it runs. */
   readonly probeModule?: string;
+  /** SQLite's: how long its write-ahead log may become. */
+  readonly checkpointPages?: number;
 }
 
 export function openPlace(place: Place, options: OpenOptions = {}): Promise<Store> {

@@ -8,7 +8,6 @@ import { openPlace } from "./database.ts";
 import type { Reply, Request } from "./elsewhere.ts";
 
 let store: Store | undefined;
-let clockOffset = 0;
 
 function opened(): Store {
   if (store === undefined) throw new Error("No store is open here.");
@@ -30,17 +29,13 @@ async function carryOut(request: Request): Promise<unknown> {
     case "open": {
       await store?.close();
       const { probeModule } = request;
-      const options = { clockOffset: () => clockOffset, ...(probeModule && { probeModule }) };
-      store = await openPlace(request.place, options);
+      store = await openPlace(request.place, probeModule ? { probeModule } : {});
       return undefined;
     }
     case "call":
       return call(request.path, request.args);
     case "holder":
       return currentHolder(request.agent);
-    case "shiftClock":
-      clockOffset = request.offset;
-      return undefined;
     case "meet":
       // Nothing else happens here until everybody's clock says so.
       while (Date.now() < request.at);

@@ -13,7 +13,6 @@ export type Request =
   | { readonly op: "open"; readonly place: Place; readonly probeModule?: string }
   | { readonly op: "call"; readonly path: string; readonly args: readonly unknown[] }
   | { readonly op: "holder"; readonly agent: string }
-  | { readonly op: "shiftClock"; readonly offset: number }
   | { readonly op: "meet"; readonly at: number }
   | { readonly op: "close" };
 
@@ -24,7 +23,7 @@ export interface Reply {
 }
 
 /** What can be asked of a store over there. */
-export type RemoteStore = Pick<Store, "reads" | "leases" | "commit" | "purge" | "prune" | "now">;
+export type RemoteStore = Pick<Store, "reads" | "leases" | "search" | "commit">;
 
 /** Another process, or another thread, with a store of its own on the same data. */
 export interface Elsewhere {
@@ -33,7 +32,6 @@ export interface Elsewhere {
   open(place: Place, options?: { readonly probeModule?: string }): Promise<void>;
   /** The identity that leases are taken with over there. */
   holder(agent: string): Promise<Holder>;
-  shiftClock(offset: number): Promise<void>;
   /** Whatever is asked after this is begun at that moment by the system's clock, and not before. */
   meet(at: number): void;
   /** To a process. */
@@ -130,9 +128,6 @@ export async function startElsewhere(kind: "process" | "thread"): Promise<Elsewh
       await ask({ op: "open", place, ...options });
     },
     holder: (agent) => ask({ op: "holder", agent }) as Promise<Holder>,
-    async shiftClock(offset) {
-      await ask({ op: "shiftClock", offset });
-    },
     meet: (at) => void ask({ op: "meet", at }),
     signal: (signal) => link.signal(signal),
     async kill() {
@@ -160,10 +155,8 @@ function remoteStore(call: (path: string, args: readonly unknown[]) => Promise<u
   return {
     reads: member<Store["reads"]>("reads"),
     leases: member<Store["leases"]>("leases"),
+    search: member<Store["search"]>("search"),
     commit: (commit) => call("commit", [commit]) as ReturnType<Store["commit"]>,
-    purge: (...args) => call("purge", args) as ReturnType<Store["purge"]>,
-    prune: (limit) => call("prune", [limit]) as ReturnType<Store["prune"]>,
-    now: () => call("now", []) as Promise<number>,
   } satisfies RemoteStore;
 }
 

@@ -1,0 +1,73 @@
+import type { TestDatabase } from "./database.ts";
+
+/** The columns that a row is made of, without those that the database derives itself. */
+async function columnsOf(database: TestDatabase, table: string): Promise<readonly string[]> {
+  const rows = await database.query(
+    database.place.kind === "sqlite"
+      ? `SELECT name FROM pragma_table_xinfo('${table}') WHERE hidden = 0 AND pk = 0 AND name <> 'pos'`
+      : `SELECT column_name AS name FROM information_schema.columns
+          WHERE table_name = '${table}' AND is_generated = 'NEVER'`,
+  );
+  return rows.map(({ name }) => String(name));
+}
+
+/** `count` copies of the rows that `where` finds; `changes` are expressions over the copy's number `n`. */
+async function copyRows(
+  database: TestDatabase,
+  table: string,
+  where: string,
+  count: number,
+  changes: Readonly<Record<string, string>>,
+): Promise<void> {
+  const columns = await columnsOf(database, table);
+  const series =
+    database.place.kind === "sqlite"
+      ? `(WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < ${count}) SELECT n FROM c) c`
+      : `generate_series(1, ${count}) AS c (n)`;
+  await database.query(`
+    INSERT INTO ${table} (${columns.join(", ")})
+    SELECT ${columns.map((column) => changes[column] ?? column).join(", ")}
+      FROM ${table}, ${series} WHERE ${where}`);
+}
+
+/** An id that no store gives. */
+function numbered(database: TestDatabase, prefix: string): string {
+  return database.place.kind === "sqlite"
+    ? `printf('${prefix}_%026d', n)`
+    : `'${prefix}_' || lpad(n::text, 26, '0')`;
+}
+
+/** Puts many sessions like this one beside it, past the store: its rules are not what is looked at. */
+export async function addSessionsLike(
+  database: TestDatabase,
+  session: string,
+  count: number,
+): Promise<void> {
+  const id = numbered(database, "ses");
+  const changes = { id, session_id: id, sort_at: "sort_at - n" };
+  await copyRows(database, "sessions", `id = '${session}'`, count, changes);
+  if (database.place.kind === "postgres")
+    await copyRows(database, "heads", `session_id = '${session}'`, count, changes);
+}
+
+/** Makes the last message of an idle session be said `count` times more. */
+export async function addMessagesLike(
+  database: TestDatabase,
+  session: string,
+  count: number,
+): Promise<void> {
+  const isSqlite = database.place.kind === "sqlite";
+  const its = isSqlite
+    ? `session_key = (SELECT key FROM sessions WHERE id = '${session}')`
+    : `session_id = '${session}'`;
+  const last = `${its} AND seq = (SELECT max(seq) FROM events WHERE ${its})`;
+  await copyRows(database, "events", last, count, {
+    seq: "seq + n",
+    id: numbered(database, "evt"),
+  });
+  await database.query(
+    isSqlite
+      ? `UPDATE sessions SET head = head + ${count} WHERE id = '${session}'`
+      : `UPDATE heads SET head = head + ${count} WHERE session_id = '${session}'`,
+  );
+}
