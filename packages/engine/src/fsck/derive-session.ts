@@ -1,6 +1,7 @@
 import {
   type BlobId,
   decodeEvent,
+  deltasSettledBy,
   type EventId,
   type KnownEvent,
   type LaneKey,
@@ -121,22 +122,20 @@ export class Derivation {
     const used = usageOf(event, session);
     if (used !== undefined) this.usage.push(used);
     for (const blob of blobsIn(event)) this.blobs.set(blob, (this.blobs.get(blob) ?? 0) + 1);
-    if (event.type === "message.assistant" || event.type === "message.tool") this.#settle(event);
+    for (const span of deltasSettledBy(event) ?? []) this.#settle(event, span);
   }
 
-  #settle(event: Extract<KnownEvent, { type: "message.assistant" | "message.tool" }>): void {
-    for (const span of event.data.deltas ?? []) {
-      const { wrong, open, gone } = this.#ledger.settle(span);
-      if (wrong !== 0 || span[1] >= event.seq) {
-        const message = `The entry claims ${spanText(span)}, where ${wrong} are not open output.`;
-        this.#report("number_explained_twice", event.seq, message);
-      }
-      if (open > 0) {
-        const message = `${open} rows in ${spanText(span)} are kept as open although they are settled.`;
-        this.#report("delta_misplaced", event.seq, message);
-      }
-      if (gone > 0 && event.quiet) this.activityUpTo = event.at;
+  #settle(event: KnownEvent, span: readonly [number, number]): void {
+    const { wrong, open, gone } = this.#ledger.settle(span);
+    if (wrong !== 0 || span[1] >= event.seq) {
+      const message = `The entry claims ${spanText(span)}, where ${wrong} are not open output.`;
+      this.#report("number_explained_twice", event.seq, message);
     }
+    if (open > 0) {
+      const message = `${open} rows in ${spanText(span)} are kept as open although they are settled.`;
+      this.#report("delta_misplaced", event.seq, message);
+    }
+    if (gone > 0 && event.quiet) this.activityUpTo = event.at;
   }
 
   #spoil(code: FindingCode, seq: number, message: string): void {

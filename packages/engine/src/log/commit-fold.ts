@@ -1,6 +1,7 @@
 import {
   type BlobId,
   decodeEvent,
+  deltasSettledBy,
   type KnownEvent,
   type LaneKey,
   type MessageId,
@@ -104,11 +105,10 @@ export class CommitFold {
   }
 
   #countSettled(event: KnownEvent): void {
-    if (event.type !== "message.assistant" && event.type !== "message.tool") return;
-    if (event.data.deltas === undefined) return;
-    const named = event.data.deltas.reduce((sum, [from, to]) => sum + to - from + 1, 0);
+    const deltas = deltasSettledBy(event);
+    if (deltas === undefined) return;
     this.#settled ??= { named: 0, open: this.session.openDeltas };
-    this.#settled.named += named;
+    for (const [from, to] of deltas) this.#settled.named += to - from + 1;
   }
 }
 

@@ -1,5 +1,6 @@
 import {
   type DecodedEvent,
+  deltasSettledBy,
   foldSession as foldFacts,
   type KnownEvent,
   type StoredEvent,
@@ -28,10 +29,7 @@ function keptBeside(event: KnownEvent): Partial<SessionRow> {
     case "history.cut":
     case "history.restored":
       return { ranges: event.data.ranges };
-    case "message.assistant":
-    case "message.tool":
-      return event.data.deltas === undefined ? {} : { openDeltas: 0 };
     default:
-      return {};
+      return deltasSettledBy(event) === undefined ? {} : { openDeltas: 0 };
   }
 }

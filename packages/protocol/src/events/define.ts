@@ -1,4 +1,6 @@
-import type { z } from "zod";
+import { z } from "zod";
+
+import { seq } from "../ids.ts";
 
 /**
  * What an event is in its session's log.
@@ -29,6 +31,12 @@ export function defineEvent<Type extends string, V extends number, Schema extend
 ): EventDefinition<Type, V, Schema> {
   return { type, v, role, schema };
 }
+
+/**
+ * The numbers of the deltas that an entry stands for, from and to, both included. Whoever is inside of them takes the
+ * entry instead. All open deltas are settled by one commit.
+ */
+export const settledDeltas = z.array(z.tuple([seq, seq])).optional();
 
 /** `type.version` names one schema for good; a second definition of a name is a mistake that stops the load. */
 export function indexDefinitions(

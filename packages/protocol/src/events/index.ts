@@ -1,5 +1,6 @@
 import type { z } from "zod";
 
+import type { Seq } from "../ids.ts";
 import { type EventDefinition, type EventRole, indexDefinitions } from "./define.ts";
 import type { NewEvent, StoredEvent } from "./envelope.ts";
 import { runEvents } from "./run.ts";
@@ -69,4 +70,16 @@ export function newEvent<T extends EventType>(
   runId?: NewEvent["runId"],
 ): NewEvent {
   return { id, type, v: 1, data: data as NewEvent["data"], ...(runId && { runId }) };
+}
+
+/** The deltas that an event settles; `undefined` when it is not one that can. */
+export function deltasSettledBy(event: KnownEvent): readonly (readonly [Seq, Seq])[] | undefined {
+  switch (event.type) {
+    case "message.assistant":
+    case "message.tool":
+    case "notice.added":
+      return event.data.deltas;
+    default:
+      return undefined;
+  }
 }

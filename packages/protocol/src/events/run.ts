@@ -2,7 +2,7 @@ import { z } from "zod";
 
 import { approvalId, blobId, callId, laneKey, messageId, runId, seq } from "../ids.ts";
 import { attachment, json, part, toolOutcome } from "../parts.ts";
-import { defineEvent } from "./define.ts";
+import { defineEvent, settledDeltas } from "./define.ts";
 
 export const runState = z.enum([
   "queued",
@@ -40,9 +40,6 @@ const inputContent = {
 };
 
 const messageContent = { messageId, parts: z.array(part) };
-
-/** From and to, both included. */
-const closedRange = z.tuple([seq, seq]);
 
 /** Why a message ends before its model was done. */
 export const partialCause = z.enum(["cancelled", "interrupted", "failed", "limit"]);
@@ -170,7 +167,7 @@ export const runEvents = [
       model: z.string().optional(),
       partial: partialCause.optional(),
       /** The delta numbers that this message stands for; a reader inside them takes the message instead. */
-      deltas: z.array(closedRange).optional(),
+      deltas: settledDeltas,
       /** `[ms, characters]` for each group of deltas, for replay. */
       timing: z.array(z.tuple([z.int(), z.int()])).optional(),
     }),
@@ -179,6 +176,6 @@ export const runEvents = [
     "message.tool",
     1,
     "entry",
-    z.looseObject({ ...messageContent, deltas: z.array(closedRange).optional() }),
+    z.looseObject({ ...messageContent, deltas: settledDeltas }),
   ),
 ] as const;

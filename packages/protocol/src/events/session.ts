@@ -2,7 +2,7 @@ import { z } from "zod";
 
 import { blobId, laneKey, noticeId, seq, sessionId } from "../ids.ts";
 import { jsonObject } from "../parts.ts";
-import { defineEvent } from "./define.ts";
+import { defineEvent, settledDeltas } from "./define.ts";
 
 /** Where a title comes from; a weaker source never replaces a stronger one. */
 export const titleSource = z.enum(["derived", "generated", "chosen"]);
@@ -80,7 +80,14 @@ export const sessionEvents = [
     "notice.added",
     1,
     "entry",
-    z.looseObject({ noticeId, kind: z.string(), text: z.string(), details: jsonObject.optional() }),
+    z.looseObject({
+      noticeId,
+      kind: z.string(),
+      text: z.string(),
+      details: jsonObject.optional(),
+      /** Output that was dropped, because what wrote it begins again. */
+      deltas: settledDeltas,
+    }),
   ),
   defineEvent(
     "notice.changed",

@@ -1,4 +1,9 @@
-import { decodeEvent, type KnownEvent, type StoredEvent } from "../events/index.ts";
+import {
+  decodeEvent,
+  deltasSettledBy,
+  type KnownEvent,
+  type StoredEvent,
+} from "../events/index.ts";
 import { entryOf, isVisible, rewordNotice } from "./entries.ts";
 import { explainGaps, openGap } from "./gaps.ts";
 import { changeInbox } from "./inbox.ts";
@@ -52,7 +57,7 @@ function applyEvent(state: SessionState, event: KnownEvent): SessionState {
     case "notice.added":
     case "context.compacted":
     case "context.epoch":
-      return addEntry(state, event);
+      return addEntry(explained(state, event), event);
     case "notice.changed":
       return { ...state, entries: rewordNotice(state.entries, event) };
     case "history.cut":
@@ -75,6 +80,12 @@ function applyEvent(state: SessionState, event: KnownEvent): SessionState {
   }
 }
 
+/** Numbers that are missing because an entry stands for them. */
+function explained(state: SessionState, event: KnownEvent): SessionState {
+  const deltas = deltasSettledBy(event);
+  return deltas === undefined ? state : { ...state, gaps: explainGaps(state.gaps, deltas) };
+}
+
 function addEntry(state: SessionState, event: KnownEvent): SessionState {
   const entry = entryOf(event);
   return entry === null ? state : { ...state, entries: [...state.entries, entry] };
@@ -90,8 +101,7 @@ function settleMessage(
     const inbox = added.inbox.filter((item) => item.messageId !== event.data.messageId);
     return { ...added, inbox };
   }
-  const gaps = explainGaps(added.gaps, event.data.deltas ?? []);
-  return changeLive({ ...added, gaps }, event);
+  return changeLive(explained(added, event), event);
 }
 
 function cutHistory(
