@@ -25,11 +25,12 @@ export interface ConnectionOptions {
   readonly probe?: Probe | undefined;
 }
 
+const openMs = 5_000;
 const cacheKiB = { write: 16_384, read: 32_768 };
 
 export function connect({ file, access, probe }: ConnectionOptions): Connection {
-  // No busy timeout: waiting inside SQLite starves some of several processes. Who waits does so outside, with jitter.
-  const database = new DatabaseSync(file, { timeout: 0, readOnly: access === "read" });
+  // Even a setting reads the file, and meets whoever makes it, recovers its log or is the last to close it.
+  const database = new DatabaseSync(file, { timeout: openMs, readOnly: access === "read" });
   // `exec` and not `prepare`: a prepared PRAGMA synchronous acts when it is prepared.
   database.exec(`PRAGMA cache_size = -${cacheKiB[access]}`);
   database.exec("PRAGMA temp_store = MEMORY");
@@ -42,6 +43,8 @@ export function connect({ file, access, probe }: ConnectionOptions): Connection 
       database.exec("PRAGMA checkpoint_fullfsync = ON");
     }
   }
+  // From here on no busy timeout: waiting inside SQLite starves some of several processes. Who waits does so outside, with jitter.
+  database.exec("PRAGMA busy_timeout = 0");
   return probe === undefined ? plain(database) : probed(database, probe);
 }
 

@@ -59,7 +59,12 @@ export class ThreadClient<Request, Note = never> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.#pending.set(id, { resolve, reject });
     const message: ToThread<Request> = { id, request };
-    this.#worker.postMessage(message, [...transfer]);
+    try {
+      this.#worker.postMessage(message, [...transfer]);
+    } catch (error) {
+      this.#pending.delete(id);
+      reject(error instanceof Error ? error : new Error(String(error)));
+    }
     return promise;
   }
 
