@@ -103,7 +103,7 @@ test.each(faults)(
     }
     expect([...codes]).toEqual([code]);
   },
-  30_000,
+  60_000,
 );
 
 test("[P1] a COMMIT that stands although it reported an error is found by its ids, and answered as the first time", async () => {
