@@ -1,0 +1,41 @@
+import type { Commit } from "@holdfast/engine";
+import { openPostgresStore, openSqliteStore } from "@holdfast/store";
+
+export type Backend = "sqlite" | "postgres";
+
+/** What a writer is told when it starts. */
+export interface Orders {
+  readonly backend: Backend;
+  /** A file, or an address. */
+  readonly target: string;
+  readonly seed: number;
+  readonly owner: Commit["owner"];
+  /** Everybody appends to these. */
+  readonly shared: readonly Commit["session"][];
+  /** Runs happen in these, one at a time in each. */
+  readonly contested: readonly Commit["session"][];
+  /** What a predecessor had sent and was not answered for. */
+  readonly unanswered: readonly Commit[];
+}
+
+/** What a writer says, a line each, at once. */
+export type Saying =
+  | { readonly word: "ready" }
+  | { readonly word: "sending"; readonly commit: Commit }
+  | {
+      readonly word: "acknowledged";
+      readonly session: Commit["session"];
+      readonly ids: readonly string[];
+      readonly first: number;
+      readonly fence?: number;
+      readonly repeated: boolean;
+    }
+  | { readonly word: "refused"; readonly code: string; readonly ids: readonly string[] }
+  | { readonly word: "failed"; readonly code: string }
+  | { readonly word: "took over" };
+
+export function openTarget(backend: Backend, target: string) {
+  return backend === "sqlite"
+    ? openSqliteStore({ file: target, checkpointPages: 50 })
+    : openPostgresStore({ url: target });
+}
