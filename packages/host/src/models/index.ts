@@ -1,1 +1,1 @@
-export { createRehearsalModel, type RehearsalOptions } from "./rehearsal.ts";
+export { createRehearsalModel } from "./rehearsal.ts";
