@@ -76,3 +76,19 @@ test("two nodes that make the index again at once make one, and nothing of a pur
     Array.from({ length: 35 }, (_, index) => 36 - index),
   );
 });
+
+test("an empty filter and none at all are two questions", async () => {
+  const { nodes } = await openNodes();
+  const chat = await openSession(nodes[0], { title: "zzz", tags: ["t"], project: "p" });
+  await chat.commit([aUserMessage("plankton")]);
+  await nodes[0].search.settled();
+  const { search, reads } = nodes[0];
+  for (const since of [undefined, 0, undefined]) {
+    const query = { text: "plankton", limit: 5, ...(since !== undefined && { since }) };
+    expect(await search.search(chat.owner, query)).toMatchObject({ hits: [{ seq: 2 }] });
+  }
+  for (const tag of [undefined, "", undefined, "t"]) {
+    const page = await reads.sessions(chat.owner, { limit: 5, ...(tag !== undefined && { tag }) });
+    expect(page.sessions.length).toBe(tag === "" ? 0 : 1);
+  }
+});

@@ -24,9 +24,9 @@ export async function listSessions(
     ...(after === undefined ? [] : [`${place} < (${value(after.sortAt)}, ${value(after.id)})`]),
   ];
   const [sortAt, id] = tag === undefined ? ["s.sort_at", "s.id"] : ["t.sort_at", "t.session_id"];
-  const filters = [tag && "tag", pinned && "pinned", project && "project", after && "after"];
+  const used = [tag, pinned, project, after].map((each) => (each === undefined ? 0 : 1));
   const list = statement(
-    ["list", ...filters.filter(Boolean)].join("_"),
+    `list_${used.join("")}`,
     `SELECT ${sessionColumns} FROM (
        SELECT s.* FROM sessions s ${tag === undefined ? "" : "JOIN session_tags t ON t.session_id = s.id"}
         WHERE ${conditions.join(" AND ")} ORDER BY ${sortAt} DESC, ${id} DESC LIMIT $3) s

@@ -94,7 +94,7 @@ function readCandidates(
           `(t.at, t.seq, t.session_id) < (${value(cursor.at)}, ${value(cursor.seq)}, ${value(cursor.session)})`,
         ]),
   ];
-  const used = [session, role, since, until, cursor].map((each) => (each ? 1 : 0));
+  const used = [session, role, since, until, cursor].map((each) => (each === undefined ? 0 : 1));
   const candidates = statement(
     `search_${used.join("")}`,
     `SELECT t.session_id AS hit_session, t.seq AS hit_seq, t.at AS hit_at, t.role, s.title AS session_title, e.*
@@ -130,14 +130,6 @@ function textOf(role: SearchRole, title: string | null, row: Row): string | unde
 
 /** Every token of every term, as PostgreSQL writes it. */
 function tokenQuery(terms: readonly Term[]): string {
-  return terms
-    .flatMap(({ tokens, tokenPrefix }) => [
-      ...tokens.map(quoted),
-      ...(tokenPrefix === undefined ? [] : [`${quoted(tokenPrefix)}:*`]),
-    ])
-    .join(" & ");
-}
-
-function quoted(token: string): string {
-  return `'${token.replaceAll(/['\\]/g, "$&$&")}'`;
+  const tokens = new Set(terms.flatMap((term) => term.tokens));
+  return [...tokens].map((token) => `'${token.replaceAll(/['\\]/g, "$&$&")}'`).join(" & ");
 }
