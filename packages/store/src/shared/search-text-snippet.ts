@@ -1,4 +1,5 @@
 import type { FoldedText } from "./search-text.ts";
+import { findPattern } from "./search-text-find.ts";
 import type { Term } from "./search-text-terms.ts";
 
 export interface Snippet {
@@ -31,10 +32,10 @@ export function findSnippet(text: FoldedText, terms: readonly Term[]): Snippet |
   return cutAround(text.plain, bestOf(matches), matches);
 }
 
-function matchesOf(text: FoldedText, term: number, pattern: RegExp): Match[] {
+function matchesOf(text: FoldedText, term: number, pattern: Term["pattern"]): Match[] {
   const matches: Match[] = [];
-  for (const { 0: match, index } of text.folded.matchAll(pattern)) {
-    const [from, to] = text.stretchOf(index, index + match.length);
+  for (const found of findPattern(text.folded, pattern)) {
+    const [from, to] = text.stretchOf(...found);
     matches.push({ term, from, to });
     if (matches.length === matchesPerTerm) break;
   }

@@ -1,4 +1,5 @@
 import { foldText, snippetText } from "./search-text.ts";
+import { edgesOf, type Pattern } from "./search-text-find.ts";
 import {
   addBeginning,
   addCjk,
@@ -7,25 +8,18 @@ import {
   pairToken,
   type Piece,
   piecesOf,
-  spacedCharacter,
   type Token,
   wholeToken,
-  wordCharacter,
 } from "./search-text-tokens.ts";
 
 /** One thing that a text must contain. */
 export interface Term {
-  /** Finds it in a folded text. Global: who uses it says where it begins. */
-  readonly pattern: RegExp;
+  readonly pattern: Pattern;
   /** At least one. A text without one of these does not contain it. */
   readonly tokens: readonly Token[];
 }
 
 const maxQueryLength = 4_096;
-const wordStart = `(?<![${spacedCharacter}])`;
-const wordEnd = `(?![${spacedCharacter}])`;
-const endsInWord = new RegExp(`[${spacedCharacter}]$`, "v");
-const beginsWithWord = new RegExp(`^[${spacedCharacter}]`, "v");
 
 /**
  * Words and parts of words, `"phrases"` and `prefixes*`, all of which have to be found. Every text is a valid query: what
@@ -36,28 +30,28 @@ export function parseTerms(text: string): readonly Term[] {
   const terms = new Map<string, Term>();
   for (const [, phrase, bare] of query.matchAll(/"([^"]*)"?|([^\s"]+)/gu)) {
     const term = phrase === undefined ? bareTerm(foldText(bare ?? "")) : phraseTerm(phrase);
-    if (term !== undefined) terms.set(term.pattern.source, term);
+    if (term !== undefined) terms.set(JSON.stringify(term.pattern), term);
   }
   return [...terms.values()];
 }
 
 /** The words of a phrase stand one after another, whatever signs are between them. */
 function phraseTerm(phrase: string): Term | undefined {
-  const pieces = [...piecesOf(foldText(phrase))];
-  const [first] = pieces;
-  const last = pieces.at(-1);
-  if (first === undefined || last === undefined) return undefined;
+  const folded = foldText(phrase);
+  const pieces = [...piecesOf(folded)];
+  if (pieces.length === 0) return undefined;
+  const words = pieces.filter(({ kind }) => kind !== "symbol");
   const tokens = new Set<Token>();
-  let source = "";
-  for (const [index, piece] of pieces.entries()) {
-    const before = pieces[index - 1];
-    const apart = before?.kind === "word" && piece.kind === "word";
-    if (before !== undefined) source += `[^${wordCharacter}]${apart ? "+" : "*"}`;
-    source += escape(piece.text);
+  for (const [index, piece] of (words.length === 0 ? pieces : words).entries()) {
+    const before = words[index - 1];
     addClosed(tokens, piece);
-    if (apart) tokens.add(pairToken(before.text, piece.text));
+    if (before?.kind === "word" && piece.kind === "word")
+      tokens.add(pairToken(before.text, piece.text));
   }
-  return { pattern: bounded(source, first.text, last.text), tokens: [...tokens] };
+  const literals = words.length === 0 ? [folded] : words.map(({ text }) => text);
+  const { begins } = edgesOf(literals[0]!);
+  const { ends } = edgesOf(literals.at(-1)!);
+  return { pattern: { literals, begins, ends }, tokens: [...tokens] };
 }
 
 function bareTerm(folded: string): Term | undefined {
@@ -69,11 +63,12 @@ function bareTerm(folded: string): Term | undefined {
   const open = last.kind === "word" && last.index + last.text.length === literal.length;
   if (prefix !== undefined && open) return prefixTerm(literal, pieces, last);
   const found = insideTokens(literal, pieces);
-  if (found.size > 0) return { pattern: anywhere(literal), tokens: [...found] };
+  if (found.size > 0)
+    return { pattern: { literals: [literal], begins: false, ends: false }, tokens: [...found] };
   // Too short to be looked for inside words: then it is a word of its own.
   const tokens = new Set<Token>();
   for (const piece of pieces) addClosed(tokens, piece);
-  return { pattern: bounded(escape(literal), literal, literal), tokens: [...tokens] };
+  return { pattern: { literals: [literal], ...edgesOf(literal) }, tokens: [...tokens] };
 }
 
 /** Only the last word is open at its end; what stands before it are whole words. */
@@ -82,8 +77,8 @@ function prefixTerm(literal: string, pieces: readonly Piece[], last: Piece): Ter
   for (const piece of pieces) if (piece !== last) addClosed(tokens, piece);
   addInnards(tokens, last.text);
   addBeginning(tokens, last.text);
-  const start = beginsWithWord.test(literal) ? wordStart : "";
-  return { pattern: new RegExp(start + escape(literal), "gv"), tokens: [...tokens] };
+  const { begins } = edgesOf(literal);
+  return { pattern: { literals: [literal], begins, ends: false }, tokens: [...tokens] };
 }
 
 /**
@@ -114,18 +109,4 @@ function addClosed(tokens: Set<Token>, { kind, text }: Piece): void {
     addBeginning(tokens, text);
     if (isShort(text)) tokens.add(wholeToken(text));
   }
-}
-
-function anywhere(literal: string): RegExp {
-  return new RegExp(escape(literal), "gv");
-}
-
-function bounded(source: string, first: string, last: string): RegExp {
-  const start = beginsWithWord.test(first) ? wordStart : "";
-  const end = endsInWord.test(last) ? wordEnd : "";
-  return new RegExp(start + source + end, "gv");
-}
-
-function escape(literal: string): string {
-  return literal.replaceAll(/[\\^$.*+?()[\]{}|/]/gu, String.raw`\$&`);
 }

@@ -1,48 +1,88 @@
-import { plainText } from "@holdfast/engine";
+/** Combining marks of alphabets that are also read without them, and characters that show nothing. */
+const unread =
+  /[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe00-\ufe0f\ufe20-\ufe2f\p{Cf}]/gu;
+const onlyAscii = /^[\0-\x7f]*$/;
+/** They would turn the rest of a line around. Joiners stay: they hold emoji and Persian words together. */
+const bidiControls = /[\u00ad\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g;
 
-/** A text as it is shown: well formed, on one line, its characters composed. */
+/** A text as a snippet shows it: well formed, on one line, its characters composed. */
 export function snippetText(text: string): string {
-  return plainText(text).normalize("NFC");
+  if (onlyAscii.test(text)) return text.replaceAll(/[\0-\x20\x7f]+/g, " ").trim();
+  return text
+    .toWellFormed()
+    .normalize("NFC")
+    .replaceAll(bidiControls, "")
+    .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ")
+    .trim();
 }
 
-const ascii = /^[\0-\x7f]*$/;
+const foldedCharacters = new Map<string, string>();
+/** Far more than the alphabets and the usual ideographs together; a bound all the same. */
+const maxRemembered = 50_000;
 
-/** A text as it is compared: without case, wide forms or ligatures. */
-export function foldText(text: string): string {
-  return ascii.test(text) ? text.toLowerCase() : Array.from(text, foldCharacter).join("");
-}
-
-/** Character by character, so that each place in the folded text has its place in the other. */
+/** One character as it is compared: without case, diacritics, width and ligature. */
 function foldCharacter(character: string): string {
-  return character.normalize("NFKC").toLowerCase();
+  const known = foldedCharacters.get(character);
+  if (known !== undefined) return known;
+  const folded = character
+    .toLowerCase()
+    .normalize("NFKD")
+    .replaceAll(unread, "")
+    .normalize("NFC")
+    .toLowerCase()
+    .replaceAll("ς", "σ");
+  if (foldedCharacters.size < maxRemembered) foldedCharacters.set(character, folded);
+  return folded;
 }
 
-/** A text folded, with the way back to what is shown. */
+/** What is indexed and compared. Two texts that a reader takes for the same word are equal. */
+export function foldText(plain: string): string {
+  if (onlyAscii.test(plain)) return plain.toLowerCase();
+  let folded = "";
+  for (const character of plain) folded += foldCharacter(character);
+  return folded;
+}
+
 export interface FoldedText {
   readonly plain: string;
   readonly folded: string;
-  /** The stretch of the plain text that a stretch of the folded one comes from. */
+  /** Where in `plain` a stretch of `folded` stands: whole characters, with the marks that belong to them. */
   stretchOf(from: number, to: number): readonly [number, number];
 }
 
+/** A text with its folded form and the way back, for highlights. */
 export function foldWithOrigins(plain: string): FoldedText {
-  const folded = foldText(plain);
-  if (ascii.test(plain)) return { plain, folded, stretchOf: (from, to) => [from, to] };
-  /** For each unit of the folded text, where its character begins; and for each, where it ends. */
-  const begins: number[] = [];
-  const ends: number[] = [];
-  let place = 0;
-  for (const character of plain) {
-    const { length } = foldCharacter(character);
-    for (let unit = 0; unit < length; unit += 1) {
-      begins.push(place);
-      ends.push(place + character.length);
-    }
-    place += character.length;
+  if (onlyAscii.test(plain)) {
+    return { plain, folded: plain.toLowerCase(), stretchOf: (from, to) => [from, to] };
   }
+  const folded = foldText(plain);
+  let origins: Uint32Array | undefined;
   return {
     plain,
     folded,
-    stretchOf: (from, to) => [begins[from] ?? place, ends[to - 1] ?? place],
+    stretchOf(from, to) {
+      // Most texts that are looked at do not match, and never need the way back.
+      origins ??= originsOf(plain, folded.length);
+      const last = origins[to - 1];
+      let end = to;
+      // A ligature that is matched in part is highlighted whole.
+      while (end < folded.length && origins[end] === last) end += 1;
+      return [origins[from] ?? plain.length, origins[end] ?? plain.length];
+    },
   };
+}
+
+/** For each unit of the folded text, where the character begins that it comes from. */
+function originsOf(plain: string, length: number): Uint32Array {
+  const origins = new Uint32Array(length + 1);
+  let unit = 0;
+  let place = 0;
+  for (const character of plain) {
+    for (const end = unit + foldCharacter(character).length; unit < end; unit += 1) {
+      origins[unit] = place;
+    }
+    place += character.length;
+  }
+  origins[length] = plain.length;
+  return origins;
 }
