@@ -35,7 +35,7 @@ describe.each([memoryHarness])("the $name store finds what was written", (store)
   });
 });
 
-const programs = [{ ...memoryHarness, runs: 100 }];
+const programs = [{ ...memoryHarness, runs: 50 }];
 
 describe.each(programs)("the $name store does what the model says", ({ runs, ...store }) => {
   const harness = openOnce(store);

@@ -73,7 +73,7 @@ export function anInput({ text = "Hello", ...given }: InputOptions = {}): NewEve
     messageId: aMessageId(),
     runId: aRunId(),
     clientId: ids.make("message"),
-    hash: `hash of ${text}`,
+    hash: JSON.stringify(text),
     mode: "queue",
     text,
     ...given,

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import type { StoreHarness } from "@holdfast/engine/testing";
+import { fsckStore, type StoreHarness } from "@holdfast/engine/testing";
 
 import { createMemoryStore } from "../memory/index.ts";
 import { openPostgresStore, type PostgresOptions } from "../postgres/index.ts";
@@ -23,6 +23,7 @@ export const memoryHarness: HarnessFactory = {
       store,
       open: async () => store.open(),
       advanceClock: async (ms) => void (now += ms),
+      fsck: () => fsckStore(store),
       close: () => store.close(),
     };
   },

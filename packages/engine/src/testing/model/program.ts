@@ -113,11 +113,13 @@ export class Program {
       ...(expect && { expect }),
       ...(attempt.quiet && { touch: "quiet" }),
     };
-    this.#sent.push({ attempt, commit });
-    await this.#deliver(attempt, commit, handle);
+    const status = await this.#deliver(attempt, commit, handle);
+    // The numbers that a refused settlement names may be others' by the time it is sent again.
+    const settles = attempt.acts.some((act) => act.do === "answer" && act.settles !== undefined);
+    if (status === "committed" || !settles) this.#sent.push({ attempt, commit });
   }
 
-  async #deliver(attempt: Attempt, commit: Commit, handle: number): Promise<void> {
+  async #deliver(attempt: Attempt, commit: Commit, handle: number): Promise<string> {
     const store = this.#stores[handle % 2] ?? this.#stores[0];
     const activityAt = this.#model.sessions.get(attempt.session)?.row.activityAt ?? 0;
     const from = await store.now();
@@ -132,6 +134,7 @@ export class Program {
     }
     const session = this.#model.sessions.get(attempt.session);
     if (session !== undefined) await this.#compare(session);
+    return result.status;
   }
 
   /** A settled delta may be deleted by now, and with it the memory of its commit. */

@@ -24,11 +24,17 @@ export function fillIn(sketches: readonly Sketch[], around: Surroundings): Act[]
   const acts: Act[] = [];
   for (const sketch of sketches) {
     const act = toAct(sketch, around, acts);
-    // A second input in one commit would make it a matter of order which of them is the repeated one.
+    // A second input would make it a matter of order which of them is the repeated one, and two settlements
+    // could make up for each other's slips.
     if (act.do === "accept" && acts.some((each) => each.do === "accept")) continue;
+    if (isSettlement(act) && acts.some(isSettlement)) continue;
     acts.push(act);
   }
   return acts;
+}
+
+function isSettlement(act: Act): boolean {
+  return act.do === "answer" && act.settles !== undefined;
 }
 
 function toAct({ do: what, n, m }: Sketch, around: Surroundings, before: readonly Act[]): Act {
@@ -113,12 +119,7 @@ function openAfter(
   before: readonly Act[],
   slip: number,
 ): [number, number][] {
-  const settled = before.findLastIndex((act) => act.do === "answer" && act.settles !== undefined);
-  const earlier = settled < 0 ? session.open.map(({ seq }) => seq) : [];
-  const here = before.flatMap((act, index) =>
-    act.do === "stream" && index > settled ? [session.head + index + 1] : [],
-  );
-  const open = [...earlier, ...here];
+  const open = session.after(before).open.map(({ seq }) => seq);
   if (slip === 0) open.pop();
   if (slip === 1) open.push((open.at(-1) ?? 0) + 1);
   return open.map((seq) => [seq, seq]);
