@@ -2,6 +2,7 @@ export { bare, type Bound, type Line, ours, type Workload } from "./figures.ts";
 export {
   type Contender,
   interleave,
+  interleaveApart,
   type Interleaved,
   LoopDelay,
   type Pace,

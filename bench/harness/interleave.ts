@@ -56,6 +56,21 @@ export async function interleave(
   return { of: (name) => samples.get(name) ?? new Samples(), loop };
 }
 
+/**
+ * Contenders that are compared with each other in turns, and then, on their own, those that are heavy: the disk is
+ * busy with what these wrote long after they have returned, and whoever comes next would wait for it.
+ */
+export async function interleaveApart(
+  compared: readonly Contender[],
+  heavy: readonly Contender[],
+  pace: Pace,
+): Promise<Interleaved> {
+  const first = await interleave(compared, pace);
+  const second = await interleave(heavy, { rounds: 10, budgetMs: pace.budgetMs / 2 });
+  const names = new Set(heavy.map(({ name }) => name));
+  return { of: (name) => (names.has(name) ? second : first).of(name), loop: first.loop };
+}
+
 /** How late the event loop is, in milliseconds, sampled each millisecond while it is started. */
 export class LoopDelay {
   readonly #all = createHistogram();

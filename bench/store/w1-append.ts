@@ -1,6 +1,6 @@
 import { openSession, type OpenSession } from "@holdfast/engine/testing";
 
-import { bare, interleave, type Line, ours, Samples } from "../harness/index.ts";
+import { bare, interleaveApart, type Line, ours, Samples } from "../harness/index.ts";
 import { type Bench, loopLine, type WorkloadDefinition } from "./bench.ts";
 import { messageEvent } from "./fill.ts";
 
@@ -19,7 +19,7 @@ export const appendAlone: WorkloadDefinition = {
     const messages = Array.from({ length: history }, (_, index) => corpus.at(index));
     const bytes = new Samples();
 
-    const measured = await interleave(
+    const measured = await interleaveApart(
       [
         {
           name: ours,
@@ -36,15 +36,15 @@ export const appendAlone: WorkloadDefinition = {
             return driver.insert(text);
           },
         },
-        ...others.map((other) => ({
-          name: other.name,
-          perRound: 5,
-          run(turn: number) {
-            messages.push(corpus.at(history + turn));
-            return other.save("a-session", messages);
-          },
-        })),
       ],
+      others.map((other) => ({
+        name: other.name,
+        perRound: 5,
+        run(turn: number) {
+          messages.push(corpus.at(history + turn));
+          return other.save("a-session", messages);
+        },
+      })),
       sizes.pace,
     );
     others.forEach((other) => other.close());

@@ -6,6 +6,7 @@ import {
   bare,
   type Contender,
   interleave,
+  interleaveApart,
   type Interleaved,
   type Line,
   ours,
@@ -58,8 +59,9 @@ export const checkpointLongSessions: WorkloadDefinition = {
         };
       }),
     );
-    const measured = await interleave(
-      [...writesAt(spots, corpus), bareWrite(driver), ...saves],
+    const measured = await interleaveApart(
+      [...writesAt(spots, corpus), bareWrite(driver)],
+      saves,
       sizes.pace,
     );
     others.forEach((other) => other.close());

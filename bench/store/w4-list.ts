@@ -1,5 +1,5 @@
 import { JsonFileStore } from "../baselines/index.ts";
-import { bare, type Contender, interleave, type Line, ours } from "../harness/index.ts";
+import { bare, type Contender, interleaveApart, type Line, ours } from "../harness/index.ts";
 import { type Bench, loopLine, type WorkloadDefinition } from "./bench.ts";
 import { fillSessions, someone } from "./fill.ts";
 
@@ -13,6 +13,7 @@ export const listSessions: WorkloadDefinition = {
     await using stack = new AsyncDisposableStack();
     const counts = [sizes.sessions[0] ?? 0, sizes.sessions.at(-1) ?? 0];
     const contenders: Contender[] = [];
+    const heavy: Contender[] = [];
     for (const size of counts) {
       const { place } = await backend.preparePlace(
         `sessions-${corpus.key}-${size}`,
@@ -34,9 +35,9 @@ export const listSessions: WorkloadDefinition = {
       const json = baselines.open(place.folder).find((one) => one instanceof JsonFileStore);
       if (json === undefined) continue;
       json.pretendSessions(size);
-      contenders.push({ name: `${json.name} ${size}`, perRound: 2, run: () => json.list(shown) });
+      heavy.push({ name: `${json.name} ${size}`, perRound: 2, run: () => json.list(shown) });
     }
-    const measured = await interleave(contenders, sizes.pace);
+    const measured = await interleaveApart(contenders, heavy, sizes.pace);
     const systems = ["JSON files"].filter((name) => measured.of(`${name} ${counts[0]}`).count > 0);
     const small = measured.of(`${ours} ${counts[0]}`);
     const lines = counts.flatMap((size, index): Line[] => {

@@ -1,7 +1,7 @@
 import type { Store } from "@holdfast/engine";
 import { type Seq, sessionId, type SessionId } from "@holdfast/protocol";
 
-import { bare, type Contender, interleave, type Line, ours } from "../harness/index.ts";
+import { bare, type Contender, interleaveApart, type Line, ours } from "../harness/index.ts";
 import { type Bench, loopLine, type WorkloadDefinition } from "./bench.ts";
 import { fillSession, someone } from "./fill.ts";
 
@@ -24,6 +24,7 @@ export const openSessions: WorkloadDefinition = {
     await using driver = await place.openBareReads();
     const others = baselines.open(place.folder);
     const contenders: Contender[] = [];
+    const loads: Contender[] = [];
     for (const [index, size] of sizes.opened.entries()) {
       const session = sessionId.parse(known["sessions"]?.[index]);
       contenders.push(
@@ -45,14 +46,14 @@ export const openSessions: WorkloadDefinition = {
       for (const other of others) {
         const messages = Array.from({ length: size }, (_each, number) => corpus.at(number));
         await other.save(`session-${size}`, messages);
-        contenders.push({
+        loads.push({
           name: `whole ${other.name} ${size}`,
           perRound: 1,
           run: () => other.load(`session-${size}`),
         });
       }
     }
-    const measured = await interleave(contenders, sizes.pace);
+    const measured = await interleaveApart(contenders, loads, sizes.pace);
     others.forEach((other) => other.close());
     await store.close();
 
