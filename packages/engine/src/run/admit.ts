@@ -42,7 +42,18 @@ export type Admission =
  * did not hear the answer) gets the stored answer; other content under the same client id is a conflict.
  */
 export async function admitMessage(log: Log, ids: IdSource, input: NewInput): Promise<Admission> {
-  const { owner, session, clientId, text, attachments = [], mode = "queue", lane } = input;
+  const { owner, session, mode } = input;
+  const { events, answer } = await inputEvents(ids, input);
+  const interrupting = mode === "interrupt" ? await cancelLiveRun(log, ids, owner, session) : [];
+  return answer(await log.commit({ owner, session, events: [...events, ...interrupting] }));
+}
+
+/** What accepts a message, for a commit that may carry more, and how to read that commit's result. */
+export async function inputEvents(
+  ids: IdSource,
+  input: NewInput,
+): Promise<{ events: readonly NewEvent[]; answer: (result: CommitResult) => Admission }> {
+  const { clientId, text, attachments = [], mode = "queue", lane } = input;
   const runId = ids.make("run");
   const accepted = newEvent(
     ids.make("event"),
@@ -59,11 +70,8 @@ export async function admitMessage(log: Log, ids: IdSource, input: NewInput): Pr
     },
     runId,
   );
-  const interrupting = mode === "interrupt" ? await cancelLiveRun(log, ids, owner, session) : [];
   const queued = newEvent(ids.make("event"), "run.state", { state: "queued" }, runId);
-  return answerOf(
-    await log.commit({ owner, session, events: [accepted, queued, ...interrupting] }),
-  );
+  return { events: [accepted, queued], answer: answerOf };
 }
 
 function answerOf(result: CommitResult): Admission {

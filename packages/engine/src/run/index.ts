@@ -1,4 +1,11 @@
-export { admitMessage, type Admission, changeInput, type NewInput, removeInput } from "./admit.ts";
+export {
+  admitMessage,
+  type Admission,
+  changeInput,
+  inputEvents,
+  type NewInput,
+  removeInput,
+} from "./admit.ts";
 export { type CancelResult, requestCancel } from "./cancel.ts";
 export type { RunLimits } from "./drive.ts";
 export type { ResumePolicy } from "./recover.ts";

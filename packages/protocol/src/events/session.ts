@@ -48,6 +48,8 @@ export const sessionEvents = [
       /** A branch reads what stands below its beginning from the log that it left. */
       origin: z.looseObject({ sessionId, seq }).optional(),
       ranges: z.array(seqRange).optional(),
+      messageCount: visibleAfter.messageCount.optional(),
+      preview: visibleAfter.preview.optional(),
     }),
   ),
   defineEvent("session.changed", 1, "meta", sessionSettings),
@@ -61,6 +63,8 @@ export const sessionEvents = [
     z.looseObject({
       reason: z.enum(["undo", "retry", "edit", "truncate", "clear"]),
       ...visibleAfter,
+      /** What was visible until now: what a redo brings back. */
+      before: z.looseObject(visibleAfter).optional(),
     }),
   ),
   defineEvent("history.restored", 1, "entry", z.looseObject({ ...visibleAfter })),

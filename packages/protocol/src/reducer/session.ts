@@ -106,6 +106,8 @@ function createdBy(facts: SessionFacts, data: EventData<"session.created">, at: 
   return {
     ...settingsOf(facts, data),
     ...(data.origin && { origin: data.origin }),
+    ...(data.messageCount !== undefined && { messageCount: data.messageCount }),
+    ...(data.preview !== undefined && { preview: previewOf(data.preview) }),
     createdAt: at,
     activityAt: at,
     sortAt: at,

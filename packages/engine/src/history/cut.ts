@@ -1,0 +1,142 @@
+import {
+  type EventData,
+  type IdSource,
+  newEvent,
+  type NewEvent,
+  type OwnerId,
+  type Seq,
+  type SessionId,
+  type StoredEvent,
+} from "@holdfast/protocol";
+
+import type { Log } from "../log/index.ts";
+import type { CommitResult, Committed, Failed, Refused, SessionRow } from "../ports/index.ts";
+import { cutRanges } from "./ranges.ts";
+import { isMessage, newestFirst, textOfEntry } from "./visible.ts";
+
+export interface HistoryTarget {
+  readonly owner: OwnerId;
+  readonly session: SessionId;
+  /** Refused as `head_moved` unless this is still the newest number. */
+  readonly expectedHead?: Seq | undefined;
+}
+
+export interface HistoryDeps {
+  readonly log: Log;
+  readonly ids: IdSource;
+}
+
+export interface Impossible {
+  readonly status: "refused";
+  readonly code: "nothing_to_undo" | "nothing_to_redo" | "entry_not_found";
+  readonly message: string;
+}
+
+export type HistoryResult = Committed | Refused | Failed | Impossible;
+
+type Reason = EventData<"history.cut">["reason"];
+
+/** Where to cut: the first entry that goes, what stays in the list's words. */
+export interface Place {
+  readonly row: SessionRow;
+  readonly from: StoredEvent | null;
+  readonly messageCount: number;
+  readonly preview: string;
+}
+
+/** Takes the last turns out of view: from their user message on. Rows stay; a redo brings them back. */
+export async function undo(
+  deps: HistoryDeps,
+  target: HistoryTarget,
+  turns = 1,
+): Promise<HistoryResult> {
+  let left = turns;
+  const place = await findPlace(
+    deps.log,
+    target,
+    (entry) => entry.type === "message.user" && (left -= 1) === 0,
+  );
+  if (place === null) return noSession;
+  if (place.from === null)
+    return impossible("nothing_to_undo", "There is no earlier message to go back to.");
+  return cut(deps, target, place, "undo", []);
+}
+
+/** Takes an entry and everything after it out of view. */
+export async function truncate(
+  deps: HistoryDeps,
+  target: HistoryTarget,
+  from: Seq,
+): Promise<HistoryResult> {
+  const place = await findPlace(deps.log, target, (entry) => entry.seq === from);
+  if (place === null) return noSession;
+  if (place.from === null) return impossible("entry_not_found", "There is no such entry in view.");
+  return cut(deps, target, place, "truncate", []);
+}
+
+/** Takes everything out of view. The session, its id and its rows stay. */
+export async function clear(deps: HistoryDeps, target: HistoryTarget): Promise<HistoryResult> {
+  const row = await deps.log.store.reads.session(target.owner, target.session);
+  if (row === null) return noSession;
+  return cut(deps, target, { row, from: null, messageCount: 0, preview: "" }, "clear", []);
+}
+
+/** Walks back to the entry that is looked for, counting what would go. `from: null`: it is not there. */
+export async function findPlace(
+  log: Log,
+  { owner, session }: HistoryTarget,
+  isFirstToGo: (entry: StoredEvent) => boolean,
+): Promise<Place | null> {
+  const row = await log.store.reads.session(owner, session);
+  if (row === null) return null;
+  let { messageCount } = row;
+  let from: StoredEvent | null = null;
+  for await (const entry of newestFirst(log, owner, session)) {
+    if (from !== null && isMessage(entry))
+      return { row, from, messageCount, preview: textOfEntry(entry) };
+    if (from !== null) continue;
+    if (isMessage(entry)) messageCount -= 1;
+    if (isFirstToGo(entry)) from = entry;
+  }
+  return { row, from, messageCount: Math.max(0, messageCount), preview: "" };
+}
+
+/** One commit: the cut, and what comes in its place. Proven in the transaction: nothing has moved, and no run is live. */
+export function cut(
+  { log, ids }: HistoryDeps,
+  { owner, session, expectedHead }: HistoryTarget,
+  { row, from, messageCount, preview }: Place,
+  reason: Reason,
+  behind: readonly NewEvent[],
+): Promise<CommitResult> {
+  const keep = (from === null ? 0 : from.seq - 1) as Seq;
+  const event = newEvent(ids.make("event"), "history.cut", {
+    reason,
+    ranges: cutRanges(row.ranges, keep, (row.head + 1) as Seq),
+    messageCount,
+    preview,
+    before: { ranges: [...row.ranges], messageCount: row.messageCount, preview: row.preview },
+  });
+  const expect = { head: expectedHead ?? row.head, idle: true } as const;
+  // Both must hold: what the person saw, and what was counted here.
+  if (expect.head !== row.head) return Promise.resolve(moved(row));
+  return log.commit({ owner, session, events: [event, ...behind], expect });
+}
+
+function moved(row: SessionRow): Refused {
+  return {
+    status: "refused",
+    code: "head_moved",
+    message: `The session's newest event is ${row.head}.`,
+  };
+}
+
+export function impossible(code: Impossible["code"], message: string): Impossible {
+  return { status: "refused", code, message };
+}
+
+export const noSession: Refused = {
+  status: "refused",
+  code: "session_not_found",
+  message: "There is no such session.",
+};
