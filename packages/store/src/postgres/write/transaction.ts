@@ -74,6 +74,6 @@ export const readClock = statement(
   "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now",
 );
 
-export function clockOf(answer: Answer | undefined): number {
+function clockOf(answer: Answer | undefined): number {
   return Number(answer?.rows[0]?.["now"]);
 }

@@ -11,6 +11,11 @@ import { type News, transact } from "./transaction.ts";
 
 const closed: Failed = { status: "failed", code: "store_closed", message: "The store was closed." };
 
+/** Someone else held a row for too long. */
+interface Busy {
+  readonly error: unknown;
+}
+
 /** The one connection that this process writes through, and what becomes of a write when it breaks. */
 export class Writer {
   readonly #settings: Settings;
@@ -50,21 +55,37 @@ export class Writer {
   }
 
   /** Tries until each job has its answer: committed, refused, or given up on when its time has passed. */
-  async #settle(jobs: readonly Job[]): Promise<void> {
+  async #settle(jobs: readonly Job[]): Promise<Busy | undefined> {
     for (let tries = 0; ; tries += 1) {
       if (tries > 0) await wait(Math.random() * Math.min(20 * 2 ** tries, 500));
       const attempt = await this.#attempt(jobs);
-      if (attempt.status === "settled") return;
+      if (attempt.status === "settled") return undefined;
       const { trouble, error } = attempt;
       const retry = trouble === "lost" || trouble === "again";
       if (retry && (tries === 0 || this.#mayGoOn(jobs))) continue;
-      // Whose fault it was is found out by running each on its own: the others are as if it had never been there.
       if (!retry && jobs.length > 1) {
-        for (const job of jobs) await this.#settle([job]);
-        return;
+        await this.#settleEach(jobs);
+        return undefined;
       }
       for (const job of jobs) this.#giveUp(job, error);
-      return;
+      return trouble === "busy" ? { error } : undefined;
+    }
+  }
+
+  /** Whose fault it was is found out by running each on its own: the others are as if it had never been there. */
+  async #settleEach(jobs: readonly Job[]): Promise<void> {
+    const held = new Map<string, Busy>();
+    for (const job of jobs) {
+      const sessions = job.plan.kind === "shared" ? job.plan.needs.sessions : [];
+      const holding = sessions
+        .map((session) => held.get(session))
+        .find((each) => each !== undefined);
+      // One wait for a row that someone holds is enough: those behind it would hold everybody else up.
+      if (holding !== undefined) this.#giveUp(job, holding.error);
+      else {
+        const busy = await this.#settle([job]);
+        if (busy !== undefined) for (const session of sessions) held.set(session, busy);
+      }
     }
   }
 
