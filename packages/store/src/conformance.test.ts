@@ -35,7 +35,10 @@ describe.each([memoryHarness])("the $name store finds what was written", (store)
   });
 });
 
-const programs = [{ ...memoryHarness, runs: 50 }];
+const programs = [
+  { ...memoryHarness, runs: 50 },
+  { ...sqliteHarness, runs: 10 },
+];
 
 describe.each(programs)("the $name store does what the model says", ({ runs, ...store }) => {
   const harness = openOnce(store);

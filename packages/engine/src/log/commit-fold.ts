@@ -16,6 +16,7 @@ import { blobsIn, foldInput, foldRun, laneOf, usageOf } from "./fold-rows.ts";
 import { foldDelta, foldSession } from "./fold-session.ts";
 import { inputNamedBy, type Loaded } from "./needs.ts";
 import { refuse } from "./refusals.ts";
+import { mayMove } from "./run-states.ts";
 
 /** Folds the events of one commit, one after the other, into rows. The first rule that an event breaks ends it. */
 export class CommitFold {
@@ -67,7 +68,7 @@ export class CommitFold {
   }
 
   #addKnown(event: KnownEvent): Refused | undefined {
-    const refused = this.#checkEnd(event) ?? this.#addBlobs(event);
+    const refused = this.#checkRun(event) ?? this.#checkInput(event) ?? this.#addBlobs(event);
     if (refused !== undefined) return refused;
     this.#countSettled(event);
 
@@ -89,10 +90,34 @@ export class CommitFold {
     return this.runs.get(id) ?? this.#loaded.runs.get(id);
   }
 
-  #checkEnd(event: KnownEvent): Refused | undefined {
-    if (event.type !== "run.state" || event.runId !== this.session.liveRun) return undefined;
-    if (!terminalStates.has(event.data.state) || this.session.openDeltas === 0) return undefined;
-    return refuse("deltas_unaccounted", "A run cannot end while its output is not settled.");
+  #checkRun(event: KnownEvent): Refused | undefined {
+    if (event.type !== "run.state" || event.runId === undefined) return undefined;
+    const run = this.#run(event.runId);
+    const { state } = event.data;
+    if (run !== undefined && terminalStates.has(run.state)) {
+      return refuse("run_ended", `The run has ended before: ${run.state}.`);
+    }
+    if (!mayMove(run?.state, state)) {
+      const from = run?.state ?? "not there";
+      return refuse("invalid_event", `A run that is ${from} cannot become ${state}.`);
+    }
+    // P6: whoever settles learns of a cancel here at the latest.
+    if (run?.cancelRequested === true && state === "completed") {
+      return refuse("cancel_requested", "The run was cancelled.");
+    }
+    const isLive = event.runId === this.session.liveRun;
+    if (terminalStates.has(state) && isLive && this.session.openDeltas > 0) {
+      return refuse("deltas_unaccounted", "A run cannot end while its output is not settled.");
+    }
+    return undefined;
+  }
+
+  /** The database would refuse a client id that stands twice; here it is refused in words. */
+  #checkInput(event: KnownEvent): Refused | undefined {
+    if (event.type !== "input.accepted") return undefined;
+    const { clientId } = event.data;
+    const isTwice = this.inputs.values().some((input) => input.clientId === clientId);
+    return isTwice ? refuse("invalid_event", "A commit names a client id once.") : undefined;
   }
 
   #addBlobs(event: KnownEvent): Refused | undefined {

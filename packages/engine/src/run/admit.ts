@@ -70,8 +70,8 @@ export async function inputEvents(
     },
     runId,
   );
-  const queued = newEvent(ids.make("event"), "run.state", { state: "queued" }, runId);
-  return { events: [accepted, queued], answer: answerOf };
+  // The acceptance is also the beginning of its run: `queued`.
+  return { events: [accepted], answer: answerOf };
 }
 
 function answerOf(result: CommitResult): Admission {

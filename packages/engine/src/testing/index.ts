@@ -4,6 +4,7 @@ export * from "./factories.ts";
 export { fsckStore } from "./fsck-store.ts";
 export { type GatedStore, gatedStore } from "./gated-store.ts";
 export type { StoreCase, StoreHarness } from "./harness.ts";
+export { indexedSearchCases } from "./indexed-search-cases.ts";
 export { type ManualClock, manualClock, turn } from "./manual-clock.ts";
 export {
   assertRefused,

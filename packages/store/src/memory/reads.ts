@@ -126,6 +126,7 @@ function readEntries(
   { before, limit }: EntryQuery,
 ): EntryPage {
   const visible = session.ranges
+    .filter(({ log = session.id }) => data.logs.get(log)?.owner === session.owner)
     .flatMap(({ log = session.id, from, to }) =>
       readableRows(data, log).filter(({ seq }) => seq >= from && seq <= (to ?? Infinity)),
     )

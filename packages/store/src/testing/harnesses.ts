@@ -41,6 +41,7 @@ export const sqliteHarness: HarnessFactory = {
       store,
       open,
       advanceClock: async (ms) => void (offset += ms),
+      fsck: () => fsckStore(store),
       async close() {
         await store.close();
         rmSync(folder, { recursive: true, force: true });

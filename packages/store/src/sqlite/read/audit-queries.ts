@@ -15,7 +15,6 @@ import type { Connection, Row } from "../connection.ts";
 import { decodeInput, decodeLane, decodeLease, decodeRun, decodeUsage } from "../derived-rows.ts";
 import { decodeEventRow, eventColumns, readChain } from "../event-row.ts";
 import { decodeSession, readSession, sessionColumns } from "../session-row.ts";
-import { keyOfLog } from "./read-events.ts";
 
 /** Pages of the whole store, in key order, for `fsck`. `after` is the last key of the page before. */
 export interface AuditQueries {
@@ -83,7 +82,7 @@ export function auditQueries(connection: Connection): AuditQueries {
         .all(after, limit)
         .map((row) => decodeSession(row).row),
     auditEvents(id, after, limit) {
-      const key = keyOfLog(connection, id);
+      const key = keyOfAnyLog(connection, id);
       if (key === null) return [];
       const log = connection
         .sql(
@@ -133,6 +132,16 @@ export function auditQueries(connection: Connection): AuditQueries {
         .map((row) => String(row["integrity_check"]))
         .filter((line) => line !== "ok"),
   };
+}
+
+/** Also of a session that was purged, whose rows a branch may still read. */
+function keyOfAnyLog(connection: Connection, id: SessionId): number | null {
+  const row = connection
+    .sql(
+      "SELECT key FROM sessions WHERE id = ?1 UNION ALL SELECT session_key FROM purges WHERE session_id = ?1",
+    )
+    .get(id);
+  return row === undefined ? null : Number(row["key"]);
 }
 
 function raw(session: SessionId, row: Row, place: RawEvent["place"]): RawEvent {

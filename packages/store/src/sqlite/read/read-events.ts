@@ -61,7 +61,10 @@ export function readEntries(
   const last = (query.before ?? Number.MAX_SAFE_INTEGER) - 1;
   for (const range of session.row.ranges.toReversed()) {
     if (rows.length > query.limit) break;
-    const key = range.log === undefined ? session.key : keyOfLog(connection, range.log);
+    const key =
+      range.log === undefined
+        ? session.key
+        : keyOfLog(connection, { id: range.log, owner: session.row.owner });
     const to = Math.min(range.to ?? last, last);
     if (key === null || to < range.from) continue;
     rows.push(
@@ -72,13 +75,17 @@ export function readEntries(
   return { entries: decodeEvents(page, report), more: rows.length > page.length };
 }
 
-/** A branch reads rows of its origin even when that was purged. */
-export function keyOfLog(connection: Connection, id: SessionRow["id"]): number | null {
+/** A branch reads rows of its origin even when that was purged, and never those of another owner. */
+function keyOfLog(
+  connection: Connection,
+  { id, owner }: Pick<SessionRow, "id" | "owner">,
+): number | null {
   const row = connection
     .sql(
-      "SELECT key FROM sessions WHERE id = ?1 UNION ALL SELECT session_key FROM purges WHERE session_id = ?1",
+      `SELECT key FROM sessions WHERE id = ?1 AND owner_id = ?2
+       UNION ALL SELECT session_key FROM purges WHERE session_id = ?1 AND owner_id = ?2`,
     )
-    .get(id);
+    .get(id, owner);
   return row === undefined ? null : Number(row["key"]);
 }
 
