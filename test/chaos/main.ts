@@ -37,7 +37,7 @@ const result = await runStoreChaos({
   say: (line) => console.log(line),
 });
 for (const [name, figure] of Object.entries(result.figures))
-  console.log(`${name.padEnd(34)}${figure}`);
+  console.log(`${name.padEnd(36)}${figure}`);
 for (const problem of result.problems) console.log(`WRONG  ${problem}`);
 console.log(
   result.problems.length === 0 ? "Nothing was lost." : `${result.problems.length} problems.`,

@@ -16,10 +16,9 @@ export interface StoreChaosOptions {
   readonly backend: Backend;
   readonly kills: number;
   readonly seed: number;
+  readonly writers?: number;
   readonly say?: (line: string) => void;
 }
-
-const writerCount = 3;
 
 interface Place extends AsyncDisposable {
   readonly folder: string;
@@ -53,7 +52,7 @@ async function makeSessions(store: Store): Promise<Pick<Orders, "owner" | "share
  * that any of them was told is looked up.
  */
 export async function runStoreChaos(options: StoreChaosOptions): Promise<ChaosResult> {
-  const { backend, kills, seed } = options;
+  const { backend, kills, seed, writers: count = 3 } = options;
   const startedAt = performance.now();
   const chance = seededChance(seed);
   const ledger = new Ledger();
@@ -64,12 +63,12 @@ export async function runStoreChaos(options: StoreChaosOptions): Promise<ChaosRe
 
   const orders = { backend, target: place.target, ...sessions };
   const writers = Array.from(
-    { length: writerCount },
+    { length: count },
     () => new Writer({ orders, ledger, compileCache: join(place.folder, "compiled") }),
   );
   let told;
   try {
-    told = await wreak({ chance, writers, ...options });
+    told = await wreak({ ...options, chance, writers });
   } finally {
     await Promise.all(writers.map((writer) => writer.kill()));
   }
@@ -112,7 +111,7 @@ function sumOf(counts: Readonly<Record<string, number>>, prefix: string): number
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-interface Wreakage extends StoreChaosOptions {
+interface Wreakage extends Pick<StoreChaosOptions, "kills" | "say"> {
   readonly chance: Chance;
   readonly writers: readonly Writer[];
 }
