@@ -2,3 +2,5 @@ export * from "./ports/index.ts";
 export * from "./log/index.ts";
 export * from "./context/index.ts";
 export * from "./fsck/index.ts";
+export * from "./run/index.ts";
+export * from "./history/index.ts";

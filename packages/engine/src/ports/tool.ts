@@ -14,7 +14,7 @@ export interface ToolHands {
   /** Aborted by a cancel, by the time limit and by the loss of the lease. What the tool started must end with it. */
   readonly signal: AbortSignal;
   /** Shows output while the tool runs. */
-  write(text: string): void;
+  readonly write: (text: string) => void;
 }
 
 export interface ToolResult {

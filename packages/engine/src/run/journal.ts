@@ -100,16 +100,19 @@ export class Journal {
   }
 
   #startFlush(pace: "now" | "tick"): Promise<void> {
-    // The first piece of a tick goes off at the end of this turn, so that its neighbours come along.
-    this.#flushing = Promise.resolve().then(async () => {
-      const events = this.#waiting.map((each) => this.#eventOf(each));
-      this.#waiting = [];
-      this.#waitingLength = 0;
-      if (events.length > 0) await this.#commit(events, pace);
-      this.#flushing = undefined;
-      if (this.#waiting.length > 0 && !this.#lost) this.#startFlush("tick");
-    });
+    this.#flushing = this.#flushWaiting(pace);
     return this.#flushing;
+  }
+
+  async #flushWaiting(pace: "now" | "tick"): Promise<void> {
+    // Goes off at the end of this turn, so that what is added in it comes along.
+    await Promise.resolve();
+    const events = this.#waiting.map((each) => this.#eventOf(each));
+    this.#waiting = [];
+    this.#waitingLength = 0;
+    if (events.length > 0) await this.#commit(events, pace);
+    this.#flushing = undefined;
+    if (this.#waiting.length > 0 && !this.#lost) void this.#startFlush("tick");
   }
 
   #eventOf(waiting: Waiting): NewEvent {

@@ -21,3 +21,4 @@ export { followFrom, nextSeqs, openTailRig, type TailRig } from "./tail-rig.ts";
 export { checkStorePrograms, type ProgramOptions } from "./model/index.ts";
 export * from "./scripted-model.ts";
 export { createRunner, openRunRig, type RunRig, type RunRigOptions } from "./run-rig.ts";
+export * from "./run-words.ts";

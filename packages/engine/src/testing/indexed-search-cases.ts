@@ -121,7 +121,7 @@ export const indexedSearchCases: readonly StoreCase[] = [
     title: "a snippet is plain text, and its highlights are exactly what was found",
     async run({ store }) {
       const chat = await quietSession(store);
-      const filler = "lorem ipsum dolor ".repeat(40);
+      const filler = "ipsum dolor sit ".repeat(40);
       await say(
         chat,
         `${filler}\n\n\0the Crème\n of the Sea ${filler}`,

@@ -11,7 +11,7 @@ import {
 } from "../run/index.ts";
 import { aHolder } from "./factories.ts";
 import { manualClock, turn } from "./manual-clock.ts";
-import { OpenSession, openSession, present } from "./open-session.ts";
+import { type OpenSession, openSession, present } from "./open-session.ts";
 
 export interface RunRigOptions {
   readonly model: Model;

@@ -1,0 +1,69 @@
+import { decodeEvent, type Part, type StoredEvent } from "@holdfast/protocol";
+
+import type { Tool, ToolResult } from "../ports/index.ts";
+import { turn } from "./manual-clock.ts";
+import type { RunRig } from "./run-rig.ts";
+
+/** The conversation in short: role and text, tools with their outcome. */
+export function told(entries: readonly StoredEvent[]): string[] {
+  return entries.map((entry) => {
+    const decoded = decodeEvent(entry);
+    if (decoded.kind !== "known") return entry.type;
+    const { event } = decoded;
+    switch (event.type) {
+      case "notice.added":
+        return `notice: ${event.data.kind}`;
+      case "message.user":
+      case "message.assistant":
+      case "message.tool":
+        return `${event.type.replace("message.", "")}: ${event.data.parts.map(inShort).join("|")}`;
+      default:
+        return event.type;
+    }
+  });
+}
+
+function inShort(part: Part): string {
+  switch (part.type) {
+    case "text":
+      return part.text;
+    case "tool_call":
+      return `calls ${part.name}`;
+    case "tool_result":
+      return `${part.outcome} ${part.output}`;
+    default:
+      return part.type;
+  }
+}
+
+/** A promise that the test keeps. */
+export function gated(): { readonly promise: Promise<void>; readonly open: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { promise, open: resolve };
+}
+
+export async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
+  for (let turns = 0; turns < 1_000; turns += 1) {
+    if (await condition()) return;
+    await turn();
+  }
+  throw new Error("It did not come to that.");
+}
+
+/** Resolves when so much text is durable. */
+export async function streamed(rig: RunRig, text: string): Promise<void> {
+  await until(async () => JSON.stringify(await rig.chat.events()).includes(text));
+}
+
+/** Resolves when an event of that type is durable. */
+export async function recorded(rig: RunRig, type: string): Promise<void> {
+  await until(async () => (await rig.chat.events()).some((event) => event.type === type));
+}
+
+export function aTool(name: string, run: Tool["run"], rest: Partial<Tool> = {}): Tool {
+  return { name, description: name, input: {}, replay: "never", timeLimitMs: 60_000, run, ...rest };
+}
+
+export function ok(output: string): ToolResult {
+  return { outcome: "ok", output };
+}
