@@ -1,7 +1,7 @@
 import { type Audit, type Failed, StoreFailure } from "@holdfast/engine";
 
-import type { Queries } from "./read/queries.ts";
-import type { Operations } from "./write/operations.ts";
+import type { Queries } from "./read/index.ts";
+import type { Operations } from "./write/index.ts";
 
 interface Access {
   readonly ask: <Name extends keyof Queries>(

@@ -4,9 +4,8 @@ import { z } from "zod";
 
 import { connect, type Connection } from "./connection.ts";
 import { isBusy } from "./errors.ts";
-import { packed } from "./read/packing.ts";
-import { makeQueries, type Queries } from "./read/queries.ts";
-import { type Wake, Watchers } from "./read/watchers.ts";
+import { packed } from "./packing.ts";
+import { makeQueries, type Queries, type Wake, Watchers } from "./read/index.ts";
 import { serveThread } from "./serve-thread.ts";
 
 /** The thread that reads, so that no read ever holds the event loop up. */

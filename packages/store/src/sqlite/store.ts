@@ -21,14 +21,13 @@ import type { OwnerId, SessionId } from "@holdfast/protocol";
 import { blobIdOf, GroupQueue, type Pace } from "../shared/index.ts";
 import { makeAudit } from "./audit.ts";
 import { checkFileSystem } from "./file-system-check.ts";
-import { unpacked } from "./read/packing.ts";
-import type { Queries } from "./read/queries.ts";
+import { unpacked } from "./packing.ts";
+import type { Queries } from "./read/index.ts";
 import type { ReaderNote, ReaderRequest } from "./reader.ts";
 import { openSearch, type SqliteSearch } from "./search/index.ts";
 import { ThreadClient } from "./threads.ts";
 import { WatchList } from "./watch-list.ts";
-import type { Outcome } from "./write/group-writer.ts";
-import type { Operation, Operations } from "./write/operations.ts";
+import type { Operation, Operations, Outcome } from "./write/index.ts";
 import type { WriterOptions, WriterRequest } from "./writer.ts";
 
 export interface SqliteOptions {

@@ -11,7 +11,8 @@ import { migrate } from "../migrate.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "holdfast-migrations-"));
 const at = (name: string): string => join(folder, name);
-const scriptOf = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+const dieMigrating = fileURLToPath(new URL("./die-migrating.ts", import.meta.url));
+const migrateWhenTold = fileURLToPath(new URL("./migrate-when-told.ts", import.meta.url));
 let complete: string;
 beforeAll(async () => {
   complete = await migrated("complete");
@@ -49,7 +50,7 @@ test("processes that start at the same moment on a new file and on an old one al
   await makeOld("old");
   const files = [at("new.db"), at("old.db")];
   const children = Array.from({ length: 4 }, () =>
-    spawn(process.execPath, [scriptOf("./migrate-when-told.ts"), ...files], {
+    spawn(process.execPath, [migrateWhenTold, ...files], {
       stdio: ["pipe", "pipe", "inherit"],
     }),
   );
@@ -65,7 +66,7 @@ test.each(["fresh", "older"])(
   "[P1] kill -9 before any statement of a migration (%s) leaves a file that opens, and nothing half migrated",
   async (from) => {
     if (from === "older") await makeOld(from);
-    const child = spawn(process.execPath, [scriptOf("./die-migrating.ts"), folder, from], {
+    const child = spawn(process.execPath, [dieMigrating, folder, from], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     let said = "";

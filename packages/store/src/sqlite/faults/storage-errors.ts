@@ -1,5 +1,5 @@
 /** An error as SQLite's own are shaped. */
-export function storageError(errcode: number, message: string): Error {
+function storageError(errcode: number, message: string): Error {
   return Object.assign(new Error(message), { code: "ERR_SQLITE_ERROR", errcode });
 }
 

@@ -1,3 +1,2 @@
-export { packed, unpacked } from "./packing.ts";
 export { makeQueries, type Queries } from "./queries.ts";
 export { type Wake, Watchers } from "./watchers.ts";

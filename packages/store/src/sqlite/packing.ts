@@ -1,4 +1,4 @@
-import type { Queries } from "./queries.ts";
+import type { Queries } from "./read/index.ts";
 
 /** Results with bytes in them cannot travel as JSON, which is otherwise half the work of a structured clone. */
 const binary: ReadonlySet<keyof Queries> = new Set(["blob"]);
