@@ -1,10 +1,13 @@
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 
-import type { Bare, BareReads } from "./place.ts";
+import type { Bare, BareLog, BareReads } from "./place.ts";
+
+/** A little more than the thousand pages after which a log is written back. */
+export const fullLogBytes = 5 * 1024 * 1024;
 
 /** The least that keeps a message durably: a table with its session, its number and its text. */
-export function openBareSqlite(file: string): Bare {
+export function openBareSqlite(file: string, log: BareLog): Bare {
   const database = new DatabaseSync(file, { timeout: 5_000 });
   database.exec("PRAGMA journal_mode = WAL");
   database.exec("PRAGMA synchronous = FULL");
@@ -12,6 +15,8 @@ export function openBareSqlite(file: string): Bare {
     "CREATE TABLE IF NOT EXISTS bare (pos INTEGER PRIMARY KEY, session TEXT, seq INTEGER, data TEXT)",
   );
   const insert = database.prepare("INSERT INTO bare (session, seq, data) VALUES (?, ?, ?)");
+  if (log === "full") growLog(database);
+  if (log === "kept") database.exec("PRAGMA wal_autocheckpoint = 0");
   let seq = 0;
   return {
     insert: (text) => insert.run("a-session", (seq += 1), text),
@@ -23,6 +28,17 @@ export function openBareSqlite(file: string): Bare {
     walBytes: async () => sizeOf(`${file}-wal`),
     [Symbol.asyncDispose]: async () => database.close(),
   };
+}
+
+/**
+ * A sync is cheaper where it need not make the file longer. A log that has once had its full length is overwritten
+ * from then on, and that is how everything is measured here.
+ */
+function growLog(database: DatabaseSync): void {
+  database.exec(`
+    CREATE TABLE padding AS SELECT zeroblob(${fullLogBytes}) AS bytes;
+    PRAGMA wal_checkpoint(PASSIVE);
+    DROP TABLE padding`);
 }
 
 export function openBareSqliteReads(file: string): BareReads {

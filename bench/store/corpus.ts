@@ -49,13 +49,15 @@ const ideographs = Array.from(
 function generatedCorpus(): Corpus {
   const vocabulary = makeVocabulary();
   return {
-    key: "generated-1",
+    key: "generated-2",
     at(index) {
       const random = randomFrom(index + 1);
       const role = index % 2 === 0 ? "user" : "assistant";
       const length = role === "user" ? 8 + random() * 24 : 40 + random() * 120;
       const words = Array.from({ length }, () => pickWord(vocabulary, random()));
       if (index % 20 < 2) words.push(pickIdeographs(random));
+      // A word that only a few of many messages have.
+      if (index % 20_000 === 100) words.push("quetzalcoatl");
       return { role, content: `${words.join(" ")}.` };
     },
   };

@@ -26,7 +26,7 @@ export interface Place extends AsyncDisposable {
   readonly folder: string;
   open(options?: OpenOptions): Promise<Store>;
   /** The driver without Holdfast, in a database of its own beside the store. */
-  openBare(): Promise<Bare>;
+  openBare(log?: BareLog): Promise<Bare>;
   /** Minimal queries on the store's own tables. */
   openBareReads(): Promise<BareReads>;
   /** Bytes that went into the write-ahead log so far; grows while the store is open with `keepLog`. */
@@ -46,6 +46,12 @@ export interface Prepared {
   readonly place: Place;
   readonly known: Known;
 }
+
+/**
+ * How the driver finds its write-ahead log: `full`, once grown to its full length, so that it is overwritten (default);
+ * `kept`, and never emptied; `found`, as someone else left it.
+ */
+export type BareLog = "full" | "kept" | "found";
 
 export interface Bare extends AsyncDisposable {
   /** One row, one transaction, one sync. */

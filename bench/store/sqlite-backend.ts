@@ -34,7 +34,7 @@ function placeIn(folder: string): Place {
     address,
     folder,
     open: (options) => openStore(address, options),
-    openBare: async () => openBareSqlite(join(folder, "bare.db")),
+    openBare: async (log = "full") => openBareSqlite(join(folder, "bare.db"), log),
     openBareReads: async () => openBareSqliteReads(file),
     walBytes: async () => sizeOf(`${file}-wal`),
     [Symbol.asyncDispose]: async () => dropScratch(folder),

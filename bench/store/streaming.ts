@@ -2,7 +2,7 @@ import type { NewEvent } from "@holdfast/protocol";
 
 import { LoopDelay, ours, Samples } from "../harness/index.ts";
 import type { Bench, WorkloadDefinition } from "./bench.ts";
-import { openStreams, type Stream } from "./w1-groups.ts";
+import { growLog, openStreams, type Stream } from "./streams.ts";
 
 const deltasPerSecond = 50;
 const deltaText = "some words of an answer ";
@@ -14,6 +14,7 @@ export const streamMany: WorkloadDefinition = {
   async measure({ backend, sizes }: Bench) {
     await using place = await backend.createPlace();
     const store = await place.open();
+    await growLog(store);
     const streams = await openStreams(store, sizes.streams);
     const waits = new Samples();
     const loop = new LoopDelay();

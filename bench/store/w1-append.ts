@@ -3,6 +3,7 @@ import { openSession, type OpenSession } from "@holdfast/engine/testing";
 import { bare, interleaveApart, type Line, ours, Samples } from "../harness/index.ts";
 import { type Bench, loopLine, type WorkloadDefinition } from "./bench.ts";
 import { messageEvent } from "./fill.ts";
+import { growLog } from "./streams.ts";
 
 const history = 100;
 
@@ -13,6 +14,7 @@ export const appendAlone: WorkloadDefinition = {
   async measure({ backend, corpus, sizes, baselines }: Bench) {
     await using place = await backend.createPlace();
     const store = await place.open();
+    await growLog(store);
     await using driver = await place.openBare();
     const session = await openSession(store);
     const others = baselines.open(place.folder);
@@ -92,7 +94,7 @@ export const appendBytes: WorkloadDefinition = {
   async measure({ backend, corpus, sizes }: Bench) {
     await using place = await backend.createPlace();
     const store = await place.open({ keepLog: true });
-    await using driver = await place.openBare();
+    await using driver = await place.openBare("kept");
     const session = await openSession(store);
     const count = Math.min(200, sizes.pace.rounds * 10);
     let payload = 0;

@@ -1,10 +1,9 @@
-import type { Store } from "@holdfast/engine";
-import { aDelta, aMessageId, type OpenSession, openSession } from "@holdfast/engine/testing";
 import type { NewEvent } from "@holdfast/protocol";
 
 import { bare, interleave, type Line, ours } from "../harness/index.ts";
 import type { Bench, WorkloadDefinition } from "./bench.ts";
 import { messageEvent } from "./fill.ts";
+import { growLog, openStreams, type Stream } from "./streams.ts";
 
 interface Shape {
   readonly sessions: number;
@@ -33,6 +32,7 @@ export const appendGroups: WorkloadDefinition = {
     await using place = await backend.createPlace();
     const store = await place.open();
     await using driver = await place.openBare();
+    await growLog(store);
     const streams = await openStreams(store, 200);
 
     const lines: Line[] = [];
@@ -82,24 +82,3 @@ export const appendGroups: WorkloadDefinition = {
     return { lines };
   },
 };
-
-/** A session with a run that writes its output down as it comes. */
-export interface Stream {
-  delta(text: string): NewEvent;
-  commit(events: readonly NewEvent[], pace?: "now" | "tick"): Promise<unknown>;
-}
-
-export function openStreams(store: Store, count: number): Promise<Stream[]> {
-  return Promise.all(
-    Array.from({ length: count }, async () => openStream(await openSession(store))),
-  );
-}
-
-export async function openStream(session: OpenSession): Promise<Stream> {
-  const { runId, under } = await session.startRun();
-  const messageId = aMessageId();
-  return {
-    delta: (text) => aDelta(runId, text, messageId),
-    commit: (events, pace = "now") => session.commit(events, { under, pace }),
-  };
-}

@@ -1,5 +1,6 @@
 import { bare, type Line, ours, Samples } from "../harness/index.ts";
 import type { Bench, WorkloadDefinition } from "./bench.ts";
+import { growLog } from "./streams.ts";
 import { startWriter, type Stint, type WriterProcess } from "./writer-client.ts";
 
 /** Real processes on one database, each writing one message after the other to a session of its own. */
@@ -8,8 +9,12 @@ export const appendFromProcesses: WorkloadDefinition = {
   title: "durable append, several processes",
   async measure({ backend, sizes, corpus }: Bench) {
     await using place = await backend.createPlace();
-    const first = await place.open();
-    await first.close();
+    await using stack = new AsyncDisposableStack();
+    // Kept open, as the last one to close a database takes its log away.
+    const idle = await place.open();
+    stack.defer(() => idle.close());
+    await growLog(idle);
+    stack.use(await place.openBare());
     const most = Math.max(...sizes.processes);
     const text = corpus.at(0).content;
     const kinds = backend.name === "sqlite" ? (["store", "bare"] as const) : (["store"] as const);

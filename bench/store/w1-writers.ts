@@ -3,6 +3,7 @@ import { openSession } from "@holdfast/engine/testing";
 import { bare, type Line, LoopDelay, ours, Samples } from "../harness/index.ts";
 import { type Bench, loopLine, type WorkloadDefinition } from "./bench.ts";
 import { messageEvent } from "./fill.ts";
+import { growLog } from "./streams.ts";
 
 /** Writers that wait for nobody but the store, each on a session of its own: they share syncs. */
 export const appendTogether: WorkloadDefinition = {
@@ -11,6 +12,7 @@ export const appendTogether: WorkloadDefinition = {
   async measure({ backend, corpus, sizes }: Bench) {
     await using place = await backend.createPlace();
     const store = await place.open();
+    await growLog(store);
     await using driver = await place.openBare();
     const most = Math.max(...sizes.writers);
     const sessions = await Promise.all(Array.from({ length: most }, () => openSession(store)));

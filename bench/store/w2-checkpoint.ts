@@ -14,7 +14,7 @@ import {
 import { atMost, type Bench, loopLine, type WorkloadDefinition } from "./bench.ts";
 import { fillSession, fillSessions, messageEvent, someone } from "./fill.ts";
 import type { Place } from "./place.ts";
-import { openStream, type Stream } from "./w1-groups.ts";
+import { growLog, openStream, type Stream } from "./streams.ts";
 
 /** A place to write to, among more or less that lies there already. */
 interface Spot {
@@ -41,6 +41,7 @@ export const checkpointLongSessions: WorkloadDefinition = {
     await using _ = place;
     await using driver = await place.openBare();
     const store = await place.open();
+    await growLog(store);
     const spots: Spot[] = [];
     for (const [index, size] of sizes.written.entries())
       spots.push(await openSpot(place, store, known["sessions"]?.[index] ?? "", size));
@@ -96,6 +97,7 @@ export const checkpointManySessions: WorkloadDefinition = {
       const session = known["sessions"]?.[Math.floor(size / 2)] ?? "";
       const store = await place.open();
       stores.push(store);
+      await growLog(store);
       spots.push(await openSpot(place, store, session, size));
       counted.push({ size, place, session });
     }

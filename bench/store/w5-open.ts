@@ -23,11 +23,11 @@ export const openSessions: WorkloadDefinition = {
     const store = await place.open();
     await using driver = await place.openBareReads();
     const others = baselines.open(place.folder);
-    const contenders: Contender[] = [];
-    const loads: Contender[] = [];
+    const tails: Contender[] = [];
+    const wholes: Contender[] = [];
     for (const [index, size] of sizes.opened.entries()) {
       const session = sessionId.parse(known["sessions"]?.[index]);
-      contenders.push(
+      tails.push(
         {
           name: `tail ${ours} ${size}`,
           perRound: 25,
@@ -35,6 +35,8 @@ export const openSessions: WorkloadDefinition = {
           run: () => store.reads.snapshot(someone, session, { limit: shown }),
         },
         { name: `tail ${bare} ${size}`, perRound: 25, run: () => driver.tail(session, shown) },
+      );
+      wholes.push(
         {
           name: `whole ${ours} ${size}`,
           perRound: 1,
@@ -46,19 +48,19 @@ export const openSessions: WorkloadDefinition = {
       for (const other of others) {
         const messages = Array.from({ length: size }, (_each, number) => corpus.at(number));
         await other.save(`session-${size}`, messages);
-        loads.push({
+        wholes.push({
           name: `whole ${other.name} ${size}`,
           perRound: 1,
           run: () => other.load(`session-${size}`),
         });
       }
     }
-    const measured = await interleaveApart(contenders, loads, sizes.pace);
+    const measured = await interleaveApart(tails, wholes, sizes.pace);
     others.forEach((other) => other.close());
     await store.close();
 
     const largest = sizes.opened.at(-1);
-    const tails = sizes.opened.map((size): Line => {
+    const tailLines = sizes.opened.map((size): Line => {
       const mine = measured.of(`tail ${ours} ${size}`);
       const limit = measured.of(`tail ${bare} ${size}`);
       return {
@@ -72,7 +74,7 @@ export const openSessions: WorkloadDefinition = {
       };
     });
     const systems = [ours, bare, ...others.map((other) => other.name)];
-    const wholes = sizes.opened.map((size): Line => ({
+    const wholeLines = sizes.opened.map((size): Line => ({
       what: `all ${size.toLocaleString("en")}, p50`,
       params: { messages: size, pageSize },
       figures: systems.map((system) => {
@@ -81,7 +83,7 @@ export const openSessions: WorkloadDefinition = {
       }),
     }));
     return {
-      lines: [...tails, ...wholes, loopLine(measured.loop)],
+      lines: [...tailLines, ...wholeLines, loopLine(measured.loop)],
       notes: [`The whole is read in pages of ${pageSize}; the baselines hold all of it at once.`],
     };
   },

@@ -8,6 +8,7 @@ import { fillSession, someone } from "./fill.ts";
 import { pickTerms } from "./terms.ts";
 
 const messagesEach = 100;
+const filledAtOnce = 20;
 const shown = 20;
 
 export const searchMessages: WorkloadDefinition = {
@@ -19,8 +20,16 @@ export const searchMessages: WorkloadDefinition = {
       `searched-${corpus.key}-${total}`,
       async (store) => {
         const sessions: string[] = [];
-        for (let first = 0; first < total; first += messagesEach)
-          sessions.push(await fillSession(store, corpus, messagesEach, first));
+        for (let first = 0; first < total; first += messagesEach * filledAtOnce) {
+          const firsts = Array.from(
+            { length: filledAtOnce },
+            (_each, index) => first + index * messagesEach,
+          );
+          const filled = firsts
+            .filter((begin) => begin < total)
+            .map((begin) => fillSession(store, corpus, messagesEach, begin));
+          sessions.push(...(await Promise.all(filled)));
+        }
         await store.search.settled();
         return { sessions };
       },

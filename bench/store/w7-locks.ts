@@ -2,6 +2,7 @@ import { aHolder, openSession } from "@holdfast/engine/testing";
 
 import { bare, interleave, ours } from "../harness/index.ts";
 import { type Bench, loopLine, type WorkloadDefinition } from "./bench.ts";
+import { growLog } from "./streams.ts";
 
 /** The compaction lock, taken and given back: two durable writes. */
 export const lockPairs: WorkloadDefinition = {
@@ -10,6 +11,7 @@ export const lockPairs: WorkloadDefinition = {
   async measure({ backend, sizes }: Bench) {
     await using place = await backend.createPlace();
     const store = await place.open();
+    await growLog(store);
     await using driver = await place.openBare();
     const session = await openSession(store);
     const holder = aHolder();

@@ -13,7 +13,7 @@ const { kind, address, folder, text } = JSON.parse(process.argv[2] ?? "{}") as W
 
 async function openWriter(): Promise<{ append(): unknown; close(): Promise<void> }> {
   if (kind === "bare") {
-    const driver = openBareSqlite(join(folder, "bare.db"));
+    const driver = openBareSqlite(join(folder, "bare.db"), "found");
     const data = JSON.stringify(aUserMessage(text).data);
     return { append: () => driver.insert(data), close: async () => driver[Symbol.asyncDispose]() };
   }
