@@ -4,6 +4,7 @@ export interface Failure {
     | "config.invalid"
     | "home.unusable"
     | "page.missing"
+    | "store.unusable"
     | "port.taken"
     | "address.unusable";
   readonly sentence: string;

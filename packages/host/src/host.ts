@@ -1,8 +1,15 @@
 import { fileURLToPath } from "node:url";
+import { systemClock } from "@holdfast/engine";
+import { ids } from "@holdfast/protocol";
+import { apiRoutes } from "./api/index.ts";
 import { createDoorkeeper, keepToken } from "./auth/index.ts";
 import { type Config, prepareHome } from "./config/index.ts";
+import { prepareConversations } from "./conversations.ts";
 import { done, failed, type Outcome } from "./failure.ts";
+import { watchHealth } from "./health.ts";
 import { createApp, isLoopback, isWildcard, listen, loadPage } from "./http/index.ts";
+import { openModel } from "./open-model.ts";
+import { openStore } from "./open-store.ts";
 import { version } from "./version.ts";
 
 export interface RunningHost {
@@ -15,6 +22,9 @@ export interface RunningHost {
 const pageFolder = fileURLToPath(new URL("../../web/dist", import.meta.url));
 const shortestOpenToken = 16;
 
+/** A run that does not let go in time is taken over by the next host that looks. */
+const runnerPatienceMs = 3_000;
+
 /** The composition root: every piece is made here and handed to those that need it. */
 export async function startHost(
   config: Config,
@@ -26,7 +36,14 @@ export async function startHost(
   if (!token.ok) return token;
   const page = loadPage(pageFolder);
   if (!page.ok) return page;
+  const model = await openModel(config);
+  if (!model.ok) return model;
+  const store = await openStore(config, report);
+  if (!store.ok) return store;
 
+  const stopping = new AbortController();
+  const closing = new AbortController();
+  const { log, runner } = prepareConversations(config, store.value, model.value, report);
   const doorkeeper = createDoorkeeper(token.value);
   const { host, origin, basePath } = config;
   const app = createApp({
@@ -36,19 +53,50 @@ export async function startHost(
     host: host.value,
     origin: origin.value,
     basePath: basePath.value,
+    api: apiRoutes({
+      log,
+      ids,
+      runner,
+      clock: systemClock,
+      stopping: stopping.signal,
+      closing: closing.signal,
+      report,
+    }),
+    health: watchHealth(store.value, systemClock, stopping.signal),
     report,
   });
   const listener = await listen(app, { host: host.value, port: config.port.value });
-  if (!listener.ok) return listener;
+  if (!listener.ok) {
+    await store.value.close();
+    return listener;
+  }
+  runner.start();
+  const server = listener.value;
+  const opened = store.value;
 
-  const ownOrigin = origin.value ?? `http://${nameFor(host.value)}:${listener.value.port}`;
+  /** Nothing new is taken, the runs are let go of, whoever watches has seen that, and then the store is closed. */
+  async function stop(): Promise<void> {
+    stopping.abort();
+    await within(runnerPatienceMs, runner.stop());
+    closing.abort();
+    await server.close();
+    await opened.close();
+  }
+
+  const ownOrigin = origin.value ?? `http://${nameFor(host.value)}:${server.port}`;
   const address = `${ownOrigin}${basePath.value}/`;
   return done({
     address,
     // Behind the hash it is sent to no server and stands in no log.
     signInLink: `${address}#signin=${doorkeeper.issueCode()}`,
-    stop: () => listener.value.close(),
+    stop,
   });
+}
+
+async function within(ms: number, work: Promise<void>): Promise<void> {
+  const finished = new AbortController();
+  await Promise.race([work, systemClock.sleep(ms, finished.signal)]);
+  finished.abort();
 }
 
 function chooseToken(config: Config): Outcome<string> {

@@ -1,3 +1,3 @@
 export { prepareHome } from "./home.ts";
 export { readConfig } from "./read.ts";
-export { type Config, flagOf, settingNames, settings, variableOf } from "./settings.ts";
+export { type Config, flagOf, isPostgres, settingNames, settings, variableOf } from "./settings.ts";

@@ -33,6 +33,10 @@ function isOrigin(text: string): boolean {
   return url !== null && /^https?:$/.test(url.protocol) && url.origin === text;
 }
 
+export function isPostgres(place: string): boolean {
+  return /^postgres(ql)?:\/\//.test(place);
+}
+
 /**
  * Every setting, in one place. The key is its name in the file; `HOLDFAST_BASE_PATH` and
  * `--base-path` follow from `basePath`. A flag wins over the environment, which wins over the file.
@@ -87,6 +91,39 @@ export const settings = {
     schema: z.string().refine(isOrigin),
     fallback: () => undefined,
     fallbackInWords: "the address it serves on",
+  }),
+  store: setting<string | undefined>({
+    about: "where everything is kept",
+    allowed: "the path of a SQLite file, or an address like postgres://user@host/database",
+    schema: z
+      .string()
+      .min(1)
+      .transform((place) => (isPostgres(place) ? place : resolve(place))),
+    fallback: () => undefined,
+    fallbackInWords: "holdfast.db in the home",
+    // The address of a database may hold its password.
+    traits: ["secret"],
+  }),
+  model: setting({
+    about: "the model that answers",
+    allowed: "the name of a model, like rehearsal",
+    schema: z.string().regex(/^[\x21-\x7e]{1,200}$/),
+    fallback: () => "rehearsal",
+    fallbackInWords: "rehearsal",
+  }),
+  leaseMs: setting({
+    about: "how long a run is held before it must be renewed, in milliseconds",
+    allowed: "a number of milliseconds from 1000 to 600000",
+    schema: wholeNumber(1_000, 600_000),
+    fallback: () => 30_000,
+    fallbackInWords: "30000",
+  }),
+  resume: setting<"resume" | "ask" | "off">({
+    about: "what happens to a run whose host has stopped",
+    allowed: "resume (it goes on by itself), ask (it waits for a person) or off (it ends)",
+    schema: z.enum(["resume", "ask", "off"]),
+    fallback: () => "resume",
+    fallbackInWords: "resume",
   }),
 };
 

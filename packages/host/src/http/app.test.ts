@@ -25,6 +25,8 @@ function makeApp(parts: Partial<AppParts> = {}) {
     version: "1.2.3",
     page,
     doorkeeper: createDoorkeeper(token),
+    api: [],
+    health: async () => ({ status: "ok", store: { kind: "memory", ready: true } }),
     host: "127.0.0.1",
     origin: undefined,
     basePath: "",
@@ -43,10 +45,14 @@ function login(body: unknown, headers: Record<string, string> = {}): RequestInit
   return { method: "POST", body: JSON.stringify(body), headers };
 }
 
-test("health answers anybody, with the version", async () => {
+test("health answers anybody, with the version and how the store is", async () => {
   const answer = await makeApp().app.request("/health");
   expect(answer.status).toBe(200);
-  expect(await answer.json()).toEqual({ status: "ok", version: "1.2.3" });
+  expect(await answer.json()).toEqual({
+    status: "ok",
+    version: "1.2.3",
+    store: { kind: "memory", ready: true },
+  });
 });
 
 test("of all routes only health, login and the page answer a stranger", async () => {

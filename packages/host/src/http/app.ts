@@ -8,10 +8,19 @@ import { refuse } from "./problem.ts";
 import { createPolicyTable, guardRoutes, type HostEnv, type Route } from "./route.ts";
 import { signInRoutes } from "./sign-in.ts";
 
+/** Whether the host can do its work, for whoever watches over it. */
+export interface Health {
+  readonly status: "ok" | "degraded" | "stopping";
+  readonly store: { readonly kind: string; readonly ready: boolean };
+}
+
 export interface AppParts {
   readonly version: string;
   readonly page: Page;
   readonly doorkeeper: Doorkeeper;
+  /** The routes of the contract that other folders serve. */
+  readonly api: readonly Route[];
+  readonly health: () => Promise<Health>;
   readonly host: string;
   readonly origin: string | undefined;
   readonly basePath: string;
@@ -47,14 +56,16 @@ export function createApp(parts: AppParts): Hono<HostEnv> {
 }
 
 function routesOf(parts: AppParts): Route[] {
-  const { basePath, doorkeeper, page, version } = parts;
+  const { api, basePath, doorkeeper, health, page, version } = parts;
   const routes: Route[] = [
     {
       method: "GET",
       path: "/health",
       policy: "open",
-      handle: (c) => c.json({ status: "ok", version }, 200, { "cache-control": "no-store" }),
+      handle: async (c) =>
+        c.json({ version, ...(await health()) }, 200, { "cache-control": "no-store" }),
     },
+    ...api,
     ...signInRoutes(doorkeeper, parts),
     ...pageRoutes(page),
   ];

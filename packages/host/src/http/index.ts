@@ -1,4 +1,6 @@
 export { isLoopback, isWildcard } from "./address.ts";
-export { createApp } from "./app.ts";
+export { createApp, type Health } from "./app.ts";
 export { listen } from "./listen.ts";
 export { loadPage } from "./page.ts";
+export { refuse } from "./problem.ts";
+export type { HostEnv, Route } from "./route.ts";

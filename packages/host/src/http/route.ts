@@ -1,3 +1,4 @@
+import type { HttpBindings } from "@hono/node-server";
 import type { Context, Handler, Hono, MiddlewareHandler } from "hono";
 import { getCookie } from "hono/cookie";
 import { matchedRoutes } from "hono/route";
@@ -6,6 +7,8 @@ import { cookieNameFor } from "./cookie.ts";
 import { refuse } from "./problem.ts";
 
 export interface HostEnv {
+  /** The connection itself; absent where a test asks without one. */
+  Bindings: Partial<HttpBindings>;
   Variables: { principal: Principal };
 }
 

@@ -1,0 +1,113 @@
+import { StoreFailure } from "@holdfast/engine";
+import {
+  type OwnerId,
+  type Route as ContractRoute,
+  type RouteName,
+  type RouteOutput,
+  routes,
+  type Routes,
+} from "@holdfast/protocol";
+import type { Context } from "hono";
+import type { z } from "zod";
+
+import { type HostEnv, refuse, type Route } from "../http/index.ts";
+import { decodeRequest } from "./decode.ts";
+import { problem, problemFromFailure, type ProblemReply, type Reply } from "./reply.ts";
+
+type Decoded<R, K extends string> =
+  R extends Readonly<Record<K, z.ZodType<infer T>>> ? T : undefined;
+
+/** A request as its handler sees it: who asks, and what, as the route's schemas have let it through. */
+export interface Call<N extends RouteName> {
+  readonly owner: OwnerId;
+  readonly params: Decoded<Routes[N], "params">;
+  readonly query: Decoded<Routes[N], "query">;
+  readonly headers: Decoded<Routes[N], "headers">;
+  readonly body: Decoded<Routes[N], "body">;
+}
+
+type MediaOf<N extends RouteName> = Routes[N]["answer"]["media"];
+type NamesOf<Media extends string> = {
+  [N in RouteName]: MediaOf<N> extends Media ? N : never;
+}[RouteName];
+
+export type CallName = NamesOf<"json" | "none">;
+export type StreamName = NamesOf<"events">;
+
+export type AnswerOf<N extends CallName> = RouteOutput<Routes[N]>;
+
+export type Handler<N extends CallName> = (call: Call<N>) => Promise<Reply<AnswerOf<N>>>;
+
+/** A stream takes the response into its own hands. */
+export type StreamHandler<N extends StreamName> = (
+  call: Call<N>,
+  c: Context<HostEnv>,
+) => Promise<Response | ProblemReply>;
+
+export interface MountParts {
+  /** Aborted when the host stops: then nothing new is begun. */
+  readonly stopping: AbortSignal;
+  readonly report: (bug: Error) => void;
+}
+
+/** One route of the contract, with what it says about itself: where it stands, who may call it, what it takes. */
+export function mountCall<N extends CallName>(
+  parts: MountParts,
+  name: N,
+  handle: Handler<N>,
+): Route {
+  const route: ContractRoute = routes[name];
+  return mount(parts, name, async (call: Call<N>, c) => {
+    const reply = await handle(call);
+    if (reply.kind === "problem") return reply;
+    const declared = route.answer;
+    if (declared.media === "none") return c.body(null, declared.status);
+    return c.body(JSON.stringify(reply.value), declared.status, {
+      "content-type": "application/json",
+      "cache-control": "no-store",
+    });
+  });
+}
+
+export function mountStream<N extends StreamName>(
+  parts: MountParts,
+  name: N,
+  handle: StreamHandler<N>,
+): Route {
+  return mount(parts, name, handle);
+}
+
+function mount<N extends RouteName>(
+  { stopping, report }: MountParts,
+  name: N,
+  handle: (call: Call<N>, c: Context<HostEnv>) => Promise<Response | ProblemReply>,
+): Route {
+  const route: ContractRoute = routes[name];
+
+  async function reply(c: Context<HostEnv>): Promise<Response | ProblemReply> {
+    if (stopping.aborted) return problem("shutting_down");
+    const decoded = await decodeRequest(c.req, route);
+    if (decoded.kind === "problem") return decoded;
+    // The schemas that let it through are those that the types of the call are inferred from.
+    const call = { owner: c.get("principal").ownerId, ...decoded.value } as Call<N>;
+    return handle(call, c).catch(orStoreFailure);
+  }
+
+  return {
+    method: route.method,
+    path: route.path,
+    policy: route.access,
+    async handle(c) {
+      const replied = await reply(c);
+      if (replied instanceof Response) return replied;
+      if (replied.bug !== undefined) report(new Error(`${name}: ${replied.bug}`));
+      return refuse(c, replied.code, replied.details);
+    },
+  };
+}
+
+/** Reads reject with this and nothing else; anything else is a bug. */
+function orStoreFailure(error: unknown): ProblemReply {
+  if (error instanceof StoreFailure) return problemFromFailure(error.code);
+  throw error;
+}

@@ -1,0 +1,73 @@
+import { fieldErrors, type Route as ContractRoute } from "@holdfast/protocol";
+import type { HonoRequest } from "hono";
+import type { z } from "zod";
+
+import { answer, problem, type ProblemReply, type Reply } from "./reply.ts";
+
+export interface DecodedRequest {
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly headers: unknown;
+  readonly body: unknown;
+}
+
+/** What a request says, as far as its route has a schema for it. Nothing passes that a schema has not let through. */
+export async function decodeRequest(
+  request: HonoRequest,
+  route: ContractRoute,
+): Promise<Reply<DecodedRequest>> {
+  const params = decodeField(route.params, request.param());
+  if (params.kind === "problem") return params;
+  const query = decodeField(route.query, queryOf(request));
+  if (query.kind === "problem") return query;
+  const headers = decodeField(route.headers, request.header());
+  if (headers.kind === "problem") return headers;
+  const body = await decodeBody(request, route.body);
+  if (body.kind === "problem") return body;
+  return answer({
+    params: params.value,
+    query: query.value,
+    headers: headers.value,
+    body: body.value,
+  });
+}
+
+/** A name that is given twice is a list, which no schema of the contract takes. */
+function queryOf(request: HonoRequest): Record<string, string | string[] | undefined> {
+  const given = Object.entries(request.queries());
+  return Object.fromEntries(
+    given.map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
+  );
+}
+
+function decodeField(schema: z.ZodType | undefined, value: unknown): Reply<unknown> {
+  if (schema === undefined) return answer(undefined);
+  const parsed = schema.safeParse(value);
+  return parsed.success ? answer(parsed.data) : invalid(parsed.error);
+}
+
+async function decodeBody(
+  request: HonoRequest,
+  schema: ContractRoute["body"],
+): Promise<Reply<unknown>> {
+  if (schema === undefined || schema === "bytes") return answer(undefined);
+  const type = request.header("content-type");
+  const bytes = await request.arrayBuffer();
+  // Where everything may be left out, the body may be too.
+  if (type === undefined && bytes.byteLength === 0) return decodeField(schema, {});
+  if (!/^application\/json\s*(;|$)/i.test(type ?? "")) return problem("unsupported_media_type");
+  const json = parseJson(bytes);
+  return json === undefined ? problem("malformed_json") : decodeField(schema, json.value);
+}
+
+function parseJson(bytes: ArrayBuffer): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) };
+  } catch {
+    return undefined;
+  }
+}
+
+function invalid(error: z.core.$ZodError): ProblemReply {
+  return problem("invalid_request", { errors: fieldErrors(error) });
+}

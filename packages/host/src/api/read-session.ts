@@ -1,0 +1,55 @@
+import type { Reads, RunRow, Snapshot } from "@holdfast/engine";
+import {
+  entriesOf,
+  foldJournal,
+  type OwnerId,
+  type Seq,
+  type SessionId,
+  type SessionRead,
+} from "@holdfast/protocol";
+
+import { viewInput, viewRun, viewSession } from "./views.ts";
+
+export interface PageQuery {
+  readonly before?: Seq | undefined;
+  readonly limit?: number | undefined;
+}
+
+const defaultLimit = 100;
+
+/** Everything a page shows of a session, from one snapshot, by the reducer's own functions (P5). */
+export async function readSnapshot(
+  reads: Reads,
+  owner: OwnerId,
+  id: SessionId,
+  { limit = defaultLimit, before }: PageQuery,
+): Promise<SessionRead | null> {
+  const query = { limit, ...(before !== undefined && { before }) };
+  const snapshot = await reads.snapshot(owner, id, query);
+  if (snapshot === null) return null;
+  const { session, entries, inbox, journal } = snapshot;
+  const run = snapshot.run ?? (await lastRun(reads, owner, snapshot));
+  const first = entries.entries[0];
+  return {
+    session: viewSession(session),
+    entries: [...entriesOf(entries.entries)],
+    run: run && viewRun(run),
+    inbox: inbox.map(viewInput),
+    seq: session.head,
+    live: snapshot.run && foldJournal(snapshot.run.id, journal),
+    earlier: entries.more && first !== undefined ? first.seq : null,
+  };
+}
+
+/**
+ * How the last run ended. The snapshot holds only one that is live, but in it the newest entry of a run names a run that
+ * has ended, and an ended run never changes: reading it afterwards is as good as reading it in the snapshot.
+ */
+async function lastRun(
+  reads: Reads,
+  owner: OwnerId,
+  { entries }: Snapshot,
+): Promise<RunRow | null> {
+  const newest = entries.entries.findLast((event) => event.runId !== undefined);
+  return newest?.runId === undefined ? null : reads.run(owner, newest.runId);
+}

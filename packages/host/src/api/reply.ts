@@ -1,0 +1,65 @@
+import type { Failed, FailureCode, RefusalCode, Refused } from "@holdfast/engine";
+import type { ProblemCode, ProblemDetails } from "@holdfast/protocol";
+
+export interface ProblemReply {
+  readonly kind: "problem";
+  readonly code: ProblemCode;
+  readonly details?: ProblemDetails;
+  /** For our own eyes: what must not have happened. */
+  readonly bug?: string;
+}
+
+/** What a handler answers with: the route's own answer, or a problem as a value. */
+export type Reply<T> = { readonly kind: "answer"; readonly value: T } | ProblemReply;
+
+export function answer<T>(value: T): Reply<T> {
+  return { kind: "answer", value };
+}
+
+export function problem(code: ProblemCode, details?: ProblemDetails): ProblemReply {
+  return { kind: "problem", code, ...(details && { details }) };
+}
+
+/**
+ * What the engine's words are on the wire. Those that only a runner can hear, since only it writes under a fence, are
+ * `internal` here: a handler that hears one is wrong.
+ */
+const problemCodes: Record<RefusalCode | FailureCode, ProblemCode> = {
+  session_not_found: "session_not_found",
+  session_exists: "session_exists",
+  session_trashed: "session_trashed",
+  session_not_trashed: "session_not_trashed",
+  revision_conflict: "revision_conflict",
+  version_conflict: "version_conflict",
+  head_moved: "head_moved",
+  epoch_moved: "epoch_moved",
+  run_live: "run_live",
+  run_ended: "run_ended",
+  compaction_live: "compaction_live",
+  idempotency_conflict: "idempotency_conflict",
+  input_claimed: "input_claimed",
+  blob_not_found: "blob_not_found",
+  payload_too_large: "payload_too_large",
+  invalid_event: "invalid_request",
+  fenced: "internal",
+  cancel_requested: "internal",
+  deltas_unaccounted: "internal",
+  store_busy: "store_busy",
+  store_full: "store_full",
+  store_unavailable: "store_unavailable",
+  store_unknown: "store_unknown",
+  store_closed: "shutting_down",
+};
+
+/** A refusal speaks of the caller's own session and is told in full; a failure may name files and servers, and is not. */
+export function problemFrom(result: Refused | Failed): ProblemReply {
+  const code = problemCodes[result.code];
+  if (code === "internal")
+    return { kind: "problem", code, bug: `${result.code}: ${result.message}` };
+  return result.status === "refused" ? problem(code, { detail: result.message }) : problem(code);
+}
+
+/** A read that the store could not do. */
+export function problemFromFailure(code: FailureCode): ProblemReply {
+  return problem(problemCodes[code]);
+}

@@ -1,0 +1,73 @@
+import type { CommitResult } from "@holdfast/engine";
+import { newEvent, type OwnerId, type SessionId } from "@holdfast/protocol";
+
+import type { Route } from "../http/index.ts";
+import { type AnswerOf, type Call, mountCall } from "./contract.ts";
+import { listSessions } from "./list-sessions.ts";
+import type { ApiParts } from "./parts.ts";
+import { readSnapshot } from "./read-session.ts";
+import { answer, problem, problemFrom, type Reply } from "./reply.ts";
+import { viewSession } from "./views.ts";
+
+type WithSession = AnswerOf<"createSession">;
+
+export function sessionRoutes(parts: ApiParts): Route[] {
+  const { log, ids } = parts;
+  const { reads } = log.store;
+
+  async function showSession(owner: OwnerId, id: SessionId): Promise<Reply<WithSession>> {
+    const row = await reads.session(owner, id);
+    return row === null ? problem("session_not_found") : answer({ session: viewSession(row) });
+  }
+
+  async function showCommitted(
+    result: CommitResult,
+    owner: OwnerId,
+    id: SessionId,
+  ): Promise<Reply<WithSession>> {
+    return result.status === "committed" ? showSession(owner, id) : problemFrom(result);
+  }
+
+  async function createSession({ owner, body }: Call<"createSession">) {
+    const { lane, previousSessionId, ...settings } = body;
+    if (previousSessionId !== undefined && (await reads.session(owner, previousSessionId)) === null)
+      return problem("session_not_found");
+    const { session, result } = await log.createSession({
+      owner,
+      settings,
+      ...(lane !== undefined && { lane }),
+    });
+    return showCommitted(result, owner, session);
+  }
+
+  async function changeSession({ owner, params, headers, body }: Call<"changeSession">) {
+    const { id } = params;
+    if (Object.keys(body).length === 0) return showSession(owner, id);
+    const revision = headers["if-match"] ?? null;
+    const result = await log.changeSession(owner, id, body, revision);
+    return showCommitted(result, owner, id);
+  }
+
+  /** Trashing what is in the trash is done already. A run that is live is not cut off by it. */
+  async function trashSession({ owner, params: { id } }: Call<"trashSession">) {
+    const events = [newEvent(ids.make("event"), "session.trashed", {})];
+    const result = await log.commit({ owner, session: id, events, expect: { idle: true } });
+    if (result.status === "refused" && result.code === "session_trashed")
+      return showSession(owner, id);
+    return showCommitted(result, owner, id);
+  }
+
+  return [
+    mountCall(parts, "createSession", createSession),
+    mountCall(parts, "listSessions", ({ owner, query }) => listSessions(log.store, owner, query)),
+    mountCall(parts, "readSession", async ({ owner, params, query }) => {
+      const read = await readSnapshot(reads, owner, params.id, query);
+      return read === null ? problem("session_not_found") : answer(read);
+    }),
+    mountCall(parts, "changeSession", changeSession),
+    mountCall(parts, "trashSession", trashSession),
+    mountCall(parts, "restoreSession", async ({ owner, params: { id } }) =>
+      showCommitted(await log.restoreSession(owner, id), owner, id),
+    ),
+  ];
+}

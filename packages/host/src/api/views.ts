@@ -1,0 +1,33 @@
+import type { InputRow, RunRow, SearchHit, SessionRow } from "@holdfast/engine";
+import type { InboxItem, RunView, SessionView } from "@holdfast/protocol";
+
+/** Rows as a client sees them: what is for the engine alone stays behind. */
+export function viewSession(row: SessionRow): SessionView {
+  const { ranges: _, openDeltas: __, origin, tags, ...shown } = row;
+  return { ...shown, tags: [...tags], ...(origin !== null && { origin }) };
+}
+
+export function viewRun(row: RunRow): RunView {
+  const { session, createdAt: _, journalFrom: __, ...shown } = row;
+  return { ...shown, sessionId: session };
+}
+
+export function viewInput(row: InputRow): InboxItem {
+  const { messageId, runId, clientId, mode, lane, seq, at, content } = row;
+  return {
+    messageId,
+    runId,
+    clientId,
+    mode,
+    ...(lane !== null && { lane }),
+    text: content?.text ?? "",
+    attachments: [...(content?.attachments ?? [])],
+    seq,
+    acceptedAt: at,
+  };
+}
+
+export function viewHit({ session, highlights, ...shown }: SearchHit) {
+  const marks = highlights.map(([from, to]): [number, number] => [from, to]);
+  return { ...shown, sessionId: session, marks };
+}

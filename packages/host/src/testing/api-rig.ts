@@ -1,0 +1,110 @@
+import { type Clock, createLog, type Log, Runner, systemClock } from "@holdfast/engine";
+import { aHolder, type ScriptedModel, scriptedModel, type Script } from "@holdfast/engine/testing";
+import { type Client, createClient, ids, type OwnerId, ownerId } from "@holdfast/protocol";
+import { createMemoryStore, type MemoryStore } from "@holdfast/store";
+import type { Hono } from "hono";
+
+import { apiRoutes } from "../api/index.ts";
+import { createDoorkeeper } from "../auth/index.ts";
+import { createApp, type HostEnv } from "../http/index.ts";
+
+/** The API on a store that keeps nothing, with a model that says what the test wants. No network. */
+export interface ApiRig {
+  readonly app: Hono<HostEnv>;
+  readonly client: Client;
+  readonly owner: OwnerId;
+  readonly store: MemoryStore;
+  readonly log: Log;
+  readonly model: ScriptedModel;
+  readonly bugs: Error[];
+  readonly bearer: Readonly<Record<string, string>>;
+  /** Asks without the client, for what the client would not send. */
+  readonly ask: (
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Readonly<Record<string, string>>,
+  ) => Promise<Response>;
+  readonly stopAdmitting: () => void;
+  readonly closeStreams: () => void;
+  readonly close: () => Promise<void>;
+}
+
+const token = "a-token-for-this-test";
+
+export function openApi(script: Script = [], clock: Clock = systemClock): ApiRig {
+  const store = createMemoryStore();
+  const log = createLog(store);
+  const model = scriptedModel(script);
+  const bugs: Error[] = [];
+  const report = (error: unknown): void =>
+    void bugs.push(error instanceof Error ? error : new Error(String(error)));
+  const runner = new Runner({
+    log,
+    ids,
+    clock: systemClock,
+    random: Math.random,
+    work: store.work,
+    liveness: { isDead: () => "unknown" },
+    holder: () => aHolder(),
+    leaseMs: 30_000,
+    policy: "resume",
+    sweepMs: 60_000,
+    maxRuns: 10,
+    limits: { steps: 10, timeMs: 60_000, modelTries: 1 },
+    tools: new Map(),
+    modelFor: async () => ({ name: "scripted", model }),
+    system: async () => "",
+    onError: report,
+  });
+  const stopping = new AbortController();
+  const closing = new AbortController();
+  const app = createApp({
+    version: "1.2.3",
+    page: [],
+    doorkeeper: createDoorkeeper(token),
+    host: "127.0.0.1",
+    origin: undefined,
+    basePath: "",
+    api: apiRoutes({
+      log,
+      ids,
+      runner,
+      clock,
+      stopping: stopping.signal,
+      closing: closing.signal,
+      report,
+    }),
+    health: async () => ({ status: "ok", store: { kind: store.kind, ready: true } }),
+    report,
+  });
+  const bearer = { authorization: `Bearer ${token}` };
+  return {
+    app,
+    client: createClient({ token, fetch: (url, init) => app.request(url, init, {}) }),
+    owner: ownerId.parse("owner"),
+    store,
+    log,
+    model,
+    bugs,
+    bearer,
+    async ask(method, path, body, headers = {}) {
+      const json = body === undefined ? {} : { "content-type": "application/json" };
+      const init = { method, headers: { ...bearer, ...json, ...headers } };
+      return app.request(path, body === undefined ? init : { ...init, body: toBody(body) }, {});
+    },
+    stopAdmitting: () => stopping.abort(),
+    closeStreams: () => closing.abort(),
+    async close() {
+      stopping.abort();
+      await runner.stop();
+      closing.abort();
+      await store.close();
+    },
+  };
+}
+
+/** A text is sent as it is, so that a test can send what is not JSON. */
+function toBody(body: unknown): string {
+  return typeof body === "string" ? body : JSON.stringify(body);
+}

@@ -1,0 +1,1 @@
+export { type ApiRig, openApi } from "./api-rig.ts";
