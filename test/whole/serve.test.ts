@@ -15,7 +15,11 @@ test("serve prints one line, answers, keeps its token to itself, and ends cleanl
   expect(link).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#signin=[\w-]{43}$/);
 
   const health = await fetch(`${address}health`);
-  expect(await health.json()).toEqual({ status: "ok", version: "0.1.0" });
+  expect(await health.json()).toEqual({
+    status: "ok",
+    version: "0.1.0",
+    store: { kind: "sqlite", ready: true },
+  });
 
   expect(statSync(home).mode & 0o777).toBe(0o700);
   expect(statSync(join(home, "token")).mode & 0o777).toBe(0o600);
