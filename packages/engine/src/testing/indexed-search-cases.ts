@@ -15,6 +15,7 @@ import {
   anInput,
 } from "./factories.ts";
 import type { StoreCase } from "./harness.ts";
+import { finds, hostileQueries, lines } from "./indexed-search-texts.ts";
 import { type OpenSession, openSession, same } from "./open-session.ts";
 
 /** Everything that a query finds, page by page, once the index is up to date. */
@@ -53,53 +54,6 @@ function quietSession(store: OpenSession["store"], owner = anOwner()): Promise<O
 async function say(chat: OpenSession, ...texts: readonly string[]): Promise<void> {
   for (const text of texts) await chat.commit([aUserMessage(text)]);
 }
-
-/** [query, the messages that it finds]; the messages are numbered from 0. */
-const lines = [
-  "The tide rises at noon, the tide falls.",
-  "Interfaces are printed by the printer",
-  "今日は東京タワーへ行きました",
-  "Crème BRÛLÉE for two",
-  'He said "high tide" and left; 100% sure, a_b and C++',
-  "done 🎉 at last",
-];
-const finds: readonly (readonly [string, readonly number[]])[] = [
-  ["tide", [4, 0]],
-  ["TIDE", [4, 0]],
-  ["terfac", [1]],
-  ["print", [1]],
-  ["prin*", [1]],
-  ["rinte*", []],
-  ['"tide rises"', [0]],
-  ['"tide rise"', []],
-  ['"rises tide"', []],
-  ['"high tide"', [4]],
-  ["high tide", [4]],
-  ["noon printer", []],
-  ["at", [5, 0]],
-  ["東京", [2]],
-  ["タワー", [2]],
-  ["京都", []],
-  ["creme brulee", [3]],
-  ["crème", [3]],
-  ["100%", [4]],
-  ["a_b", [4]],
-  ["c++", [4]],
-  ["🎉", [5]],
-  ["last 🎉", [5]],
-];
-const hostile = [
-  ...['"', '""', "'", "*", "tide*rises", "^tide", "tide AND", "NEAR(tide noon)", "text:tide", "-"],
-  ...["a OR b", "{a b}: c", "(((", "\\", "%", "_", "tide\0", "\ud800", "\u202e", "🎉".repeat(200)],
-  ...[
-    "",
-    "   ",
-    "'; DROP TABLE events; --",
-    "a".repeat(100_000),
-    "a ".repeat(5_000),
-    '"'.repeat(999),
-  ],
-];
 
 /** What a store's search keeps beyond the first rules: those with an index that trails the log. */
 export const indexedSearchCases: readonly StoreCase[] = [
@@ -264,7 +218,7 @@ export const indexedSearchCases: readonly StoreCase[] = [
       const chat = await quietSession(store);
       await say(chat, ...lines);
       await store.search.settled();
-      for (const text of hostile) {
+      for (const text of hostileQueries) {
         const result = await store.search.search(chat.owner, { text, limit: 3 });
         assert.equal(result.status, "ok", `${text.slice(0, 40)}: ${JSON.stringify(result)}`);
       }

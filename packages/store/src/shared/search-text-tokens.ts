@@ -16,7 +16,7 @@
 export type Token = string;
 
 /** Scripts that are written without spaces between words, and Hangul, whose words are as short. */
-export const cjk = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u30fc`;
+const cjk = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u30fc`;
 export const wordCharacter = String.raw`\p{L}\p{N}\p{M}`;
 /** A character of a word that has a beginning and an end. */
 export const spacedCharacter = `[${wordCharacter}]--[${cjk}]`;

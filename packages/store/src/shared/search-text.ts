@@ -1,6 +1,10 @@
-/** Combining marks of alphabets that are also read without them, and characters that show nothing. */
-const unread =
-  /[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe00-\ufe0f\ufe20-\ufe2f\p{Cf}]/gu;
+/** Combining marks of alphabets that are also read without them, from and to. */
+const unreadMarks =
+  "0300-036f 0483-0487 0591-05bd 05bf 05c1-05c2 05c4-05c5 05c7 0610-061a 064b-065f 0670 1ab0-1aff 1dc0-1dff 20d0-20f0 fe00-fe0f fe20-fe2f"
+    .split(" ")
+    .map((range) => range.replaceAll(/[0-9a-f]{4}/g, String.raw`\u$&`));
+/** With them goes what shows nothing at all. */
+const unread = new RegExp(String.raw`[${unreadMarks.join("")}\p{Cf}]`, "gu");
 const onlyAscii = /^[\0-\x7f]*$/;
 /** They would turn the rest of a line around. Joiners stay: they hold emoji and Persian words together. */
 const bidiControls = /[\u00ad\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g;

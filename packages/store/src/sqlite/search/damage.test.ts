@@ -1,0 +1,146 @@
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+
+import { expect, test } from "vitest";
+
+import { SearchService } from "./service.ts";
+import { openSearchRig, say, seqsOf } from "./testing/index.ts";
+
+const patience = { timeout: 60_000 };
+const many = Array.from({ length: 300 }, (_, index) => `mackerel ${index} of the shoal`);
+
+/** Ways in which an index goes bad; each gets the path of a complete one. */
+const damages: Record<string, (path: string) => void> = {
+  "is missing": (path) => rmSync(path),
+  "is empty": (path) => truncateSync(path, 0),
+  "is garbage": (path) => writeFileSync(path, "not a database, ".repeat(5_000)),
+  "is cut short": (path) => truncateSync(path, Math.floor(statSync(path).size / 2)),
+  "has garbage in the middle": (path) => {
+    const bytes = readFileSync(path);
+    writeFileSync(path, bytes.fill(0xa5, 4_096, bytes.length - 4_096));
+  },
+  "is of another version": (path) => execute(path, "PRAGMA user_version = 999"),
+  "lacks a table": (path) => execute(path, "DROP TABLE documents"),
+  "is somebody else's database": (path) => {
+    rmSync(path);
+    execute(path, "CREATE TABLE mine (n); PRAGMA user_version = 1");
+  },
+  "has lost its progress": (path) => execute(path, "DELETE FROM progress"),
+  "is ahead of its store": (path) => execute(path, "UPDATE progress SET pos = 1000000"),
+  "belongs to another store": (path) => execute(path, "UPDATE progress SET event_id = 'evt_other'"),
+};
+
+function execute(path: string, sql: string): void {
+  const database = new DatabaseSync(path);
+  database.exec(sql);
+  database.close();
+}
+
+function indexAll(service: SearchService): void {
+  for (let steps = 0; steps < 1_000; steps += 1) {
+    const progress = service.step();
+    if (progress.status === "current") return;
+    expect(progress.status).not.toBe("busy");
+  }
+  expect.fail("the index is never complete");
+}
+
+test("a damaged index is made again, whatever happened to it", patience, async () => {
+  const { file, index, store, chat } = await openSearchRig();
+  await say(chat, ...many);
+  const find = (service: SearchService): number => {
+    const result = service.search(chat.owner, { text: "mackerel", limit: 500 });
+    return result.status === "ok" ? result.hits.length : -1;
+  };
+  for (const [name, damage] of Object.entries(damages)) {
+    for (const state of ["closed", "open"]) {
+      const before = new SearchService(file);
+      indexAll(before);
+      expect({ name, found: find(before) }).toEqual({ name, found: 300 });
+      if (state === "closed") before.close();
+      damage(index);
+      const after = new SearchService(file);
+      for (const service of state === "open" ? [before, after] : [after]) {
+        // Before the index is whole again a search has something to say, and never throws.
+        expect(find(service)).toBeLessThanOrEqual(300);
+        indexAll(service);
+        indexAll(service);
+        expect({ name, state, found: find(service) }).toEqual({ name, state, found: 300 });
+      }
+      if (state === "open") before.close();
+      after.close();
+    }
+  }
+  await say(chat, "no write has noticed");
+  expect(await seqsOf(chat, "noticed")).toEqual([302]);
+  await store.search.settled();
+});
+
+test(
+  "an index that is deleted under load is made again, and no write notices",
+  patience,
+  async () => {
+    const { store, chat, index, open } = await openSearchRig();
+    const other = await open();
+    let deleted = 0;
+    for (let round = 0; round < 6; round += 1) {
+      const writes = many.slice(0, 40).map((text) => say(chat, text));
+      const searches = [store, other].map((each) =>
+        each.search.search(chat.owner, { text: "shoal", limit: 5 }),
+      );
+      await Promise.all([...writes, ...searches, store.search.settled()]);
+      if (!existsSync(index)) continue;
+      for (const suffix of ["-wal", "-shm", ""]) rmSync(index + suffix, { force: true });
+      deleted += 1;
+    }
+    expect(deleted).toBeGreaterThan(2);
+    await say(chat, "the last shoal");
+    for (const each of [store, other]) {
+      await each.search.settled();
+      expect((await seqsOf(chat.through(each), "shoal"))[0]).toBe((await chat.row()).head);
+    }
+  },
+);
+
+test("where no index can be, searches say so and everything else goes on", patience, async () => {
+  const { store, chat, index } = await openSearchRig();
+  mkdirSync(index);
+  await say(chat, "a shrimp");
+  const result = await store.search.search(chat.owner, { text: "shrimp", limit: 5 });
+  expect(result.status).toBe("unavailable");
+  await expect(store.search.settled()).rejects.toMatchObject({ code: "store_unavailable" });
+  await say(chat, "another shrimp");
+  rmSync(index, { recursive: true });
+  await store.search.settled();
+  expect(await seqsOf(chat, "shrimp")).toEqual([3, 2]);
+});
+
+test(
+  "a store that was put back to an earlier state is searched as it is now",
+  patience,
+  async () => {
+    const { file, store, chat, open } = await openSearchRig();
+    await say(chat, "a shrimp");
+    await store.backup(`${file}.backup`);
+    await say(chat, "a lobster");
+    await store.search.settled();
+    await store.close();
+    for (const suffix of ["-wal", "-shm", ""]) rmSync(file + suffix, { force: true });
+    cpSync(`${file}.backup`, file);
+    const restored = chat.through(await open());
+    await say(restored, "an oyster");
+    await restored.store.search.settled();
+    expect(await seqsOf(restored, "lobster")).toEqual([]);
+    expect(await seqsOf(restored, "oyster")).toEqual([3]);
+    expect(await seqsOf(restored, "shrimp")).toEqual([2]);
+  },
+);

@@ -1,0 +1,141 @@
+import { ownerId, sessionId, titleSource } from "@holdfast/protocol";
+
+import type { Connection, Row } from "../connection.ts";
+import { isBusy } from "../errors.ts";
+import { DocumentWriter, dropDocument } from "./document-writer.ts";
+import { canName, knownEvent, namedBy, spokenBy } from "./documents.ts";
+import { type IndexFile, IndexDamage } from "./index-file.ts";
+import { beginProgress, type IndexProgress, readProgress, writeProgress } from "./progress.ts";
+import { hasPurgesToFollow, followPurges } from "./purge-postings.ts";
+import type { StoreReader } from "./store-reader.ts";
+
+/** What a step came to. `busy`: another process is at it. */
+export interface Step {
+  readonly status: "current" | "more" | "busy";
+  /** How far the index has come, and how far the log. */
+  readonly pos: number;
+  readonly head: number;
+}
+
+/** A step holds the index's lock for some tens of milliseconds: others search meanwhile, and can take their turn. */
+const bounds = { rows: 256, bytes: 1_000_000, positions: 20_000 };
+const stepMs = 25;
+
+/**
+ * Follows the log from where the index stands. Each step is one transaction over documents and progress, so the index is
+ * right after a crash at any point, and processes that take turns never index anything twice.
+ */
+export class Indexer {
+  readonly #store: StoreReader;
+  readonly #file: IndexFile;
+
+  constructor(store: StoreReader, file: IndexFile) {
+    this.#store = store;
+    this.#file = file;
+  }
+
+  /** Whether there is something to do, without doing it. */
+  look(): Step {
+    const index = this.#file.use();
+    const head = this.#store.head();
+    const progress = readProgress(index);
+    const current =
+      progress?.pos === head.pos &&
+      this.#isSameStore(progress, head.pos) &&
+      !hasPurgesToFollow(index, progress, head);
+    return { status: current ? "current" : "more", pos: progress?.pos ?? 0, head: head.pos };
+  }
+
+  step(): Step {
+    const seen = this.look();
+    if (seen.status === "current") return seen;
+    const index = this.#file.use();
+    const pos = whileLocked(index, () => this.#work(index));
+    return pos === undefined ? { ...seen, status: "busy" } : { ...seen, pos };
+  }
+
+  /** Empties the index, to be filled again by the steps that follow. */
+  restart(): Step {
+    const index = this.#file.use();
+    const head = this.#store.head();
+    const begun = whileLocked(index, () => beginProgress(index, head));
+    return { status: begun === undefined ? "busy" : "more", pos: 0, head: head.pos };
+  }
+
+  #work(index: Connection): number {
+    const head = this.#store.head();
+    const progress = readProgress(index) ?? beginProgress(index, head);
+    if (!this.#isSameStore(progress, head.pos))
+      throw new IndexDamage("The index belongs to another store.");
+    const reached = progress.pos < head.pos ? this.#indexStretch(index, progress) : progress;
+    writeProgress(index, followPurges(index, this.#store, reached));
+    return reached.pos;
+  }
+
+  /** A store that was restored from a backup has other events at the positions that the index knows. */
+  #isSameStore({ pos, event_id }: IndexProgress, head: number): boolean {
+    const there = event_id === null ? undefined : this.#store.eventIdAt(pos);
+    return pos <= head && (there === undefined || there === event_id);
+  }
+
+  #indexStretch(index: Connection, progress: IndexProgress): IndexProgress {
+    const deadline = performance.now() + stepMs;
+    const { rows, upTo } = this.#store.following(progress.pos, bounds);
+    const documents = new DocumentWriter(index, progress.next_doc);
+    let pos = upTo;
+    for (const row of rows) {
+      this.#indexRow(index, documents, row);
+      if (performance.now() < deadline) continue;
+      pos = Number(row["pos"]);
+      break;
+    }
+    documents.finish();
+    const event_id = this.#store.eventIdAt(pos) ?? null;
+    return { ...progress, pos, event_id, next_doc: documents.next };
+  }
+
+  #indexRow(index: Connection, documents: DocumentWriter, row: Row): void {
+    const key = Number(row["session_key"]);
+    const owner = row["owner_id"] ?? this.#purgedOwner(index, key);
+    if (owner === undefined) return;
+    const title = index.sql("SELECT source, doc FROM titles WHERE session_key = ?").get(key);
+    const source = title === undefined ? null : titleSource.parse(title["source"]);
+    const naming = row["session_id"] !== null && canName(String(row["type"]), source);
+    if (row["type"] === "input.accepted" && !naming) return;
+    const event = knownEvent(row);
+    if (event === undefined) return;
+    const where = { pos: Number(row["pos"]), at: event.at, key, owner: String(owner) };
+    const spoken = spokenBy(event);
+    if (spoken !== undefined && spoken.text !== "") documents.add(where, spoken);
+    if (!naming) return;
+    const session = { id: sessionId.parse(row["session_id"]), owner: ownerId.parse(owner) };
+    const named = namedBy(event, session, source);
+    if (named === undefined) return;
+    if (title !== undefined) dropDocument(index, Number(title["doc"]));
+    const doc = documents.add(where, { role: "title", text: named.title });
+    index.sql("INSERT OR REPLACE INTO titles VALUES (?, ?, ?)").run(key, named.source, doc);
+  }
+
+  /** Of a purged session only the rows are left that a branch reads. They go when the branch is purged. */
+  #purgedOwner(index: Connection, key: number): string | undefined {
+    index.sql("INSERT OR IGNORE INTO purged VALUES (?, 0)").run(key);
+    return this.#store.purgedOwner(key);
+  }
+}
+
+/** `undefined` when another process has the lock. It will be free within a step. */
+function whileLocked<T>(index: Connection, work: () => T): T | undefined {
+  try {
+    index.exec("BEGIN IMMEDIATE");
+  } catch (error) {
+    if (isBusy(error)) return undefined;
+    throw error;
+  }
+  try {
+    const result = work();
+    index.exec("COMMIT");
+    return result;
+  } finally {
+    if (index.database.isTransaction) index.exec("ROLLBACK");
+  }
+}

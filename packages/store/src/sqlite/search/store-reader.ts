@@ -1,0 +1,105 @@
+import { z } from "zod";
+
+import type { Connection, Row } from "../connection.ts";
+import { followedTypes } from "./documents.ts";
+import type { StoreHead } from "./progress.ts";
+
+/** The store itself could not be read. It says nothing about the index. */
+export class StoreUnreadable extends Error {}
+
+const columns = "e.seq, e.id, e.type, e.v, e.at, e.run_id, e.quiet, e.sum, e.data";
+const types = followedTypes.map((type) => `'${type}'`).join(", ");
+const following = `
+  SELECT e.pos, e.session_key, s.id AS session_id, s.owner_id, ${columns}
+    FROM events e LEFT JOIN sessions s ON s.key = e.session_key
+   WHERE e.pos > ? AND e.pos <= ? AND e.type IN (${types}) ORDER BY e.pos`;
+
+export interface LogStretch {
+  readonly rows: readonly Row[];
+  /** Everything up to here that is followed is in `rows`. */
+  readonly upTo: number;
+}
+
+/** What the index reads from the store, on a connection that only reads. */
+export class StoreReader {
+  readonly connection: Connection;
+
+  constructor(connection: Connection) {
+    this.connection = connection;
+  }
+
+  head(): StoreHead {
+    return guarded(() => {
+      const log = this.connection
+        .sql("SELECT seq FROM sqlite_sequence WHERE name = 'events'")
+        .get();
+      const purges = this.connection.sql("SELECT max(rowid) AS n FROM purges").get();
+      return { pos: Number(log?.["seq"] ?? 0), purges: Number(purges?.["n"] ?? 0) };
+    });
+  }
+
+  /** The events behind a position whose words or titles matter: not many, and not many bytes. */
+  following(pos: number, { rows: maxRows, bytes: maxBytes, positions }: ReadBounds): LogStretch {
+    return guarded(() => {
+      const end = Math.min(this.head().pos, pos + positions);
+      const rows: Row[] = [];
+      let bytes = 0;
+      for (const row of this.connection.database.prepare(following).iterate(pos, end)) {
+        rows.push(row);
+        bytes += String(row["data"]).length;
+        if (rows.length === maxRows || bytes >= maxBytes) return { rows, upTo: Number(row["pos"]) };
+      }
+      return { rows, upTo: end };
+    });
+  }
+
+  eventAt(pos: number): Row | undefined {
+    return guarded(() =>
+      this.connection
+        .sql(`SELECT e.pos, e.session_key, ${columns} FROM events e WHERE e.pos = ?`)
+        .get(pos),
+    );
+  }
+
+  eventIdAt(pos: number): string | undefined {
+    return guarded(() => {
+      const row = this.connection.sql("SELECT id FROM events WHERE pos = ?").get(pos);
+      return row && String(row["id"]);
+    });
+  }
+
+  purgedOwner(key: number): string | undefined {
+    return guarded(() => {
+      const row = this.connection.sql("SELECT owner_id FROM purges WHERE session_key = ?").get(key);
+      return row && String(row["owner_id"]);
+    });
+  }
+
+  purgesAfter(after: number): readonly { readonly rowid: number; readonly key: number }[] {
+    return guarded(() =>
+      this.connection
+        .sql(
+          "SELECT rowid, session_key AS key FROM purges WHERE rowid > ? ORDER BY rowid LIMIT 1000",
+        )
+        .all(after)
+        .map((row) => purgeShape.parse(row)),
+    );
+  }
+}
+
+export interface ReadBounds {
+  readonly rows: number;
+  readonly bytes: number;
+  readonly positions: number;
+}
+
+const purgeShape = z.object({ rowid: z.int(), key: z.int() });
+
+export function guarded<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new StoreUnreadable(`The store could not be read: ${why}`, { cause: error });
+  }
+}

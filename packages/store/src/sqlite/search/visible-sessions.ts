@@ -1,0 +1,124 @@
+import type { SearchQuery } from "@holdfast/engine";
+import { ownerId, seqRange, sessionId } from "@holdfast/protocol";
+import { z } from "zod";
+
+import type { Row } from "../connection.ts";
+import { guarded, type StoreReader } from "./store-reader.ts";
+
+const shape = z.object({
+  key: z.int(),
+  id: sessionId,
+  owner_id: ownerId,
+  title: z.string().nullable(),
+  trashed_at: z.int().nullable(),
+  ranges: z.string(),
+});
+const storedRanges = z.array(seqRange);
+const columns = "key, id, owner_id, title, trashed_at, ranges";
+
+export interface VisibleSession {
+  readonly key: number;
+  readonly id: z.infer<typeof sessionId>;
+  readonly title: string | null;
+  readonly ranges: z.infer<typeof storedRanges>;
+}
+
+/** What one owner may see now, whatever the index remembers. Kept for one page of one search. */
+export class VisibleSessions {
+  readonly #store: StoreReader;
+  readonly #owner: string;
+  readonly #byKey = new Map<number, VisibleSession | null>();
+  readonly #logIds = new Map<number, string | null>();
+  readonly #readers = new Map<string, readonly VisibleSession[]>();
+
+  constructor(store: StoreReader, owner: string) {
+    this.#store = store;
+    this.#owner = owner;
+  }
+
+  named(id: NonNullable<SearchQuery["session"]>): VisibleSession | null {
+    return this.#read(this.#get(`SELECT ${columns} FROM sessions WHERE id = ?`, id));
+  }
+
+  withKey(key: number): VisibleSession | null {
+    let session = this.#byKey.get(key);
+    if (session === undefined) {
+      session = this.#read(this.#get(`SELECT ${columns} FROM sessions WHERE key = ?`, key));
+      this.#byKey.set(key, session);
+    }
+    return session;
+  }
+
+  /** The session in which an entry is shown: the one in whose log it stands, or else a branch that reads it. */
+  showing(logKey: number, seq: number): VisibleSession | null {
+    const own = this.withKey(logKey);
+    if (own !== null && this.shows(own, logKey, seq)) return own;
+    return this.#branchesOf(logKey).find((branch) => this.shows(branch, logKey, seq)) ?? null;
+  }
+
+  shows(session: VisibleSession, logKey: number, seq: number): boolean {
+    return session.ranges.some(
+      ({ from, to, log }) =>
+        seq >= from &&
+        (to === null || seq <= to) &&
+        (log === undefined ? session.key === logKey : log === this.#logId(logKey)),
+    );
+  }
+
+  /** Every log in which entries of the session stand. */
+  logsOf(session: VisibleSession): readonly number[] {
+    const keys = session.ranges.flatMap(({ log }) => {
+      if (log === undefined) return [];
+      const row = this.#get(keyOfLog, log);
+      return row === undefined ? [] : [Number(row["key"])];
+    });
+    return [...new Set([session.key, ...keys])];
+  }
+
+  #branchesOf(logKey: number): readonly VisibleSession[] {
+    const id = this.#logId(logKey);
+    if (id === null) return [];
+    let branches = this.#readers.get(id);
+    if (branches === undefined) {
+      branches = guarded(() =>
+        this.#store.connection
+          .sql("SELECT session_key AS key FROM branches WHERE log_id = ? ORDER BY session_key DESC")
+          .all(id),
+      )
+        .map((row) => this.withKey(Number(row["key"])))
+        .filter((session) => session !== null);
+      this.#readers.set(id, branches);
+    }
+    return branches;
+  }
+
+  /** Also of a session that was purged, whose rows a branch may still read. */
+  #logId(key: number): string | null {
+    let id = this.#logIds.get(key);
+    if (id === undefined) {
+      const row = this.#get(
+        "SELECT id FROM sessions WHERE key = ?1 UNION ALL SELECT session_id FROM purges WHERE session_key = ?1",
+        key,
+      );
+      id = row === undefined ? null : String(row["id"]);
+      this.#logIds.set(key, id);
+    }
+    return id;
+  }
+
+  #get(sql: string, value: string | number): Row | undefined {
+    return guarded(() => this.#store.connection.sql(sql).get(value));
+  }
+
+  /** Another owner's session is like one that does not exist, and so is one in the trash. */
+  #read(row: Row | undefined): VisibleSession | null {
+    const read = shape.safeParse(row);
+    if (!read.success || read.data.owner_id !== this.#owner || read.data.trashed_at !== null)
+      return null;
+    const { key, id, title, ranges } = read.data;
+    return { key, id, title, ranges: storedRanges.parse(JSON.parse(ranges)) };
+  }
+}
+
+const keyOfLog = `
+  SELECT key FROM sessions WHERE id = ?1 UNION ALL SELECT session_key FROM purges WHERE session_id = ?1`;
