@@ -24,6 +24,10 @@ export function isBusy(error: unknown): boolean {
   return code === primary.busy || code === primary.locked;
 }
 
+export function isFull(error: unknown): boolean {
+  return codeOf(error) === primary.full;
+}
+
 const meanings = new Map<number, { code: FailureCode; advice: string }>([
   [primary.busy, { code: "store_busy", advice: "Another process holds the database. Try again." }],
   [

@@ -152,6 +152,20 @@ test.each(["stands", "does not stand"])(
   },
 );
 
+test("a disk that is full when COMMIT writes its log is store_full, and everything can be sent again", async () => {
+  let failing = true;
+  const { send, endPicture } = writerBefore(three, (sql, database) => {
+    if (sql !== "COMMIT" || !failing) return;
+    database.exec("ROLLBACK");
+    throw storageErrors.full();
+  });
+  const codes = (await send()).map((each) => "code" in each && each.code);
+  expect(codes).toEqual(["store_full", "store_full", "store_full"]);
+  failing = false;
+  expect(toldBy(await send())).toEqual(toldBy(course.outcomes[three]!));
+  expect(endPicture()).toBe(course.pictures[three + 1]);
+});
+
 describe.each(["goes on", "is over"])(
   "one write of a group always fails, and the transaction %s",
   (transaction) => {

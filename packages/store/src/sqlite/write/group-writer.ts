@@ -1,7 +1,7 @@
 import type { Failed } from "@holdfast/engine";
 
 import type { Connection } from "../connection.ts";
-import { failureOf, isBusy } from "../errors.ts";
+import { failureOf, isBusy, isFull } from "../errors.ts";
 import { carryOut, type Operation, type OperationResult } from "./operations.ts";
 import { SessionCache } from "./session-cache.ts";
 import { type LockWait, waitForLock } from "./wait-for-lock.ts";
@@ -23,7 +23,7 @@ type Attempt =
   | { readonly status: "committed"; readonly outcomes: readonly Outcome[] }
   /** A write failed; nothing of the group stands. */
   | { readonly status: "rolled-back"; readonly error: unknown }
-  /** COMMIT failed: whether the group stands is not known. */
+  /** COMMIT failed, and not for want of room: whether the group stands is not known. */
   | { readonly status: "unknown"; readonly error: unknown };
 
 /**
@@ -123,8 +123,9 @@ export class GroupWriter {
       connection.exec("COMMIT");
       return { status: "committed", outcomes };
     } catch (error) {
-      this.#rollBack(error);
-      return { status: "unknown", error };
+      const rolledBack = this.#rollBack(error);
+      // The log is written during COMMIT, its commit mark last: where there was no room for it, nothing stands.
+      return isFull(error) ? rolledBack : { status: "unknown", error };
     }
   }
 
