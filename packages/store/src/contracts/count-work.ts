@@ -1,10 +1,8 @@
-import { readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 
 import type { Store } from "@holdfast/engine";
 
 import { openPlace, type TestDatabase } from "./database.ts";
-import type { Elsewhere } from "./elsewhere.ts";
 import { recordStatements } from "./record-statements.ts";
 
 /** What a piece of work made the database do, by counts that are the same on a fast machine and on a slow one. */
@@ -79,20 +77,21 @@ export function countOnPostgres(database: TestDatabase): Counter {
       scanned: Number(row?.["scanned"]),
     };
   };
-  const connections = async () => {
-    const [row] = await database.query(
-      "SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'holdfast%'",
-    );
-    return Number(row?.["n"]);
+  const { place } = database;
+  if (place.kind !== "postgres") throw new Error("another counter counts there");
+  const url = new URL(place.url);
+  url.searchParams.set("application_name", "counted");
+  const goneAgain = async () => {
+    const open = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'counted'";
+    while ((await database.query(open)).length > 0) await wait(5);
   };
   return {
     async count(work) {
-      const others = await connections();
       const before = await rows();
-      const store = await openPlace(database.place);
+      const store = await openPlace({ kind: "postgres", url: url.href });
       await work(store);
       await store.close();
-      while ((await connections()) > others) await wait(5);
+      await goneAgain();
       const after = await rows();
       return {
         writes: after.written - before.written,
@@ -102,14 +101,4 @@ export function countOnPostgres(database: TestDatabase): Counter {
     },
     close: async () => undefined,
   };
-}
-
-/** How many bytes another process has read, from anywhere; nothing where the system does not count them. */
-export function bytesReadBy({ pid }: Elsewhere): number {
-  try {
-    const io = readFileSync(`/proc/${pid}/io`, "utf8");
-    return Number(/^rchar: (\d+)$/m.exec(io)?.[1]);
-  } catch {
-    return 0;
-  }
 }

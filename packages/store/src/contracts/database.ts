@@ -21,6 +21,8 @@ export interface OpenOptions {
   readonly probeModule?: string;
   /** SQLite's: how long its write-ahead log may become. */
   readonly checkpointPages?: number;
+  /** SQLite's: told about rows that cannot be read. */
+  readonly onDamage?: (damage: { readonly seq: number }) => void;
 }
 
 export function openPlace(place: Place, options: OpenOptions = {}): Promise<Store> {

@@ -50,6 +50,24 @@ export async function addSessionsLike(
     await copyRows(database, "heads", `session_id = '${session}'`, count, changes);
 }
 
+function rowsOfSession({ place }: TestDatabase, session: string): string {
+  return place.kind === "sqlite"
+    ? `session_key = (SELECT key FROM sessions WHERE id = '${session}')`
+    : `session_id = '${session}'`;
+}
+
+/** Makes a session's messages unreadable up to this number, so that whoever looks at one says so. */
+export async function spoilOldMessages(
+  database: TestDatabase,
+  session: string,
+  upTo: number,
+): Promise<void> {
+  const its = rowsOfSession(database, session);
+  await database.query(
+    `UPDATE events SET sum = 0 WHERE ${its} AND type = 'message.user' AND seq <= ${upTo}`,
+  );
+}
+
 /** Makes the last message of an idle session be said `count` times more. */
 export async function addMessagesLike(
   database: TestDatabase,
@@ -57,9 +75,7 @@ export async function addMessagesLike(
   count: number,
 ): Promise<void> {
   const isSqlite = database.place.kind === "sqlite";
-  const its = isSqlite
-    ? `session_key = (SELECT key FROM sessions WHERE id = '${session}')`
-    : `session_id = '${session}'`;
+  const its = rowsOfSession(database, session);
   const last = `${its} AND seq = (SELECT max(seq) FROM events WHERE ${its})`;
   await copyRows(database, "events", last, count, {
     seq: "seq + n",

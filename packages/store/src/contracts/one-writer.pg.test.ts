@@ -11,7 +11,7 @@ import {
   type SessionRef,
   textsOf,
 } from "@holdfast/engine/testing";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -47,7 +47,7 @@ describe.each(databases)("the one writer on $name", ({ create }) => {
     const { place } = database;
     store = await openPlace(place);
     gate = place.kind === "sqlite" ? `${place.file}.gate` : undefined;
-    await sleeper.open(place, gate === undefined ? {} : { probeModule: stopAt(gate) });
+    await sleeper.open(place, gate === undefined ? {} : { probeModule: waitAt(gate) });
     await successor.open(place);
   });
   afterAll(async () => {
@@ -114,7 +114,7 @@ describe.each(databases)("the one writer on $name", ({ create }) => {
 
   test("[P3] a write that was under way when another took over is refused inside its transaction", async () => {
     const run = await aRunOfTheSleeper();
-    const hold = gate === undefined ? holdByLock : holdByStop;
+    const hold = gate === undefined ? holdByLock : holdBeforeTransaction;
     const { late, fence } = await hold(run);
     expect(await late).toMatchObject({ status: "refused", code: "fenced" });
     expect(await successor.store.commit(run.say("taken over", await fence))).toMatchObject({
@@ -125,18 +125,16 @@ describe.each(databases)("the one writer on $name", ({ create }) => {
 
   type SleepersRun = Awaited<ReturnType<typeof aRunOfTheSleeper>>;
 
-  /** SQLite: the whole process stops in front of BEGIN, when everything that can be prepared outside is prepared. */
-  async function holdByStop(run: SleepersRun) {
+  /** SQLite: the writer stands in front of BEGIN, when everything that can be prepared outside is prepared. */
+  async function holdBeforeTransaction(run: SleepersRun) {
     const file = present(gate);
     writeFileSync(file, "");
+    const late = sleeper.store.commit(run.say("late"));
+    while (!existsSync(`${file}.reached`)) await wait(2);
     try {
-      const late = sleeper.store.commit(run.say("late"));
-      while (existsSync(file)) await wait(2);
-      const fence = await run.takeOver();
-      sleeper.signal("SIGCONT");
-      return { late, fence: Promise.resolve(fence) };
+      return { late, fence: Promise.resolve(await run.takeOver()) };
     } finally {
-      sleeper.signal("SIGCONT");
+      rmSync(`${file}.reached`);
     }
   }
 
@@ -161,8 +159,8 @@ describe.each(databases)("the one writer on $name", ({ create }) => {
   }
 });
 
-function stopAt(gate: string): string {
-  const probe = new URL("./stop-before-transaction.ts", import.meta.url);
+function waitAt(gate: string): string {
+  const probe = new URL("./wait-before-transaction.ts", import.meta.url);
   probe.searchParams.set("gate", gate);
   return probe.href;
 }

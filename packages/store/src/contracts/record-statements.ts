@@ -1,11 +1,4 @@
-// A probe for SQLite's connections: writes down each statement, one to a line, in the file that its address names.
-import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
-
-const to = new URL(import.meta.url).searchParams.get("to");
-
-export function probe(sql: string): void {
-  if (to !== null) appendFileSync(to, `${sql.replaceAll(/\s+/g, " ").trim()}\n`);
-}
+import { readFileSync, writeFileSync } from "node:fs";
 
 export interface Recorder {
   /** What a store is opened with. */
@@ -14,8 +7,9 @@ export interface Recorder {
   take(): readonly string[];
 }
 
+/** Writes the statements of a store's writer down in this file. */
 export function recordStatements(file: string): Recorder {
-  const probeModule = new URL(import.meta.url);
+  const probeModule = new URL("./probe-statements.ts", import.meta.url);
   probeModule.searchParams.set("to", file);
   writeFileSync(file, "");
   return {

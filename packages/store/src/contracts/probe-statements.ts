@@ -1,0 +1,8 @@
+// A probe for SQLite's writer: writes down each statement, one to a line, in the file that its address names.
+import { appendFileSync } from "node:fs";
+
+const to = new URL(import.meta.url).searchParams.get("to");
+
+export function probe(sql: string): void {
+  if (to !== null) appendFileSync(to, `${sql.replaceAll(/\s+/g, " ").trim()}\n`);
+}
