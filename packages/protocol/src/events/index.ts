@@ -28,7 +28,12 @@ export {
 
 /** Every event that this version writes or reads. */
 export const eventDefinitions = [...sessionEvents, ...runEvents] as const;
-const index = indexDefinitions(eventDefinitions);
+/** By type, then by version: a lookup for every event makes no string. */
+const versions = new Map<string, Map<number, EventDefinition>>();
+for (const definition of indexDefinitions(eventDefinitions).values()) {
+  const known = versions.get(definition.type) ?? new Map<number, EventDefinition>();
+  versions.set(definition.type, known.set(definition.v, definition));
+}
 
 type Definition = (typeof eventDefinitions)[number];
 export type EventType = Definition["type"];
@@ -45,7 +50,7 @@ export type DecodedEvent =
   | { readonly kind: "invalid"; readonly event: StoredEvent; readonly reason: string };
 
 export function definitionOf(type: string, v: number): EventDefinition | undefined {
-  return index.get(`${type}.${v}`);
+  return versions.get(type)?.get(v);
 }
 
 /** A foreign event counts as passing: it changes neither version nor revision. */

@@ -4,7 +4,6 @@ import { z } from "zod";
 
 import { connect, type Connection } from "./connection.ts";
 import { isBusy } from "./errors.ts";
-import { packed } from "./packing.ts";
 import { makeQueries, type Queries, type Wake, Watchers } from "./read/index.ts";
 import { serveThread } from "./serve-thread.ts";
 
@@ -20,27 +19,17 @@ export type ReaderRequest =
   | { readonly op: "watch"; readonly sessions: readonly string[]; readonly everyMs: number | null }
   | { readonly op: "close" };
 
-/** What the reader says unasked. */
-export type ReaderNote =
-  | Wake
-  | {
-      readonly kind: "damage";
-      readonly id: string;
-      readonly seq: number;
-      readonly problem: string;
-    };
-
 const busyMs = 5_000;
 
 export const readerOptions = z.object({ file: z.string() });
 
-await serveThread<ReaderRequest, ReaderNote>(async (note) => {
+await serveThread<ReaderRequest, Wake>(async (note) => {
   const { file } = readerOptions.parse(workerData);
   // Opened with the first question: by then the writer has made the file.
   let opened: { connection: Connection; queries: Queries; watchers: Watchers } | undefined;
   function open() {
     const connection = connect({ file, access: "read" });
-    const queries = makeQueries(connection, (damage) => note({ kind: "damage", ...damage }));
+    const queries = makeQueries(connection);
     return { connection, queries, watchers: new Watchers(connection, file, note) };
   }
   return {
@@ -48,7 +37,7 @@ await serveThread<ReaderRequest, ReaderNote>(async (note) => {
       if (request.op === "close") return undefined;
       const { connection, queries, watchers } = (opened ??= open());
       if (request.op === "watch") return watchers.watch(request.sessions, request.everyMs);
-      return inSnapshot(connection, () => packed(request.name, ask(queries, request)));
+      return inSnapshot(connection, () => ask(queries, request));
     },
     close() {
       opened?.watchers.close();

@@ -21,9 +21,15 @@ import type { OwnerId, SessionId } from "@holdfast/protocol";
 import { blobIdOf, GroupQueue, type Pace } from "../shared/index.ts";
 import { makeAudit } from "./audit.ts";
 import { checkFileSystem } from "./file-system-check.ts";
-import { unpacked } from "./packing.ts";
-import type { Queries } from "./read/index.ts";
-import type { ReaderNote, ReaderRequest } from "./reader.ts";
+import {
+  decodeEntryPage,
+  decodeEventPage,
+  decodeSnapshot,
+  type Queries,
+  type ReportDamage,
+  type Wake,
+} from "./read/index.ts";
+import type { ReaderRequest } from "./reader.ts";
 import { openSearch, type SqliteSearch } from "./search/index.ts";
 import { ThreadClient } from "./threads.ts";
 import { WatchList } from "./watch-list.ts";
@@ -65,13 +71,10 @@ export async function openSqliteStore(options: SqliteOptions): Promise<SqliteSto
     ...(options.probeModule !== undefined && { probeModule: options.probeModule }),
   } satisfies WriterOptions);
   const watchList = new WatchList();
-  const reader = new ThreadClient<ReaderRequest, ReaderNote>(
+  const reader = new ThreadClient<ReaderRequest, Wake>(
     scripts.reader,
     { file: options.file },
-    (note) => {
-      if (note.kind === "wake") watchList.wake(note.sessions);
-      else options.onDamage?.(note);
-    },
+    ({ sessions }) => watchList.wake(sessions),
   );
   try {
     await Promise.all([writer.ready, reader.ready]);
@@ -93,7 +96,7 @@ export class SqliteStore implements Store {
   readonly search: Search;
   readonly #options: SqliteOptions;
   readonly #writer: ThreadClient<WriterRequest>;
-  readonly #reader: ThreadClient<ReaderRequest, ReaderNote>;
+  readonly #reader: ThreadClient<ReaderRequest, Wake>;
   readonly #watchList: WatchList;
   readonly #queue: GroupQueue<Operation, Outcome>;
   readonly #search: SqliteSearch;
@@ -102,7 +105,7 @@ export class SqliteStore implements Store {
   constructor(
     options: SqliteOptions,
     writer: ThreadClient<WriterRequest>,
-    reader: ThreadClient<ReaderRequest, ReaderNote>,
+    reader: ThreadClient<ReaderRequest, Wake>,
     watchList: WatchList,
   ) {
     this.#options = options;
@@ -114,12 +117,13 @@ export class SqliteStore implements Store {
       tickMs: options.tickMs ?? 25,
       maxGroup: options.maxGroup ?? 512,
     });
+    const report: ReportDamage = (damage) => options.onDamage?.(damage);
     this.reads = {
       session: (...args) => this.#ask("session", args),
       sessions: (...args) => this.#ask("sessions", args),
-      events: (...args) => this.#ask("events", args),
-      entries: (...args) => this.#ask("entries", args),
-      snapshot: (...args) => this.#ask("snapshot", args),
+      events: async (...args) => decodeEventPage(await this.#ask("events", args), report),
+      entries: async (...args) => decodeEntryPage(await this.#ask("entries", args), report),
+      snapshot: async (...args) => decodeSnapshot(await this.#ask("snapshot", args), report),
       run: (...args) => this.#ask("run", args),
       lane: (...args) => this.#ask("lane", args),
       usage: (...args) => this.#ask("usage", args),
@@ -229,6 +233,6 @@ export class SqliteStore implements Store {
     if (this.#closed)
       return Promise.reject(new StoreFailure("store_closed", "The store was closed."));
     const request = { op: "query", name, args } as ReaderRequest;
-    return this.#reader.ask(request).then(unpacked) as Promise<ReturnType<Queries[Name]>>;
+    return this.#reader.ask(request) as Promise<ReturnType<Queries[Name]>>;
   }
 }

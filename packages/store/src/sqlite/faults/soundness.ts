@@ -6,7 +6,7 @@ import { makeQueries } from "../read/index.ts";
 
 /** What fsck finds in this file; nothing, one hopes. */
 export async function findUnsound(connection: Connection, now: number): Promise<readonly string[]> {
-  const queries = makeQueries(connection, () => {});
+  const queries = makeQueries(connection);
   const audit = makeAudit({
     async ask(name, args) {
       const query = queries[name] as (...args: readonly unknown[]) => never;

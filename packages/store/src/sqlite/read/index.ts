@@ -1,2 +1,8 @@
+export {
+  decodeEntryPage,
+  decodeEventPage,
+  decodeSnapshot,
+  type ReportDamage,
+} from "./decode-events.ts";
 export { makeQueries, type Queries } from "./queries.ts";
 export { type Wake, Watchers } from "./watchers.ts";

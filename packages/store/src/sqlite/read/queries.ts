@@ -1,8 +1,6 @@
 import type {
   Blob,
-  EntryPage,
   EntryQuery,
-  EventPage,
   EventQuery,
   LeaseKind,
   LeaseRow,
@@ -24,21 +22,33 @@ import {
 import { z } from "zod";
 
 import { bytes, text } from "../columns.ts";
-import type { Connection } from "../connection.ts";
+import type { Connection, Row } from "../connection.ts";
 import { decodeInput, decodeLease, decodeRun } from "../derived-rows.ts";
 import { readSession, type StoredSession } from "../session-row.ts";
 import { type AuditQueries, auditQueries } from "./audit-queries.ts";
 import { type WorkQueries, workQueries } from "./work-queries.ts";
-import { readEntries, readEvents, readJournal, type ReportDamage } from "./read-events.ts";
+import {
+  type RawEntries,
+  type RawEvents,
+  readEntries,
+  readEvents,
+  readJournal,
+} from "./read-events.ts";
 import { readList } from "./read-list.ts";
+
+/** A snapshot whose events are still rows. */
+export interface RawSnapshot extends Omit<Snapshot, "entries" | "journal"> {
+  readonly entries: RawEntries;
+  readonly journal: readonly Row[];
+}
 
 /** Everything that can be read, with what it answers. */
 export interface Queries extends AuditQueries, WorkQueries {
   session(owner: OwnerId, id: SessionId): SessionRow | null;
   sessions(owner: OwnerId, query: ListQuery): SessionPage;
-  events(owner: OwnerId, id: SessionId, query: EventQuery): EventPage | null;
-  entries(owner: OwnerId, id: SessionId, query: EntryQuery): EntryPage | null;
-  snapshot(owner: OwnerId, id: SessionId, query: EntryQuery): Snapshot | null;
+  events(owner: OwnerId, id: SessionId, query: EventQuery): RawEvents | null;
+  entries(owner: OwnerId, id: SessionId, query: EntryQuery): RawEntries | null;
+  snapshot(owner: OwnerId, id: SessionId, query: EntryQuery): RawSnapshot | null;
   run(owner: OwnerId, id: RunId): RunRow | null;
   lane(owner: OwnerId, lane: LaneKey): SessionId | null;
   usage(owner: OwnerId, query: UsageQuery): UsageTotals;
@@ -63,7 +73,7 @@ const totals = z.object({
   calls: z.int(),
 });
 
-export function makeQueries(connection: Connection, report: ReportDamage): Queries {
+export function makeQueries(connection: Connection): Queries {
   /** Another owner's session reads like one that does not exist. */
   function owned(owner: OwnerId, id: SessionId): StoredSession | null {
     const session = readSession(connection, id);
@@ -77,11 +87,11 @@ export function makeQueries(connection: Connection, report: ReportDamage): Queri
     sessions: (owner, query) => readList(connection, owner, query),
     events(owner, id, query) {
       const session = owned(owner, id);
-      return session && readEvents(connection, session, query, report);
+      return session && readEvents(connection, session, query);
     },
     entries(owner, id, query) {
       const session = owned(owner, id);
-      return session && readEntries(connection, session, query, report);
+      return session && readEntries(connection, session, query);
     },
     snapshot(owner, id, query) {
       const session = owned(owner, id);
@@ -91,10 +101,10 @@ export function makeQueries(connection: Connection, report: ReportDamage): Queri
       const run = row === undefined ? null : decodeRun(row);
       return {
         session: session.row,
-        entries: readEntries(connection, session, query, report),
+        entries: readEntries(connection, session, query),
         run,
         inbox: connection.sql(waiting).all(session.key).map(decodeInput),
-        journal: run === null ? [] : readJournal(connection, session, run, report),
+        journal: run === null ? [] : readJournal(connection, session, run),
       };
     },
     run(owner, id) {

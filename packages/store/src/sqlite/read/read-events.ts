@@ -1,24 +1,22 @@
-import type { EntryPage, EntryQuery, EventPage, EventQuery, SessionRow } from "@holdfast/engine";
-import type { StoredEvent } from "@holdfast/protocol";
+import type { EntryQuery, EventQuery, SessionRow } from "@holdfast/engine";
 
 import type { Connection, Row } from "../connection.ts";
-import { decodeEventRow, eventColumns, readChain } from "../event-row.ts";
+import { eventColumns, readChain } from "../event-row.ts";
 import type { StoredSession } from "../session-row.ts";
 
-/** Tells about a row that cannot be read. The view goes on without it; the row stays where it is. */
-export type ReportDamage = (damage: {
-  readonly id: string;
-  readonly seq: number;
-  readonly problem: string;
-}) => void;
+/**
+ * Pages of rows as they lie in the file. They leave the reader's thread like this: a payload that travels as text is
+ * parsed once, where it is used, and copying text costs a fraction of copying what it says.
+ */
+export interface RawEvents {
+  readonly rows: readonly Row[];
+  readonly head: SessionRow["head"];
+  readonly more: boolean;
+}
 
-export function decodeEvents(rows: readonly Row[], report: ReportDamage): StoredEvent[] {
-  return rows.flatMap((row) => {
-    const read = decodeEventRow(row);
-    if (read.status === "intact") return [read.event];
-    report(read);
-    return [];
-  });
+export interface RawEntries {
+  readonly rows: readonly Row[];
+  readonly more: boolean;
 }
 
 const eventsAfter = `
@@ -29,8 +27,7 @@ export function readEvents(
   connection: Connection,
   session: StoredSession,
   query: EventQuery,
-  report: ReportDamage,
-): EventPage {
+): RawEvents {
   const { head } = session.row;
   const upTo = Math.min(query.upTo ?? head, head);
   const rows = connection.sql(eventsAfter).all(session.key, query.after, upTo, query.limit + 1);
@@ -39,7 +36,7 @@ export function readEvents(
   );
   const merged = open.length === 0 ? rows : [...rows, ...open].toSorted(bySeq);
   const page = merged.slice(0, query.limit);
-  return { events: decodeEvents(page, report), head, more: merged.length > page.length };
+  return { rows: page, head, more: merged.length > page.length };
 }
 
 function bySeq(a: Row, b: Row): number {
@@ -55,8 +52,7 @@ export function readEntries(
   connection: Connection,
   session: StoredSession,
   query: EntryQuery,
-  report: ReportDamage,
-): EntryPage {
+): RawEntries {
   const rows: Row[] = [];
   const last = (query.before ?? Number.MAX_SAFE_INTEGER) - 1;
   for (const range of session.row.ranges.toReversed()) {
@@ -72,7 +68,7 @@ export function readEntries(
     );
   }
   const page = rows.slice(0, query.limit).toReversed();
-  return { entries: decodeEvents(page, report), more: rows.length > page.length };
+  return { rows: page, more: rows.length > page.length };
 }
 
 /** A branch reads rows of its origin even when that was purged, and never those of another owner. */
@@ -98,9 +94,8 @@ export function readJournal(
   connection: Connection,
   session: StoredSession,
   run: { readonly id: string; readonly journalFrom: number },
-  report: ReportDamage,
-): StoredEvent[] {
+): Row[] {
   const rows = connection.sql(journalOf).all(session.key, run.journalFrom, run.id);
   const open = readChain(connection, session.lastDelta, 0);
-  return decodeEvents([...rows, ...open].toSorted(bySeq), report);
+  return [...rows, ...open].toSorted(bySeq);
 }

@@ -1,0 +1,47 @@
+import type { EntryPage, EventPage, Snapshot } from "@holdfast/engine";
+import type { StoredEvent } from "@holdfast/protocol";
+
+import type { Row } from "../connection.ts";
+import { decodeEventRow } from "../event-row.ts";
+import type { RawSnapshot } from "./queries.ts";
+import type { RawEntries, RawEvents } from "./read-events.ts";
+
+/** Tells about a row that cannot be read. The view goes on without it; the row stays where it is. */
+export type ReportDamage = (damage: {
+  readonly id: string;
+  readonly seq: number;
+  readonly problem: string;
+}) => void;
+
+function decodeRows(rows: readonly Row[], report: ReportDamage): StoredEvent[] {
+  return rows.flatMap((row) => {
+    const read = decodeEventRow(row);
+    if (read.status === "intact") return [read.event];
+    report(read);
+    return [];
+  });
+}
+
+export function decodeEventPage(page: RawEvents | null, report: ReportDamage): EventPage | null {
+  if (page === null) return null;
+  return { events: decodeRows(page.rows, report), head: page.head, more: page.more };
+}
+
+export function decodeEntryPage(page: RawEntries, report: ReportDamage): EntryPage;
+export function decodeEntryPage(page: RawEntries | null, report: ReportDamage): EntryPage | null;
+export function decodeEntryPage(page: RawEntries | null, report: ReportDamage): EntryPage | null {
+  if (page === null) return null;
+  return { entries: decodeRows(page.rows, report), more: page.more };
+}
+
+export function decodeSnapshot(
+  snapshot: RawSnapshot | null,
+  report: ReportDamage,
+): Snapshot | null {
+  if (snapshot === null) return null;
+  return {
+    ...snapshot,
+    entries: decodeEntryPage(snapshot.entries, report),
+    journal: decodeRows(snapshot.journal, report),
+  };
+}
