@@ -1,1 +1,2 @@
 export { type HarnessFactory, memoryHarness, postgresHarness, sqliteHarness } from "./harnesses.ts";
+export { hitsOf, openSearchRig, say, type SearchRig, seqsFound } from "./search-rig.ts";

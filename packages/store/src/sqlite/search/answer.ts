@@ -93,6 +93,7 @@ class Look {
   readonly #terms: readonly Term[];
   readonly #query: SearchQuery;
   readonly #session: VisibleSession | undefined;
+  readonly #needles: readonly string[];
 
   constructor(
     store: StoreReader,
@@ -106,6 +107,7 @@ class Look {
     this.#terms = terms;
     this.#query = query;
     this.#session = session;
+    this.#needles = terms.map(needleOf);
   }
 
   at(place: number): SearchHit | undefined {
@@ -124,6 +126,7 @@ class Look {
   }
 
   #entry(row: Row): SearchHit | undefined {
+    if (this.#cannotMatch(String(row["data"]))) return undefined;
     const log = Number(row["session_key"]);
     const number = Number(row["seq"]);
     const session =
@@ -157,10 +160,25 @@ class Look {
     };
   }
 
+  /** Most of what does not match is told by its JSON, without taking that apart: letters stand in it as they are. */
+  #cannotMatch(data: string): boolean {
+    if (!onlyAscii.test(data)) return false;
+    const folded = data.toLowerCase();
+    return this.#needles.some((needle) => !folded.includes(needle));
+  }
+
   #isInTime(at: number): boolean {
     const { since, until } = this.#query;
     return (since === undefined || at >= since) && (until === undefined || at <= until);
   }
+}
+
+const onlyAscii = /^[\0-\x7f]*$/;
+
+/** The longest plain word of a term; no word at all is in every text. */
+function needleOf({ pattern }: Term): string {
+  const words = pattern.literals.flatMap((literal) => literal.match(/[a-z0-9]+/g) ?? []);
+  return words.toSorted((a, b) => b.length - a.length)[0] ?? "";
 }
 
 /** A cursor names a place in the log, which is the same in an index that was made again. */

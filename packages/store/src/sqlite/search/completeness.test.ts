@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import { foldText, snippetText } from "../../shared/index.ts";
 import { SearchService } from "./service.ts";
-import { openSearchRig, say } from "./testing/index.ts";
+import { openSearchRig, say } from "../../testing/index.ts";
 
 const words = [
   ..."the of and to in is that it was for on are with as his they at be this have from or had".split(
@@ -64,7 +64,8 @@ test(
   "everything that is taken out of 10,000 messages is found where it was taken from",
   { timeout: 240_000 },
   async () => {
-    const { file, chat } = await openSearchRig();
+    await using rig = await openSearchRig();
+    const { file, chat } = rig;
     const texts = fc.sample(message, { numRuns: 10_000, seed: 7 });
     for (let from = 0; from < texts.length; from += 1_000)
       await say(chat, ...texts.slice(from, from + 1_000));

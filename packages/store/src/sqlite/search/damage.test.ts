@@ -13,7 +13,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 
 import { SearchService } from "./service.ts";
-import { openSearchRig, say, seqsOf } from "./testing/index.ts";
+import { openSearchRig, say, seqsFound } from "../../testing/index.ts";
 
 const patience = { timeout: 60_000 };
 const many = Array.from({ length: 300 }, (_, index) => `mackerel ${index} of the shoal`);
@@ -55,7 +55,8 @@ function indexAll(service: SearchService): void {
 }
 
 test("a damaged index is made again, whatever happened to it", patience, async () => {
-  const { file, index, store, chat } = await openSearchRig();
+  await using rig = await openSearchRig();
+  const { file, index, store, chat } = rig;
   await say(chat, ...many);
   const find = (service: SearchService): number => {
     const result = service.search(chat.owner, { text: "mackerel", limit: 500 });
@@ -81,7 +82,7 @@ test("a damaged index is made again, whatever happened to it", patience, async (
     }
   }
   await say(chat, "no write has noticed");
-  expect(await seqsOf(chat, "noticed")).toEqual([302]);
+  expect(await seqsFound(chat, "noticed")).toEqual([302]);
   await store.search.settled();
 });
 
@@ -89,7 +90,8 @@ test(
   "an index that is deleted under load is made again, and no write notices",
   patience,
   async () => {
-    const { store, chat, index, open } = await openSearchRig();
+    await using rig = await openSearchRig();
+    const { store, chat, index, open } = rig;
     const other = await open();
     let deleted = 0;
     for (let round = 0; round < 6; round += 1) {
@@ -106,13 +108,14 @@ test(
     await say(chat, "the last shoal");
     for (const each of [store, other]) {
       await each.search.settled();
-      expect((await seqsOf(chat.through(each), "shoal"))[0]).toBe((await chat.row()).head);
+      expect((await seqsFound(chat.through(each), "shoal"))[0]).toBe((await chat.row()).head);
     }
   },
 );
 
 test("where no index can be, searches say so and everything else goes on", patience, async () => {
-  const { store, chat, index } = await openSearchRig();
+  await using rig = await openSearchRig();
+  const { store, chat, index } = rig;
   mkdirSync(index);
   await say(chat, "a shrimp");
   const result = await store.search.search(chat.owner, { text: "shrimp", limit: 5 });
@@ -121,14 +124,15 @@ test("where no index can be, searches say so and everything else goes on", patie
   await say(chat, "another shrimp");
   rmSync(index, { recursive: true });
   await store.search.settled();
-  expect(await seqsOf(chat, "shrimp")).toEqual([3, 2]);
+  expect(await seqsFound(chat, "shrimp")).toEqual([3, 2]);
 });
 
 test(
   "a store that was put back to an earlier state is searched as it is now",
   patience,
   async () => {
-    const { file, store, chat, open } = await openSearchRig();
+    await using rig = await openSearchRig();
+    const { file, store, chat, open } = rig;
     await say(chat, "a shrimp");
     await store.backup(`${file}.backup`);
     await say(chat, "a lobster");
@@ -139,8 +143,8 @@ test(
     const restored = chat.through(await open());
     await say(restored, "an oyster");
     await restored.store.search.settled();
-    expect(await seqsOf(restored, "lobster")).toEqual([]);
-    expect(await seqsOf(restored, "oyster")).toEqual([3]);
-    expect(await seqsOf(restored, "shrimp")).toEqual([2]);
+    expect(await seqsFound(restored, "lobster")).toEqual([]);
+    expect(await seqsFound(restored, "oyster")).toEqual([3]);
+    expect(await seqsFound(restored, "shrimp")).toEqual([2]);
   },
 );

@@ -4,12 +4,13 @@ import { DatabaseSync } from "node:sqlite";
 import { anEvent, anOwner, openSession } from "@holdfast/engine/testing";
 import { expect, test, vi } from "vitest";
 
-import { hitsOf, openSearchRig, say, seqsOf } from "./testing/index.ts";
+import { hitsOf, openSearchRig, say, seqsFound } from "../../testing/index.ts";
 
 const patience = { timeout: 60_000 };
 
 test("a store that is opened and closed has no index and no thread for it", patience, async () => {
-  const { store, index, open } = await openSearchRig();
+  await using rig = await openSearchRig();
+  const { store, index, open } = rig;
   await store.close();
   const again = await open();
   await again.reads.sessions(anOwner(), { limit: 1 });
@@ -18,7 +19,8 @@ test("a store that is opened and closed has no index and no thread for it", pati
 });
 
 test("what is written is indexed by itself a moment later", patience, async () => {
-  const { chat, index } = await openSearchRig();
+  await using rig = await openSearchRig();
+  const { chat, index } = rig;
   await say(chat, "a lonely shrimp");
   await vi.waitFor(() => expect(existsSync(index)).toBe(true), patience);
   const database = new DatabaseSync(index, { readOnly: true });
@@ -35,11 +37,12 @@ test(
   "a search finds what was written just before it, without being asked to wait",
   patience,
   async () => {
-    const { store, chat } = await openSearchRig();
+    await using rig = await openSearchRig();
+    const { store, chat } = rig;
     await store.search.settled();
     for (let count = 1; count <= 5; count += 1) {
       await say(chat, `shrimp ${count}`);
-      expect(await seqsOf(chat, "shrimp")).toHaveLength(count);
+      expect(await seqsFound(chat, "shrimp")).toHaveLength(count);
     }
   },
 );
@@ -48,22 +51,23 @@ test(
   "no commit waits for an index that somebody else holds, and searches go on",
   patience,
   async () => {
-    const { store, chat, index } = await openSearchRig();
+    await using rig = await openSearchRig();
+    const { store, chat, index } = rig;
     await say(chat, "one shrimp");
     await store.search.settled();
     const holder = new DatabaseSync(index);
     holder.exec("BEGIN IMMEDIATE");
     await say(chat, "two shrimps");
-    expect(await seqsOf(chat, "shrimp")).toEqual([2]);
+    expect(await seqsFound(chat, "shrimp")).toEqual([2]);
     let settled = false;
     const waiting = store.search.settled().then(() => (settled = true));
     await say(chat, "three shrimps");
-    expect(await seqsOf(chat, "shrimp")).toEqual([2]);
+    expect(await seqsFound(chat, "shrimp")).toEqual([2]);
     expect(settled).toBe(false);
     holder.exec("ROLLBACK");
     holder.close();
     await waiting;
-    expect(await seqsOf(chat, "shrimp")).toEqual([4, 3, 2]);
+    expect(await seqsFound(chat, "shrimp")).toEqual([4, 3, 2]);
   },
 );
 
@@ -71,7 +75,8 @@ test(
   "while the index is made, searches answer with what there is and say so",
   patience,
   async () => {
-    const { store, chat } = await openSearchRig();
+    await using rig = await openSearchRig();
+    const { store, chat } = rig;
     const texts = Array.from(
       { length: 1_500 },
       (_, index) => `shrimp ${index} ${"krill ".repeat(20)}`,
@@ -89,7 +94,8 @@ test(
 );
 
 test("two handles that index at once index everything once", patience, async () => {
-  const { store, chat, open, index } = await openSearchRig();
+  await using rig = await openSearchRig();
+  const { store, chat, open, index } = rig;
   const other = await open();
   const theirs = await openSession(other, { title: "yyy" }, chat.owner);
   await Promise.all(
@@ -109,7 +115,8 @@ test("two handles that index at once index everything once", patience, async () 
 });
 
 test("a purge takes the words of a session out of the index", patience, async () => {
-  const { store, chat, index } = await openSearchRig();
+  await using rig = await openSearchRig();
+  const { store, chat, index } = rig;
   await say(chat, "a shrimp");
   const gone = await openSession(store, { title: "Lobster" }, chat.owner);
   await say(gone, ...Array.from({ length: 600 }, (_, count) => `lobster ${count}`));
@@ -126,11 +133,12 @@ test("a purge takes the words of a session out of the index", patience, async ()
   } finally {
     database.close();
   }
-  expect(await seqsOf(chat, "shrimp")).toEqual([2]);
+  expect(await seqsFound(chat, "shrimp")).toEqual([2]);
 });
 
 test("a closed store finds nothing and says why", patience, async () => {
-  const { store, chat } = await openSearchRig();
+  await using rig = await openSearchRig();
+  const { store, chat } = rig;
   await store.search.settled();
   await store.close();
   const result = await store.search.search(chat.owner, { text: "a", limit: 1 });

@@ -4,29 +4,23 @@ import { join } from "node:path";
 
 import type { SearchHit, SearchQuery } from "@holdfast/engine";
 import { aUserMessage, type OpenSession, openSession } from "@holdfast/engine/testing";
-import { onTestFinished } from "vitest";
 
-import { openSqliteStore } from "../../index.ts";
-import type { SqliteStore } from "../../store.ts";
+import { openSqliteStore, type SqliteStore } from "../sqlite/index.ts";
 
-export interface SearchRig {
+export interface SearchRig extends AsyncDisposable {
   readonly file: string;
   readonly index: string;
   readonly store: SqliteStore;
   readonly chat: OpenSession;
-  /** Another handle, as another process would have it. It is closed with the test. */
+  /** Another handle, as another process would have it. It is closed with the rig. */
   readonly open: () => Promise<SqliteStore>;
 }
 
-/** A store of its own for one test, with a session whose title no test looks for. */
+/** A SQLite store and its index for one test, with a session whose title no test looks for. */
 export async function openSearchRig(): Promise<SearchRig> {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-search-"));
   const file = join(folder, "store.db");
   const stores: SqliteStore[] = [];
-  onTestFinished(async () => {
-    for (const store of stores) await store.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
   const open = async (): Promise<SqliteStore> => {
     const store = await openSqliteStore({ file });
     stores.push(store);
@@ -34,7 +28,17 @@ export async function openSearchRig(): Promise<SearchRig> {
   };
   const store = await open();
   const chat = await openSession(store, { title: "zzz" });
-  return { file, index: `${file}.search`, store, chat, open };
+  return {
+    file,
+    index: `${file}.search`,
+    store,
+    chat,
+    open,
+    async [Symbol.asyncDispose]() {
+      for (const each of stores) await each.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
 }
 
 export async function say(chat: OpenSession, ...texts: readonly string[]): Promise<void> {
@@ -50,6 +54,6 @@ export async function hitsOf(
   return result.hits;
 }
 
-export async function seqsOf(chat: OpenSession, text: string): Promise<number[]> {
+export async function seqsFound(chat: OpenSession, text: string): Promise<number[]> {
   return (await hitsOf(chat, { text })).map((hit) => hit.seq);
 }
