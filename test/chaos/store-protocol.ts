@@ -5,6 +5,8 @@ export type Backend = "sqlite" | "postgres";
 
 /** What a writer is told when it starts. */
 export interface Orders {
+  /** `warm up`: open the store, close it, and leave its compiled sources to those who will have no time for that. */
+  readonly task: "write" | "warm up";
   readonly backend: Backend;
   /** A file, or an address. */
   readonly target: string;

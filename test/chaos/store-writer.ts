@@ -145,6 +145,9 @@ async function runForEver(): Promise<never> {
   for (;;) await runTurn(chance.pick(orders.contested));
 }
 
-for (const commit of orders.unanswered) await send(commit);
-say({ word: "ready" });
-await Promise.all([appendForEver(), appendForEver(), appendForEver(), runForEver()]);
+if (orders.task === "warm up") await store.close();
+else {
+  for (const commit of orders.unanswered) await send(commit);
+  say({ word: "ready" });
+  await Promise.all([appendForEver(), appendForEver(), appendForEver(), runForEver()]);
+}

@@ -10,7 +10,7 @@ import type { Orders, Saying } from "./store-protocol.ts";
 const script = fileURLToPath(new URL("./store-writer.ts", import.meta.url));
 
 export interface WriterOptions {
-  readonly orders: Omit<Orders, "seed" | "unanswered">;
+  readonly orders: Omit<Orders, "task" | "seed" | "unanswered">;
   readonly ledger: Ledger;
   /** Where compiled sources are kept, so that a successor starts fast. */
   readonly compileCache: string;
@@ -34,6 +34,16 @@ export class Writer {
   }
 
   start(seed: number): void {
+    this.#spawn({ task: "write", seed, unanswered: [...this.#unanswered.values()] });
+  }
+
+  /** Whoever is killed leaves no compiled sources behind, so someone else does. */
+  async warmUp(): Promise<void> {
+    this.#spawn({ task: "warm up", seed: 1, unanswered: [] });
+    await this.#ended;
+  }
+
+  #spawn(given: Pick<Orders, "task" | "seed" | "unanswered">): void {
     const { orders, compileCache } = this.#options;
     const env = { ...process.env, NODE_COMPILE_CACHE: compileCache };
     const child = spawn(process.execPath, [script], { env, stdio: ["pipe", "pipe", "inherit"] });
@@ -48,7 +58,7 @@ export class Writer {
       for (const line of lines) this.#hear(line);
     });
     this.#ended = once(child, "close").finally(resolve);
-    const told: Orders = { ...orders, seed, unanswered: [...this.#unanswered.values()] };
+    const told: Orders = { ...orders, ...given };
     // A writer may be killed before it has read them.
     child.stdin.on("error", () => {});
     child.stdin.end(JSON.stringify(told));

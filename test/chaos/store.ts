@@ -68,6 +68,7 @@ export async function runStoreChaos(options: StoreChaosOptions): Promise<ChaosRe
   );
   let told;
   try {
+    await writers[0]?.warmUp();
     told = await wreak({ ...options, chance, writers });
   } finally {
     await Promise.all(writers.map((writer) => writer.kill()));

@@ -64,7 +64,7 @@ describe.each([memoryHarness, sqliteHarness, postgresHarness(createDatabase)])(
       const log = createLog(store);
       for (const [what, junk] of Object.entries(junkFor(chat))) {
         const result = await log.commit(junk);
-        expect(result, `${what}`).toMatchObject({ status: "refused", code: "invalid_event" });
+        expect(result, `with ${what}`).toMatchObject({ status: "refused", code: "invalid_event" });
       }
       const large = aCommit(chat, [aNotice("x".repeat(2_000_000))]);
       expect(await log.commit(large)).toMatchObject({ code: "payload_too_large" });
@@ -132,7 +132,7 @@ describe("a caller of the sqlite store who has not asked the log", () => {
         store.commit(junk).catch((error: unknown) => ({ status: "threw", error })),
         chat.send([aNotice()]),
       ]);
-      expect([first, second], `${what}`).toMatchObject([
+      expect([first, second], `beside ${what}`).toMatchObject([
         { status: "committed", first: before + 1 },
         { status: "committed", first: before + 2 },
       ]);
