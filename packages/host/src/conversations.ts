@@ -4,6 +4,7 @@ import {
   Runner,
   type RunLimits,
   type Store,
+  StoreFailure,
   systemClock,
 } from "@holdfast/engine";
 import { ids } from "@holdfast/protocol";
@@ -46,7 +47,11 @@ export function prepareConversations(
     tools: new Map(),
     modelFor: async () => model,
     system: async () => systemText,
-    onError: (error) => report(error instanceof Error ? error : new Error(String(error))),
+    onError(error) {
+      // A look through the store that was under way when the host stopped: that is no bug.
+      if (error instanceof StoreFailure && error.code === "store_closed") return;
+      report(error instanceof Error ? error : new Error(String(error)));
+    },
   });
   return { log, runner };
 }

@@ -10,8 +10,11 @@ import {
   type SseItem,
   type StreamItem,
 } from "@holdfast/protocol";
+import { once } from "node:events";
+import { connect } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 
+import { listen } from "../http/index.ts";
 import { type ApiRig, openApi } from "../testing/index.ts";
 
 async function open(clock: Clock = systemClock) {
@@ -228,4 +231,32 @@ test("a delta is sent with the number that it has in the log", async () => {
     item: { event: { type: "message.delta", data: { text: "word" } } },
   });
   await stream.leave();
+});
+
+test("over a real connection too, who stops reading is cut off", async () => {
+  // A hundred times as fast: the patience of thirty seconds is over in 300 ms.
+  const clock: Clock = {
+    ...systemClock,
+    sleep: (ms, signal) => systemClock.sleep(ms / 100, signal),
+  };
+  const { rig, id } = await open(clock);
+  // More than the buffers of a connection hold.
+  for (let sent = 0; sent < 28; sent += 1) await append(rig, id, [aNotice("x".repeat(1_000_000))]);
+  const listener = await listen(rig.app, { host: "127.0.0.1", port: 0 });
+  if (!listener.ok) throw new Error(listener.failure.sentence);
+  onTestFinished(() => listener.value.close());
+  const socket = connect(listener.value.port, "127.0.0.1");
+  socket.on("error", () => undefined);
+  await once(socket, "connect");
+  const { authorization } = rig.bearer;
+  socket.write(
+    `GET /api/sessions/${id}/events?after=1 HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: ${authorization}\r\n\r\n`,
+  );
+  await once(socket, "readable");
+  await vi.waitFor(() => expect(rig.log.watchedSessions).toBe(0), { timeout: 8_000 });
+  let end = "";
+  socket.on("data", (piece) => (end = (end + piece.toString()).slice(-10)));
+  await once(socket, "close");
+  // Cut off, and not ended in good order: that would have to wait for the reader.
+  expect(end).not.toContain("0\r\n\r\n");
 });
