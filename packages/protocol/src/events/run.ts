@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import { approvalId, blobId, callId, laneKey, messageId, runId, seq } from "../ids.ts";
+import { approvalId, blobId, callId, laneKey, messageId, runId } from "../ids.ts";
 import { attachment, json, part, toolOutcome } from "../parts.ts";
 import { defineEvent, settledDeltas } from "./define.ts";
 
