@@ -129,6 +129,8 @@ export const indexedSearchCases: readonly StoreCase[] = [
       same(await titles("mussels"), [derived.session]);
       await derived.commit([anEvent("session.changed", { title: "About oysters" })]);
       same([await titles("mussels"), await titles("oysters")], [[], [derived.session]]);
+      await derived.commit([anEvent("session.changed", { title: "More oysters" })]);
+      same(await titles("oysters"), [derived.session], "once, not for each title that it had");
     },
   },
   {

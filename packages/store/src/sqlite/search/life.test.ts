@@ -136,6 +136,18 @@ test("a purge takes the words of a session out of the index", patience, async ()
   expect(await seqsFound(chat, "shrimp")).toEqual([2]);
 });
 
+test("whoever owns nearly everything does not find the rest", patience, async () => {
+  await using rig = await openSearchRig();
+  const { store, chat } = rig;
+  await say(chat, ...Array.from({ length: 60 }, (_, count) => `shrimp ${count}`));
+  const theirs = await openSession(store, { title: "Their shrimp" });
+  await say(theirs, "their shrimp");
+  await store.search.settled();
+  expect(await hitsOf(chat, { text: "shrimp", limit: 100 })).toHaveLength(60);
+  expect(await hitsOf(chat, { text: "their" })).toEqual([]);
+  expect(await hitsOf(theirs, { text: "shrimp" })).toHaveLength(2);
+});
+
 test("a closed store finds nothing and says why", patience, async () => {
   await using rig = await openSearchRig();
   const { store, chat } = rig;
