@@ -1,8 +1,10 @@
 import { useEffect, useSyncExternalStore } from "react";
 import { type HostState, type HostStore, pauseMs } from "./host/index.ts";
-import { Frame, Home, Loading, SignIn, Unreachable } from "./views/index.ts";
+import type { Client } from "@holdfast/protocol";
+import { Talk } from "./talk/index.ts";
+import { Frame, Loading, SignIn, Unreachable } from "./views/index.ts";
 
-export function App({ store }: { store: HostStore }) {
+export function App({ store, client }: { store: HostStore; client: Client }) {
   const state = useSyncExternalStore(store.subscribe, store.read);
   useKeptUpToDate(store, state);
 
@@ -28,7 +30,7 @@ export function App({ store }: { store: HostStore }) {
     case "signed-in":
       return (
         <Frame status={state} onSignOut={store.signOut}>
-          <Home />
+          <Talk client={client} />
         </Frame>
       );
   }

@@ -3,7 +3,7 @@ import type { SessionId } from "@holdfast/protocol";
 import type { Finding } from "./findings.ts";
 
 /** Equal as JSON: a field that is absent and one that is undefined are the same, and so is any order of fields. */
-export function sameValue(a: unknown, b: unknown): boolean {
+function sameValue(a: unknown, b: unknown): boolean {
   if (Object.is(a, b) || a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
   if (Array.isArray(a) !== Array.isArray(b)) return false;

@@ -186,7 +186,7 @@ function notice(run: RunHandle, kind: string, text: string): NewEvent {
  * P4: the commit that ends the run, together with the last entries. A cancel that came while they were on their
  * way is told by the store itself, and then the run ends as cancelled with all that was said.
  */
-export async function endRun(
+async function endRun(
   run: RunHandle,
   state: Extract<RunState, "completed" | "cancelled" | "failed" | "limit" | "interrupted">,
   entries: readonly NewEvent[],

@@ -31,6 +31,7 @@ export class Runner {
   readonly #deps: RunnerDeps;
   readonly #keeper: LeaseKeeper;
   readonly #stop = new AbortController();
+  readonly #loops: Promise<void>[] = [];
   readonly #working = new Map<SessionId, Promise<void>>();
   /** Sessions that were poked while they were worked on: looked at again afterwards. */
   readonly #again = new Set<SessionId>();
@@ -44,10 +45,11 @@ export class Runner {
 
   /** Begins to look for work by itself, and to notice cancels from elsewhere. */
   start(): void {
-    void this.#every(this.#deps.sweepMs, () => this.sweep());
-    void this.#every(lookMs, async () => {
+    this.#loops.push(this.#every(this.#deps.sweepMs, () => this.sweep()));
+    const look = this.#every(lookMs, async () => {
       for (const { run } of this.#keeper.held) await run?.look();
     });
+    this.#loops.push(look);
   }
 
   /** Says that a session may have work. Never throws, never waits. */
@@ -74,6 +76,7 @@ export class Runner {
   async stop(): Promise<void> {
     this.#stop.abort();
     for (const held of this.#keeper.held) held.lose("stopping");
+    await Promise.all(this.#loops);
     await this.idle();
   }
 

@@ -102,7 +102,7 @@ export const sessionRoutes = {
     access: "principal",
     params: session,
     answer: { media: "json", status: 200, schema: withSession },
-    problems: ["session_not_found"],
+    problems: ["session_not_found", "run_live", "compaction_live"],
     repeat: "safe",
   }),
   restoreSession: defineRoute({

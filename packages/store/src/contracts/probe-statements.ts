@@ -1,8 +1,10 @@
 // A probe for SQLite's writer: writes down each statement, one to a line, in the file that its address names.
 import { appendFileSync } from "node:fs";
 
+import { watchStatements } from "../sqlite/index.ts";
+
 const to = new URL(import.meta.url).searchParams.get("to");
 
-export function probe(sql: string): void {
+watchStatements((sql) => {
   if (to !== null) appendFileSync(to, `${sql.replaceAll(/\s+/g, " ").trim()}\n`);
-}
+});

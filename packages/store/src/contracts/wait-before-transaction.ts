@@ -2,12 +2,14 @@
 // next transaction, with the write already under way. It says so by renaming the file, and goes on when that is gone.
 import { existsSync, renameSync } from "node:fs";
 
+import { watchStatements } from "../sqlite/index.ts";
+
 const gate = new URL(import.meta.url).searchParams.get("gate");
 const pause = new Int32Array(new SharedArrayBuffer(4));
 
-export function probe(sql: string): void {
+watchStatements((sql) => {
   if (gate === null || sql !== "BEGIN IMMEDIATE" || !existsSync(gate)) return;
   const reached = `${gate}.reached`;
   renameSync(gate, reached);
   while (existsSync(reached)) Atomics.wait(pause, 0, 0, 2);
-}
+});

@@ -1,9 +1,9 @@
 export { blobIdOf } from "./blob-id.ts";
-export { GroupQueue, type GroupQueueOptions, type Pace } from "./group-queue.ts";
+export { GroupQueue, type Pace } from "./group-queue.ts";
 export { type Migration, readMigrations } from "./migrations.ts";
 export { OpenFailure, type OpenFailureCode } from "./open-failure.ts";
-export { decodePayload, encodePayload, type DecodedPayload, type Payload } from "./payload.ts";
+export { decodePayload, encodePayload } from "./payload.ts";
 export { foldText, foldWithOrigins, snippetText } from "./search-text.ts";
-export { findSnippet, type Snippet } from "./search-text-snippet.ts";
+export { findSnippet } from "./search-text-snippet.ts";
 export { parseTerms, type Term } from "./search-text-terms.ts";
 export { type Token, tokensOf } from "./search-text-tokens.ts";

@@ -5,6 +5,7 @@
  * | of                     | token        |                                                    |
  * |------------------------|--------------|----------------------------------------------------|
  * | a word of three or more | `abc`        | each three characters in a row                     |
+ * | a word of five or more | `^3f2a`      | five characters in a row, some of them, in buckets |
  * | a word's beginning     | `_a` `_ab`   | its first character, and its first two             |
  * | a short word           | `_a_` `_is_` | the whole                                          |
  * | two words in a row     | `~0f3`       | one of 16,384 buckets                              |
@@ -70,11 +71,15 @@ export function tokensOf(folded: string): Set<Token> {
   return tokens;
 }
 
-/** Each three characters in a row. */
+/** What is inside of a word, wherever in it one looks. */
 export function addInnards(tokens: Set<Token>, word: string): void {
   const characters = charactersOf(word);
   for (let index = 0; index + 3 <= characters.length; index += 1) {
     tokens.add(join(characters.slice(index, index + 3)));
+  }
+  for (let index = 0; index + 5 <= characters.length; index += 1) {
+    const bucket = bucketOf(join(characters.slice(index, index + 5)), fiveBuckets);
+    if (bucket % SAMPLE === 0) tokens.add(`^${bucket.toString(36)}`);
   }
 }
 
@@ -102,19 +107,22 @@ export function wholeToken(word: string): Token {
   return `_${word}_`;
 }
 
-const buckets = 16_384;
+const pairBuckets = 16_384;
+const fiveBuckets = 32_768;
+const SAMPLE = Number(process.env["SAMPLE"] ?? 1);
 
 /** Phrases of common words would match half of all texts by their words alone. */
 export function pairToken(before: string, word: string): Token {
+  return `~${bucketOf(`${before} ${word}`, pairBuckets).toString(36)}`;
+}
+
+function bucketOf(text: string, buckets: number): number {
   let hash = 2_166_136_261;
-  for (const part of [before, " ", word]) {
-    for (let index = 0; index < part.length; index += 1) {
-      hash = Math.imul(hash ^ part.charCodeAt(index), 16_777_619);
-    }
+  for (let index = 0; index < text.length; index += 1) {
+    hash = Math.imul(hash ^ text.charCodeAt(index), 16_777_619);
   }
-  // The low bits alone are weak: short words differ in few of them.
-  const mixed = Math.imul(hash ^ (hash >>> 15), 2_246_822_507);
-  return `~${((mixed >>> 16) % buckets).toString(16)}`;
+  // The low bits alone are weak: short texts differ in few of them.
+  return (Math.imul(hash ^ (hash >>> 15), 2_246_822_507) >>> 16) % buckets;
 }
 
 const surrogate = /[\ud800-\udfff]/;

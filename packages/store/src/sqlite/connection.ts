@@ -1,5 +1,7 @@
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue } from "node:sqlite";
 
+import type { Probe } from "./probe.ts";
+
 export type Row = Record<string, SQLOutputValue>;
 
 export interface Statement {
@@ -7,9 +9,6 @@ export interface Statement {
   get(...values: SQLInputValue[]): Row | undefined;
   all(...values: SQLInputValue[]): Row[];
 }
-
-/** Called before each statement, with its text and what will run it. Tests use it to fail, to wait or to die at any point. */
-export type Probe = (sql: string, database: DatabaseSync) => void;
 
 export interface Connection {
   readonly database: DatabaseSync;

@@ -75,7 +75,7 @@ export function appendDelta(
 }
 
 /** A chain from its end backwards, down to the first number that is not wanted. */
-export const chainSql = `
+const chainSql = `
   WITH RECURSIVE chain (pos) AS (
     SELECT pos FROM deltas WHERE pos = ?1 AND seq > ?2
     UNION ALL

@@ -1,1 +1,2 @@
 export { openSqliteStore, type SqliteOptions, type SqliteStore } from "./store.ts";
+export { watchStatements } from "./probe.ts";

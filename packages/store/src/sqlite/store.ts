@@ -45,7 +45,7 @@ export interface SqliteOptions {
   readonly checkpointPages?: number;
   /** Added to the clock; tests move time with it. */
   readonly clockOffset?: () => number;
-  /** A module that exports `probe`; tests fail or die at a chosen statement with it. */
+  /** A module that calls `watchStatements`; tests fail or die at a chosen statement with it. */
   readonly probeModule?: string;
   /** Told about rows that cannot be read and are left out of a view. */
   readonly onDamage?: (damage: {
@@ -64,17 +64,20 @@ const scripts = {
 /** Opens the file, making it when it is not there. Rejects with an `OpenFailure` that says what to do. */
 export async function openSqliteStore(options: SqliteOptions): Promise<SqliteStore> {
   await checkFileSystem(options.file);
-  const writer = new ThreadClient<WriterRequest>(scripts.writer, {
-    file: options.file,
-    busyMs: options.busyMs ?? 10_000,
-    checkpointPages: options.checkpointPages ?? 1_000,
-    ...(options.probeModule !== undefined && { probeModule: options.probeModule }),
-  } satisfies WriterOptions);
+  const writer = new ThreadClient<WriterRequest>(
+    scripts.writer,
+    {
+      file: options.file,
+      busyMs: options.busyMs ?? 10_000,
+      checkpointPages: options.checkpointPages ?? 1_000,
+    } satisfies WriterOptions,
+    { preload: options.probeModule },
+  );
   const watchList = new WatchList();
   const reader = new ThreadClient<ReaderRequest, Wake>(
     scripts.reader,
     { file: options.file },
-    ({ sessions }) => watchList.wake(sessions),
+    { onNote: ({ sessions }) => watchList.wake(sessions) },
   );
   try {
     await Promise.all([writer.ready, reader.ready]);

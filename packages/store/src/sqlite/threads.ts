@@ -28,6 +28,12 @@ interface Pending {
   readonly reject: (reason: Error) => void;
 }
 
+export interface ThreadOptions<Note> {
+  readonly onNote?: (note: Note) => void;
+  /** A module that the thread loads before its own. */
+  readonly preload?: string | undefined;
+}
+
 /** Our end of a worker thread: requests with replies, and notes. A thread that dies rejects what was asked of it. */
 export class ThreadClient<Request, Note = never> {
   readonly #worker: Worker;
@@ -37,9 +43,14 @@ export class ThreadClient<Request, Note = never> {
   #next = 1;
   #ended: string | undefined;
 
-  constructor(script: URL, workerData: unknown, onNote: (note: Note) => void = () => {}) {
+  constructor(
+    script: URL,
+    workerData: unknown,
+    { onNote = () => {}, preload }: ThreadOptions<Note> = {},
+  ) {
     this.#onNote = onNote;
-    this.#worker = new Worker(script, { workerData });
+    const execArgv = preload === undefined ? [] : ["--import", preload];
+    this.#worker = new Worker(script, { workerData, execArgv });
     this.#worker.on("message", (message: FromThread<Note>) => this.#receive(message));
     this.#worker.on("error", (error) => this.#end(`The storage thread failed: ${error.message}`));
     this.#worker.on("exit", () => this.#end("The storage thread has ended."));

@@ -2,9 +2,10 @@ import { workerData } from "node:worker_threads";
 
 import { z } from "zod";
 
-import { connect, type Probe } from "./connection.ts";
+import { connect } from "./connection.ts";
 import { FileIdentity } from "./file-identity.ts";
 import { migrate } from "./migrate.ts";
+import { registeredProbe } from "./probe.ts";
 import { serveThread } from "./serve-thread.ts";
 import { GroupWriter, type Operation } from "./write/index.ts";
 
@@ -17,16 +18,12 @@ export const writerOptions = z.object({
   file: z.string(),
   busyMs: z.number(),
   checkpointPages: z.number(),
-  /** A module that exports `probe`, for tests that fail or die at a chosen statement. */
-  probeModule: z.string().optional(),
 });
 export type WriterOptions = z.infer<typeof writerOptions>;
 
-const probeModule = z.object({ probe: z.custom<Probe>((value) => typeof value === "function") });
-
 await serveThread<WriterRequest, never>(async () => {
-  const { file, probeModule: url, ...options } = writerOptions.parse(workerData);
-  const probe = url === undefined ? undefined : probeModule.parse(await import(url)).probe;
+  const { file, ...options } = writerOptions.parse(workerData);
+  const probe = registeredProbe();
   const first = connect({ file, access: "write" });
   await migrate(first);
   first.close();

@@ -54,8 +54,8 @@ const newestEntries = statement(
       SELECT ${eventColumns} FROM events
        WHERE session_id = r.log AND entry AND seq BETWEEN r.lo AND r.hi AND seq < $2
        ORDER BY seq DESC LIMIT $3) e
-    WHERE EXISTS (SELECT 1 FROM sessions s WHERE s.id = r.log AND s.owner_id = $4)
-       OR EXISTS (SELECT 1 FROM purges p WHERE p.session_id = r.log AND p.owner_id = $4)
+    WHERE $4 IN ((SELECT owner_id FROM sessions WHERE id = r.log),
+                 (SELECT owner_id FROM purges WHERE session_id = r.log))
     ORDER BY r.place DESC, e.seq DESC LIMIT $3`,
 );
 

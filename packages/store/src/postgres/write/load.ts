@@ -55,7 +55,8 @@ const load = statement(
   `SELECT 'clock' AS kind, to_json((extract(epoch FROM clock_timestamp()) * 1000)::bigint) AS row
    UNION ALL
    SELECT 'session', to_json(x) FROM (
-     SELECT ${sessionColumns} FROM sessions s JOIN heads h ON h.session_id = s.id WHERE s.id = ANY($1)) x
+     SELECT ${sessionColumns} FROM sessions s JOIN heads h ON h.session_id = s.id
+      WHERE s.id = ANY($1) AND h.session_id = ANY($1)) x
    UNION ALL
    SELECT 'lease', to_json(x) FROM leases x WHERE session_id = ANY($1)
    UNION ALL

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { connect, type Probe } from "../connection.ts";
+import { connect } from "../connection.ts";
+import type { Probe } from "../probe.ts";
 import { GroupWriter, type Outcome } from "../write/index.ts";
 import {
   connectWithoutSync,

@@ -1,6 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import { getEnvironmentData } from "node:worker_threads";
 
+import { watchStatements } from "../probe.ts";
+
 /** Shared with the test: how many commits there were, and how many of them SQLite was told to sync. */
 const shared = getEnvironmentData("holdfast.sync-probe");
 const counts = new Int32Array(
@@ -10,9 +12,9 @@ const counts = new Int32Array(
 const ask = (database: DatabaseSync, name: string): unknown =>
   database.prepare(`PRAGMA ${name}`).get()?.[name];
 
-export function probe(sql: string, database: DatabaseSync): void {
+watchStatements((sql, database) => {
   if (sql !== "COMMIT") return;
   const isSynced = ask(database, "synchronous") === 2 && ask(database, "journal_mode") === "wal";
   Atomics.add(counts, 0, 1);
   if (isSynced) Atomics.add(counts, 1, 1);
-}
+});

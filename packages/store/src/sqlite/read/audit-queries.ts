@@ -170,14 +170,22 @@ function purge(row: Row): PurgeRow {
   return { session: session_id, owner: owner_id, at, events };
 }
 
-/** A purged session may leave the rows that a branch reads, and deltas that wait for their deletion. */
+/** What a purged session may leave behind: rows of its log that a branch reads, and deltas that wait for their deletion. */
+const leftByPurge: Readonly<Record<string, string>> = {
+  events: `
+    AND NOT EXISTS (
+      SELECT 1 FROM purges p JOIN branches b ON b.log_id = p.session_id
+       WHERE p.session_key = r.session_key AND r.seq <= b.upto)`,
+  deltas: "AND NOT EXISTS (SELECT 1 FROM purges p WHERE p.session_key = r.session_key)",
+  settled_chains: "AND NOT EXISTS (SELECT 1 FROM purges p WHERE p.session_key = r.session_key)",
+};
+
 function orphansOf(connection: Connection, table: string, name: string): Orphan[] {
-  const purged = table === "events" || table === "deltas" || table === "settled_chains";
   return connection
     .sql(
       `SELECT ${name} AS name FROM ${table} r
         WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.key = r.session_key)
-          ${purged ? "AND NOT EXISTS (SELECT 1 FROM purges p WHERE p.session_key = r.session_key)" : ""}
+          ${leftByPurge[table] ?? ""}
         LIMIT 1000`,
     )
     .all()

@@ -38,5 +38,5 @@ CREATE TABLE purged (
 
 -- Which document has which tokens; nothing of a text, and not where in it.
 CREATE VIRTUAL TABLE postings USING fts5(
-  tokens, content = '', contentless_delete = 1, detail = none, tokenize = "ascii tokenchars '_~='"
+  tokens, content = '', contentless_delete = 1, detail = none, tokenize = "ascii tokenchars '_~=^'"
 );

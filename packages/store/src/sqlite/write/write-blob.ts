@@ -11,7 +11,7 @@ export interface NewBlob {
 }
 
 /** An unreferenced blob may be collected once it is this old: long enough for the message that will name it. */
-export const blobGraceMs = 24 * 60 * 60 * 1000;
+const blobGraceMs = 24 * 60 * 60 * 1000;
 
 /** Bytes that are there already stay; their grace begins anew, since someone is about to name them. */
 export function storeBlob(
