@@ -6,4 +6,4 @@ export { decodePayload, encodePayload } from "./payload.ts";
 export { foldText, foldWithOrigins, snippetText } from "./search-text.ts";
 export { findSnippet } from "./search-text-snippet.ts";
 export { parseTerms, type Term } from "./search-text-terms.ts";
-export { type Token, tokensOf } from "./search-text-tokens.ts";
+export { isPair, type Token, tokensOf } from "./search-text-tokens.ts";

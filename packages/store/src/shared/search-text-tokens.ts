@@ -5,10 +5,10 @@
  * | of                     | token        |                                                    |
  * |------------------------|--------------|----------------------------------------------------|
  * | a word of three or more | `abc`        | each three characters in a row                     |
- * | a word of five or more | `^3f2a`      | five characters in a row, some of them, in buckets |
+ * | a word of five or more | `^p2x`       | each five in a row, as one of 32,768 buckets       |
  * | a word's beginning     | `_a` `_ab`   | its first character, and its first two             |
  * | a short word           | `_a_` `_is_` | the whole                                          |
- * | two words in a row     | `~0f3`       | one of 16,384 buckets                              |
+ * | two words in a row     | `~c7x`       | one of 16,384 buckets                              |
  * | CJK                    | `東` `東京`   | each character and each two in a row               |
  * | a symbol               | `🎉`         | itself                                             |
  *
@@ -71,15 +71,14 @@ export function tokensOf(folded: string): Set<Token> {
   return tokens;
 }
 
-/** What is inside of a word, wherever in it one looks. */
+/** What is inside of a word, wherever in it one looks. Five in a row say most, so they come first. */
 export function addInnards(tokens: Set<Token>, word: string): void {
   const characters = charactersOf(word);
+  for (let index = 0; index + 5 <= characters.length; index += 1) {
+    tokens.add(`^${bucketOf(join(characters.slice(index, index + 5)), fiveBuckets)}`);
+  }
   for (let index = 0; index + 3 <= characters.length; index += 1) {
     tokens.add(join(characters.slice(index, index + 3)));
-  }
-  for (let index = 0; index + 5 <= characters.length; index += 1) {
-    const bucket = bucketOf(join(characters.slice(index, index + 5)), fiveBuckets);
-    if (bucket % SAMPLE === 0) tokens.add(`^${bucket.toString(36)}`);
   }
 }
 
@@ -109,20 +108,25 @@ export function wholeToken(word: string): Token {
 
 const pairBuckets = 16_384;
 const fiveBuckets = 32_768;
-const SAMPLE = Number(process.env["SAMPLE"] ?? 1);
+const pairMark = "~";
 
 /** Phrases of common words would match half of all texts by their words alone. */
 export function pairToken(before: string, word: string): Token {
-  return `~${bucketOf(`${before} ${word}`, pairBuckets).toString(36)}`;
+  return `${pairMark}${bucketOf(`${before} ${word}`, pairBuckets)}`;
 }
 
-function bucketOf(text: string, buckets: number): number {
+/** Whether a token speaks of two words: of all that a phrase has, the most telling. */
+export function isPair(token: Token): boolean {
+  return token.startsWith(pairMark);
+}
+
+function bucketOf(text: string, buckets: number): string {
   let hash = 2_166_136_261;
   for (let index = 0; index < text.length; index += 1) {
     hash = Math.imul(hash ^ text.charCodeAt(index), 16_777_619);
   }
   // The low bits alone are weak: short texts differ in few of them.
-  return (Math.imul(hash ^ (hash >>> 15), 2_246_822_507) >>> 16) % buckets;
+  return ((Math.imul(hash ^ (hash >>> 15), 2_246_822_507) >>> 16) % buckets).toString(36);
 }
 
 const surrogate = /[\ud800-\udfff]/;

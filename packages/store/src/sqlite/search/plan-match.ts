@@ -1,6 +1,6 @@
 import type { SearchRole } from "@holdfast/engine";
 
-import type { Term, Token } from "../../shared/index.ts";
+import { isPair, type Term, type Token } from "../../shared/index.ts";
 import type { Frequencies } from "./frequencies.ts";
 import { ownerToken, roleToken, sessionToken } from "./scope.ts";
 
@@ -24,7 +24,9 @@ export function planMatch(terms: readonly Term[], scope: Scope, frequencies: Fre
   const perTerm = Math.max(2, Math.ceil(tokensPerQuery / 2 / terms.length));
   const chosen = new Set<Token>();
   for (const { tokens } of terms) {
-    for (const token of rarest(tokens, perTerm, frequencies)) chosen.add(token);
+    const [pairs, others] = [tokens.filter(isPair), tokens.filter((token) => !isPair(token))];
+    for (const token of rarest(pairs, perTerm, frequencies)) chosen.add(token);
+    for (const token of rarest(others, perTerm, frequencies)) chosen.add(token);
   }
   const parts = rarest([...chosen], tokensPerQuery, frequencies).map(quoted);
   return [...parts, ...scopeParts(scope, frequencies)].join(" AND ");
