@@ -24,6 +24,7 @@ import { checkFileSystem } from "./file-system-check.ts";
 import {
   decodeEntryPage,
   decodeEventPage,
+  decodeList,
   decodeSnapshot,
   type Queries,
   type ReportDamage,
@@ -123,7 +124,8 @@ export class SqliteStore implements Store {
     const report: ReportDamage = (damage) => options.onDamage?.(damage);
     this.reads = {
       session: (...args) => this.#ask("session", args),
-      sessions: (...args) => this.#ask("sessions", args),
+      sessions: async (owner, query) =>
+        decodeList(await this.#ask("sessions", [owner, query]), query),
       events: async (...args) => decodeEventPage(await this.#ask("events", args), report),
       entries: async (...args) => decodeEntryPage(await this.#ask("entries", args), report),
       snapshot: async (...args) => decodeSnapshot(await this.#ask("snapshot", args), report),

@@ -45,6 +45,7 @@ await serveThread<WriterRequest, never>(async () => {
           return undefined;
       }
     },
+    afterwards: () => writer.checkpoint(),
     close: () => writer.close(),
   };
 });

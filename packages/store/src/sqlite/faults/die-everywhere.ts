@@ -36,6 +36,7 @@ async function holdAt(nth: number): Promise<boolean> {
   for (const [index, group] of program.entries()) {
     if (!isDone(await writer.run(group, () => timeOf(index)))) return true;
     writeSync(1, `acknowledged ${nth} ${index}\n`);
+    writer.checkpoint();
   }
   return count >= nth;
 }

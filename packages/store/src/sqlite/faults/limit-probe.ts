@@ -1,4 +1,3 @@
-import type { DatabaseSync } from "node:sqlite";
 import { getEnvironmentData } from "node:worker_threads";
 
 import { watchStatements } from "../probe.ts";

@@ -1,8 +1,8 @@
 import type { EntryPage, EventPage, Snapshot } from "@holdfast/engine";
 import type { StoredEvent } from "@holdfast/protocol";
 
-import type { Row } from "../connection.ts";
 import { decodeEventRow } from "../event-row.ts";
+import { type PackedRows, unpackRows } from "./packed-rows.ts";
 import type { RawSnapshot } from "./queries.ts";
 import type { RawEntries, RawEvents } from "./read-events.ts";
 
@@ -13,8 +13,8 @@ export type ReportDamage = (damage: {
   readonly problem: string;
 }) => void;
 
-function decodeRows(rows: readonly Row[], report: ReportDamage): StoredEvent[] {
-  return rows.flatMap((row) => {
+function decodeRows(rows: PackedRows, report: ReportDamage): StoredEvent[] {
+  return unpackRows(rows).flatMap((row) => {
     const read = decodeEventRow(row);
     if (read.status === "intact") return [read.event];
     report(read);
@@ -42,6 +42,6 @@ export function decodeSnapshot(
   return {
     ...snapshot,
     entries: decodeEntryPage(snapshot.entries, report),
-    journal: decodeRows(snapshot.journal, report),
+    journal: snapshot.journal === null ? [] : decodeRows(snapshot.journal, report),
   };
 }

@@ -3,19 +3,17 @@ import type { EntryQuery, EventQuery, SessionRow } from "@holdfast/engine";
 import type { Connection, Row } from "../connection.ts";
 import { eventColumns, readChain } from "../event-row.ts";
 import type { StoredSession } from "../session-row.ts";
+import { packRows, type PackedRows } from "./packed-rows.ts";
 
-/**
- * Pages of rows as they lie in the file. They leave the reader's thread like this: a payload that travels as text is
- * parsed once, where it is used, and copying text costs a fraction of copying what it says.
- */
+/** Pages of rows as they lie in the file. */
 export interface RawEvents {
-  readonly rows: readonly Row[];
+  readonly rows: PackedRows;
   readonly head: SessionRow["head"];
   readonly more: boolean;
 }
 
 export interface RawEntries {
-  readonly rows: readonly Row[];
+  readonly rows: PackedRows;
   readonly more: boolean;
 }
 
@@ -36,7 +34,7 @@ export function readEvents(
   );
   const merged = open.length === 0 ? rows : [...rows, ...open].toSorted(bySeq);
   const page = merged.slice(0, query.limit);
-  return { rows: page, head, more: merged.length > page.length };
+  return { rows: packRows(page), head, more: merged.length > page.length };
 }
 
 function bySeq(a: Row, b: Row): number {
@@ -68,7 +66,7 @@ export function readEntries(
     );
   }
   const page = rows.slice(0, query.limit).toReversed();
-  return { rows: page, more: rows.length > page.length };
+  return { rows: packRows(page), more: rows.length > page.length };
 }
 
 /** A branch reads rows of its origin even when that was purged, and never those of another owner. */
@@ -94,8 +92,8 @@ export function readJournal(
   connection: Connection,
   session: StoredSession,
   run: { readonly id: string; readonly journalFrom: number },
-): Row[] {
+): PackedRows {
   const rows = connection.sql(journalOf).all(session.key, run.journalFrom, run.id);
   const open = readChain(connection, session.lastDelta, 0);
-  return [...rows, ...open].toSorted(bySeq);
+  return packRows([...rows, ...open].toSorted(bySeq));
 }

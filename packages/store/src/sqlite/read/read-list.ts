@@ -3,6 +3,7 @@ import type { OwnerId } from "@holdfast/protocol";
 
 import type { Connection } from "../connection.ts";
 import { decodeSession, sessionColumns } from "../session-row.ts";
+import { packRows, type PackedRows, unpackRows } from "./packed-rows.ts";
 
 const shelves: Record<Shelf, number> = { active: 0, archived: 1, trash: 2 };
 
@@ -24,22 +25,21 @@ function listSql({ tag, project, pinned }: ListQuery): string {
      ORDER BY ${place}.sort_at DESC, ${place}.id DESC LIMIT ?`;
 }
 
-export function readList(connection: Connection, owner: OwnerId, query: ListQuery): SessionPage {
+/** One more than asked for, so that the reader knows whether there is a next page. */
+export function readList(connection: Connection, owner: OwnerId, query: ListQuery): PackedRows {
   const { tag, project, after, limit } = query;
   const shelf = shelves[query.shelf ?? "active"];
   const filters = [tag, project].filter((value) => value !== undefined);
-  const rows = connection
-    .sql(listSql(query))
-    .all(
-      owner,
-      shelf,
-      ...filters,
-      after?.sortAt ?? Number.MAX_SAFE_INTEGER,
-      after?.id ?? end,
-      limit + 1,
-    );
-  const sessions = rows.slice(0, limit).map((row) => decodeSession(row).row);
+  const [sortAt, id] = [after?.sortAt ?? Number.MAX_SAFE_INTEGER, after?.id ?? end];
+  return packRows(
+    connection.sql(listSql(query)).all(owner, shelf, ...filters, sortAt, id, limit + 1),
+  );
+}
+
+export function decodeList(rows: PackedRows, { limit }: ListQuery): SessionPage {
+  const found = unpackRows(rows);
+  const sessions = found.slice(0, limit).map((row) => decodeSession(row).row);
   const last = sessions.at(-1);
-  const more = rows.length > sessions.length && last !== undefined;
+  const more = found.length > sessions.length && last !== undefined;
   return { sessions, next: more ? { sortAt: last.sortAt, id: last.id } : null };
 }

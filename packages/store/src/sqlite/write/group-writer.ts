@@ -40,17 +40,6 @@ export class GroupWriter {
   }
 
   async run(group: readonly Operation[], now: () => number): Promise<readonly Outcome[]> {
-    const outcomes = await this.#together(group, now);
-    this.#checkpoint();
-    return outcomes;
-  }
-
-  close(): void {
-    this.#connection?.close();
-    this.#connection = undefined;
-  }
-
-  async #together(group: readonly Operation[], now: () => number): Promise<readonly Outcome[]> {
     const first = await this.#transaction((connection) => this.#plainly(connection, group, now()));
     if (first.status === "committed") return first.outcomes;
     if (first.status === "unknown") return this.#afterUnknown(group, now, first.error);
@@ -62,6 +51,24 @@ export class GroupWriter {
     if (second.status === "committed") return second.outcomes;
     if (second.status === "unknown") return this.#afterUnknown(group, now, second.error);
     return this.#alone(group, now);
+  }
+
+  /** Passive, and by the writer itself: nobody waits for it, and the log cannot outgrow it unseen. */
+  checkpoint(): void {
+    const connection = this.#connection;
+    if (connection === undefined) return;
+    try {
+      const pages = Number(connection.sql("PRAGMA wal_checkpoint(NOOP)").get()?.["log"] ?? 0);
+      if (pages >= this.#options.checkpointPages)
+        connection.sql("PRAGMA wal_checkpoint(PASSIVE)").get();
+    } catch {
+      // What was committed is safe in the log; the next group tries again.
+    }
+  }
+
+  close(): void {
+    this.#connection?.close();
+    this.#connection = undefined;
   }
 
   async #alone(group: readonly Operation[], now: () => number): Promise<readonly Outcome[]> {
@@ -178,18 +185,5 @@ export class GroupWriter {
 
   #lockWait(): LockWait {
     return { deadline: performance.now() + this.#options.busyMs };
-  }
-
-  /** Passive, and by the writer itself: nobody waits for it, and the log cannot outgrow it unseen. */
-  #checkpoint(): void {
-    const connection = this.#connection;
-    if (connection === undefined) return;
-    try {
-      const pages = Number(connection.sql("PRAGMA wal_checkpoint(NOOP)").get()?.["log"] ?? 0);
-      if (pages >= this.#options.checkpointPages)
-        connection.sql("PRAGMA wal_checkpoint(PASSIVE)").get();
-    } catch {
-      // What was committed is safe in the log; the next group tries again.
-    }
   }
 }
