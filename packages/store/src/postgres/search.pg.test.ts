@@ -1,4 +1,11 @@
-import { anEvent, aUserMessage, type OpenSession, openSession } from "@holdfast/engine/testing";
+import {
+  aCut,
+  anEvent,
+  aRange,
+  aUserMessage,
+  type OpenSession,
+  openSession,
+} from "@holdfast/engine/testing";
 import { Client } from "pg";
 import { expect, onTestFinished, test, vi } from "vitest";
 
@@ -91,4 +98,17 @@ test("an empty filter and none at all are two questions", async () => {
     const page = await reads.sessions(chat.owner, { limit: 5, ...(tag !== undefined && { tag }) });
     expect(page.sessions.length).toBe(tag === "" ? 0 : 1);
   }
+});
+
+test("what is cut is not found, and is found again when it is restored", async () => {
+  const { nodes } = await openNodes();
+  const chat = await openSession(nodes[0], { title: "zzz" });
+  await chat.commit([aUserMessage("one limpet")]);
+  await chat.commit([aUserMessage("two limpets")]);
+  await nodes[0].search.settled();
+  await chat.commit([aCut([aRange(1, 2), aRange(4)])]);
+  expect(await seqsFound(chat, "limpet")).toEqual([2]);
+  const ranges = [aRange(1)];
+  await chat.commit([anEvent("history.restored", { ranges, messageCount: 2, preview: "" })]);
+  expect(await seqsFound(chat, "limpet")).toEqual([3, 2]);
 });

@@ -1,42 +1,65 @@
-import type { SQLInputValue } from "node:sqlite";
+import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
 
-import type { Connection, Row } from "./connection.ts";
+import type { Connection } from "./connection.ts";
 
-/** A column that does not hold what its table says. The tables are STRICT, so this is damage. */
-function damaged(row: Row, column: string): Error {
-  return new Error(`The column ${column} holds ${typeof row[column]}.`);
+/** A row by the names of its columns, or by their places. */
+type Cells = Readonly<Record<string | number, SQLOutputValue>> | readonly SQLOutputValue[];
+
+function cell(row: Cells, column: string | number): SQLOutputValue | undefined {
+  return (row as Readonly<Record<string | number, SQLOutputValue>>)[column];
 }
 
-export function int(row: Row, column: string): number {
-  const value = row[column];
+/** A column that does not hold what its table says. The tables are STRICT, so this is damage. */
+function damaged(row: Cells, column: string | number): Error {
+  return new Error(`The column ${column} holds ${typeof cell(row, column)}.`);
+}
+
+export function int(row: Cells, column: string | number): number {
+  const value = cell(row, column);
   if (typeof value !== "number") throw damaged(row, column);
   return value;
 }
 
-export function intOrNull(row: Row, column: string): number | null {
-  return row[column] === null ? null : int(row, column);
+export function intOrNull(row: Cells, column: string | number): number | null {
+  return cell(row, column) === null ? null : int(row, column);
 }
 
 /**
  * Text, under the name of the id that the column is for. Only this driver writes these columns, from values that
  * had the type; a full parse of every id would cost more than reading the row.
  */
-export function text<Brand extends string = string>(row: Row, column: string): Brand {
-  const value = row[column];
+export function text<Brand extends string = string>(row: Cells, column: string | number): Brand {
+  const value = cell(row, column);
   if (typeof value !== "string") throw damaged(row, column);
   return value as Brand;
 }
 
-export function textOrNull<Brand extends string = string>(row: Row, column: string): Brand | null {
-  return row[column] === null ? null : text<Brand>(row, column);
+export function textOrNull<Brand extends string = string>(
+  row: Cells,
+  column: string | number,
+): Brand | null {
+  return cell(row, column) === null ? null : text<Brand>(row, column);
 }
 
-export function flag(row: Row, column: string): boolean {
+export function flag(row: Cells, column: string | number): boolean {
   return int(row, column) === 1;
 }
 
-export function bytes(row: Row, column: string): Uint8Array {
-  const value = row[column];
+/** One of a few words. */
+export function word<Word extends string>(
+  row: Cells,
+  column: string | number,
+  words: ReadonlySet<Word>,
+): Word | null {
+  const value = cell(row, column);
+  if (value === null) return null;
+  const known = words as ReadonlySet<unknown>;
+  if (!known.has(value)) throw damaged(row, column);
+  return value as Word;
+}
+
+export function bytes(row: Cells, column: string | number): Uint8Array {
+  const value = cell(row, column);
   if (!(value instanceof Uint8Array)) throw damaged(row, column);
   return value;
 }

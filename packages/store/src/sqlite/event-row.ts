@@ -1,8 +1,8 @@
 import { type EventId, roleOf, type RunId, type Seq, type StoredEvent } from "@holdfast/protocol";
 
 import { decodePayload, encodePayload } from "../shared/index.ts";
-import { int, text, textOrNull } from "./columns.ts";
-import type { Connection, Row } from "./connection.ts";
+import { flag, int, text, textOrNull } from "./columns.ts";
+import type { Cells, Connection, Row } from "./connection.ts";
 
 export type EventRead =
   | { readonly status: "intact"; readonly event: StoredEvent }
@@ -13,32 +13,33 @@ export type EventRead =
       readonly problem: string;
     };
 
+const columns = ["seq", "id", "type", "v", "at", "run_id", "quiet", "sum", "data"] as const;
+/** The same for the log and for deltas. */
+export const eventColumns = columns.join(", ");
+
 export function decodeEventRow(row: Row): EventRead {
-  const payload = decodePayload(text(row, "data"), int(row, "sum"));
-  if (payload.status === "damaged") {
-    return {
-      status: "damaged",
-      seq: int(row, "seq"),
-      id: text(row, "id"),
-      problem: payload.problem,
-    };
-  }
-  const runId = textOrNull<RunId>(row, "run_id");
+  return decodeEventCells(columns.map((column) => row[column] ?? null));
+}
+
+/** The values of `eventColumns`, in their order. */
+export function decodeEventCells(cells: Cells): EventRead {
+  const seq = int(cells, 0) as Seq;
+  const id = text<EventId>(cells, 1);
+  const payload = decodePayload(text(cells, 8), int(cells, 7));
+  if (payload.status === "damaged") return { status: "damaged", seq, id, problem: payload.problem };
+  const runId = textOrNull<RunId>(cells, 5);
   const event: StoredEvent = {
-    seq: int(row, "seq") as Seq,
-    id: text<EventId>(row, "id"),
-    type: text(row, "type"),
-    v: int(row, "v"),
-    at: int(row, "at"),
+    seq,
+    id,
+    type: text(cells, 2),
+    v: int(cells, 3),
+    at: int(cells, 4),
     ...(runId !== null && { runId }),
-    ...(row["quiet"] === 1 && { quiet: true }),
+    ...(flag(cells, 6) && { quiet: true }),
     data: payload.data,
   };
   return { status: "intact", event };
 }
-
-/** The same for the log and for deltas. */
-export const eventColumns = "seq, id, type, v, at, run_id, quiet, sum, data";
 
 const insertEvent = `
   INSERT INTO events (session_key, seq, id, type, v, at, run_id, entry, quiet, sum, data)
@@ -86,7 +87,10 @@ const chainSql = `
   )
   SELECT ${eventColumns} FROM chain JOIN deltas USING (pos)`;
 
-export function readChain(connection: Connection, lastDelta: number | null, after: number): Row[] {
-  if (lastDelta === null) return [];
-  return connection.sql(chainSql).all(lastDelta, after).toReversed();
+export function readChain(
+  connection: Connection,
+  lastDelta: number | null,
+  after: number,
+): Cells[] {
+  return lastDelta === null ? [] : connection.cells(chainSql, lastDelta, after).toReversed();
 }

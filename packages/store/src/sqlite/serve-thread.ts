@@ -46,7 +46,7 @@ export async function serveThread<Request extends { readonly op: string }, Note>
 }
 
 /** How long a thread looks out for the next message before it goes to sleep. */
-const patienceMs = 0.3;
+const patienceMs = 1;
 
 /**
  * Answers messages one after the other. Waking a thread costs more than most reads; so one that has just been asked
@@ -69,7 +69,7 @@ class Inbox<Message> {
     this.#waiting.push(message);
     if (this.#isBusy) return;
     // Asked again so soon: looking out is going to be worth it.
-    if (performance.now() - this.#restedAt < 3 * patienceMs) this.#isLookingOut = true;
+    if (performance.now() - this.#restedAt < patienceMs) this.#isLookingOut = true;
     this.#isBusy = true;
     void this.#work();
   }

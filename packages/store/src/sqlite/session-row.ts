@@ -1,3 +1,5 @@
+import type { SQLOutputValue } from "node:sqlite";
+
 import type { SessionRow } from "@holdfast/engine";
 import {
   type OwnerId,
@@ -11,8 +13,8 @@ import {
 } from "@holdfast/protocol";
 import { z } from "zod";
 
-import { flag, int, intOrNull, table, text, textOrNull } from "./columns.ts";
-import type { Connection, Row } from "./connection.ts";
+import { flag, int, intOrNull, table, text, textOrNull, word } from "./columns.ts";
+import type { Connection } from "./connection.ts";
 
 /** A session with what its commits need to know beside the row that the port shows. */
 export interface StoredSession {
@@ -24,61 +26,104 @@ export interface StoredSession {
   readonly lastDeltaId: string | null;
 }
 
-/** Every read of a session joins its live part. */
-export const sessionColumns = `
-  s.key, s.id, s.owner_id, s.version, s.revision, s.created_at, s.sort_at, s.title, s.title_source,
-  s.preview, s.message_count, s.model, s.workspace, s.pinned, s.archived, s.project, s.tags, s.trashed_at,
-  s.ranges, s.origin_id, s.origin_seq, s.epoch, s.live_run, s.live_state, s.last_state,
-  coalesce(l.head, s.head) AS head, coalesce(l.activity_at, s.activity_at) AS activity_at,
-  coalesce(l.open_deltas, 0) AS open_deltas, l.last_delta, l.session_key IS NOT NULL AS live,
-  (SELECT d.id FROM deltas d WHERE d.pos = l.last_delta) AS last_delta_id`;
+/** What a session's row is made of. Every read of one joins its live part. */
+const selected = {
+  key: "s.key",
+  id: "s.id",
+  owner: "s.owner_id",
+  head: "coalesce(l.head, s.head)",
+  version: "s.version",
+  revision: "s.revision",
+  createdAt: "s.created_at",
+  activityAt: "coalesce(l.activity_at, s.activity_at)",
+  sortAt: "s.sort_at",
+  title: "s.title",
+  titleSource: "s.title_source",
+  preview: "s.preview",
+  messageCount: "s.message_count",
+  model: "s.model",
+  workspace: "s.workspace",
+  pinned: "s.pinned",
+  archived: "s.archived",
+  project: "s.project",
+  tags: "s.tags",
+  trashedAt: "s.trashed_at",
+  ranges: "s.ranges",
+  originId: "s.origin_id",
+  originSeq: "s.origin_seq",
+  epoch: "s.epoch",
+  liveRun: "s.live_run",
+  liveState: "s.live_state",
+  lastState: "s.last_state",
+  openDeltas: "coalesce(l.open_deltas, 0)",
+  live: "l.session_key IS NOT NULL",
+  lastDelta: "l.last_delta",
+};
+const names = Object.keys(selected) as (keyof typeof selected)[];
+/** Where each of them stands. */
+const at = Object.fromEntries(names.map((name, place) => [name, place])) as Record<
+  keyof typeof selected,
+  number
+>;
+
+/** Made in SQLite, a row is one text: cheaper to make, to hand to another thread and to take apart than thirty values. */
+export const sessionJson = `json_array(${Object.values(selected).join(", ")})`;
+export const sessionTables = "sessions s LEFT JOIN live l ON l.session_key = s.key";
 
 const bySession = `
-  SELECT ${sessionColumns} FROM sessions s LEFT JOIN live l ON l.session_key = s.key WHERE s.id = ?`;
+  SELECT ${sessionJson} AS session, (SELECT d.id FROM deltas d WHERE d.pos = l.last_delta) AS last_delta_id
+    FROM ${sessionTables} WHERE s.id = ?`;
 
-export function decodeSession(row: Row): StoredSession {
+/** From the text that `sessionJson` makes. */
+export function decodeSession(json: string): Omit<StoredSession, "lastDeltaId"> {
+  const row: unknown = JSON.parse(json);
+  if (!isRow(row)) throw new Error("A session's row has other columns.");
   return {
-    key: int(row, "key"),
-    live: flag(row, "live"),
-    lastDelta: intOrNull(row, "last_delta"),
-    lastDeltaId: textOrNull(row, "last_delta_id"),
+    key: int(row, at.key),
+    live: flag(row, at.live),
+    lastDelta: intOrNull(row, at.lastDelta),
     row: {
-      id: text<SessionId>(row, "id"),
-      owner: text<OwnerId>(row, "owner_id"),
-      head: int(row, "head") as Seq,
-      version: int(row, "version"),
-      revision: int(row, "revision"),
-      createdAt: int(row, "created_at"),
-      activityAt: int(row, "activity_at"),
-      sortAt: int(row, "sort_at"),
-      title: textOrNull(row, "title"),
-      titleSource: titleSources.parse(row["title_source"]),
-      preview: text(row, "preview"),
-      messageCount: int(row, "message_count"),
-      model: textOrNull(row, "model"),
-      workspace: textOrNull(row, "workspace"),
-      pinned: flag(row, "pinned"),
-      archived: flag(row, "archived"),
-      project: textOrNull(row, "project"),
-      tags: parsedTags(text(row, "tags")),
-      trashedAt: intOrNull(row, "trashed_at"),
-      ranges: parsedRanges(text(row, "ranges")),
+      id: text<SessionId>(row, at.id),
+      owner: text<OwnerId>(row, at.owner),
+      head: int(row, at.head) as Seq,
+      version: int(row, at.version),
+      revision: int(row, at.revision),
+      createdAt: int(row, at.createdAt),
+      activityAt: int(row, at.activityAt),
+      sortAt: int(row, at.sortAt),
+      title: textOrNull(row, at.title),
+      titleSource: word(row, at.titleSource, titleSources),
+      preview: text(row, at.preview),
+      messageCount: int(row, at.messageCount),
+      model: textOrNull(row, at.model),
+      workspace: textOrNull(row, at.workspace),
+      pinned: flag(row, at.pinned),
+      archived: flag(row, at.archived),
+      project: textOrNull(row, at.project),
+      tags: parsedTags(text(row, at.tags)),
+      trashedAt: intOrNull(row, at.trashedAt),
+      ranges: parsedRanges(text(row, at.ranges)),
       origin: originOf(row),
-      epoch: int(row, "epoch"),
-      liveRun: textOrNull<RunId>(row, "live_run"),
-      liveState: runStates.parse(row["live_state"]),
-      lastState: runStates.parse(row["last_state"]),
-      openDeltas: int(row, "open_deltas"),
+      epoch: int(row, at.epoch),
+      liveRun: textOrNull<RunId>(row, at.liveRun),
+      liveState: word(row, at.liveState, runStates),
+      lastState: word(row, at.lastState, runStates),
+      openDeltas: int(row, at.openDeltas),
     },
   };
 }
 
-const titleSources = titleSource.nullable();
-const runStates = runState.nullable();
+/** Each cell is checked when it is taken out. */
+function isRow(value: unknown): value is readonly SQLOutputValue[] {
+  return Array.isArray(value) && value.length === names.length;
+}
 
-function originOf(row: Row): SessionRow["origin"] {
-  const sessionId = textOrNull<SessionId>(row, "origin_id");
-  return sessionId === null ? null : { sessionId, seq: int(row, "origin_seq") as Seq };
+const titleSources = new Set(titleSource.options);
+const runStates = new Set(runState.options);
+
+function originOf(row: readonly SQLOutputValue[]): SessionRow["origin"] {
+  const sessionId = textOrNull<SessionId>(row, at.originId);
+  return sessionId === null ? null : { sessionId, seq: int(row, at.originSeq) as Seq };
 }
 
 const remembered = 1_000;
@@ -105,7 +150,9 @@ const parsedTags = remembering((value): readonly string[] => storedTags.parse(JS
 
 export function readSession(connection: Connection, id: string): StoredSession | null {
   const row = connection.sql(bySession).get(id);
-  return row === undefined ? null : decodeSession(row);
+  if (row === undefined) return null;
+  const lastDeltaId = textOrNull(row, "last_delta_id");
+  return { ...decodeSession(text(row, "session")), lastDeltaId };
 }
 
 const sessions = table<SessionRow>("sessions", ["id"], {

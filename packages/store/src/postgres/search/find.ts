@@ -1,5 +1,5 @@
 import type { SearchHit, SearchQuery, SearchRole } from "@holdfast/engine";
-import { type OwnerId, seq, sessionId } from "@holdfast/protocol";
+import { type OwnerId, seq, seqRange, sessionId } from "@holdfast/protocol";
 import { z } from "zod";
 
 import {
@@ -24,6 +24,7 @@ const candidateRow = z.object({
   hit_at: z.int(),
   role: z.enum(["user", "assistant", "tool", "notice", "title"]),
   session_title: z.string().nullable(),
+  session_ranges: z.string(),
 });
 type Candidate = z.infer<typeof candidateRow>;
 
@@ -97,7 +98,8 @@ function readCandidates(
   const used = [session, role, since, until, cursor].map((each) => (each === undefined ? 0 : 1));
   const candidates = statement(
     `search_${used.join("")}`,
-    `SELECT t.session_id AS hit_session, t.seq AS hit_seq, t.at AS hit_at, t.role, s.title AS session_title, e.*
+    `SELECT t.session_id AS hit_session, t.seq AS hit_seq, t.at AS hit_at, t.role, s.title AS session_title,
+            s.ranges AS session_ranges, e.*
        FROM search_texts t
        JOIN sessions s ON s.id = t.session_id AND s.trashed_at IS NULL
        LEFT JOIN events e ON e.session_id = t.session_id AND e.seq = t.seq AND t.role <> 'title'
@@ -108,6 +110,7 @@ function readCandidates(
 }
 
 function hitOf(candidate: Candidate, row: Row, terms: readonly Term[]): SearchHit | undefined {
+  if (!isInView(candidate)) return undefined;
   const text = textOf(candidate.role, candidate.session_title, row);
   const found =
     text === undefined ? undefined : findSnippet(foldWithOrigins(snippetText(text)), terms);
@@ -120,6 +123,19 @@ function hitOf(candidate: Candidate, row: Row, terms: readonly Term[]): SearchHi
     at: candidate.hit_at,
     ...found,
   };
+}
+
+const storedRanges = z.array(seqRange);
+
+/** What was cut is still indexed, and found again when it is restored. */
+function isInView({ role, hit_seq, hit_session, session_ranges }: Candidate): boolean {
+  if (role === "title") return true;
+  return storedRanges
+    .parse(JSON.parse(session_ranges))
+    .some(
+      ({ log = hit_session, from, to }) =>
+        log === hit_session && hit_seq >= from && (to === null || hit_seq <= to),
+    );
 }
 
 function textOf(role: SearchRole, title: string | null, row: Row): string | undefined {

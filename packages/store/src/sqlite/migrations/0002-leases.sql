@@ -6,6 +6,7 @@ CREATE TABLE fences (
   PRIMARY KEY (session_key, kind)
 ) STRICT, WITHOUT ROWID;
 
+-- Only what is held is here, so it stays small, and a sweep simply looks through it.
 CREATE TABLE leases (
   session_key INTEGER NOT NULL,
   kind        TEXT    NOT NULL,
@@ -14,4 +15,3 @@ CREATE TABLE leases (
   expires_at  INTEGER NOT NULL,
   PRIMARY KEY (session_key, kind)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX leases_by_expiry ON leases (kind, expires_at);

@@ -11,10 +11,17 @@ import { blobId, ownerId, type SessionId, sessionId } from "@holdfast/protocol";
 import { z } from "zod";
 
 import { blobIdOf } from "../../shared/index.ts";
+import { text } from "../columns.ts";
 import type { Connection, Row } from "../connection.ts";
 import { decodeInput, decodeLane, decodeLease, decodeRun, decodeUsage } from "../derived-rows.ts";
-import { decodeEventRow, eventColumns, readChain } from "../event-row.ts";
-import { decodeSession, readSession, sessionColumns } from "../session-row.ts";
+import {
+  decodeEventCells,
+  decodeEventRow,
+  eventColumns,
+  type EventRead,
+  readChain,
+} from "../event-row.ts";
+import { decodeSession, readSession, sessionJson, sessionTables } from "../session-row.ts";
 
 /** Pages of the whole store, in key order, for `fsck`. `after` is the last key of the page before. */
 export interface AuditQueries {
@@ -76,11 +83,10 @@ export function auditQueries(connection: Connection): AuditQueries {
     auditSessions: (after, limit) =>
       connection
         .sql(
-          `SELECT ${sessionColumns} FROM sessions s LEFT JOIN live l ON l.session_key = s.key
-            WHERE s.id > ? ORDER BY s.id LIMIT ?`,
+          `SELECT ${sessionJson} AS session FROM ${sessionTables} WHERE s.id > ? ORDER BY s.id LIMIT ?`,
         )
         .all(after, limit)
-        .map((row) => decodeSession(row).row),
+        .map((row) => decodeSession(text(row, "session")).row),
     auditEvents(id, after, limit) {
       const key = keyOfAnyLog(connection, id);
       if (key === null) return [];
@@ -92,9 +98,9 @@ export function auditQueries(connection: Connection): AuditQueries {
       const open = readChain(connection, readSession(connection, id)?.lastDelta ?? null, after);
       const settled = connection.sql(settledOf).all(key, after);
       return [
-        ...log.map((row) => raw(id, row, "log")),
-        ...open.map((row) => raw(id, row, "delta")),
-        ...settled.map((row) => raw(id, row, "pruned")),
+        ...log.map((row) => raw(id, decodeEventRow(row), "log")),
+        ...open.map((cells) => raw(id, decodeEventCells(cells), "delta")),
+        ...settled.map((row) => raw(id, decodeEventRow(row), "pruned")),
       ]
         .toSorted((a, b) => a.seq - b.seq)
         .slice(0, limit);
@@ -144,8 +150,7 @@ function keyOfAnyLog(connection: Connection, id: SessionId): number | null {
   return row === undefined ? null : Number(row["key"]);
 }
 
-function raw(session: SessionId, row: Row, place: RawEvent["place"]): RawEvent {
-  const read = decodeEventRow(row);
+function raw(session: SessionId, read: EventRead, place: RawEvent["place"]): RawEvent {
   if (read.status === "intact") return { session, seq: read.event.seq, event: read.event, place };
   return { session, seq: read.seq, event: null, problem: `${read.id}: ${read.problem}`, place };
 }

@@ -1,8 +1,8 @@
 import type { EntryPage, EventPage, Snapshot } from "@holdfast/engine";
 import type { StoredEvent } from "@holdfast/protocol";
 
-import { decodeEventRow } from "../event-row.ts";
-import { type PackedRows, unpackRows } from "./packed-rows.ts";
+import type { Cells } from "../connection.ts";
+import { decodeEventCells } from "../event-row.ts";
 import type { RawSnapshot } from "./queries.ts";
 import type { RawEntries, RawEvents } from "./read-events.ts";
 
@@ -13,9 +13,9 @@ export type ReportDamage = (damage: {
   readonly problem: string;
 }) => void;
 
-function decodeRows(rows: PackedRows, report: ReportDamage): StoredEvent[] {
-  return unpackRows(rows).flatMap((row) => {
-    const read = decodeEventRow(row);
+function decodeRows(rows: readonly Cells[], report: ReportDamage): StoredEvent[] {
+  return rows.flatMap((cells) => {
+    const read = decodeEventCells(cells);
     if (read.status === "intact") return [read.event];
     report(read);
     return [];
@@ -42,6 +42,6 @@ export function decodeSnapshot(
   return {
     ...snapshot,
     entries: decodeEntryPage(snapshot.entries, report),
-    journal: snapshot.journal === null ? [] : decodeRows(snapshot.journal, report),
+    journal: decodeRows(snapshot.journal, report),
   };
 }

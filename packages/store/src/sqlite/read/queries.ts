@@ -21,7 +21,7 @@ import {
 import { z } from "zod";
 
 import { bytes, text } from "../columns.ts";
-import type { Connection } from "../connection.ts";
+import type { Cells, Connection } from "../connection.ts";
 import { decodeInput, decodeLease, decodeRun } from "../derived-rows.ts";
 import { readSession, type StoredSession } from "../session-row.ts";
 import { type AuditQueries, auditQueries } from "./audit-queries.ts";
@@ -33,19 +33,19 @@ import {
   readEvents,
   readJournal,
 } from "./read-events.ts";
-import type { PackedRows } from "./packed-rows.ts";
 import { readList } from "./read-list.ts";
 
 /** A snapshot whose events are still rows. */
 export interface RawSnapshot extends Omit<Snapshot, "entries" | "journal"> {
   readonly entries: RawEntries;
-  readonly journal: PackedRows | null;
+  readonly journal: readonly Cells[];
 }
 
 /** Everything that can be read, with what it answers. */
 export interface Queries extends AuditQueries, WorkQueries {
   session(owner: OwnerId, id: SessionId): SessionRow | null;
-  sessions(owner: OwnerId, query: ListQuery): PackedRows;
+  /** Each as the text that `decodeSession` takes. */
+  sessions(owner: OwnerId, query: ListQuery): string[];
   events(owner: OwnerId, id: SessionId, query: EventQuery): RawEvents | null;
   entries(owner: OwnerId, id: SessionId, query: EntryQuery): RawEntries | null;
   snapshot(owner: OwnerId, id: SessionId, query: EntryQuery): RawSnapshot | null;
@@ -104,7 +104,7 @@ export function makeQueries(connection: Connection): Queries {
         entries: readEntries(connection, session, query),
         run,
         inbox: connection.sql(waiting).all(session.key).map(decodeInput),
-        journal: run && readJournal(connection, session, run),
+        journal: run === null ? [] : readJournal(connection, session, run),
       };
     },
     run(owner, id) {

@@ -1,19 +1,21 @@
 import type { EntryQuery, EventQuery, SessionRow } from "@holdfast/engine";
 
-import type { Connection, Row } from "../connection.ts";
+import type { Cells, Connection } from "../connection.ts";
 import { eventColumns, readChain } from "../event-row.ts";
 import type { StoredSession } from "../session-row.ts";
-import { packRows, type PackedRows } from "./packed-rows.ts";
 
-/** Pages of rows as they lie in the file. */
+/**
+ * Pages of rows as they lie in the file. They leave the reader's thread like this: a payload is parsed once, where it is
+ * used, and copying its text costs a fraction of copying what it says.
+ */
 export interface RawEvents {
-  readonly rows: PackedRows;
+  readonly rows: readonly Cells[];
   readonly head: SessionRow["head"];
   readonly more: boolean;
 }
 
 export interface RawEntries {
-  readonly rows: PackedRows;
+  readonly rows: readonly Cells[];
   readonly more: boolean;
 }
 
@@ -28,17 +30,17 @@ export function readEvents(
 ): RawEvents {
   const { head } = session.row;
   const upTo = Math.min(query.upTo ?? head, head);
-  const rows = connection.sql(eventsAfter).all(session.key, query.after, upTo, query.limit + 1);
+  const rows = connection.cells(eventsAfter, session.key, query.after, upTo, query.limit + 1);
   const open = readChain(connection, session.lastDelta, query.after).filter(
-    (row) => Number(row["seq"]) <= upTo,
+    (row) => Number(row[0]) <= upTo,
   );
   const merged = open.length === 0 ? rows : [...rows, ...open].toSorted(bySeq);
   const page = merged.slice(0, query.limit);
-  return { rows: packRows(page), head, more: merged.length > page.length };
+  return { rows: page, head, more: merged.length > page.length };
 }
 
-function bySeq(a: Row, b: Row): number {
-  return Number(a["seq"]) - Number(b["seq"]);
+function bySeq(a: Cells, b: Cells): number {
+  return Number(a[0]) - Number(b[0]);
 }
 
 const entriesBefore = `
@@ -51,7 +53,7 @@ export function readEntries(
   session: StoredSession,
   query: EntryQuery,
 ): RawEntries {
-  const rows: Row[] = [];
+  const rows: Cells[] = [];
   const last = (query.before ?? Number.MAX_SAFE_INTEGER) - 1;
   for (const range of session.row.ranges.toReversed()) {
     if (rows.length > query.limit) break;
@@ -61,12 +63,11 @@ export function readEntries(
         : keyOfLog(connection, { id: range.log, owner: session.row.owner });
     const to = Math.min(range.to ?? last, last);
     if (key === null || to < range.from) continue;
-    rows.push(
-      ...connection.sql(entriesBefore).all(key, range.from, to, query.limit + 1 - rows.length),
-    );
+    const wanted = query.limit + 1 - rows.length;
+    rows.push(...connection.cells(entriesBefore, key, range.from, to, wanted));
   }
   const page = rows.slice(0, query.limit).toReversed();
-  return { rows: packRows(page), more: rows.length > page.length };
+  return { rows: page, more: rows.length > page.length };
 }
 
 /** A branch reads rows of its origin even when that was purged, and never those of another owner. */
@@ -92,8 +93,8 @@ export function readJournal(
   connection: Connection,
   session: StoredSession,
   run: { readonly id: string; readonly journalFrom: number },
-): PackedRows {
-  const rows = connection.sql(journalOf).all(session.key, run.journalFrom, run.id);
+): Cells[] {
+  const rows = connection.cells(journalOf, session.key, run.journalFrom, run.id);
   const open = readChain(connection, session.lastDelta, 0);
-  return packRows([...rows, ...open].toSorted(bySeq));
+  return [...rows, ...open].toSorted(bySeq);
 }

@@ -1,9 +1,9 @@
 import type { ListQuery, SessionPage, Shelf } from "@holdfast/engine";
 import type { OwnerId } from "@holdfast/protocol";
 
+import { text } from "../columns.ts";
 import type { Connection } from "../connection.ts";
-import { decodeSession, sessionColumns } from "../session-row.ts";
-import { packRows, type PackedRows, unpackRows } from "./packed-rows.ts";
+import { decodeSession, sessionJson } from "../session-row.ts";
 
 const shelves: Record<Shelf, number> = { active: 0, archived: 1, trash: 2 };
 
@@ -16,7 +16,7 @@ function listSql({ tag, project, pinned }: ListQuery): string {
   const tables =
     tag === undefined ? "sessions s" : "session_tags t JOIN sessions s ON s.key = t.session_key";
   return `
-    SELECT ${sessionColumns} FROM ${tables} LEFT JOIN live l ON l.session_key = s.key
+    SELECT ${sessionJson} AS session FROM ${tables} LEFT JOIN live l ON l.session_key = s.key
      WHERE ${place}.owner_id = ? AND ${place}.shelf = ?
        ${tag === undefined ? "" : "AND t.tag = ?"}
        ${project === undefined ? "" : "AND s.project = ?"}
@@ -26,19 +26,19 @@ function listSql({ tag, project, pinned }: ListQuery): string {
 }
 
 /** One more than asked for, so that the reader knows whether there is a next page. */
-export function readList(connection: Connection, owner: OwnerId, query: ListQuery): PackedRows {
+export function readList(connection: Connection, owner: OwnerId, query: ListQuery): string[] {
   const { tag, project, after, limit } = query;
   const shelf = shelves[query.shelf ?? "active"];
   const filters = [tag, project].filter((value) => value !== undefined);
   const [sortAt, id] = [after?.sortAt ?? Number.MAX_SAFE_INTEGER, after?.id ?? end];
-  return packRows(
-    connection.sql(listSql(query)).all(owner, shelf, ...filters, sortAt, id, limit + 1),
-  );
+  return connection
+    .sql(listSql(query))
+    .all(owner, shelf, ...filters, sortAt, id, limit + 1)
+    .map((row) => text(row, "session"));
 }
 
-export function decodeList(rows: PackedRows, { limit }: ListQuery): SessionPage {
-  const found = unpackRows(rows);
-  const sessions = found.slice(0, limit).map((row) => decodeSession(row).row);
+export function decodeList(found: readonly string[], { limit }: ListQuery): SessionPage {
+  const sessions = found.slice(0, limit).map((json) => decodeSession(json).row);
   const last = sessions.at(-1);
   const more = found.length > sessions.length && last !== undefined;
   return { sessions, next: more ? { sortAt: last.sortAt, id: last.id } : null };

@@ -29,7 +29,7 @@ import {
   runs as runTable,
   usages,
 } from "../derived-rows.ts";
-import { appendDelta, appendEvent, readChain } from "../event-row.ts";
+import { appendDelta, appendEvent, decodeEventCells, readChain } from "../event-row.ts";
 import { insertSession, updateSession, writeTags } from "../session-row.ts";
 import type { CachedSession, SessionCache } from "./session-cache.ts";
 
@@ -81,7 +81,12 @@ function findOpenDelta(
   id: EventId,
 ): Row | undefined {
   if (lastDeltaId === null || id > lastDeltaId) return undefined;
-  return readChain(connection, lastDelta, 0).find((row) => row["id"] === id);
+  for (const cells of readChain(connection, lastDelta, 0)) {
+    const read = decodeEventCells(cells);
+    if (read.status === "intact" && read.event.id === id)
+      return { seq: read.event.seq, at: read.event.at };
+  }
+  return undefined;
 }
 
 function load(connection: Connection, cached: CachedSession | null, commit: Commit): Loaded {
