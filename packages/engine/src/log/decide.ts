@@ -20,7 +20,7 @@ import type {
 } from "../ports/index.ts";
 import { beginSession } from "./begin-session.ts";
 import { CommitFold } from "./commit-fold.ts";
-import { type Loaded, needsOf } from "./needs.ts";
+import type { Loaded } from "./needs.ts";
 import { isTooLarge, maxCommitLength } from "./payload-size.ts";
 import { checkExpectations, refuse } from "./refusals.ts";
 
@@ -73,11 +73,12 @@ export function decideCommit(
   const unmet = checkExpectations(before, loaded.leases, commit.expect, now);
   if (unmet !== undefined) return unmet;
 
-  for (const clientId of needsOf(commit).clientIds) {
+  for (const { type, data } of commit.events) {
+    const { clientId, hash } = data;
+    if (type !== "input.accepted" || typeof clientId !== "string") continue;
     const earlier = loaded.inputsByClient.get(clientId);
     if (earlier === undefined) continue;
-    if (commit.events.some((event) => event.data["hash"] === earlier.hash))
-      return { status: "repeated", input: earlier };
+    if (hash === earlier.hash) return { status: "repeated", input: earlier };
     return refuse("idempotency_conflict", "This client id was used for another message.");
   }
   return fold(loaded, commit, before, created, Math.max(now, before.activityAt));
