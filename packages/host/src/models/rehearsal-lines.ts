@@ -15,10 +15,10 @@ I obey directives in a message, in their order:
 - \`{stall:10}\` is silent for that many seconds
 - \`{echo}\` says back the context that I was given
 
-For answers with a mind behind them, set HOLDFAST_MODEL to a provider's model (\`anthropic/…\`, \`openai/…\`, \`ollama/…\`).`;
+I am the only model (HOLDFAST_MODEL=rehearsal) until the providers come; what you say to me is stored all the same.`;
 
 const reminder =
-  "I am the rehearsal model and understand directives only, like `{words:200}` or `{echo}`. For a real answer, set HOLDFAST_MODEL to a provider's model.";
+  "I am the rehearsal model and understand directives only, like `{words:200}` or `{echo}`. I am the only model (HOLDFAST_MODEL=rehearsal) until the providers come.";
 
 /** The whole introduction at the first answer of a conversation, a reminder afterwards. */
 export function answerPlainly(messages: readonly ModelMessage[]): string {

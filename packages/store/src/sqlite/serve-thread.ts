@@ -46,7 +46,7 @@ export async function serveThread<Request extends { readonly op: string }, Note>
 }
 
 /** How long a thread looks out for the next message before it goes to sleep. */
-const patienceMs = 1;
+const patienceMs = 0.3;
 
 /**
  * Answers messages one after the other. Waking a thread costs more than most reads; so one that has just been asked
