@@ -1,4 +1,4 @@
-import { type MessagePort, parentPort, receiveMessageOnPort } from "node:worker_threads";
+import { parentPort } from "node:worker_threads";
 
 import { failureOf, openFailureOf } from "./errors.ts";
 import type { FromThread, ToThread } from "./threads.ts";
@@ -27,6 +27,7 @@ export async function serveThread<Request extends { readonly op: string }, Note>
     port.close();
     return;
   }
+  const end = (): void => port.close();
   async function answer({ id, request }: ToThread<Request>): Promise<void> {
     try {
       say({ kind: "reply", id, value: await server.handle(request) });
@@ -37,61 +38,12 @@ export async function serveThread<Request extends { readonly op: string }, Note>
     server.afterwards?.();
     if (request.op === "close") {
       server.close();
-      port?.close();
+      end();
     }
   }
-  const inbox = new Inbox<ToThread<Request>>(port, answer);
-  port.on("message", (message: ToThread<Request>) => inbox.receive(message));
+  let before = Promise.resolve();
+  port.on("message", (message: ToThread<Request>) => {
+    before = before.then(() => answer(message));
+  });
   say({ kind: "ready" });
-}
-
-/** How long a thread looks out for the next message before it goes to sleep. */
-const patienceMs = 0.3;
-
-/**
- * Answers messages one after the other. Waking a thread costs more than most reads; so one that has just been asked
- * something looks out for a moment, and goes on doing so as long as that was worth it.
- */
-class Inbox<Message> {
-  readonly #port: MessagePort;
-  readonly #answer: (message: Message) => Promise<void>;
-  readonly #waiting: Message[] = [];
-  #isBusy = false;
-  #isLookingOut = false;
-  #restedAt = 0;
-
-  constructor(port: MessagePort, answer: (message: Message) => Promise<void>) {
-    this.#port = port;
-    this.#answer = answer;
-  }
-
-  receive(message: Message): void {
-    this.#waiting.push(message);
-    if (this.#isBusy) return;
-    // Asked again so soon: looking out is going to be worth it.
-    if (performance.now() - this.#restedAt < patienceMs) this.#isLookingOut = true;
-    this.#isBusy = true;
-    void this.#work();
-  }
-
-  async #work(): Promise<void> {
-    for (;;) {
-      const next = this.#waiting.shift() ?? this.#lookOut();
-      if (next === undefined) break;
-      await this.#answer(next);
-    }
-    this.#isBusy = false;
-    this.#restedAt = performance.now();
-  }
-
-  #lookOut(): Message | undefined {
-    if (!this.#isLookingOut) return undefined;
-    const until = performance.now() + patienceMs;
-    do {
-      const found: { message: Message } | undefined = receiveMessageOnPort(this.#port);
-      if (found !== undefined) return found.message;
-    } while (performance.now() < until);
-    this.#isLookingOut = false;
-    return undefined;
-  }
 }

@@ -12,9 +12,12 @@ export interface SqliteSearch extends Search {
 
 const script = new URL("./thread.ts", import.meta.url);
 
-/** A thread is started for a store that is in use, not for one that is opened, written to once and closed. */
-const firstWakeMs = 500;
-const wakeMs = 50;
+/**
+ * The index follows when the writers pause, and after a while even if they do not: it shares their disk and their
+ * cores. Nor is a thread started for a store that is opened, written to once and closed.
+ */
+const pauseMs = 250;
+const atMostMs = 2_000;
 const maxLimit = 500;
 
 /** The search of a store, in a thread of its own that is not there before it is needed. */
@@ -26,6 +29,8 @@ class SearchClient implements SqliteSearch {
   readonly #file: string;
   #thread: ThreadClient<SearchRequest> | undefined;
   #wake: NodeJS.Timeout | undefined;
+  /** Since when there is something to index that nobody was told of. */
+  #behindSince: number | undefined;
   #closed = false;
 
   constructor(file: string) {
@@ -73,15 +78,17 @@ class SearchClient implements SqliteSearch {
   }
 
   noteCommit(): void {
-    if (this.#wake !== undefined || this.#closed) return;
-    this.#wake = setTimeout(
-      () => {
-        this.#wake = undefined;
-        // What cannot be indexed now is found and indexed by a later wake, or by the next search.
-        void this.#ask({ op: "wake" }).catch(() => {});
-      },
-      this.#thread === undefined ? firstWakeMs : wakeMs,
-    ).unref();
+    if (this.#closed) return;
+    const now = performance.now();
+    this.#behindSince ??= now;
+    if (now + pauseMs > this.#behindSince + atMostMs && this.#wake !== undefined) return;
+    clearTimeout(this.#wake);
+    this.#wake = setTimeout(() => {
+      this.#wake = undefined;
+      this.#behindSince = undefined;
+      // What cannot be indexed now is found and indexed by a later wake, or by the next search.
+      void this.#ask({ op: "wake" }).catch(() => {});
+    }, pauseMs).unref();
   }
 
   async close(): Promise<void> {
