@@ -45,13 +45,14 @@ export async function retry(
   const said = contentOf(place.from);
   const { owner, session } = target;
   const { text = said.text, attachments = said.attachments, clientId } = words;
-  const { events, answer } = await inputEvents(deps.ids, {
+  const { events, refused, answer } = await inputEvents(deps.ids, {
     owner,
     session,
     clientId,
     text,
     attachments,
   });
+  if (refused !== undefined) return refused;
   const result = await cut(
     deps,
     target,

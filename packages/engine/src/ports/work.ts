@@ -16,6 +16,9 @@ export interface LiveWork extends WorkItem {
 export interface Work {
   /** Sessions with input that waits and no run that is live, oldest input first. */
   queued(limit: number): Promise<readonly WorkItem[]>;
-  /** Sessions whose run is claimed or running. One that waits for an answer or is paused is nobody's work. */
+  /**
+   * Sessions whose run is claimed or running. One that waits for an answer or is paused is nobody's work. Those whose
+   * lease ends first, or has ended, come first.
+   */
   live(limit: number): Promise<readonly LiveWork[]>;
 }

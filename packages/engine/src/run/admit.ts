@@ -14,6 +14,7 @@ import {
 
 import type { Log } from "../log/index.ts";
 import type { CommitResult, Failed, Refused } from "../ports/index.ts";
+import { largest, storedSize } from "./sizes.ts";
 
 export interface NewInput {
   readonly owner: OwnerId;
@@ -43,7 +44,8 @@ export type Admission =
  */
 export async function admitMessage(log: Log, ids: IdSource, input: NewInput): Promise<Admission> {
   const { owner, session, mode } = input;
-  const { events, answer } = await inputEvents(ids, input);
+  const { events, refused, answer } = await inputEvents(ids, input);
+  if (refused !== undefined) return refused;
   const interrupting = mode === "interrupt" ? await cancelLiveRun(log, ids, owner, session) : [];
   return answer(await log.commit({ owner, session, events: [...events, ...interrupting] }));
 }
@@ -52,8 +54,13 @@ export async function admitMessage(log: Log, ids: IdSource, input: NewInput): Pr
 export async function inputEvents(
   ids: IdSource,
   input: NewInput,
-): Promise<{ events: readonly NewEvent[]; answer: (result: CommitResult) => Admission }> {
+): Promise<{
+  events: readonly NewEvent[];
+  refused: Refused | undefined;
+  answer: (result: CommitResult) => Admission;
+}> {
   const { clientId, text, attachments = [], mode = "queue", lane } = input;
+  const refused = whyRefused(text, attachments);
   const runId = ids.make("run");
   const accepted = newEvent(
     ids.make("event"),
@@ -71,7 +78,20 @@ export async function inputEvents(
     runId,
   );
   // The acceptance is also the beginning of its run: `queued`.
-  return { events: [accepted], answer: answerOf };
+  return { events: [accepted], refused, answer: answerOf };
+}
+
+/** What is accepted must fit when it becomes an entry, with what is then added to it. */
+function whyRefused(text: string, attachments: readonly Attachment[]): Refused | undefined {
+  if (text.trim() === "" && attachments.length === 0) {
+    return refuse("invalid_event", "A message needs words or an attachment.");
+  }
+  if (storedSize({ text, attachments }) <= largest.input) return undefined;
+  return refuse("payload_too_large", "The message is too long. Attach it as a file instead.");
+}
+
+function refuse(code: Refused["code"], message: string): Refused {
+  return { status: "refused", code, message };
 }
 
 function answerOf(result: CommitResult): Admission {
@@ -100,6 +120,8 @@ export function changeInput(
   target: { readonly owner: OwnerId; readonly session: SessionId; readonly messageId: MessageId },
   content: { readonly text: string; readonly attachments?: readonly Attachment[] },
 ): Promise<CommitResult> {
+  const refused = whyRefused(content.text, content.attachments ?? []);
+  if (refused !== undefined) return Promise.resolve(refused);
   return onWaiting(log, target, () => [
     newEvent(ids.make("event"), "input.changed", {
       messageId: target.messageId,

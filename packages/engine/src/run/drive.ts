@@ -193,11 +193,13 @@ async function endRun(
   cause?: string,
 ): Promise<void> {
   const ended = run.event("run.state", { state, ...(cause !== undefined && { cause }) });
-  const result = await run.send({ events: [...entries, ended] });
+  let result = await run.send({ events: [...entries, ended] });
   if (result.status === "refused" && result.code === "cancel_requested") {
-    await run.send({ events: [...entries, run.event("run.state", { state: "cancelled" })] });
+    const cancelled = run.event("run.state", { state: "cancelled" });
+    result = await run.send({ events: [...entries, cancelled] });
   }
-  run.lose(result.status === "failed" ? "store" : "ended");
+  if (result.status === "committed") run.lose("ended");
+  else run.loseBy(result);
 }
 
 const pageSize = 200;

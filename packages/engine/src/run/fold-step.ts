@@ -4,6 +4,7 @@ import {
   type EventData,
   type MessageId,
   type Part,
+  roleOf,
   type Seq,
   type StoredEvent,
 } from "@holdfast/protocol";
@@ -30,6 +31,8 @@ export interface StreamedTool {
 export interface StepFold {
   readonly message: StreamedMessage | null;
   readonly tools: ReadonlyMap<CallId, StreamedTool>;
+  /** Output that belongs to no tool of the step. It is shown to nobody, but its numbers are accounted for. */
+  readonly stray: readonly Range[];
 }
 
 interface OpenPart {
@@ -51,6 +54,7 @@ export function foldStep(journal: Iterable<StoredEvent>): StepFold {
     begunAt: number;
   } | null = null;
   const tools = new Map<CallId, StreamedTool & { deltas: Range[] }>();
+  const stray: Range[] = [];
   for (const stored of journal) {
     const decoded = decodeEvent(stored);
     if (decoded.kind !== "known") continue;
@@ -76,7 +80,10 @@ export function foldStep(journal: Iterable<StoredEvent>): StepFold {
       }
       case "tool.output": {
         const tool = tools.get(event.data.callId);
-        if (tool === undefined) break;
+        if (tool === undefined) {
+          extend(stray, event.seq);
+          break;
+        }
         extend(tool.deltas, event.seq);
         tools.set(event.data.callId, { ...tool, output: tool.output + event.data.text });
         break;
@@ -89,7 +96,14 @@ export function foldStep(journal: Iterable<StoredEvent>): StepFold {
       default:
     }
   }
-  return { message: message && closeMessage(message), tools };
+  return { message: message && closeMessage(message), tools, stray };
+}
+
+/** The numbers of every delta in a journal. */
+export function deltaRanges(journal: Iterable<StoredEvent>): Range[] {
+  const ranges: Range[] = [];
+  for (const event of journal) if (roleOf(event) === "delta") extend(ranges, event.seq);
+  return ranges;
 }
 
 function growPart(
@@ -117,5 +131,18 @@ function closeMessage(open: {
   const parts = open.parts
     .toSorted((a, b) => a.index - b.index)
     .map(({ kind, text }): Part => ({ type: kind, text }));
-  return { messageId: open.id, parts, deltas: open.deltas, timing: open.timing };
+  return { messageId: open.id, parts, deltas: open.deltas, timing: coarser(open.timing) };
+}
+
+const mostTimings = 2_000;
+
+/** A replay needs no more than this; neighbours become one. */
+function coarser(timing: readonly [number, number][]): [number, number][] {
+  const size = Math.ceil(timing.length / mostTimings);
+  const groups: [number, number][] = [];
+  for (let start = 0; start < timing.length; start += size) {
+    const group = timing.slice(start, start + size);
+    groups.push([group[0]?.[0] ?? 0, group.reduce((sum, [, length]) => sum + length, 0)]);
+  }
+  return groups;
 }

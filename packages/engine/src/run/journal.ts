@@ -26,6 +26,8 @@ type Waiting =
   | { readonly kind: "output"; readonly callId: CallId; text: string };
 
 const mostWaiting = 256 * 1024;
+/** In characters: far below what an event may have, whatever they are. */
+const largestDelta = 64 * 1024;
 
 /**
  * A step's journal: output goes to the store tick by tick, one commit at a time, and counts as shown only when it
@@ -66,14 +68,20 @@ export class Journal {
     text: string,
   ): Promise<void> {
     const last = this.#waiting.at(-1);
-    if (last?.kind === "message" && last.messageId === messageId && last.part === part)
+    const fits = last !== undefined && last.text.length + text.length < largestDelta;
+    if (fits && last.kind === "message" && last.messageId === messageId && last.part === part)
       last.text += text;
     else this.#waiting.push({ kind: "message", messageId, part, as, text });
     return this.#added(text);
   }
 
   addOutput(callId: CallId, text: string): Promise<void> {
-    const open = this.#waiting.find((each) => each.kind === "output" && each.callId === callId);
+    const open = this.#waiting.findLast(
+      (each) =>
+        each.kind === "output" &&
+        each.callId === callId &&
+        each.text.length + text.length < largestDelta,
+    );
     if (open === undefined) this.#waiting.push({ kind: "output", callId, text });
     else open.text += text;
     return this.#added(text);

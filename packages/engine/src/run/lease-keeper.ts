@@ -69,7 +69,10 @@ export class LeaseKeeper {
   async #beat(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#clock.sleep(this.#leaseMs / 3, signal);
-      if (!signal.aborted) await this.#renew();
+      if (signal.aborted) return;
+      this.#giveUpWhatEnds();
+      await this.#renew();
+      this.#giveUpWhatEnds();
     }
   }
 
@@ -77,15 +80,22 @@ export class LeaseKeeper {
     const asked = [...this.#held];
     const askedAt = this.#clock.now();
     const refs = asked.map(({ lease: { kind, session, fence } }) => ({ kind, session, fence }));
-    const result = await this.#leases.renew(refs, this.#leaseMs);
-    if (result.status === "renewed") {
+    // A store that does not answer must not keep us from noticing that our time is over.
+    const result = await Promise.race([
+      this.#leases.renew(refs, this.#leaseMs).catch(() => null),
+      this.#clock.sleep(this.#leaseMs / 6).then(() => null),
+    ]);
+    if (result?.status === "renewed") {
       const lost = new Set(result.lost.map((ref) => ref.session));
       for (const held of asked) {
         if (lost.has(held.lease.session)) held.lose("fenced");
         else held.until = askedAt + this.#leaseMs;
       }
     }
-    // Who cannot renew stops by the monotonic clock, with a beat to spare before the lease runs out.
+  }
+
+  /** Who cannot renew stops by the monotonic clock, with a beat to spare before the lease runs out. */
+  #giveUpWhatEnds(): void {
     const soon = this.#clock.now() + this.#leaseMs / 3;
     for (const held of this.#held) if (held.until <= soon) held.lose("store");
   }

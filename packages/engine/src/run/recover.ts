@@ -1,10 +1,9 @@
 import type { NewEvent, OwnerId, Seq } from "@holdfast/protocol";
 
-import { pendingCalls } from "../context/index.ts";
 import type { LeaseRow, RunRow, Snapshot } from "../ports/index.ts";
 import type { ClaimDeps } from "./claim.ts";
 import type { RunPosition } from "./drive.ts";
-import { foldStep, type StepFold } from "./fold-step.ts";
+import { deltaRanges, foldStep, type StepFold, type StreamedTool } from "./fold-step.ts";
 import { RunHandle } from "./run-handle.ts";
 import { endOf, settledMessage, settledTool } from "./settle.ts";
 
@@ -38,8 +37,11 @@ export async function recoverRun(
     const events = [...settleLeftovers(run, snapshot, fold), next.event(run)];
     const result = await run.send({ events, expect: { head: session.head } });
     if (result.status === "refused" && result.code === "head_moved") continue;
-    if (result.status !== "committed" || !next.goesOn) return null;
-    return { run, position: { step: row.step, journal: [] } };
+    if (result.status === "committed" && next.goesOn)
+      return { run, position: { step: row.step, journal: [] } };
+    if (result.status !== "committed") run.loseBy(result);
+    if (run.refusal !== null) await giveUpRun(deps, owner, lease, run.refusal.code);
+    return null;
   }
 }
 
@@ -67,20 +69,47 @@ function decideNext(
 /** Entries for everything that the journal holds: no delta stays open, and no call that was begun stays untold. */
 function settleLeftovers(run: RunHandle, snapshot: Snapshot, fold: StepFold): readonly NewEvent[] {
   const { message } = fold;
-  const pending = new Set(pendingCalls(snapshot.entries.entries).map((call) => call.callId));
-  const begun = [...fold.tools.values()].filter((tool) => pending.has(tool.started.callId));
-  const isKept = (tool: (typeof begun)[number]) =>
-    tool.ended !== null || tool.started.replay === "never";
-  const replayed = begun.filter((tool) => !isKept(tool));
+  // A settlement ends a step's journal, so every tool in it is one whose result nobody has told yet.
+  const begun = [...fold.tools.values()];
+  const isKept = (tool: StreamedTool) => tool.ended !== null || tool.started.replay === "never";
   const kept = begun.filter(isKept).map((tool) => settledTool(run, endOf(tool), tool.deltas));
-  const settled = [
-    ...settledMessage(run, message, { model: modelOf(snapshot), partial: "interrupted" }),
-    ...kept,
-  ];
+  const partial = { model: modelOf(snapshot), partial: "interrupted" } as const;
+  const settled = [...settledMessage(run, message, partial), ...kept];
   // The output of a tool that starts again is dropped; the notice accounts for its numbers.
-  const dropped = replayed.flatMap((tool) => tool.deltas);
+  const replayed = begun.filter((tool) => !isKept(tool)).flatMap((tool) => tool.deltas);
+  const dropped = [...replayed, ...fold.stray];
   if (settled.length === 0 && dropped.length === 0) return [];
   return [...settled, noticeOf(run, fold, dropped)];
+}
+
+/**
+ * The last resort: ends a run whose output the store will not take as it is. A notice stands for all of it, so that
+ * the session goes on and every number is accounted for.
+ */
+export async function giveUpRun(
+  { log, ids }: Pick<ClaimDeps, "log" | "ids">,
+  owner: OwnerId,
+  lease: LeaseRow,
+  cause: string,
+): Promise<void> {
+  for (;;) {
+    const snapshot = await log.store.reads.snapshot(owner, lease.session, { limit: 1 });
+    if (snapshot === null || snapshot.run === null) return;
+    const { run: row, session, journal } = snapshot;
+    const run = new RunHandle(log, ids, { owner, runId: row.id, lease, head: session.head });
+    const deltas = deltaRanges(journal);
+    const notice = run.event("notice.added", {
+      noticeId: ids.make("notice"),
+      kind: "not_kept",
+      text: "What was being written could not be stored, and the run has ended.",
+      details: { cause, runId: row.id },
+      ...(deltas.length > 0 && { deltas }),
+    });
+    const state = row.cancelRequested ? "cancelled" : "failed";
+    const events = [notice, run.event("run.state", { state, cause })];
+    const result = await run.send({ events, expect: { head: session.head } });
+    if (result.status !== "refused" || result.code !== "head_moved") return;
+  }
 }
 
 function modelOf(snapshot: Snapshot): string {

@@ -12,10 +12,10 @@ import {
 } from "@holdfast/protocol";
 
 import type { Log } from "../log/index.ts";
-import type { Commit, CommitResult, LeaseRow } from "../ports/index.ts";
+import type { Commit, CommitResult, LeaseRow, Refused } from "../ports/index.ts";
 
 /** Why a runner has let go of a run. Unless it has ended, whoever takes it over goes on from the log. */
-export type LossReason = "ended" | "fenced" | "trashed" | "store" | "stopping";
+export type LossReason = "ended" | "fenced" | "trashed" | "store" | "stopping" | "refused";
 
 /**
  * A run in a runner's hands: where it writes, and under which fence. The binding to its session is here and
@@ -32,6 +32,7 @@ export class RunHandle {
   readonly #cancel = new AbortController();
   #head: Seq;
   #lost: LossReason | null = null;
+  #refusal: Refused | null = null;
 
   constructor(
     log: Log,
@@ -52,6 +53,11 @@ export class RunHandle {
     return this.#lost;
   }
 
+  /** What the store would not take, when that is why the run is lost. */
+  get refusal(): Refused | null {
+    return this.#refusal;
+  }
+
   get cancelled(): boolean {
     return this.#cancel.signal.aborted;
   }
@@ -64,6 +70,13 @@ export class RunHandle {
   lose(reason: LossReason): void {
     this.#lost ??= reason;
     this.#stop.abort();
+  }
+
+  /** Lets go of the run because of what a commit answered. */
+  loseBy(result: Exclude<CommitResult, { status: "committed" }>): void {
+    const reason = lossOf(result);
+    if (reason === "refused" && result.status === "refused") this.#refusal ??= result;
+    this.lose(reason);
   }
 
   event<T extends EventType>(type: T, data: EventData<T>): NewEvent {
@@ -80,7 +93,7 @@ export class RunHandle {
   ): Promise<readonly StoredEvent[] | null> {
     const result = await this.send({ events, pace });
     if (result.status !== "committed") {
-      this.lose(lossOf(result));
+      this.loseBy(result);
       return null;
     }
     const { first, at } = result;
@@ -116,7 +129,15 @@ export class RunHandle {
 
 function lossOf(result: Exclude<CommitResult, { status: "committed" }>): LossReason {
   if (result.status === "failed") return "store";
-  return result.code === "session_trashed" || result.code === "session_not_found"
-    ? "trashed"
-    : "fenced";
+  switch (result.code) {
+    case "fenced":
+      return "fenced";
+    case "session_trashed":
+    case "session_not_found":
+      return "trashed";
+    case "run_ended":
+      return "ended";
+    default:
+      return "refused";
+  }
 }

@@ -1,10 +1,11 @@
-import type { MessageId } from "@holdfast/protocol";
+import type { BlobId, MessageId, ToolOutcome } from "@holdfast/protocol";
 
-import type { Clock, ModelCall, Tool, ToolResult } from "../ports/index.ts";
+import type { Clock, ModelCall, Tool, ToolHands } from "../ports/index.ts";
 import { foldStep, type StreamedTool } from "./fold-step.ts";
 import type { Journal } from "./journal.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { endOf, settledTool, type ToolEnd } from "./settle.ts";
+import { fitting, largest, storedSize } from "./sizes.ts";
 
 export interface ToolDeps {
   readonly tools: ReadonlyMap<string, Tool>;
@@ -71,42 +72,74 @@ async function startTool(
   return { callId, name, resultId, outcome, output, blobId };
 }
 
-/** Runs a tool within its time. Whatever it does, there is a result. */
+interface Ended {
+  readonly outcome: ToolOutcome;
+  readonly output: string;
+  readonly blobId?: BlobId | undefined;
+}
+
+/** Runs a tool within its time. Whatever it does, there is a result, and nothing that it writes afterwards counts. */
 async function runWithin(
   clock: Clock,
   tool: Tool,
   run: RunHandle,
   call: ModelCall,
   journal: Journal,
-): Promise<ToolResult> {
+): Promise<Ended> {
   const over = new AbortController();
   const finished = new AbortController();
   const signal = AbortSignal.any([run.signal, over.signal]);
-  const limit = clock
-    .sleep(tool.timeLimitMs, AbortSignal.any([finished.signal, run.signal]))
-    .then(() => over.abort());
-  const work = tool
-    .run(
-      { session: run.session, runId: run.runId, callId: call.callId, input: call.input },
-      { signal, write: (text) => void journal.addOutput(call.callId, text) },
-    )
-    .catch((error: unknown): ToolResult => {
-      return { outcome: "failed", output: error instanceof Error ? error.message : String(error) };
-    });
+  const waiting = AbortSignal.any([finished.signal, run.signal]);
+  const limit = clock.sleep(tool.timeLimitMs, waiting).then(() => over.abort());
+  const work = attempt(tool, run, call, {
+    signal,
+    write: outputOf(call, journal, finished.signal),
+  });
   const abandoned = limit
     .then(() => clock.sleep(abandonMs, finished.signal))
-    .then((): ToolResult => {
-      return {
-        outcome: "failed",
-        output: "The tool did not stop when it was told to, and was left alone.",
-      };
-    });
+    .then((): Ended => ({
+      outcome: "unknown",
+      output: "The tool did not stop when it was told to, and was left alone.",
+    }));
   const result = await Promise.race([work, abandoned]);
+  const isOver = over.signal.aborted;
   finished.abort();
-  if (run.cancelled) return { ...result, outcome: "cancelled" };
-  if (!over.signal.aborted || result.outcome === "ok") return result;
+  const output = fitting(result.output, largest.toolOutput);
+  if (result.outcome === "ok" || result.outcome === "unknown") return { ...result, output };
+  if (run.cancelled) return { outcome: "cancelled", output };
+  if (!isOver) return { ...result, output };
   return {
     outcome: "failed",
-    output: `${result.output}\nThe time limit of ${tool.timeLimitMs} ms was over.`.trim(),
+    output: `${output}\nThe time limit of ${tool.timeLimitMs} ms was over.`.trim(),
+  };
+}
+
+/** An exception is taken for a failure, whenever it comes. */
+async function attempt(
+  tool: Tool,
+  run: RunHandle,
+  call: ModelCall,
+  hands: ToolHands,
+): Promise<Ended> {
+  try {
+    const { session, runId } = run;
+    return await tool.run({ session, runId, callId: call.callId, input: call.input }, hands);
+  } catch (error) {
+    return { outcome: "failed", output: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** Takes output as long as the tool runs and as much as can be kept. */
+function outputOf(
+  call: ModelCall,
+  journal: Journal,
+  finished: AbortSignal,
+): (text: string) => void {
+  let room: number = largest.toolOutput;
+  return (text) => {
+    if (finished.aborted || text === "" || room <= 0) return;
+    const kept = fitting(text, room);
+    room = kept === text ? room - storedSize(text) : 0;
+    if (kept !== "") void journal.addOutput(call.callId, kept);
   };
 }

@@ -4,7 +4,7 @@ import type { LeaseRow, Liveness, LiveWork, Work } from "../ports/index.ts";
 import { type ClaimDeps, claimNext, takeLease } from "./claim.ts";
 import { type DriveDeps, driveRun, type RunPosition } from "./drive.ts";
 import { type HeldLease, LeaseKeeper } from "./lease-keeper.ts";
-import { recoverRun, type ResumePolicy } from "./recover.ts";
+import { giveUpRun, recoverRun, type ResumePolicy } from "./recover.ts";
 import type { RunHandle } from "./run-handle.ts";
 
 export interface RunnerDeps extends ClaimDeps, DriveDeps {
@@ -19,7 +19,7 @@ export interface RunnerDeps extends ClaimDeps, DriveDeps {
   readonly onError: (error: unknown) => void;
 }
 
-const pageSize = 100;
+const pageSize = 1_000;
 const lookMs = 500;
 const start: RunPosition = { step: 0, journal: [] };
 
@@ -64,7 +64,11 @@ export class Runner {
       if (this.#isLeftBehind(item))
         this.#begin(item.owner, item.session, this.#provenDead(item.lease));
     }
-    for (const { owner, session } of await work.queued(pageSize)) this.poke(owner, session);
+    for (const { owner, session } of await work.queued(pageSize)) {
+      if (this.#working.has(session)) continue;
+      const lease = await this.#deps.log.store.leases.read("run", session);
+      this.#begin(owner, session, this.#provenDead(lease));
+    }
   }
 
   /** Resolves when nothing is under way here. */
@@ -111,6 +115,7 @@ export class Runner {
 
   /** First what was left behind in the session, then message after message while there are any. */
   async #goOn(owner: OwnerId, held: HeldLease): Promise<void> {
+    if (this.#stop.signal.aborted) return;
     const recovered = await recoverRun(this.#deps, owner, held.lease);
     if (recovered !== null) await this.#drive(held, recovered.run, recovered.position);
     while (!this.#stop.signal.aborted && !held.lost) {
@@ -123,8 +128,13 @@ export class Runner {
   async #drive(held: HeldLease, run: RunHandle, position: RunPosition): Promise<void> {
     held.run = run;
     if (held.lost) run.lose("fenced");
+    if (this.#stop.signal.aborted) run.lose("stopping");
     await driveRun(this.#deps, run, position);
     held.run = null;
+    if (run.refusal !== null) {
+      await giveUpRun(this.#deps, run.owner, held.lease, run.refusal.code);
+      return;
+    }
     // A run that we could not end is somebody's to take over; the messages behind it wait for that.
     if (run.lost !== "ended") held.lose(run.lost ?? "fenced");
   }

@@ -72,11 +72,16 @@ export function usageEvent(
   return [
     run.event("usage.recorded", {
       model,
-      input,
-      output,
-      ...(cacheRead !== undefined && { cacheRead }),
-      ...(cacheWrite !== undefined && { cacheWrite }),
-      ...(costMicros !== undefined && { costMicros }),
+      input: whole(input),
+      output: whole(output),
+      ...(cacheRead !== undefined && { cacheRead: whole(cacheRead) }),
+      ...(cacheWrite !== undefined && { cacheWrite: whole(cacheWrite) }),
+      ...(costMicros !== undefined && { costMicros: whole(costMicros) }),
     }),
   ];
+}
+
+/** What a provider counts is not always a whole number, or one at all. */
+function whole(count: number): number {
+  return Number.isFinite(count) && count > 0 ? Math.round(count) : 0;
 }

@@ -76,6 +76,6 @@ describe("tools", () => {
     await clock.advance(1_000);
     await clock.advance(5_000);
     await rig.runner.idle();
-    expect(told(await rig.entries())[2]).toMatch(/^tool: failed .*left alone/);
+    expect(told(await rig.entries())[2]).toMatch(/^tool: unknown .*left alone/);
   });
 });

@@ -15,6 +15,7 @@ export function createWork(data: MemoryData): Work {
     async live(limit) {
       return sessions()
         .filter(({ row }) => row.liveState === "claimed" || row.liveState === "running")
+        .toSorted((a, b) => heldUntil(a) - heldUntil(b))
         .slice(0, limit)
         .map(({ row, leases }) => ({
           owner: row.owner,
@@ -28,4 +29,8 @@ export function createWork(data: MemoryData): Work {
 function waitingSince({ inputs }: Pick<SessionData, "inputs">): number {
   const waiting = [...inputs.values()].filter((input) => input.state === "queued");
   return Math.min(Infinity, ...waiting.map((input) => input.at));
+}
+
+function heldUntil({ leases }: Pick<SessionData, "leases">): number {
+  return leases.get("run")?.expiresAt ?? 0;
 }

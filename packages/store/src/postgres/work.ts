@@ -17,7 +17,8 @@ const live = statement(
   `SELECT s.owner_id, s.id, r.* FROM sessions s
     LEFT JOIN leases r ON r.session_id = s.id AND r.kind = 'run'
     WHERE s.live_run IS NOT NULL AND s.live_state IN ('claimed', 'running')
-      AND s.trashed_at IS NULL LIMIT $1`,
+      AND s.trashed_at IS NULL
+    ORDER BY coalesce(r.expires_at, 0) LIMIT $1`,
 );
 
 export function createWork(readers: Readers): Work {

@@ -1,0 +1,25 @@
+/**
+ * What one message, one tool's output and one call may grow to, so that every settlement fits into an event with room to
+ * spare. Counted as the JSON text that is stored, in bytes.
+ */
+export const largest = {
+  message: 768 * 1024,
+  toolOutput: 512 * 1024,
+  callInput: 128 * 1024,
+  calls: 100,
+  input: 768 * 1024,
+} as const;
+
+const encoder = new TextEncoder();
+
+export function storedSize(value: unknown): number {
+  return encoder.encode(JSON.stringify(value) ?? "").byteLength;
+}
+
+/** The beginning that fits, cut between characters. */
+export function fitting(text: string, bytes: number): string {
+  if (storedSize(text) <= bytes) return text;
+  let end = Math.min(text.length, bytes);
+  while (end > 0 && storedSize(text.slice(0, end)) > bytes) end = Math.floor(end * 0.8);
+  return text.slice(0, end).toWellFormed();
+}
