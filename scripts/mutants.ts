@@ -31,8 +31,8 @@ const mutants: readonly Mutant[] = [
   {
     fault: "a settled message is added and the live one stays",
     file: "reducer/reduce.ts",
-    from: "return changeLive({ ...added, gaps }, event);",
-    to: "return { ...added, gaps };",
+    from: "return changeLive(explained(added, event), event);",
+    to: "return explained(added, event);",
     tests: reducer,
   },
   {
@@ -45,8 +45,8 @@ const mutants: readonly Mutant[] = [
   {
     fault: "pruned numbers are taken for lost ones",
     file: "reducer/reduce.ts",
-    from: "explainGaps(added.gaps, event.data.deltas ?? [])",
-    to: "added.gaps",
+    from: "explainGaps(state.gaps, deltas)",
+    to: "state.gaps",
     tests: reducer,
   },
   {

@@ -1,8 +1,8 @@
 import { Hono } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import type { Doorkeeper } from "../auth/index.ts";
 import { checkAddress } from "./address.ts";
 import { safeHeaders } from "./headers.ts";
+import { limitBody } from "./limit-body.ts";
 import { type Page, pageRoutes } from "./page.ts";
 import { refuse } from "./problem.ts";
 import { createPolicyTable, guardRoutes, type HostEnv, type Route } from "./route.ts";
@@ -44,10 +44,7 @@ export function createApp(parts: AppParts): Hono<HostEnv> {
   table.use(app, safeHeaders());
   table.use(app, checkAddress(parts));
   table.use(app, guardRoutes(table, parts.doorkeeper));
-  table.use(
-    app,
-    bodyLimit({ maxSize: largestBody, onError: (c) => refuse(c, "payload_too_large") }),
-  );
+  table.use(app, limitBody(largestBody));
 
   for (const route of routesOf(parts)) {
     table.mount(app, { ...route, path: parts.basePath + route.path });
