@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { systemClock } from "@holdfast/engine";
 import { ids } from "@holdfast/protocol";
 import { apiRoutes } from "./api/index.ts";
-import { createDoorkeeper, keepToken } from "./auth/index.ts";
+import { createDoorkeeper, keepSignIns, keepToken } from "./auth/index.ts";
 import { type Config, prepareHome } from "./config/index.ts";
 import { prepareConversations } from "./conversations.ts";
 import { done, failed, type Outcome } from "./failure.ts";
@@ -44,7 +44,8 @@ export async function startHost(
   const stopping = new AbortController();
   const closing = new AbortController();
   const { log, runner } = prepareConversations(config, store.value, model.value, report);
-  const doorkeeper = createDoorkeeper(token.value);
+  const signIns = keepSignIns(config.home.value, token.value);
+  const doorkeeper = createDoorkeeper(token.value, Date.now, signIns);
   const { host, origin, basePath } = config;
   const app = createApp({
     version,

@@ -1,5 +1,6 @@
 import { ownerId, type OwnerId } from "@holdfast/protocol";
 import { digestOf, makeSecret, sameSecret } from "./secret.ts";
+import type { KeptSignIns } from "./sign-in-file.ts";
 
 /** Who acts. */
 export interface Principal {
@@ -30,10 +31,14 @@ export const signInLifetimeMs = 30 * 24 * 3_600_000;
 const mostSignIns = 1_000;
 const owner = ownerId.parse("owner");
 
-/** Codes and sign-ins live in memory, as digests: a restart signs everybody out. */
-export function createDoorkeeper(token: string, now: () => number = Date.now): Doorkeeper {
+/** Secrets are held as digests. Codes end with the host; sign-ins outlive it where they are kept. */
+export function createDoorkeeper(
+  token: string,
+  now: () => number = Date.now,
+  kept?: KeptSignIns,
+): Doorkeeper {
   const codes = new Map<string, number>();
-  const signIns = new Map<string, number>();
+  const signIns = new Map(kept?.read());
 
   function proves(proof: Proof): boolean {
     if ("token" in proof) return sameSecret(proof.token, token);
@@ -56,11 +61,13 @@ export function createDoorkeeper(token: string, now: () => number = Date.now): D
       signIns.set(digestOf(secret), now() + signInLifetimeMs);
       const [oldest] = signIns.keys();
       if (signIns.size > mostSignIns && oldest !== undefined) signIns.delete(oldest);
+      kept?.write(signIns);
       return secret;
     },
 
     signOut(signIn) {
       signIns.delete(digestOf(signIn));
+      kept?.write(signIns);
     },
 
     recognise({ authorization, signIn }) {

@@ -5,3 +5,4 @@ export {
   signInLifetimeMs,
 } from "./doorkeeper.ts";
 export { keepToken } from "./token-file.ts";
+export { keepSignIns } from "./sign-in-file.ts";

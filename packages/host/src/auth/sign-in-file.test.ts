@@ -1,0 +1,52 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { createDoorkeeper, keepSignIns } from "./index.ts";
+
+function makeHome(): string {
+  const home = mkdtempSync(join(tmpdir(), "holdfast-sign-ins-"));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  return home;
+}
+
+const start = (home: string, token = "the token") =>
+  createDoorkeeper(token, Date.now, keepSignIns(home, token));
+
+function signedIn(home: string): string {
+  const secret = start(home).signIn({ token: "the token" });
+  if (secret === undefined) throw new Error("The token was not good.");
+  return secret;
+}
+
+const shown = (signIn: string) => ({ authorization: undefined, signIn });
+
+test("a sign-in outlives the host, and a sign-out does too", () => {
+  const home = makeHome();
+  const secret = signedIn(home);
+  expect(start(home).recognise(shown(secret))).toMatchObject({ by: "sign-in" });
+  start(home).signOut(secret);
+  expect(start(home).recognise(shown(secret))).toBeUndefined();
+});
+
+test("a sign-in holds under its own token only", () => {
+  const home = makeHome();
+  const secret = signedIn(home);
+  expect(start(home, "another token").recognise(shown(secret))).toBeUndefined();
+});
+
+test("the file is for its owner's eyes, and holds no secret", () => {
+  const home = makeHome();
+  const secret = signedIn(home);
+  const file = join(home, "sign-ins.json");
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  const text = readFileSync(file, "utf8");
+  expect([text.includes(secret), text.includes("the token")]).toEqual([false, false]);
+});
+
+test("a file that cannot be read signs nobody in, and nobody out of starting", () => {
+  const home = makeHome();
+  const secret = signedIn(home);
+  writeFileSync(join(home, "sign-ins.json"), "{ torn");
+  expect(start(home).recognise(shown(secret))).toBeUndefined();
+});
