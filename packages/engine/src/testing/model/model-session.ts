@@ -84,6 +84,13 @@ export class ModelSession {
     return live;
   }
 
+  /** What was last said of a run; an accepted message begins its own. */
+  stateOf(runId: RunId): RunState | undefined {
+    const said = this.all("run").findLast(({ act }) => act.runId === runId);
+    if (said !== undefined) return said.act.state;
+    return this.all("accept").some(({ act }) => act.runId === runId) ? "queued" : undefined;
+  }
+
   get version(): number {
     return this.deeds.filter(({ act }) => isEntry(act)).length;
   }

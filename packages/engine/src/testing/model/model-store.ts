@@ -1,4 +1,11 @@
-import { type EventId, type OwnerId, type SessionId, terminalStates } from "@holdfast/protocol";
+import {
+  type EventId,
+  type OwnerId,
+  type RunId,
+  type RunState,
+  type SessionId,
+  terminalStates,
+} from "@holdfast/protocol";
 
 import type { Committed, Expectation, LeaseKind, RefusalCode } from "../../ports/index.ts";
 import { type Act, isEntry } from "./acts.ts";
@@ -96,9 +103,8 @@ export class ModelStore {
     for (const [index, act] of acts.entries()) {
       const trial = session.after(acts.slice(0, index));
       if (act.do === "blunder") return "invalid_event";
-      if (act.do === "run" && terminalStates.has(act.state)) {
-        if (trial.live?.runId === act.runId && trial.open.length > 0) return "deltas_unaccounted";
-      }
+      const astray = act.do === "run" ? runAstray(trial, act.runId, act.state) : undefined;
+      if (astray !== undefined) return astray;
       if (act.do === "answer" && act.settles !== undefined) {
         openAtFirst ??= trial.open.length;
         stoodFor += act.settles.reduce((sum, [from, to]) => sum + to - from + 1, 0);
@@ -199,4 +205,24 @@ export class ModelStore {
     session.leases.delete(kind);
     return "released";
   }
+}
+
+/** From where a run may come into each state that it can be in again; an end can be reached from everywhere, once. */
+const comesFrom: Partial<Record<RunState, readonly (RunState | undefined)[]>> = {
+  queued: [undefined],
+  claimed: [undefined, "queued", "claimed", "running", "waiting", "paused"],
+  running: ["claimed", "running"],
+  waiting: ["running"],
+  paused: ["claimed", "running", "waiting"],
+};
+
+function runAstray(trial: ModelSession, runId: RunId, state: RunState): RefusalCode | undefined {
+  const before = trial.stateOf(runId);
+  if (before !== undefined && terminalStates.has(before)) return "run_ended";
+  if (!terminalStates.has(state)) {
+    return comesFrom[state]?.includes(before) === true ? undefined : "invalid_event";
+  }
+  if (before === undefined) return "invalid_event";
+  const isLive = trial.live?.runId === runId;
+  return isLive && trial.open.length > 0 ? "deltas_unaccounted" : undefined;
 }
