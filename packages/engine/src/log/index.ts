@@ -11,6 +11,7 @@ export {
   type LogOptions,
   type NewSession,
 } from "./log.ts";
+export { goesOnByWord, type PersonsWord, rests } from "./run-states.ts";
 export { inputNamedBy, type Loaded, type Needs, needsOf } from "./needs.ts";
 export { maxCommitLength } from "./payload-size.ts";
 export { plainText } from "@holdfast/protocol";

@@ -1,5 +1,7 @@
 import { type RunState, terminalStates } from "@holdfast/protocol";
 
+import type { RunRow } from "../ports/index.ts";
+
 /**
  * The run as a program counter: where each state may go. `claimed` is also where a take-over puts a run that had
  * come further; what it then does is read from the log.
@@ -7,7 +9,7 @@ import { type RunState, terminalStates } from "@holdfast/protocol";
 const ends: readonly RunState[] = [...terminalStates];
 const moves: Record<RunState, readonly RunState[]> = {
   queued: ["claimed", ...ends],
-  claimed: ["claimed", "running", "paused", ...ends],
+  claimed: ["claimed", "running", "waiting", "paused", ...ends],
   running: ["claimed", "running", "waiting", "paused", ...ends],
   waiting: ["claimed", "paused", ...ends],
   paused: ["claimed", ...ends],
@@ -21,4 +23,34 @@ const moves: Record<RunState, readonly RunState[]> = {
 /** P4: a run that has ended goes nowhere. */
 export function mayMove(from: RunState | undefined, to: RunState): boolean {
   return from === undefined ? to === "queued" || to === "claimed" : moves[from].includes(to);
+}
+
+/** Who has to do something next: nobody yet, a runner, a person, or nobody any more. */
+const turns: Record<RunState, "queue" | "runner" | "person" | "nobody"> = {
+  queued: "queue",
+  claimed: "runner",
+  running: "runner",
+  waiting: "person",
+  paused: "person",
+  completed: "nobody",
+  cancelled: "nobody",
+  failed: "nobody",
+  interrupted: "nobody",
+  limit: "nobody",
+};
+
+/** A run that rests has no lease and is nobody's to take over: a person's word moves it. */
+export function rests(state: RunState): boolean {
+  return turns[state] === "person";
+}
+
+/**
+ * Why a run that rested goes on. The commit that carries the word moves it to `claimed` with this cause and without a
+ * lease; whoever finds it then goes on with it, and nothing was interrupted: no attempt is counted.
+ */
+export type PersonsWord = "answered" | "resumed";
+const words: ReadonlySet<string | null> = new Set<PersonsWord>(["answered", "resumed"]);
+
+export function goesOnByWord({ state, cause }: Pick<RunRow, "state" | "cause">): boolean {
+  return state === "claimed" && words.has(cause);
 }

@@ -7,7 +7,7 @@ export interface WorkItem {
   readonly session: SessionId;
 }
 
-/** A run that is claimed or running, with the lease that it is held under, if there is one. */
+/** A run that is a runner's to work on, with the lease that it is held under, if there is one. */
 export interface LiveWork extends WorkItem {
   readonly lease: LeaseRow | null;
 }
@@ -17,8 +17,8 @@ export interface Work {
   /** Sessions with input that waits and no run that is live, oldest input first. */
   queued(limit: number): Promise<readonly WorkItem[]>;
   /**
-   * Sessions whose run is claimed or running. One that waits for an answer or is paused is nobody's work. Those whose
-   * lease ends first, or has ended, come first.
+   * Sessions whose run is claimed or running. One that waits for an answer or is paused is nobody's work until somebody
+   * has asked for its end. Those whose lease ends first, or has ended, come first.
    */
   live(limit: number): Promise<readonly LiveWork[]>;
 }

@@ -4,20 +4,16 @@ import {
   type NewEvent,
   type OwnerId,
   type RunId,
-  type RunState,
   terminalStates,
 } from "@holdfast/protocol";
 
-import type { Log } from "../log/index.ts";
+import { type Log, rests } from "../log/index.ts";
 import type { CommitResult, RunRow, Snapshot } from "../ports/index.ts";
 
 export type CancelResult =
   | { readonly status: "requested" | "ended" }
   | { readonly status: "not_found" }
   | Exclude<CommitResult, { status: "committed" }>;
-
-/** Nobody works on a run in one of these states, so nobody else would end it. */
-const atRest: ReadonlySet<RunState> = new Set(["queued", "waiting", "paused"]);
 
 /**
  * P6: a durable wish, from any process. Asking again changes nothing. A run that rests ends here and now; one that is
@@ -37,15 +33,16 @@ export async function requestCancel(
     const run = snapshot && (await reads.run(owner, runId));
     if (run === null || snapshot === null) return { status: "not_found" };
     if (terminalStates.has(run.state)) return { status: "ended" };
-    const rests = atRest.has(run.state);
-    if (run.cancelRequested && !rests) return { status: "requested" };
+    // Nobody works on it, so nobody else would end it.
+    const atRest = run.state === "queued" || rests(run.state);
+    if (run.cancelRequested && !atRest) return { status: "requested" };
     const result = await log.commit({
       owner,
       session: run.session,
-      events: rests ? endAtRest(ids, run, snapshot) : [wish(ids, runId)],
-      ...(rests && { expect: { head: snapshot.session.head } }),
+      events: atRest ? endAtRest(ids, run, snapshot) : [wish(ids, runId)],
+      ...(atRest && { expect: { head: snapshot.session.head } }),
     });
-    if (result.status === "committed") return { status: rests ? "ended" : "requested" };
+    if (result.status === "committed") return { status: atRest ? "ended" : "requested" };
     if (result.status === "failed" || result.code !== "head_moved") return result;
   }
 }

@@ -1,5 +1,6 @@
 import type { NewEvent, OwnerId, Seq } from "@holdfast/protocol";
 
+import { goesOnByWord, rests } from "../log/index.ts";
 import type { LeaseRow, RunRow, Snapshot } from "../ports/index.ts";
 import type { ClaimDeps } from "./claim.ts";
 import type { RunPosition } from "./drive.ts";
@@ -19,7 +20,8 @@ export interface Recovered {
 
 /**
  * Takes over a run whose runner is gone. What it had streamed becomes entries above one notice that names the cause; a
- * tool that it had started and that may not be replayed is unknown. `null`: there is nothing to go on with.
+ * tool that it had started and that may not be replayed is unknown. A run that rests is left to its person; one that
+ * goes on by a person's word was not interrupted, so there is nothing to tell. `null`: there is nothing to go on with.
  */
 export async function recoverRun(
   deps: ClaimDeps & { readonly policy: ResumePolicy },
@@ -31,6 +33,7 @@ export async function recoverRun(
     const snapshot = await log.store.reads.snapshot(owner, lease.session, { limit: 50 });
     if (snapshot === null || snapshot.run === null) return null;
     const { run: row, session } = snapshot;
+    if (rests(row.state) && !row.cancelRequested) return null;
     const run = new RunHandle(log, ids, { owner, runId: row.id, lease, head: session.head });
     const fold = foldStep(snapshot.journal);
     const next = decideNext(row, deps.policy);
@@ -50,17 +53,17 @@ function decideNext(
   row: RunRow,
   policy: ResumePolicy,
 ): { goesOn: boolean; event(run: RunHandle): NewEvent } {
+  const isByWord = goesOnByWord(row);
+  const attempt = row.attempt + (isByWord ? 0 : 1);
   const to = (state: "claimed" | "paused" | "interrupted" | "cancelled", cause?: string) => ({
     goesOn: state === "claimed",
     event: (run: RunHandle) =>
-      run.event("run.state", {
-        state,
-        attempt: row.attempt + 1,
-        ...(cause !== undefined && { cause }),
-      }),
+      run.event("run.state", { state, attempt, ...(cause !== undefined && { cause }) }),
   });
   // P6: a run that was cancelled is never resumed.
   if (row.cancelRequested) return to("cancelled");
+  // Taken: from here on the cause is gone, and a runner that dies is a runner that dies.
+  if (isByWord) return to("claimed");
   if (policy === "off") return to("interrupted", "host_stopped");
   if (row.attempt + 1 > attempts) return to("interrupted", "too_many_attempts");
   return policy === "ask" ? to("paused", "host_stopped") : to("claimed");

@@ -1,4 +1,4 @@
-import type { Work } from "@holdfast/engine";
+import { rests, type Work } from "@holdfast/engine";
 
 import type { MemoryData, SessionData } from "./data.ts";
 
@@ -14,7 +14,7 @@ export function createWork(data: MemoryData): Work {
     },
     async live(limit) {
       return sessions()
-        .filter(({ row }) => row.liveState === "claimed" || row.liveState === "running")
+        .filter(isRunnersWork)
         .toSorted((a, b) => heldUntil(a) - heldUntil(b))
         .slice(0, limit)
         .map(({ row, leases }) => ({
@@ -24,6 +24,11 @@ export function createWork(data: MemoryData): Work {
         }));
     },
   };
+}
+
+function isRunnersWork({ row, runs }: SessionData): boolean {
+  if (row.liveRun === null || row.liveState === null) return false;
+  return !rests(row.liveState) || runs.get(row.liveRun)?.cancelRequested === true;
 }
 
 function waitingSince({ inputs }: Pick<SessionData, "inputs">): number {

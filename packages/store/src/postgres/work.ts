@@ -16,8 +16,9 @@ const live = statement(
   "live_work",
   `SELECT s.owner_id, s.id, r.* FROM sessions s
     LEFT JOIN leases r ON r.session_id = s.id AND r.kind = 'run'
-    WHERE s.live_run IS NOT NULL AND s.live_state IN ('claimed', 'running')
-      AND s.trashed_at IS NULL
+    WHERE s.live_run IS NOT NULL AND s.trashed_at IS NULL
+      AND (s.live_state IN ('claimed', 'running')
+        OR EXISTS (SELECT 1 FROM runs WHERE id = s.live_run AND cancel_requested))
     ORDER BY coalesce(r.expires_at, 0) LIMIT $1`,
 );
 

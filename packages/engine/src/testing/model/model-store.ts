@@ -212,7 +212,7 @@ const comesFrom: Partial<Record<RunState, readonly (RunState | undefined)[]>> = 
   queued: [undefined],
   claimed: [undefined, "queued", "claimed", "running", "waiting", "paused"],
   running: ["claimed", "running"],
-  waiting: ["running"],
+  waiting: ["claimed", "running"],
   paused: ["claimed", "running", "waiting"],
 };
 

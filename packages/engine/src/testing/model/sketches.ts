@@ -6,7 +6,7 @@ import type { ModelSession } from "./model-session.ts";
 import type { Sketch } from "./steps.ts";
 
 const going: Partial<Record<RunState, readonly RunState[]>> = {
-  claimed: ["claimed", "running", "paused"],
+  claimed: ["claimed", "running", "waiting", "paused"],
   running: ["running", "waiting", "paused", "claimed"],
   waiting: ["claimed", "paused"],
   paused: ["claimed"],

@@ -21,7 +21,8 @@ const live = `
   SELECT s.owner_id, s.id, s.id AS session_id, r.kind, r.fence, r.holder, r.expires_at
     FROM live l JOIN sessions s ON s.key = l.session_key
     LEFT JOIN leases r ON r.session_key = s.key AND r.kind = 'run'
-   WHERE s.live_state IN ('claimed', 'running') AND s.trashed_at IS NULL
+   WHERE s.trashed_at IS NULL AND (s.live_state IN ('claimed', 'running')
+      OR EXISTS (SELECT 1 FROM runs WHERE id = s.live_run AND cancel_requested = 1))
    ORDER BY coalesce(r.expires_at, 0) LIMIT ?`;
 
 export function workQueries(connection: Connection): WorkQueries {
