@@ -126,6 +126,7 @@ test.each([
     "testing-only",
   ],
   ["its own testing", "engine/src/run/a.ts", `import "../testing/index.ts";`, "testing-only"],
+  ["its own contracts", "engine/src/run/a.ts", `import "../contracts/index.ts";`, "testing-only"],
   ["a package without a rule", "extra/src/a.ts", `import "zod";`, "outside"],
   ["a file that does not parse", "engine/src/a.ts", `const = ;`, "unreadable"],
 ])("refused: %s", (_, path, content, rule) => {

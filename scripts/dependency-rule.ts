@@ -20,6 +20,8 @@ const packageRules: Record<string, { uses: string[]; outside: string[] }> = {
 };
 /** Folders that may use less than their package: these siblings, and no outside module at all. */
 const innerRules: Record<string, string[]> = { "engine/log": ["ports"] };
+/** Folders of a package that are there for its tests alone. */
+const testFolders: ReadonlySet<string> = new Set(["testing", "contracts"]);
 const forTests = ["vitest", "fast-check", "node:*"];
 const forTesting = ["fast-check", "node:assert"];
 
@@ -86,7 +88,7 @@ function locate(root: string, file: string): Place {
 function kindOf(inside: readonly string[]): Place["kind"] {
   if (inside[0] !== "src") return "config";
   if (/\.test\.tsx?$/.test(inside.at(-1) ?? "")) return "test";
-  return inside[1] === "testing" ? "testing" : "product";
+  return testFolders.has(inside[1] ?? "") ? "testing" : "product";
 }
 
 type Finding = Pick<Violation, "rule" | "message">;
@@ -140,15 +142,15 @@ function judgeFolders(from: Place, target: string): Finding | undefined {
   if (rest.length > 0 && (rest.length > 1 || !/^index\.tsx?$/.test(rest[0] ?? ""))) {
     return { rule: "folder-door", message: `reach ${target} through ${folder}/index.ts` };
   }
-  const targetFolder = there[3];
-  if (from.kind === "product" && targetFolder === "testing" && there.length > 4) {
+  const targetFolder = there[3] ?? "";
+  if (from.kind === "product" && testFolders.has(targetFolder) && there.length > 4) {
     return { rule: "testing-only", message: "the product does not import what is for tests" };
   }
   const ownFolder = here[3] ?? "";
   const allowed = innerRules[`${from.package}/${ownFolder}`];
   const stays = there.length > 4 && targetFolder === ownFolder;
   if (from.kind !== "product" || allowed === undefined || stays) return undefined;
-  if (there.length > 4 && allowed.includes(targetFolder ?? "")) return undefined;
+  if (there.length > 4 && allowed.includes(targetFolder)) return undefined;
   return { rule: "inner", message: `${ownFolder} imports only ${allowed.join(", ")} and protocol` };
 }
 

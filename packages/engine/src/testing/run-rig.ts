@@ -39,18 +39,12 @@ const noErrors = (error: unknown): never => {
 };
 
 export function createRunner(store: Store, log: Log, options: RunRigOptions): Runner {
-  const {
-    model,
-    tools = [],
-    holder = aHolder(),
-    dead = () => false,
-    clock = manualClock(),
-  } = options;
+  const { model, tools = [], holder, dead = () => false, clock = manualClock() } = options;
   return new Runner({
     log,
     ids: createIds(),
     work: store.work,
-    holder: () => holder,
+    holder: () => holder ?? aHolder(),
     leaseMs: 30_000,
     clock,
     random: () => 0.5,

@@ -42,22 +42,23 @@ export function gated(): { readonly promise: Promise<void>; readonly open: () =>
   return { promise, open: resolve };
 }
 
+/** Looks again and again, and the more seldom the longer it takes. Said aloud before the test's own time is over. */
 export async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
-  for (let turns = 0; turns < 1_000; turns += 1) {
-    if (await condition()) return;
-    await turn();
+  const deadline = performance.now() + 9_000;
+  for (let looks = 0; !(await condition()); looks += 1) {
+    if (performance.now() > deadline) throw new Error("It did not come to that.");
+    await (looks < 100 ? turn() : new Promise((resolve) => setTimeout(resolve, 5)));
   }
-  throw new Error("It did not come to that.");
 }
 
 /** Resolves when so much text is durable. */
-export async function streamed(rig: RunRig, text: string): Promise<void> {
-  await until(async () => JSON.stringify(await rig.chat.events()).includes(text));
+export async function streamed({ chat }: Pick<RunRig, "chat">, text: string): Promise<void> {
+  await until(async () => JSON.stringify(await chat.events()).includes(text));
 }
 
 /** Resolves when an event of that type is durable. */
-export async function recorded(rig: RunRig, type: string): Promise<void> {
-  await until(async () => (await rig.chat.events()).some((event) => event.type === type));
+export async function recorded({ chat }: Pick<RunRig, "chat">, type: string): Promise<void> {
+  await until(async () => (await chat.events()).some((event) => event.type === type));
 }
 
 export function aTool(name: string, run: Tool["run"], rest: Partial<Tool> = {}): Tool {

@@ -6,22 +6,35 @@ import type { Store } from "@holdfast/engine";
 import { currentHolder } from "../identity/index.ts";
 import { openPlace } from "./database.ts";
 import type { Reply, Request } from "./elsewhere.ts";
+import type { Runs } from "./runs-elsewhere.ts";
 
 let store: Store | undefined;
+let runs: Promise<Runs> | undefined;
 
 function opened(): Store {
   if (store === undefined) throw new Error("No store is open here.");
   return store;
 }
 
-/** Reads, writes and leases by their names on the port. */
-function call(path: string, args: readonly unknown[]): Promise<unknown> {
+/** Loaded when it is wanted: most tests have no runs elsewhere. */
+function runsHere(): Promise<Runs> {
+  runs ??= import("./runs-elsewhere.ts").then(({ runsOver }) => runsOver(opened()));
+  return runs;
+}
+
+/** Reads, writes and leases by their names on the port, and runs. */
+async function call(path: string, args: readonly unknown[]): Promise<unknown> {
   const [group = "", method] = path.split(".");
-  const target: unknown = method === undefined ? opened() : Reflect.get(opened(), group);
+  const target: unknown = await targetOf(group, method);
   if (typeof target !== "object" || target === null) throw new Error(`There is no ${path}.`);
   const found: unknown = Reflect.get(target, method ?? group);
   if (typeof found !== "function") throw new Error(`There is no ${path}.`);
-  return Promise.resolve(Reflect.apply(found, target, args));
+  return Reflect.apply(found, target, args) as unknown;
+}
+
+function targetOf(group: string, method: string | undefined): unknown {
+  if (method === undefined) return opened();
+  return group === "runs" ? runsHere() : Reflect.get(opened(), group);
 }
 
 async function carryOut(request: Request): Promise<unknown> {
@@ -41,8 +54,9 @@ async function carryOut(request: Request): Promise<unknown> {
       while (Date.now() < request.at);
       return undefined;
     case "close":
+      await (await runs)?.stop();
       await store?.close();
-      store = undefined;
+      [store, runs] = [undefined, undefined];
       return undefined;
   }
 }

@@ -9,6 +9,7 @@ import { Worker } from "node:worker_threads";
 import type { Holder, Store } from "@holdfast/engine";
 
 import type { Place } from "./database.ts";
+import type { Runs } from "./runs-elsewhere.ts";
 
 export type Request =
   | { readonly op: "open"; readonly place: Place; readonly probeModule?: string }
@@ -30,6 +31,7 @@ export type RemoteStore = Pick<Store, "reads" | "leases" | "commit">;
 export interface Elsewhere {
   readonly pid: number | undefined;
   readonly store: RemoteStore;
+  readonly runs: Runs;
   open(place: Place, options?: { readonly probeModule?: string }): Promise<void>;
   /** The identity that leases are taken with over there. */
   holder(agent: string): Promise<Holder>;
@@ -121,10 +123,12 @@ export async function startElsewhere(kind: "process" | "thread"): Promise<Elsewh
     return waiting.promise;
   }
 
+  const call: RemoteCall = (path, args) => ask({ op: "call", path, args });
   await ready.promise;
   return {
     pid: link.pid,
-    store: remoteStore((path, args) => ask({ op: "call", path, args })),
+    store: remoteStore(call),
+    runs: remoteMember<Runs>("runs", call),
     async open(place, options = {}) {
       await ask({ op: "open", place, ...options });
     },
@@ -145,20 +149,24 @@ export async function startElsewhere(kind: "process" | "thread"): Promise<Elsewh
   };
 }
 
+type RemoteCall = (path: string, args: readonly unknown[]) => Promise<unknown>;
+
 /** The other end is our own code of this very version, so its answers are taken as they are. */
-function remoteStore(call: (path: string, args: readonly unknown[]) => Promise<unknown>) {
-  const member = <Group extends object>(group: string): Group =>
-    new Proxy({} as Group, {
-      get:
-        (_target, method) =>
-        (...args: readonly unknown[]) =>
-          call(`${group}.${String(method)}`, args),
-    });
+function remoteMember<Group extends object>(group: string, call: RemoteCall): Group {
+  return new Proxy({} as Group, {
+    get:
+      (_target, method) =>
+      (...args: readonly unknown[]) =>
+        call(`${group}.${String(method)}`, args),
+  });
+}
+
+function remoteStore(call: RemoteCall): RemoteStore {
   return {
-    reads: member<Store["reads"]>("reads"),
-    leases: member<Store["leases"]>("leases"),
+    reads: remoteMember<Store["reads"]>("reads", call),
+    leases: remoteMember<Store["leases"]>("leases", call),
     commit: (commit) => call("commit", [commit]) as ReturnType<Store["commit"]>,
-  } satisfies RemoteStore;
+  };
 }
 
 /** That many at once. */

@@ -1,0 +1,151 @@
+import { appendFileSync, readFileSync } from "node:fs";
+
+import {
+  type Admission,
+  admitMessage,
+  type CancelResult,
+  createLog,
+  type ModelRequest,
+  type NewInput,
+  requestCancel,
+  type ResumePolicy,
+  type Runner,
+  type Store,
+  systemClock,
+  type Tool,
+} from "@holdfast/engine";
+import {
+  aTool,
+  createRunner,
+  ok,
+  type ScriptedReply,
+  scriptedModel,
+  type ScriptedModel,
+} from "@holdfast/engine/testing";
+import { ids, type OwnerId, type RunId, type Seq, type SessionId } from "@holdfast/protocol";
+
+import { createLiveness, currentHolder } from "../identity/index.ts";
+
+/** What a model says to each prompt, call by call. Nothing but data, so that it can be sent to another process. */
+export type Replies = Readonly<Record<string, readonly ScriptedReply[]>>;
+
+/** The sessions of a process are worked on side by side, so the prompt says which reply is due. */
+export function repliesByPrompt(replies: Replies): ScriptedModel {
+  const asked = new Map<string, number>();
+  return scriptedModel(({ messages }) => {
+    const last = messages.findLast(({ role }) => role === "user");
+    const prompt = last?.role === "user" ? last.text : "";
+    const before = asked.get(prompt) ?? 0;
+    asked.set(prompt, before + 1);
+    const reply = replies[prompt]?.[before];
+    if (reply === undefined) throw new Error(`No reply is left for "${prompt}".`);
+    return reply;
+  });
+}
+
+/** Tools whose effect is a line in a file, which outlives every process. */
+export function effectTools(file: string, then: "end" | "hang"): readonly Tool[] {
+  const run: Tool["run"] = async ({ input, callId }, { write }) => {
+    appendFileSync(file, `${JSON.stringify(input)} ${callId}\n`);
+    write("begun");
+    if (then === "hang") await new Promise(() => {});
+    return ok("done");
+  };
+  return [
+    aTool("pay", run),
+    aTool("read", run, { replay: "safe" }),
+    aTool("note", async () => ok("noted")),
+  ];
+}
+
+export function effectsIn(file: string): { of(what: string): readonly string[] } {
+  const lines = readFileSync(file, "utf8").split("\n");
+  return { of: (what) => lines.filter((line) => line.startsWith(JSON.stringify(what))) };
+}
+
+export interface WorkOptions {
+  readonly replies: Replies;
+  /** Where tools leave their effects. In this process they hang behind them. */
+  readonly effects?: string;
+  readonly policy?: ResumePolicy;
+}
+
+/** What can be done with runs in another process, over the store that is open there. */
+export interface Runs {
+  /** Starts a runner that looks for work by itself. */
+  work(options: WorkOptions): Promise<void>;
+  /** What its model was asked. */
+  requests(): Promise<readonly ModelRequest[]>;
+  /** Why commits were refused over there. */
+  refusals(): Promise<readonly string[]>;
+  admit(input: NewInput): Promise<Admission>;
+  cancel(owner: OwnerId, runId: RunId): Promise<CancelResult>;
+  /** Follows a session as a person's page would. */
+  follow(owner: OwnerId, session: SessionId, after: Seq): Promise<void>;
+  /** What was shown so far, in short. */
+  shown(): Promise<readonly string[]>;
+  stop(): Promise<void>;
+}
+
+export function runsOver(given: Store): Runs {
+  const refused: string[] = [];
+  const store = notingRefusals(given, refused);
+  const log = createLog(store);
+  const shown: string[] = [];
+  let runner: Runner | undefined;
+  let model: ScriptedModel | undefined;
+  return {
+    async work({ replies, effects, policy = "resume" }) {
+      model = repliesByPrompt(replies);
+      runner = createRunner(store, log, {
+        model,
+        tools: effects === undefined ? [] : effectTools(effects, "hang"),
+        clock: systemClock,
+        deps: {
+          policy,
+          sweepMs: 20,
+          holder: () => currentHolder("runner"),
+          liveness: createLiveness(),
+          onError: (error) => void process.stderr.write(`${String(error)}\n`),
+        },
+      });
+      runner.start();
+    },
+    requests: async () => model?.requests ?? [],
+    refusals: async () => refused,
+    admit: (input) => admitMessage(log, ids, input),
+    cancel: (owner, runId) => requestCancel(log, ids, owner, runId),
+    async follow(owner, session, after) {
+      void (async () => {
+        for await (const item of log.tail(owner, session, after)) {
+          if (item.kind !== "events") continue;
+          for (const { seq, type, data } of item.events)
+            shown.push(`${seq} ${type} ${JSON.stringify(data)}`);
+        }
+      })();
+    },
+    shown: async () => shown,
+    async stop() {
+      await runner?.stop();
+    },
+  };
+}
+
+function notingRefusals(store: Store, codes: string[]): Store {
+  return withCommit(store, async (commit) => {
+    const result = await store.commit(commit);
+    if (result.status === "refused") codes.push(result.code);
+    return result;
+  });
+}
+
+/** The same store with another way to commit. */
+function withCommit(store: Store, commit: Store["commit"]): Store {
+  return new Proxy(store, {
+    get(target, key) {
+      if (key === "commit") return commit;
+      const value: unknown = Reflect.get(target, key);
+      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
