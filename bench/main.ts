@@ -15,6 +15,7 @@ type Subject = (options: BenchOptions, report: Report) => Promise<void>;
 /** Each is loaded when it is asked for. */
 const subjects = new Map<string, () => Promise<Subject>>([
   ["store", async () => (await import("./store/index.ts")).benchStore],
+  ["runs", async () => (await import("./runs/index.ts")).benchRuns],
 ]);
 
 async function main(args: readonly string[]): Promise<number> {

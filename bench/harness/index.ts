@@ -1,4 +1,5 @@
-export { bare, type Bound, type Line, ours, type Workload } from "./figures.ts";
+export { isChosen, unbound } from "./choose.ts";
+export { bare, type Bound, type Line, ours, type Unit, type Workload } from "./figures.ts";
 export {
   type Contender,
   interleave,

@@ -1,5 +1,5 @@
 import { findBaselines, noBaselines } from "../baselines/index.ts";
-import type { BenchOptions, Line, Report } from "../harness/index.ts";
+import { type BenchOptions, isChosen, type Report, unbound } from "../harness/index.ts";
 import type { Bench, WorkloadDefinition } from "./bench.ts";
 import { openCorpus } from "./corpus.ts";
 import type { Backend } from "./place.ts";
@@ -54,15 +54,6 @@ export async function benchStore(options: BenchOptions, report: Report): Promise
       });
     }
   }
-}
-
-/** `W1` names all its parts, `W1.groups` one of them. */
-function isChosen(id: string, only: BenchOptions["only"]): boolean {
-  return only === undefined || only.has(id) || only.has(id.slice(0, id.indexOf(".")));
-}
-
-function unbound({ what, params, figures }: Line): Line {
-  return { what, params, figures };
 }
 
 async function openBackend(name: Backend["name"]): Promise<Backend> {

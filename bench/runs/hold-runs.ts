@@ -1,0 +1,16 @@
+import { createSessions, follow, openEngine, startRuns, until } from "./engine.ts";
+import type { Seq } from "@holdfast/protocol";
+
+import type { Assignment } from "./tasks.ts";
+
+/** Runs that stream, each with something durable. Whoever asked for them ends this process when he likes. */
+export async function holdRuns({ address, task }: Assignment<"hold">): Promise<readonly string[]> {
+  const engine = await openEngine(address);
+  const sessions = await createSessions(engine, task.runs);
+  engine.runner.start();
+  await startRuns(engine, sessions);
+  const seen = new Set<string>();
+  for (const session of sessions) void follow(engine, session, 0 as Seq, () => seen.add(session));
+  await until(() => seen.size === sessions.length);
+  return sessions;
+}

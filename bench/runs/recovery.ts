@@ -1,0 +1,119 @@
+import type { Store } from "@holdfast/engine";
+import { aDelta, aMessageId, anEvent, openSession } from "@holdfast/engine/testing";
+
+import { growLog } from "../store/streams.ts";
+import { type Stint, startWriter } from "../store/writer-client.ts";
+import { type Bench, lineOf, type WorkloadDefinition } from "./bench.ts";
+import { someone } from "./engine.ts";
+import { startEngine } from "./engine-client.ts";
+
+/** A process that is killed while its runs stream, and another one that boots in its place. */
+export const recoverLiveRuns: WorkloadDefinition = {
+  id: "recovery.runs",
+  title: "live runs after kill -9",
+  async measure({ backend, sizes }: Bench) {
+    await using place = await backend.createPlace();
+    const store = await place.open();
+    await growLog(store);
+    const runs = sizes.recovered;
+    await using first = startEngine("hold", place.address, { runs });
+    const sessions = await first.answer;
+    await first.kill();
+    await using second = startEngine("takeOver", place.address, { sessions, calmMs: 0 });
+    const { sinceStart, sinceOpening, sinceRunner } = await second.answer;
+    await second.kill();
+    await store.close();
+    const params = { runs };
+    return {
+      lines: [
+        lineOf(`${runs} runs go on, since the store was opened`, sinceOpening, "ms", {
+          params,
+          below: 1_000,
+        }),
+        lineOf(`${runs} runs go on, since the first look for work`, sinceRunner, "ms", { params }),
+        lineOf(`${runs} runs go on, since the process was started`, sinceStart, "ms", { params }),
+      ],
+      notes: ["A run goes on when words that it said after the take-over are durable and seen."],
+    };
+  },
+};
+
+const deltasPerCommit = 500;
+/** A hundred thousand of them are still a message that can be kept. */
+const word = "word ";
+const calmMs = 4_000;
+
+/** One run with a long journal, while another process, and another session of the same one, go on writing. */
+export const recoverLongJournal: WorkloadDefinition = {
+  id: "recovery.journal",
+  title: "one run with a long journal",
+  async measure({ backend, sizes }: Bench) {
+    const events = sizes.longJournal;
+    const { place, known } = await backend.preparePlace(`journal-${events}`, async (store) => ({
+      sessions: [await fillJournal(store, events)],
+    }));
+    await using _place = place;
+    const writer = await startWriter({
+      kind: "store",
+      address: place.address,
+      folder: place.folder,
+      text: "Hello",
+    });
+    const before = await writer.work(2_000);
+    await using engine = startEngine("takeOver", place.address, {
+      sessions: known["sessions"] ?? [],
+      calmMs,
+    });
+    const taken = await untilAnswered(engine.answer, () => writer.work(250));
+    await engine.kill();
+    await writer.stop();
+    const { sinceRunner, loop, appendsBefore, appendsMeanwhile } = taken.answer;
+    const [calm, meanwhile] = [longest([before]), longest(taken.stints)];
+    const params = { events };
+    const limit = { params, below: 20 };
+    return {
+      lines: [
+        lineOf("goes on, since the first look for work", sinceRunner, "ms", { params, below: 500 }),
+        lineOf("longest append of another process", meanwhile, "ms", limit),
+        lineOf("longest append of another process, before", calm, "ms", { params }),
+        lineOf("longest append of the same process", appendsMeanwhile.max, "ms", limit),
+        lineOf("longest append of the same process, before", appendsBefore.max, "ms", { params }),
+        lineOf("event-loop delay, longest", loop.max, "ms", { params }),
+      ],
+      notes: [`Appends are watched until ${calmMs / 1_000} s after the run went on.`],
+    };
+  },
+};
+
+/** A run in the middle of its answer, which nobody holds any more. */
+async function fillJournal(store: Store, count: number): Promise<string> {
+  const session = await openSession(store, {}, someone);
+  const { runId, under } = await session.startRun();
+  await session.commit([anEvent("step.started", { step: 1, model: "paced" }, runId)], { under });
+  const messageId = aMessageId();
+  for (let done = 0; done < count; done += deltasPerCommit) {
+    const some = Math.min(deltasPerCommit, count - done);
+    const deltas = Array.from({ length: some }, () => aDelta(runId, word, messageId));
+    await session.commit(deltas, { under });
+  }
+  const lease = await store.leases.read("run", session.session);
+  if (lease === null) throw new Error("The lease is gone.");
+  await store.leases.release(lease);
+  return session.session;
+}
+
+async function untilAnswered<T>(
+  answer: Promise<T>,
+  work: () => Promise<Stint>,
+): Promise<{ readonly answer: T; readonly stints: readonly Stint[] }> {
+  const stints: Stint[] = [];
+  let isOver = false;
+  const over = answer.finally(() => (isOver = true));
+  over.catch(() => {});
+  while (!isOver) stints.push(await work());
+  return { answer: await over, stints };
+}
+
+function longest(stints: readonly Stint[]): number {
+  return stints.reduce((most, { times }) => Math.max(most, ...times), 0);
+}

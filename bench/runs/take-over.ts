@@ -1,0 +1,78 @@
+import { systemClock } from "@holdfast/engine";
+import { aUserMessage } from "@holdfast/engine/testing";
+import { type SessionId, sessionId } from "@holdfast/protocol";
+
+import { Samples } from "../harness/index.ts";
+import { createSessions, type Engine, follow, openEngine, someone, until } from "./engine.ts";
+import { ProcessMeter, type Summary, summaryOf } from "./meters.ts";
+import type { Assignment, TakenOver } from "./tasks.ts";
+
+const before = 1_000;
+
+/** A host that boots where another has died: the time until every run has been claimed and its next words are durable. */
+export async function takeOver({ address, task }: Assignment<"takeOver">): Promise<TakenOver> {
+  const openingAt = performance.now();
+  const engine = await openEngine(address);
+  const sessions = task.sessions.map((id) => sessionId.parse(id));
+  const goingOn = await watchAll(engine, sessions);
+  const openedIn = performance.now() - openingAt;
+  const appends = task.calmMs === 0 ? null : await startAppending(engine);
+  if (appends !== null) await systemClock.sleep(before);
+  const appendsBefore = appends?.take() ?? summaryOf(new Samples());
+  const meter = new ProcessMeter();
+  meter.start();
+  const startedAt = performance.now();
+  engine.runner.start();
+  await until(() => goingOn.size === sessions.length);
+  const now = performance.now();
+  // What was settled is cleared away behind the run, and is in nobody's way either.
+  await systemClock.sleep(task.calmMs);
+  const sinceRunner = now - startedAt;
+  return {
+    sinceStart: openingAt + openedIn + sinceRunner,
+    sinceOpening: openedIn + sinceRunner,
+    sinceRunner,
+    appendsBefore,
+    appendsMeanwhile: appends?.take() ?? summaryOf(new Samples()),
+    loop: meter.stop().loop,
+  };
+}
+
+/** From each session's head: what comes behind it was said after the take-over. */
+async function watchAll(
+  engine: Engine,
+  sessions: readonly SessionId[],
+): Promise<ReadonlySet<SessionId>> {
+  const goingOn = new Set<SessionId>();
+  await Promise.all(
+    sessions.map(async (session) => {
+      const row = await engine.store.reads.session(someone, session);
+      if (row === null) throw new Error(`There is no session ${session}.`);
+      void follow(engine, session, row.head, () => goingOn.add(session));
+    }),
+  );
+  return goingOn;
+}
+
+/** One who writes one message after the other to a session of his own, and has nothing to do with the rest. */
+async function startAppending(engine: Engine): Promise<{ take(): Summary }> {
+  const [session] = await createSessions(engine, 1);
+  if (session === undefined) throw new Error("There is no session to write to.");
+  let times = new Samples();
+  const go = async (): Promise<void> => {
+    for (;;) {
+      const startedAt = performance.now();
+      await engine.log.commit({ owner: someone, session, events: [aUserMessage("Hello")] });
+      times.add(performance.now() - startedAt);
+      await systemClock.sleep(1);
+    }
+  };
+  void go();
+  return {
+    take() {
+      const taken = summaryOf(times);
+      times = new Samples();
+      return taken;
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import type { StoreAddress } from "../store/place.ts";
+import type { Summary } from "./meters.ts";
+
+/** What a process with an engine is started for. It answers with the result, and some stay until they are killed. */
+export interface Tasks {
+  /** Live runs that stream, each watched by one. */
+  stream: {
+    readonly task: { readonly runs: number; readonly warmMs: number; readonly ms: number };
+    readonly result: Streamed;
+  };
+  /** Live runs that stream on until the process is killed. */
+  hold: { readonly task: { readonly runs: number }; readonly result: readonly string[] };
+  /** Takes over what a dead process has left. */
+  takeOver: {
+    readonly task: { readonly sessions: readonly string[]; readonly calmMs: number };
+    readonly result: TakenOver;
+  };
+  memory: {
+    readonly task: { readonly idle: number; readonly runs: number; readonly ms: number };
+    readonly result: { readonly perIdle: number; readonly perRun: number; readonly deltas: number };
+  };
+}
+
+export type TaskName = keyof Tasks;
+
+export interface Assignment<Name extends TaskName = TaskName> {
+  readonly name: Name;
+  readonly address: StoreAddress;
+  readonly task: Tasks[Name]["task"];
+}
+
+export interface Streamed {
+  readonly deltasPerSecond: number;
+  readonly wantedPerSecond: number;
+  readonly commitsPerSecond: number;
+  readonly commit: Summary;
+  readonly delivery: Summary;
+  readonly admission: Summary;
+  readonly loop: Summary;
+  readonly cpuPercent: number;
+}
+
+export interface TakenOver {
+  /** Since the process was started, and since it began to open the store. */
+  readonly sinceStart: number;
+  readonly sinceOpening: number;
+  readonly sinceRunner: number;
+  /** Appends of this process to another session, before and from then on. */
+  readonly appendsBefore: Summary;
+  readonly appendsMeanwhile: Summary;
+  readonly loop: Summary;
+}
