@@ -102,8 +102,10 @@ export async function follow(
 ): Promise<void> {
   for await (const item of log.tail(someone, session, after)) {
     if (item.kind !== "events") continue;
-    for (const { type, data } of item.events)
-      if (type === "message.delta") onText(String(data["text"]));
+    for (const { type, data } of item.events) {
+      const { text } = data;
+      if (type === "message.delta" && typeof text === "string") onText(text);
+    }
   }
 }
 

@@ -4,8 +4,8 @@ import { stampedDelta } from "./stamps.ts";
 
 /** Speaks when it is told to, for as long as its call goes on. */
 interface Speaker {
-  speak(text: string): void;
-  end(): void;
+  readonly speak: (text: string) => void;
+  readonly end: () => void;
 }
 
 /**

@@ -49,10 +49,10 @@ export const recoverLongJournal: WorkloadDefinition = {
   title: "one run with a long journal",
   async measure({ backend, sizes }: Bench) {
     const events = sizes.longJournal;
-    const { place, known } = await backend.preparePlace(`journal-${events}`, async (store) => ({
+    const prepared = await backend.preparePlace(`journal-${events}`, async (store) => ({
       sessions: [await fillJournal(store, events)],
     }));
-    await using _place = place;
+    await using place = prepared.place;
     const writer = await startWriter({
       kind: "store",
       address: place.address,
@@ -61,7 +61,7 @@ export const recoverLongJournal: WorkloadDefinition = {
     });
     const before = await writer.work(2_000);
     await using engine = startEngine("takeOver", place.address, {
-      sessions: known["sessions"] ?? [],
+      sessions: prepared.known["sessions"] ?? [],
       calmMs,
     });
     const taken = await untilAnswered(engine.answer, () => writer.work(250));
@@ -107,11 +107,11 @@ async function untilAnswered<T>(
   work: () => Promise<Stint>,
 ): Promise<{ readonly answer: T; readonly stints: readonly Stint[] }> {
   const stints: Stint[] = [];
-  let isOver = false;
-  const over = answer.finally(() => (isOver = true));
-  over.catch(() => {});
-  while (!isOver) stints.push(await work());
-  return { answer: await over, stints };
+  const over = new AbortController();
+  const answered = answer.finally(() => over.abort());
+  answered.catch(() => {});
+  while (!over.signal.aborted) stints.push(await work());
+  return { answer: await answered, stints };
 }
 
 function longest(stints: readonly Stint[]): number {

@@ -3,7 +3,7 @@
  * were put together on the way, knows how old each of them is. The clock is the machine's own: the same in all processes.
  */
 const width = 14;
-export const deltaLength = 24;
+const deltaLength = 24;
 const filling = "some words".padEnd(deltaLength - width);
 
 export function machineNow(): number {
