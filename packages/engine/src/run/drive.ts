@@ -2,12 +2,13 @@ import { type NewEvent, type RunState, type Seq, type StoredEvent } from "@holdf
 
 import { modelMessages, pendingCalls } from "../context/index.ts";
 import type { Log } from "../log/index.ts";
-import type { Clock, Model, ModelFailure, ModelMessage, Random, Tool } from "../ports/index.ts";
+import type { Clock, ModelFailure, ModelMessage, Random, Tool } from "../ports/index.ts";
 import { type CallEnd, callModel } from "./call-model.ts";
 import { foldStep } from "./fold-step.ts";
 import { Journal } from "./journal.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { runTools } from "./run-tools.ts";
+import { type SetUpDeps, setUpStep } from "./set-up.ts";
 import { settledMessage, usageEvent } from "./settle.ts";
 import { takeSteering } from "./steer.ts";
 
@@ -20,15 +21,12 @@ export interface RunLimits {
   readonly modelTries: number;
 }
 
-export interface DriveDeps {
+export interface DriveDeps extends SetUpDeps {
   readonly log: Log;
   readonly clock: Clock;
   readonly random: Random;
   readonly limits: RunLimits;
   readonly tools: ReadonlyMap<string, Tool>;
-  /** The model that a session's next call goes to. */
-  readonly modelFor: (run: RunHandle) => Promise<{ readonly name: string; readonly model: Model }>;
-  readonly system: (run: RunHandle) => Promise<string>;
 }
 
 /** Where a run stands when a runner takes it into its hands. */
@@ -98,12 +96,15 @@ async function askModel(
   tries: number,
   entries: readonly StoredEvent[],
 ): Promise<AskedModel | null> {
-  const { name, model } = await deps.modelFor(run);
+  const ready = await setUpStep(deps, run);
+  if ("code" in ready) {
+    const { code, message } = ready;
+    await endRun(run, "failed", [notice(run, code, message)], code);
+    return null;
+  }
+  const { name, model, system } = ready;
   const journal = new Journal(run.runId, run.ids, (...args) => run.write(...args));
-  const messages: ModelMessage[] = [
-    { role: "system", text: await deps.system(run) },
-    ...modelMessages(entries),
-  ];
+  const messages: ModelMessage[] = [{ role: "system", text: system }, ...modelMessages(entries)];
   const begun = await run.write([
     run.event("run.state", { state: "running" }),
     run.event("step.started", { step, model: name, ...(tries > 0 && { try: tries }) }),

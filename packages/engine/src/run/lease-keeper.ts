@@ -80,11 +80,13 @@ export class LeaseKeeper {
     const asked = [...this.#held];
     const askedAt = this.#clock.now();
     const refs = asked.map(({ lease: { kind, session, fence } }) => ({ kind, session, fence }));
+    const answered = new AbortController();
     // A store that does not answer must not keep us from noticing that our time is over.
     const result = await Promise.race([
       this.#leases.renew(refs, this.#leaseMs).catch(() => null),
-      this.#clock.sleep(this.#leaseMs / 6).then(() => null),
+      this.#clock.sleep(this.#leaseMs / 6, answered.signal).then(() => null),
     ]);
+    answered.abort();
     if (result?.status === "renewed") {
       const lost = new Set(result.lost.map((ref) => ref.session));
       for (const held of asked) {

@@ -4,6 +4,8 @@ import type { Clock } from "../ports/index.ts";
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export interface ManualClock extends Clock {
+  /** How many are asleep: timers, if this were a real clock. */
+  readonly sleepers: number;
   /** Wakes those whose time has come, and lets them go on. */
   advance(ms: number): Promise<void>;
 }
@@ -14,6 +16,9 @@ export function manualClock(): ManualClock {
   const sleepers = new Set<{ readonly until: number; readonly wake: () => void }>();
   return {
     now: () => now,
+    get sleepers() {
+      return sleepers.size;
+    },
     sleep: (ms, signal) =>
       new Promise((resolve) => {
         if (signal?.aborted) return resolve();

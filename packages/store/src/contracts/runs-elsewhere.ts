@@ -25,6 +25,7 @@ import {
 import { ids, type OwnerId, type RunId, type Seq, type SessionId } from "@holdfast/protocol";
 
 import { createLiveness, currentHolder } from "../identity/index.ts";
+import { withMembers } from "./watched-store.ts";
 
 /** What a model says to each prompt, call by call. Nothing but data, so that it can be sent to another process. */
 export type Replies = Readonly<Record<string, readonly ScriptedReply[]>>;
@@ -132,20 +133,11 @@ export function runsOver(given: Store): Runs {
 }
 
 function notingRefusals(store: Store, codes: string[]): Store {
-  return withCommit(store, async (commit) => {
-    const result = await store.commit(commit);
-    if (result.status === "refused") codes.push(result.code);
-    return result;
-  });
-}
-
-/** The same store with another way to commit. */
-function withCommit(store: Store, commit: Store["commit"]): Store {
-  return new Proxy(store, {
-    get(target, key) {
-      if (key === "commit") return commit;
-      const value: unknown = Reflect.get(target, key);
-      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+  return withMembers(store, {
+    async commit(commit) {
+      const result = await store.commit(commit);
+      if (result.status === "refused") codes.push(result.code);
+      return result;
     },
   });
 }

@@ -1,0 +1,73 @@
+import type { Commit, Store } from "@holdfast/engine";
+
+/** A store whose commits are written down, and can be held up on their way. */
+export interface WatchedStore {
+  readonly store: Store;
+  /** `sent run.state+step.started`, `answered …`: in the order in which it happened. */
+  readonly trace: string[];
+  /** The leases' renewals so far. */
+  readonly renewals: () => number;
+  /** The next commit with an event of this type does not reach the database before it is released. */
+  holdNext(type: string): Held;
+  /** Called after each commit, before whoever sent it hears of it. */
+  onCommitted: (types: readonly string[]) => Promise<void>;
+}
+
+export interface Held {
+  readonly reached: Promise<void>;
+  readonly release: () => void;
+}
+
+export function watchStore(given: Store): WatchedStore {
+  const held = new Map<string, { reached: () => void; released: Promise<void> }>();
+  let renewals = 0;
+
+  async function commit(asked: Commit) {
+    const types = asked.events.map(({ type }) => type);
+    const gate = types.flatMap((type) => held.get(type) ?? [])[0];
+    for (const type of types) held.delete(type);
+    gate?.reached();
+    await gate?.released;
+    watched.trace.push(`sent ${types.join("+")}`);
+    const result = await given.commit(asked);
+    watched.trace.push(`answered ${types.join("+")}`);
+    await watched.onCommitted(types);
+    return result;
+  }
+
+  const watched: WatchedStore = {
+    store: withMembers(given, {
+      commit,
+      leases: {
+        ...given.leases,
+        async renew(...args) {
+          const result = await given.leases.renew(...args);
+          renewals += 1;
+          return result;
+        },
+      },
+    }),
+    trace: [],
+    renewals: () => renewals,
+    holdNext(type) {
+      const reached = Promise.withResolvers<void>();
+      const released = Promise.withResolvers<void>();
+      held.set(type, { reached: reached.resolve, released: released.promise });
+      return { reached: reached.promise, release: released.resolve };
+    },
+    onCommitted: async () => undefined,
+  };
+  return watched;
+}
+
+/** The same store with other members in place of its own. */
+export function withMembers(store: Store, members: Partial<Store>): Store {
+  return new Proxy(store, {
+    get(target, key) {
+      const own: unknown = Reflect.get(members, key);
+      if (own !== undefined) return own;
+      const value: unknown = Reflect.get(target, key);
+      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
