@@ -1,5 +1,6 @@
-import { parentPort } from "node:worker_threads";
+import { type MessagePort, parentPort, receiveMessageOnPort } from "node:worker_threads";
 
+import type { Bell } from "./bell.ts";
 import { failureOf, openFailureOf } from "./errors.ts";
 import type { FromThread, ToThread } from "./threads.ts";
 
@@ -12,38 +13,93 @@ export interface ThreadServer<Request> {
 }
 
 /** The thread's end: opens, says so or says why not, then answers requests in their order. */
-export async function serveThread<Request extends { readonly op: string }, Note>(
-  open: (note: (note: Note) => void) => Promise<ThreadServer<Request>>,
+export async function serveThread<Asked extends { readonly op: string }, Note>(
+  open: (note: (note: Note) => void) => Promise<ThreadServer<Asked>>,
 ): Promise<void> {
-  const port = parentPort;
-  if (port === null) throw new Error("This file is the beginning of a worker thread.");
-  const say = (message: FromThread<Note>): void => port.postMessage(message);
-  let server: ThreadServer<Request>;
+  const port = portOfThread();
+  const server = await openOrSayWhyNot(port, () =>
+    open((note) => say(port, { kind: "note", note })),
+  );
+  if (server === undefined) return;
+  let before = Promise.resolve();
+  port.on("message", (message: ToThread<Asked>) => {
+    before = before.then(() => answerInTime(port, server, message));
+  });
+  say(port, { kind: "ready" });
+}
+
+/** The same for a thread without an event loop: it answers at once, and stands still until the bell rings. */
+export async function serveWaitingThread<Asked extends { readonly op: string }>(
+  bell: Bell,
+  open: () => Promise<ThreadServer<Asked>>,
+): Promise<void> {
+  const port = portOfThread();
+  const server = await openOrSayWhyNot(port, open);
+  if (server === undefined) return;
+  say(port, { kind: "ready" });
+  for (;;) {
+    bell.wait();
+    for (let next = take<Asked>(port); next !== undefined; next = take<Asked>(port)) {
+      const { id, request } = next;
+      try {
+        say(port, { kind: "reply", id, value: server.handle(request) });
+      } catch (error) {
+        sayFailure(port, id, error);
+      }
+      server.afterwards?.();
+      if (request.op !== "close") continue;
+      server.close();
+      port.close();
+      return;
+    }
+  }
+}
+
+async function answerInTime<Asked extends { readonly op: string }>(
+  port: MessagePort,
+  server: ThreadServer<Asked>,
+  { id, request }: ToThread<Asked>,
+): Promise<void> {
   try {
-    server = await open((note) => say({ kind: "note", note }));
+    say(port, { kind: "reply", id, value: await server.handle(request) });
+  } catch (error) {
+    sayFailure(port, id, error);
+  }
+  server.afterwards?.();
+  if (request.op !== "close") return;
+  server.close();
+  port.close();
+}
+
+/** Only the store's own `ThreadClient` has the other end. */
+function take<Asked>(port: MessagePort): ToThread<Asked> | undefined {
+  return receiveMessageOnPort(port)?.message as ToThread<Asked> | undefined;
+}
+
+function portOfThread(): MessagePort {
+  if (parentPort === null) throw new Error("This file is the beginning of a worker thread.");
+  return parentPort;
+}
+
+async function openOrSayWhyNot<Server>(
+  port: MessagePort,
+  open: () => Promise<Server>,
+): Promise<Server | undefined> {
+  try {
+    return await open();
   } catch (error) {
     const { code, message } = openFailureOf(error);
-    say({ kind: "unfit", code, message });
+    say(port, { kind: "unfit", code, message });
     port.close();
-    return;
+    return undefined;
   }
-  const end = (): void => port.close();
-  async function answer({ id, request }: ToThread<Request>): Promise<void> {
-    try {
-      say({ kind: "reply", id, value: await server.handle(request) });
-    } catch (error) {
-      const { code, message } = failureOf(error);
-      say({ kind: "error", id, code, message });
-    }
-    server.afterwards?.();
-    if (request.op === "close") {
-      server.close();
-      end();
-    }
-  }
-  let before = Promise.resolve();
-  port.on("message", (message: ToThread<Request>) => {
-    before = before.then(() => answer(message));
-  });
-  say({ kind: "ready" });
+}
+
+function sayFailure(port: MessagePort, id: number, error: unknown): void {
+  const { code, message } = failureOf(error);
+  say(port, { kind: "error", id, code, message });
+}
+
+function say(port: MessagePort, message: FromThread<unknown>): void {
+  port.postMessage(message);
 }

@@ -20,6 +20,7 @@ import type { OwnerId, SessionId } from "@holdfast/protocol";
 
 import { blobIdOf, GroupQueue, type Pace } from "../shared/index.ts";
 import { makeAudit } from "./audit.ts";
+import { Bell } from "./bell.ts";
 import { checkFileSystem } from "./file-system-check.ts";
 import {
   decodeEntryPage,
@@ -65,14 +66,16 @@ const scripts = {
 /** Opens the file, making it when it is not there. Rejects with an `OpenFailure` that says what to do. */
 export async function openSqliteStore(options: SqliteOptions): Promise<SqliteStore> {
   await checkFileSystem(options.file);
+  const bell = new Bell();
   const writer = new ThreadClient<WriterRequest>(
     scripts.writer,
     {
       file: options.file,
       busyMs: options.busyMs ?? 10_000,
       checkpointPages: options.checkpointPages ?? 1_000,
+      bell: bell.buffer,
     } satisfies WriterOptions,
-    { preload: options.probeModule },
+    { preload: options.probeModule, bell },
   );
   const watchList = new WatchList();
   const reader = new ThreadClient<ReaderRequest, Wake>(

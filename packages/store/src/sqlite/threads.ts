@@ -4,6 +4,7 @@ import { Worker } from "node:worker_threads";
 import { StoreFailure } from "@holdfast/engine";
 
 import { OpenFailure, type OpenFailureCode } from "../shared/index.ts";
+import type { Bell } from "./bell.ts";
 
 /** What a thread says. `reply` answers one request; `note` is said unasked. */
 export type FromThread<Note> =
@@ -32,6 +33,8 @@ export interface ThreadOptions<Note> {
   readonly onNote?: (note: Note) => void;
   /** A module that the thread loads before its own. */
   readonly preload?: string | undefined;
+  /** For a thread that waits for it instead of having an event loop. */
+  readonly bell?: Bell;
 }
 
 /** Our end of a worker thread: requests with replies, and notes. A thread that dies rejects what was asked of it. */
@@ -39,6 +42,7 @@ export class ThreadClient<Request, Note = never> {
   readonly #worker: Worker;
   readonly #pending = new Map<number, Pending>();
   readonly #onNote: (note: Note) => void;
+  readonly #bell: Bell | undefined;
   readonly #ready = Promise.withResolvers<void>();
   #next = 1;
   #ended: string | undefined;
@@ -46,9 +50,10 @@ export class ThreadClient<Request, Note = never> {
   constructor(
     script: URL,
     workerData: unknown,
-    { onNote = () => {}, preload }: ThreadOptions<Note> = {},
+    { onNote = () => {}, preload, bell }: ThreadOptions<Note> = {},
   ) {
     this.#onNote = onNote;
+    this.#bell = bell;
     const execArgv = preload === undefined ? [] : ["--import", preload];
     this.#worker = new Worker(script, { workerData, execArgv });
     this.#worker.on("message", (message: FromThread<Note>) => this.#receive(message));
@@ -63,7 +68,7 @@ export class ThreadClient<Request, Note = never> {
     return this.#ready.promise;
   }
 
-  ask(request: Request, transfer: readonly ArrayBuffer[] = []): Promise<unknown> {
+  ask(request: Request): Promise<unknown> {
     if (this.#ended !== undefined)
       return Promise.reject(new StoreFailure("store_closed", this.#ended));
     const id = this.#next++;
@@ -71,7 +76,8 @@ export class ThreadClient<Request, Note = never> {
     this.#pending.set(id, { resolve, reject });
     const message: ToThread<Request> = { id, request };
     try {
-      this.#worker.postMessage(message, [...transfer]);
+      this.#worker.postMessage(message, []);
+      this.#bell?.ring();
     } catch (error) {
       this.#pending.delete(id);
       reject(error instanceof Error ? error : new Error(String(error)));

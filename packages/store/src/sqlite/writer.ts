@@ -2,11 +2,12 @@ import { workerData } from "node:worker_threads";
 
 import { z } from "zod";
 
+import { Bell } from "./bell.ts";
 import { connect } from "./connection.ts";
 import { FileIdentity } from "./file-identity.ts";
 import { migrate } from "./migrate.ts";
 import { registeredProbe } from "./probe.ts";
-import { serveThread } from "./serve-thread.ts";
+import { serveWaitingThread } from "./serve-thread.ts";
 import { GroupWriter, type Operation } from "./write/index.ts";
 
 /** The one thread of a process that writes. */
@@ -18,11 +19,13 @@ export const writerOptions = z.object({
   file: z.string(),
   busyMs: z.number(),
   checkpointPages: z.number(),
+  bell: z.instanceof(SharedArrayBuffer),
 });
 export type WriterOptions = z.infer<typeof writerOptions>;
 
-await serveThread<WriterRequest, never>(async () => {
-  const { file, ...options } = writerOptions.parse(workerData);
+const { file, bell, ...options } = writerOptions.parse(workerData);
+
+await serveWaitingThread<WriterRequest>(new Bell(bell), async () => {
   const probe = registeredProbe();
   const first = connect({ file, access: "write" });
   await migrate(first);

@@ -34,7 +34,7 @@ async function holdAt(nth: number): Promise<boolean> {
   const open = (): Connection => ({ ...connection, close() {} });
   const writer = new GroupWriter({ open, busyMs: 1_000, checkpointPages: 1 });
   for (const [index, group] of program.entries()) {
-    if (!isDone(await writer.run(group, () => timeOf(index)))) return true;
+    if (!isDone(writer.run(group, () => timeOf(index)))) return true;
     writeSync(1, `acknowledged ${nth} ${index}\n`);
     writer.checkpoint();
   }

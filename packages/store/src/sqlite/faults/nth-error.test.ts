@@ -90,11 +90,11 @@ test.each(faults)(
           if (transaction === "is over" && database.isTransaction) database.exec("ROLLBACK");
           throw storageErrors[error]();
         });
-        const outcomes = [...(await send())];
+        const outcomes = [...send()];
         for (const [at, outcome] of outcomes.entries()) {
           if (outcome.status !== "failed") continue;
           codes.add(outcome.code);
-          outcomes.splice(at, 1, ...(await send([group[at]!])));
+          outcomes.splice(at, 1, ...send([group[at]!]));
         }
         const told = toldBy(course.outcomes[index]!);
         expect(toldBy(outcomes), `group ${index}, statement ${nth}`).toEqual(told);
@@ -115,7 +115,7 @@ test("[P1] a COMMIT that stands although it reported an error is found by its id
       database.exec("COMMIT");
       throw storageErrors.ioError();
     });
-    const outcomes = await send();
+    const outcomes = send();
     const expected = course.outcomes[index]!;
     for (const [at, outcome] of outcomes.entries()) {
       if (outcome.status !== "committed") continue;
@@ -145,10 +145,10 @@ test.each(["stands", "does not stand"])(
       },
       20,
     );
-    const codes = (await send()).map((each) => "code" in each && each.code);
+    const codes = send().map((each) => "code" in each && each.code);
     expect(codes).toEqual(["store_unknown", "store_unknown", "store_unknown"]);
     [failing, locked] = [false, false];
-    expect(toldBy(await send())).toEqual(toldBy(course.outcomes[three]!));
+    expect(toldBy(send())).toEqual(toldBy(course.outcomes[three]!));
     expect(endPicture()).toBe(course.pictures[three + 1]);
   },
 );
@@ -160,10 +160,10 @@ test("a disk that is full when COMMIT writes its log is store_full, and everythi
     database.exec("ROLLBACK");
     throw storageErrors.full();
   });
-  const codes = (await send()).map((each) => "code" in each && each.code);
+  const codes = send().map((each) => "code" in each && each.code);
   expect(codes).toEqual(["store_full", "store_full", "store_full"]);
   failing = false;
-  expect(toldBy(await send())).toEqual(toldBy(course.outcomes[three]!));
+  expect(toldBy(send())).toEqual(toldBy(course.outcomes[three]!));
   expect(endPicture()).toBe(course.pictures[three + 1]);
 });
 
@@ -182,12 +182,12 @@ describe.each(["goes on", "is over"])(
         if (transaction === "is over") database.exec("ROLLBACK");
         throw storageErrors.full();
       });
-      const outcomes = await send();
+      const outcomes = send();
       const done = ["committed", "committed", "committed"];
       expect(outcomes.map(({ status }) => status)).toEqual(done.with(victim, "failed"));
       expect(outcomes[victim]).toMatchObject({ code: "store_full" });
       failing = false;
-      const again = await send();
+      const again = send();
       expect(again.map((each) => "repeated" in each)).toEqual(
         [true, true, true].with(victim, false),
       );

@@ -57,7 +57,7 @@ export async function runRest(
   const writer = new GroupWriter({ open: () => connection, busyMs: 1_000, checkpointPages: 1_000 });
   for (const [index, group] of program.entries()) {
     if (index < from) continue;
-    const outcomes = await writer.run(group, () => timeOf(index));
+    const outcomes = writer.run(group, () => timeOf(index));
     if (!isDone(outcomes)) throw new Error(`Group ${index}: ${JSON.stringify(outcomes)}`);
   }
 }
@@ -87,7 +87,7 @@ export async function takeCourse(
     const copy = `${file}.${index}`;
     copyFileSync(file, copy);
     before.push(copy);
-    outcomes.push(await writer.run(group, () => timeOf(index)));
+    outcomes.push(writer.run(group, () => timeOf(index)));
     pictures.push(takePicture(connection));
   }
   writer.close();

@@ -44,12 +44,12 @@ beforeAll(async () => {
   const connection = connect({ file, access: "write" });
   const writer = new GroupWriter({ open: () => connection, busyMs: 1_000, checkpointPages: 1e9 });
   for (const program of [representativeProgram(), representativeProgram()])
-    for (const group of program) await writer.run(group, () => timeOf(0));
+    for (const group of program) writer.run(group, () => timeOf(0));
   connection.sql("PRAGMA wal_checkpoint(PASSIVE)").get();
 
   const acknowledged = [{ frames: 0, picture: takePicture(connection) }];
   for (const [index, group] of representativeProgram().entries()) {
-    if (!isDone(await writer.run(group, () => timeOf(index)))) throw new Error("not written");
+    if (!isDone(writer.run(group, () => timeOf(index)))) throw new Error("not written");
     acknowledged.push({ frames: framesIn(connection), picture: takePicture(connection) });
   }
   const before = { file: readFileSync(file), log: readFileSync(`${file}-wal`) };

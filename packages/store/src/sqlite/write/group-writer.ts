@@ -39,13 +39,13 @@ export class GroupWriter {
     this.#options = options;
   }
 
-  async run(group: readonly Operation[], now: () => number): Promise<readonly Outcome[]> {
-    const first = await this.#transaction((connection) => this.#plainly(connection, group, now()));
+  run(group: readonly Operation[], now: () => number): readonly Outcome[] {
+    const first = this.#transaction((connection) => this.#plainly(connection, group, now()));
     if (first.status === "committed") return first.outcomes;
     if (first.status === "unknown") return this.#afterUnknown(group, now, first.error);
     if (isBusy(first.error)) return group.map(() => failureOf(first.error));
     if (group.length === 1) return [failureOf(first.error)];
-    const second = await this.#transaction((connection) =>
+    const second = this.#transaction((connection) =>
       this.#behindSavepoints(connection, group, now()),
     );
     if (second.status === "committed") return second.outcomes;
@@ -71,15 +71,15 @@ export class GroupWriter {
     this.#connection = undefined;
   }
 
-  async #alone(group: readonly Operation[], now: () => number): Promise<readonly Outcome[]> {
+  #alone(group: readonly Operation[], now: () => number): readonly Outcome[] {
     const outcomes: Outcome[] = [];
     for (const operation of group) {
-      const attempt = await this.#transaction((connection) =>
+      const attempt = this.#transaction((connection) =>
         this.#plainly(connection, [operation], now()),
       );
       if (attempt.status === "committed") outcomes.push(...attempt.outcomes);
       else if (attempt.status === "rolled-back") outcomes.push(failureOf(attempt.error));
-      else outcomes.push(...(await this.#afterUnknown([operation], now, attempt.error)));
+      else outcomes.push(...this.#afterUnknown([operation], now, attempt.error));
     }
     return outcomes;
   }
@@ -89,16 +89,16 @@ export class GroupWriter {
    * found by their ids and answered as the first time. Where that does not succeed the end stays unknown,
    * whatever the second error says: it speaks of the second try alone.
    */
-  async #afterUnknown(
+  #afterUnknown(
     group: readonly Operation[],
     now: () => number,
     error: unknown,
-  ): Promise<readonly Outcome[]> {
+  ): readonly Outcome[] {
     this.#reopen();
     const message = `${failureOf(error).message} Send it again to find out.`;
     const outcomes: Outcome[] = [];
     for (const operation of group) {
-      const again = await this.#transaction((connection) =>
+      const again = this.#transaction((connection) =>
         this.#plainly(connection, [operation], now()),
       );
       if (again.status === "committed") outcomes.push(...again.outcomes);
@@ -110,11 +110,11 @@ export class GroupWriter {
     return outcomes;
   }
 
-  async #transaction(work: (connection: Connection) => readonly Outcome[]): Promise<Attempt> {
+  #transaction(work: (connection: Connection) => readonly Outcome[]): Attempt {
     let connection: Connection;
     try {
       connection = this.#connection ??= this.#options.open();
-      await waitForLock(connection, this.#lockWait());
+      waitForLock(connection, this.#lockWait());
       this.#options.assertInPlace?.();
       this.#cache.validate(connection);
     } catch (error) {

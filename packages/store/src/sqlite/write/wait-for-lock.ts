@@ -12,7 +12,7 @@ const pause = new Int32Array(new SharedArrayBuffer(4));
  * Begins the write transaction, trying again at short random intervals while another process holds the lock.
  * SQLite's own waiting backs off in steps and starves one of several processes; a short jitter does not.
  */
-export async function waitForLock(connection: Connection, { deadline }: LockWait): Promise<void> {
+export function waitForLock(connection: Connection, { deadline }: LockWait): void {
   for (let tries = 0; ; tries += 1) {
     try {
       connection.exec("BEGIN IMMEDIATE");
@@ -21,7 +21,6 @@ export async function waitForLock(connection: Connection, { deadline }: LockWait
       if (!isBusy(error) || performance.now() >= deadline) throw error;
     }
     // A holder is usually gone within a sync. This thread has nothing else to do, so it may simply wait that long.
-    if (tries < 200) Atomics.wait(pause, 0, 0, 0.1 + Math.random() * 0.4);
-    else await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 4));
+    Atomics.wait(pause, 0, 0, tries < 200 ? 0.1 + Math.random() * 0.4 : 1 + Math.random() * 4);
   }
 }
