@@ -75,13 +75,14 @@ async function rebuild(
 function derivedRows(stored: Derived, derivation: Derivation): Derived | null {
   const session = expectedSession(stored.session, derivation);
   if (session === null) return null;
-  const { runs, inputs, usage } = derivation;
+  const { runs, inputs, usage, approvals } = derivation;
   return {
     session,
     runs: [...runs.values()],
     inputs: [...inputs.values()],
     lanes: expectedLanes(stored, derivation),
     usage,
+    approvals: [...approvals.values()],
   };
 }
 
@@ -100,7 +101,7 @@ function expectedSession(stored: SessionRow, derivation: Derivation): SessionRow
 
 function compare(stored: Derived, derivation: Derivation): Finding[] {
   const { id: session } = stored.session;
-  const { runs, inputs, usage } = derivation;
+  const { runs, inputs, usage, approvals } = derivation;
   const named = (table: string) => ({ table, session });
   const lanes = expectedLanes(stored, derivation);
   return [
@@ -108,6 +109,7 @@ function compare(stored: Derived, derivation: Derivation): Finding[] {
     ...compareTable(named("runs"), stored.runs, runs.values(), (row) => row.id),
     ...compareTable(named("inputs"), stored.inputs, inputs.values(), (row) => row.messageId),
     ...compareTable(named("usage"), stored.usage, usage, (row) => `${session} ${row.seq}`),
+    ...compareTable(named("approvals"), stored.approvals, approvals.values(), (row) => row.id),
     ...compareTable(named("lanes"), stored.lanes, lanes, (row) => `${row.owner} ${row.lane}`),
   ];
 }

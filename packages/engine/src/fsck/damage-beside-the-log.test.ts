@@ -54,6 +54,16 @@ describe("[P14] damage in what is derived is found, repaired by a rebuild, and p
       (d) => ({ ...d, runs: d.runs.map((run) => ({ ...run, state: "failed" })) }),
     ],
     ["an input that is missing", "inputs", "row_missing", (d) => ({ ...d, inputs: [] })],
+    ["an approval that is missing", "approvals", "row_missing", (d) => ({ ...d, approvals: [] })],
+    [
+      "an approval that nobody gave",
+      "approvals",
+      "row_differs",
+      (d) => ({
+        ...d,
+        approvals: d.approvals.map((row) => ({ ...row, state: "answered", decision: "once" })),
+      }),
+    ],
     ["a cost that is missing", "usage", "row_missing", (d) => ({ ...d, usage: [] })],
     [
       "a cost that nobody had",

@@ -1,4 +1,5 @@
 import {
+  type ApprovalId,
   type BlobId,
   decodeEvent,
   deltasSettledBy,
@@ -15,6 +16,7 @@ import {
 import {
   blobsIn,
   emptySession,
+  foldApprovals,
   foldDelta,
   foldInput,
   foldRun,
@@ -23,7 +25,15 @@ import {
   laneOf,
   usageOf,
 } from "../log/index.ts";
-import type { InputRow, LaneRow, RawEvent, RunRow, SessionRow, UsageRow } from "../ports/index.ts";
+import type {
+  ApprovalRow,
+  InputRow,
+  LaneRow,
+  RawEvent,
+  RunRow,
+  SessionRow,
+  UsageRow,
+} from "../ports/index.ts";
 import type { Finding, FindingCode } from "./findings.ts";
 import { NumberLedger, spanText } from "./number-ledger.ts";
 
@@ -41,6 +51,7 @@ export class Derivation {
   readonly lanes = new Map<LaneKey, LaneBinding>();
   readonly usage: UsageRow[] = [];
   readonly blobs = new Map<BlobId, number>();
+  readonly approvals = new Map<ApprovalId, ApprovalRow>();
   /** The logs that it reads. */
   readonly origins = new Set<SessionId>();
   events = 0;
@@ -121,6 +132,8 @@ export class Derivation {
     if (lane !== undefined) this.lanes.set(lane.lane, { row: lane, by: event.id });
     const used = usageOf(event, session);
     if (used !== undefined) this.usage.push(used);
+    for (const row of foldApprovals(this.approvals.values(), event, session))
+      this.approvals.set(row.id, row);
     for (const blob of blobsIn(event)) this.blobs.set(blob, (this.blobs.get(blob) ?? 0) + 1);
     for (const span of deltasSettledBy(event) ?? []) this.#settle(event, span);
   }

@@ -1,4 +1,5 @@
 import {
+  type ApprovalId,
   type BlobId,
   decodeEvent,
   deltasSettledBy,
@@ -11,7 +12,16 @@ import {
   terminalStates,
 } from "@holdfast/protocol";
 
-import type { InputRow, LaneRow, Refused, RunRow, SessionRow, UsageRow } from "../ports/index.ts";
+import type {
+  ApprovalRow,
+  InputRow,
+  LaneRow,
+  Refused,
+  RunRow,
+  SessionRow,
+  UsageRow,
+} from "../ports/index.ts";
+import { checkApproval, foldApprovals } from "./fold-approval.ts";
 import { blobsIn, foldInput, foldRun, laneOf, usageOf } from "./fold-rows.ts";
 import { foldDelta, foldSession } from "./fold-session.ts";
 import { inputNamedBy, type Loaded } from "./needs.ts";
@@ -28,6 +38,7 @@ export class CommitFold {
   readonly lanes = new Map<LaneKey, LaneRow>();
   readonly usage: UsageRow[] = [];
   readonly blobs: BlobId[] = [];
+  readonly approvals = new Map<ApprovalId, ApprovalRow>();
   session: SessionRow;
   /** How many deltas the commit's entries stand for, and how many were open when the first of them came. */
   #settled: { named: number; readonly open: number } | undefined;
@@ -68,9 +79,15 @@ export class CommitFold {
   }
 
   #addKnown(event: KnownEvent): Refused | undefined {
-    const refused = this.#checkRun(event) ?? this.#checkInput(event) ?? this.#addBlobs(event);
+    const refused =
+      this.#checkRun(event) ??
+      this.#checkInput(event) ??
+      this.#checkApproval(event) ??
+      this.#addBlobs(event);
     if (refused !== undefined) return refused;
     this.#countSettled(event);
+    for (const row of foldApprovals(this.#knownApprovals(), event, this.session))
+      this.approvals.set(row.id, row);
 
     const runId = runNamedBy(event);
     if (runId !== undefined) put(this.runs, runId, foldRun(this.#run(runId), event, this.session));
@@ -118,6 +135,21 @@ export class CommitFold {
     const { clientId } = event.data;
     const isTwice = this.inputs.values().some((input) => input.clientId === clientId);
     return isTwice ? refuse("invalid_event", "A commit names a client id once.") : undefined;
+  }
+
+  #checkApproval(event: KnownEvent): Refused | undefined {
+    if (event.type !== "approval.asked" && event.type !== "approval.answered") return undefined;
+    const { approvalId: id } = event.data;
+    const row = this.approvals.get(id) ?? this.#loaded.approvals.get(id);
+    const run = event.runId === undefined ? undefined : this.#run(event.runId);
+    return checkApproval(row, event, this.session, run);
+  }
+
+  /** Of this session alone: an id may be another's. */
+  *#knownApprovals(): Generator<ApprovalRow> {
+    yield* this.approvals.values();
+    for (const row of this.#loaded.approvals.values())
+      if (!this.approvals.has(row.id) && row.session === this.session.id) yield row;
   }
 
   #addBlobs(event: KnownEvent): Refused | undefined {

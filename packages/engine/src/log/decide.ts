@@ -7,6 +7,7 @@ import {
 } from "@holdfast/protocol";
 
 import type {
+  ApprovalRow,
   Commit,
   Committed,
   InputRow,
@@ -39,6 +40,7 @@ export interface Plan {
   readonly inputs: readonly InputRow[];
   readonly lanes: readonly LaneRow[];
   readonly usage: readonly UsageRow[];
+  readonly approvals: readonly ApprovalRow[];
   /** One reference more for each; a blob may be named several times. */
   readonly blobs: readonly BlobId[];
   readonly dropsLeases: boolean;
@@ -105,7 +107,7 @@ function fold(
   }
   const refused = folded.finish();
   if (refused !== undefined) return refused;
-  const { session, log, deltas, settles, runs, inputs, lanes, usage, blobs } = folded;
+  const { session, log, deltas, settles, runs, inputs, lanes, usage, blobs, approvals } = folded;
   return {
     status: "planned",
     session,
@@ -118,6 +120,7 @@ function fold(
     inputs: [...inputs.values()],
     lanes: [...lanes.values()],
     usage,
+    approvals: [...approvals.values()],
     blobs,
     dropsLeases: before.trashedAt === null && session.trashedAt !== null,
     result: answer(before, session, at, inputs),

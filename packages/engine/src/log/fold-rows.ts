@@ -3,10 +3,12 @@ import {
   type BlobId,
   columnText,
   type KnownEvent,
+  type RunState,
   terminalStates,
 } from "@holdfast/protocol";
 
 import type { InputRow, LaneRow, RunRow, SessionRow, UsageRow } from "../ports/index.ts";
+import { rests } from "./run-states.ts";
 
 /** A run's row after one of its events. A run begins with the input that asks for it, or with the state that continues another. */
 export function foldRun(
@@ -30,18 +32,41 @@ export function foldRun(
         startedAt: state === "queued" ? before.startedAt : (before.startedAt ?? event.at),
         endedAt: terminalStates.has(state) ? event.at : null,
         journalFrom: state === "claimed" ? event.seq : before.journalFrom,
+        tries: terminalStates.has(state) ? 0 : before.tries,
+        ...restOf(before, state, event.at),
       };
     }
     case "run.cancel":
       return row && { ...row, cancelRequested: true };
     case "step.started":
-      return row && { ...row, step: event.data.step, journalFrom: event.seq };
-    case "message.assistant":
+      return (
+        row && {
+          ...row,
+          step: event.data.step,
+          tries: (event.data.try ?? 0) + 1,
+          journalFrom: event.seq,
+        }
+      );
+    case "message.assistant": {
+      const isWhole = event.data.partial === undefined;
+      return row && { ...row, tries: isWhole ? 0 : row.tries, journalFrom: event.seq };
+    }
     case "message.tool":
       return row && { ...row, journalFrom: event.seq };
     default:
       return row;
   }
+}
+
+/** Kept while the run lives: once it has ended, nothing is counted any more. */
+function restOf(
+  { restsSince, restedMs }: RunRow,
+  state: RunState,
+  at: number,
+): Pick<RunRow, "restsSince" | "restedMs"> {
+  if (terminalStates.has(state)) return { restsSince: null, restedMs: 0 };
+  if (rests(state)) return { restsSince: restsSince ?? at, restedMs };
+  return { restsSince: null, restedMs: restedMs + (restsSince === null ? 0 : at - restsSince) };
 }
 
 function emptyRun(id: RunRow["id"], session: SessionRow, event: KnownEvent): RunRow {
@@ -58,6 +83,9 @@ function emptyRun(id: RunRow["id"], session: SessionRow, event: KnownEvent): Run
     startedAt: null,
     endedAt: null,
     journalFrom: event.seq,
+    tries: 0,
+    restsSince: null,
+    restedMs: 0,
   };
 }
 

@@ -1,4 +1,5 @@
 import {
+  type ApprovalId,
   type BlobId,
   decodeEvent,
   type EventId,
@@ -10,7 +11,15 @@ import {
   type StoredEvent,
 } from "@holdfast/protocol";
 
-import type { Commit, InputRow, LeaseRow, RunRow, SessionRow } from "../ports/index.ts";
+import type {
+  ApprovalRow,
+  Commit,
+  InputRow,
+  LeaseRow,
+  RunRow,
+  SessionRow,
+} from "../ports/index.ts";
+import { approvalNamedBy, mayWithdraw } from "./fold-approval.ts";
 import { blobsIn } from "./fold-rows.ts";
 
 /** What a store reads, under its lock, before a commit can be decided. */
@@ -26,6 +35,8 @@ export interface Loaded {
   readonly inputsByClient: ReadonlyMap<string, InputRow>;
   /** Those of the commit's blobs that exist. */
   readonly blobs: ReadonlySet<BlobId>;
+  /** Those that the commit names and, if it may close others, the open ones of its session. */
+  readonly approvals: ReadonlyMap<ApprovalId, ApprovalRow>;
 }
 
 /** Which rows those are. */
@@ -34,6 +45,8 @@ export interface Needs {
   readonly messages: readonly MessageId[];
   readonly clientIds: readonly string[];
   readonly blobs: readonly BlobId[];
+  readonly approvals: readonly ApprovalId[];
+  readonly openApprovals: boolean;
   /** By which a commit that was made before is found. */
   readonly firstEvent: EventId | undefined;
 }
@@ -43,6 +56,7 @@ export function needsOf(commit: Commit): Needs {
   const messages = new Set<MessageId>();
   const clientIds = new Set<string>();
   const blobs = new Set<BlobId>();
+  const approvals = new Set<ApprovalId>();
   for (const event of commit.events) {
     if (roleOf(event) === "delta") continue;
     if (event.runId !== undefined) runs.add(event.runId);
@@ -55,12 +69,16 @@ export function needsOf(commit: Commit): Needs {
     }
     const messageId = inputNamedBy(known);
     if (messageId !== undefined) messages.add(messageId);
+    const approvalId = approvalNamedBy(known);
+    if (approvalId !== undefined) approvals.add(approvalId);
   }
   return {
     runs: [...runs],
     messages: [...messages],
     clientIds: [...clientIds],
     blobs: [...blobs],
+    approvals: [...approvals],
+    openApprovals: commit.events.some(mayWithdraw),
     firstEvent: commit.events[0]?.id,
   };
 }

@@ -1,6 +1,7 @@
 import type { BlobId, SessionId, StoredEvent } from "@holdfast/protocol";
 
 import type {
+  ApprovalRow,
   BlobRow,
   InputRow,
   LaneRow,
@@ -39,6 +40,7 @@ export interface Derived {
   readonly inputs: readonly InputRow[];
   readonly lanes: readonly LaneRow[];
   readonly usage: readonly UsageRow[];
+  readonly approvals: readonly ApprovalRow[];
 }
 
 /** The whole store, row by row, for `fsck`. Nothing here is filtered by owner. Keyset order, bounded pages inside. */

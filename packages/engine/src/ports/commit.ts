@@ -74,6 +74,7 @@ export type RefusalCode =
   | "idempotency_conflict"
   | "input_claimed"
   | "blob_not_found"
+  | "approval_answered"
   | "deltas_unaccounted"
   | "invalid_event"
   | "payload_too_large";

@@ -1,4 +1,5 @@
 import type {
+  ApprovalId,
   BlobId,
   LaneKey,
   OwnerId,
@@ -8,7 +9,7 @@ import type {
   StoredEvent,
 } from "@holdfast/protocol";
 
-import type { InputRow, RunRow, SessionRow } from "./rows.ts";
+import type { ApprovalRow, InputRow, RunRow, SessionRow } from "./rows.ts";
 
 /** Which part of the list. A purged session is on no shelf. */
 export type Shelf = "active" | "archived" | "trash";
@@ -94,6 +95,23 @@ export interface Blob {
   readonly bytes: Uint8Array;
 }
 
+export interface ApprovalQuery {
+  readonly session?: SessionId;
+  readonly limit: number;
+  /** Where the last page ended: exclusive. */
+  readonly after?: ApprovalCursor;
+}
+
+export interface ApprovalCursor {
+  readonly askedAt: number;
+  readonly id: ApprovalId;
+}
+
+export interface ApprovalPage {
+  readonly approvals: readonly ApprovalRow[];
+  readonly next: ApprovalCursor | null;
+}
+
 /** Another owner's row reads exactly like one that does not exist. */
 export interface Reads {
   session(owner: OwnerId, id: SessionId): Promise<SessionRow | null>;
@@ -105,4 +123,9 @@ export interface Reads {
   lane(owner: OwnerId, lane: LaneKey): Promise<SessionId | null>;
   usage(owner: OwnerId, query: UsageQuery): Promise<UsageTotals>;
   blob(owner: OwnerId, id: BlobId): Promise<Blob | null>;
+  approval(owner: OwnerId, id: ApprovalId): Promise<ApprovalRow | null>;
+  /** Those that are open, oldest first. */
+  approvals(owner: OwnerId, query: ApprovalQuery): Promise<ApprovalPage>;
+  /** What bears on the calls of a run: its own approvals, and those that hold for its whole session. */
+  approvalsFor(owner: OwnerId, session: SessionId, run: RunId): Promise<readonly ApprovalRow[]>;
 }

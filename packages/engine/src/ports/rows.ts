@@ -1,8 +1,12 @@
 import type {
+  ApprovalDecision,
+  ApprovalId,
   Attachment,
   BlobId,
+  CallId,
   Fence,
   InputMode,
+  Json,
   LaneKey,
   MessageId,
   OwnerId,
@@ -68,6 +72,33 @@ export interface RunRow {
   readonly endedAt: number | null;
   /** Where the journal of the step that is running begins. */
   readonly journalFrom: Seq;
+  /** How often the model was asked for the step that is running; 0 once its answer is there. */
+  readonly tries: number;
+  /** Since when it is a person's turn, while it is. */
+  readonly restsSince: number | null;
+  /** How long it has rested before, in milliseconds. Its time limit does not count that. */
+  readonly restedMs: number;
+}
+
+export type ApprovalState = "open" | "answered" | "withdrawn";
+
+/** A call that waits for a person's word. It is about exactly these arguments, by their hash. */
+export interface ApprovalRow {
+  readonly id: ApprovalId;
+  readonly session: SessionId;
+  readonly owner: OwnerId;
+  readonly runId: RunId;
+  readonly callId: CallId;
+  readonly tool: string;
+  readonly input: Json;
+  readonly inputHash: string;
+  readonly askedAt: number;
+  /** From then on, by the store's clock, it cannot be answered any more. */
+  readonly expiresAt: number;
+  /** `withdrawn`: its run ended, or its session went to the trash, before there was an answer. */
+  readonly state: ApprovalState;
+  readonly decision: ApprovalDecision | null;
+  readonly answeredAt: number | null;
 }
 
 export type InputState = "queued" | "taken" | "removed";

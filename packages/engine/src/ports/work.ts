@@ -1,4 +1,4 @@
-import type { OwnerId, SessionId } from "@holdfast/protocol";
+import type { ApprovalId, OwnerId, SessionId } from "@holdfast/protocol";
 
 import type { LeaseRow } from "./rows.ts";
 
@@ -12,6 +12,10 @@ export interface LiveWork extends WorkItem {
   readonly lease: LeaseRow | null;
 }
 
+export interface ExpiredApproval extends WorkItem {
+  readonly approval: ApprovalId;
+}
+
 /** What there is to do in the whole store, for whoever looks after it. Costs nothing of the sessions that rest. */
 export interface Work {
   /** Sessions with input that waits and no run that is live, oldest input first. */
@@ -21,4 +25,6 @@ export interface Work {
    * has asked for its end. Those whose lease ends first, or has ended, come first.
    */
   live(limit: number): Promise<readonly LiveWork[]>;
+  /** Open approvals whose time is over by the store's clock, oldest first. */
+  expiredApprovals(limit: number): Promise<readonly ExpiredApproval[]>;
 }

@@ -2,6 +2,7 @@ import type { BlobId, LaneKey, SessionId } from "@holdfast/protocol";
 
 import type { Audit, Derived, RawEvent, Store } from "../ports/index.ts";
 import {
+  anApproval,
   aDelta,
   aFile,
   aForeignEvent,
@@ -23,7 +24,7 @@ export async function openFullSession(
   await chat.commit([anEvent("lane.bound", { lane }), anInput({ attachments: [aFile(blob)] })]);
   const { runId, under } = await chat.startRun();
   const first = await chat.commit([aDelta(runId), aDelta(runId)], { under });
-  await chat.commit([aUsage(runId), aForeignEvent()], { under });
+  await chat.commit([aUsage(runId), aForeignEvent(), anApproval(runId)], { under });
   const more = await chat.commit([aDelta(runId)], { under });
   const ranges = [
     [first.first, first.last],

@@ -1,4 +1,6 @@
 import {
+  type ApprovalDecision,
+  type ApprovalId,
   type BlobId,
   type EventData,
   type EventType,
@@ -122,6 +124,26 @@ export function aRunState(runId: RunId, state: RunState, more: { cause?: string 
 
 export function aStep(runId: RunId, step = 1): NewEvent {
   return anEvent("step.started", { step, model: "rehearsal" }, runId);
+}
+
+/** A call that asks for a person's word. */
+export function anApproval(
+  runId: RunId,
+  given: Partial<EventData<"approval.asked">> = {},
+): NewEvent & { readonly data: EventData<"approval.asked"> } {
+  const data = {
+    approvalId: ids.make("approval"),
+    callId: ids.make("call"),
+    name: "terminal",
+    input: { command: "ls" },
+    inputHash: "a hash",
+    ...given,
+  };
+  return { ...anEvent("approval.asked", data, runId), data };
+}
+
+export function anAnswer(approvalId: ApprovalId, decision: ApprovalDecision = "once"): NewEvent {
+  return anEvent("approval.answered", { approvalId, decision });
 }
 
 export function aUsage(

@@ -39,6 +39,7 @@ const problemCodes: Record<RefusalCode | FailureCode, ProblemCode> = {
   idempotency_conflict: "idempotency_conflict",
   input_claimed: "input_claimed",
   blob_not_found: "blob_not_found",
+  approval_answered: "approval_answered",
   payload_too_large: "payload_too_large",
   invalid_event: "invalid_request",
   fenced: "internal",

@@ -8,8 +8,20 @@ export function viewSession(row: SessionRow): SessionView {
 }
 
 export function viewRun(row: RunRow): RunView {
-  const { session, createdAt: _, journalFrom: __, ...shown } = row;
-  return { ...shown, sessionId: session };
+  const { id, session, state, cause, attempt, step, cancelRequested, continues } = row;
+  const { startedAt, endedAt } = row;
+  return {
+    id,
+    sessionId: session,
+    state,
+    cause,
+    attempt,
+    step,
+    cancelRequested,
+    continues,
+    startedAt,
+    endedAt,
+  };
 }
 
 export function viewInput(row: InputRow): InboxItem {

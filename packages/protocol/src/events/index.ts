@@ -9,6 +9,10 @@ import { sessionEvents } from "./session.ts";
 export * from "./envelope.ts";
 export { indexDefinitions, defineEvent, type EventDefinition, type EventRole } from "./define.ts";
 export {
+  type ApprovalAnswer,
+  type ApprovalDecision,
+  approvalAnswer,
+  approvalDecision,
   type RunState,
   type InputMode,
   runState,

@@ -41,6 +41,13 @@ const inputContent = {
 
 const messageContent = { messageId, parts: z.array(part) };
 
+/** What a person says to a call that asks: this once, from now on in this session, from now on anywhere, or no. */
+export const approvalAnswer = z.enum(["once", "session", "always", "deny"]);
+export type ApprovalAnswer = z.infer<typeof approvalAnswer>;
+/** What became of the question. `expired`: nobody answered in time, and that is a no. */
+export const approvalDecision = z.enum([...approvalAnswer.options, "expired"]);
+export type ApprovalDecision = z.infer<typeof approvalDecision>;
+
 /** Why a message ends before its model was done. */
 export const partialCause = z.enum(["cancelled", "interrupted", "failed", "limit"]);
 
@@ -147,10 +154,7 @@ export const runEvents = [
     "approval.answered",
     1,
     "passing",
-    z.looseObject({
-      approvalId,
-      decision: z.enum(["once", "session", "always", "deny", "expired"]),
-    }),
+    z.looseObject({ approvalId, decision: approvalDecision }),
   ),
   defineEvent(
     "message.user",

@@ -1,7 +1,9 @@
 import { z } from "zod";
 
+import { approvalAnswer } from "../events/index.ts";
 import { approvalId, runId, sessionId } from "../ids.ts";
 import { defineRoute } from "./define.ts";
+import { limitText, pageCursor } from "./fields.ts";
 import { keyed } from "./sessions.ts";
 import { approvalView, runView } from "./views.ts";
 
@@ -45,13 +47,20 @@ export const runRoutes = {
   listApprovals: defineRoute({
     method: "GET",
     path: "/api/approvals",
-    summary: "The approvals that wait for an answer",
+    summary: "The approvals that wait for an answer, oldest first",
     access: "principal",
-    query: z.strictObject({ sessionId: sessionId.optional() }),
+    query: z.strictObject({
+      sessionId: sessionId.optional(),
+      limit: limitText.optional(),
+      cursor: pageCursor.optional(),
+    }),
     answer: {
       media: "json",
       status: 200,
-      schema: z.looseObject({ approvals: z.array(approvalView) }),
+      schema: z.looseObject({
+        approvals: z.array(approvalView),
+        nextCursor: z.string().nullable(),
+      }),
     },
     problems: [],
     repeat: "safe",
@@ -63,7 +72,7 @@ export const runRoutes = {
     access: "principal",
     params: z.strictObject({ id: approvalId }),
     headers: keyed,
-    body: z.strictObject({ decision: z.enum(["once", "session", "always", "deny"]) }),
+    body: z.strictObject({ decision: approvalAnswer }),
     answer: { media: "json", status: 200, schema: z.looseObject({ approval: approvalView }) },
     problems: ["approval_not_found", "approval_answered"],
     repeat: "key",

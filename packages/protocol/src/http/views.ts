@@ -1,6 +1,13 @@
 import { z } from "zod";
 
-import { clientId, inputMode, partialCause, runState, titleSource } from "../events/index.ts";
+import {
+  approvalDecision,
+  clientId,
+  inputMode,
+  partialCause,
+  runState,
+  titleSource,
+} from "../events/index.ts";
 import {
   approvalId,
   blobId,
@@ -194,7 +201,10 @@ export const approvalView = z.looseObject({
   sessionId,
   runId,
   expiresAt: instant,
-  decision: z.enum(["once", "session", "always", "deny", "expired"]).nullable(),
+  /** `withdrawn`: its run ended, or its session went to the trash, before anybody answered. */
+  state: z.enum(["open", "answered", "withdrawn"]),
+  decision: approvalDecision.nullable(),
+  answeredAt: instant.nullable(),
 });
 export type ApprovalView = z.infer<typeof approvalView>;
 

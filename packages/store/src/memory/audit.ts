@@ -31,10 +31,11 @@ export function createAudit(data: MemoryData): Audit {
         inputs: [...session.inputs.values()],
         lanes: [...data.lanes.values()].filter((lane) => lane.session === id),
         usage: data.usage.filter((row) => row.session === id),
+        approvals: [...session.approvals.values()],
       };
     },
 
-    async replaceDerived({ session: row, runs, inputs, lanes, usage }) {
+    async replaceDerived({ session: row, runs, inputs, lanes, usage, approvals }) {
       const session = data.sessions.get(row.id);
       if (session?.row.head !== row.head) return "moved";
       session.row = row;
@@ -42,6 +43,8 @@ export function createAudit(data: MemoryData): Audit {
       for (const run of runs) session.runs.set(run.id, run);
       session.inputs.clear();
       for (const input of inputs) session.inputs.set(input.messageId, input);
+      session.approvals.clear();
+      for (const approval of approvals) session.approvals.set(approval.id, approval);
       for (const [key, lane] of data.lanes) if (lane.session === row.id) data.lanes.delete(key);
       for (const lane of lanes) data.lanes.set(laneKeyOf(lane.owner, lane.lane), lane);
       data.usage = [...data.usage.filter((used) => used.session !== row.id), ...usage];

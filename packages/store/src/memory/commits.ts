@@ -61,6 +61,7 @@ function load(data: MemoryData, commit: Commit): Loaded {
     runs: session?.runs ?? new Map(),
     inputs,
     inputsByClient: new Map(inputs.values().map((input) => [input.clientId, input])),
+    approvals: new Map(data.sessions.values().flatMap(({ approvals }) => approvals.entries())),
     blobs: new Set(needs.blobs.filter((blob) => data.blobs.has(blobKeyOf(commit.owner, blob)))),
   };
 }
@@ -71,6 +72,7 @@ function apply(data: MemoryData, commit: Commit, plan: Plan): void {
     reads: readsOf(commit),
     runs: new Map(),
     inputs: new Map(),
+    approvals: new Map(),
     leases: new Map(),
     fences: new Map(),
   };
@@ -78,6 +80,7 @@ function apply(data: MemoryData, commit: Commit, plan: Plan): void {
   session.row = plan.session;
   for (const run of plan.runs) session.runs.set(run.id, run);
   for (const input of plan.inputs) session.inputs.set(input.messageId, input);
+  for (const approval of plan.approvals) session.approvals.set(approval.id, approval);
   for (const lane of plan.lanes) data.lanes.set(laneKeyOf(lane.owner, lane.lane), lane);
   data.usage.push(...plan.usage);
   for (const id of plan.blobs) {

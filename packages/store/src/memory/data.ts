@@ -1,4 +1,5 @@
 import type {
+  ApprovalRow,
   BlobRow,
   InputRow,
   LaneRow,
@@ -11,6 +12,7 @@ import type {
   UsageRow,
 } from "@holdfast/engine";
 import type {
+  ApprovalId,
   BlobId,
   EventId,
   LaneKey,
@@ -41,6 +43,7 @@ export interface SessionData {
   readonly reads: readonly SeqRange[];
   readonly runs: Map<RunId, RunRow>;
   readonly inputs: Map<MessageId, InputRow>;
+  readonly approvals: Map<ApprovalId, ApprovalRow>;
   readonly leases: Map<LeaseKind, LeaseRow>;
   /** The greatest fence ever given. */
   readonly fences: Map<LeaseKind, number>;

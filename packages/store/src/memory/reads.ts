@@ -1,13 +1,16 @@
-import type {
-  EntryPage,
-  EntryQuery,
-  ListQuery,
-  Reads,
-  SessionRow,
-  Shelf,
-  UsageTotals,
+import {
+  type ApprovalCursor,
+  type ApprovalRow,
+  type EntryPage,
+  type EntryQuery,
+  holdsForSession,
+  type ListQuery,
+  type Reads,
+  type SessionRow,
+  type Shelf,
+  type UsageTotals,
 } from "@holdfast/engine";
-import { roleOf, type StoredEvent } from "@holdfast/protocol";
+import { type OwnerId, roleOf, type StoredEvent } from "@holdfast/protocol";
 
 import {
   blobKeyOf,
@@ -95,7 +98,43 @@ export function createReads(data: MemoryData): Reads {
       const blob = data.blobs.get(blobKeyOf(owner, id));
       return blob ? { id, mediaType: blob.row.mediaType, bytes: blob.bytes.slice() } : null;
     },
+
+    async approval(owner, id) {
+      return approvalsOf(data, owner).find((approval) => approval.id === id) ?? null;
+    },
+
+    async approvals(owner, { session, limit, after }) {
+      const matching = approvalsOf(data, owner)
+        .filter(({ state }) => state === "open")
+        .filter((approval) => session === undefined || approval.session === session)
+        .toSorted(byAsking)
+        .filter((approval) => after === undefined || byAsking(after, approval) < 0);
+      const approvals = matching.slice(0, limit);
+      const last = approvals.at(-1);
+      const more = matching.length > approvals.length && last !== undefined;
+      return { approvals, next: more ? { askedAt: last.askedAt, id: last.id } : null };
+    },
+
+    async approvalsFor(owner, session, run) {
+      return approvalsOf(data, owner)
+        .filter((approval) => approval.session === session)
+        .filter(({ runId, decision }) => runId === run || holdsForSession(decision))
+        .toSorted(byAsking);
+    },
   };
+}
+
+function approvalsOf(data: MemoryData, owner: OwnerId): ApprovalRow[] {
+  return data.sessions
+    .values()
+    .filter(({ row }) => row.owner === owner)
+    .flatMap(({ approvals }) => approvals.values())
+    .toArray();
+}
+
+/** Oldest first; among equals the smaller id. */
+function byAsking(a: ApprovalCursor, b: ApprovalCursor): number {
+  return a.askedAt - b.askedAt || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 }
 
 function shelfOf(row: SessionRow): Shelf {

@@ -23,6 +23,14 @@ export function createWork(data: MemoryData): Work {
           lease: leases.get("run") ?? null,
         }));
     },
+    async expiredApprovals(limit) {
+      return sessions()
+        .flatMap(({ approvals }) => [...approvals.values()])
+        .filter(({ state, expiresAt }) => state === "open" && expiresAt <= data.clock())
+        .toSorted((a, b) => a.expiresAt - b.expiresAt)
+        .slice(0, limit)
+        .map(({ owner, session, id }) => ({ owner, session, approval: id }));
+    },
   };
 }
 

@@ -50,7 +50,7 @@ export function createStore(settings: Settings): PostgresStore {
       replaceDerived: (derived) => writer.submit(replaceDerivedJob(derived)),
       replaceBlobRefs: (refs, owner) => writer.submit(replaceBlobRefsJob(refs, owner)),
     },
-    work: createWork(readers),
+    work: createWork(readers, now),
     search: createSearch(readers, indexer),
     commit: (commit) => writer.submit(commitJob(commit), commit.pace ?? "now"),
     putBlob: (owner, bytes, mediaType) =>

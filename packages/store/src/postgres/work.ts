@@ -1,5 +1,5 @@
 import type { Work, WorkItem } from "@holdfast/engine";
-import type { OwnerId, SessionId } from "@holdfast/protocol";
+import type { ApprovalId, OwnerId, SessionId } from "@holdfast/protocol";
 
 import type { Row } from "./connection.ts";
 import type { Readers } from "./read/index.ts";
@@ -22,7 +22,13 @@ const live = statement(
     ORDER BY coalesce(r.expires_at, 0) LIMIT $1`,
 );
 
-export function createWork(readers: Readers): Work {
+const expired = statement(
+  "expired_approvals",
+  `SELECT owner_id, session_id AS id, id AS approval FROM approvals
+    WHERE state = 'open' AND expires_at <= $1 ORDER BY expires_at, approvals.id LIMIT $2`,
+);
+
+export function createWork(readers: Readers, now: () => Promise<number>): Work {
   return {
     async queued(limit) {
       return (await readers.rows(queued, [limit])).map(itemOf);
@@ -32,6 +38,13 @@ export function createWork(readers: Readers): Work {
       return rows.map((row) => ({
         ...itemOf(row),
         lease: row["fence"] === null ? null : decodeLease(row),
+      }));
+    },
+    async expiredApprovals(limit) {
+      const rows = await readers.rows(expired, [await now(), limit]);
+      return rows.map((row) => ({
+        ...itemOf(row),
+        approval: String(row["approval"]) as ApprovalId,
       }));
     },
   };

@@ -1,8 +1,20 @@
-import type { Holder, InputRow, LaneRow, LeaseRow, RunRow, UsageRow } from "@holdfast/engine";
+import type {
+  ApprovalRow,
+  Holder,
+  InputRow,
+  LaneRow,
+  LeaseRow,
+  RunRow,
+  UsageRow,
+} from "@holdfast/engine";
 import {
+  approvalDecision,
+  type ApprovalId,
   attachment,
+  type CallId,
   type Fence,
   inputMode,
+  json,
   type LaneKey,
   type MessageId,
   type OwnerId,
@@ -30,6 +42,9 @@ export const runs = table<RunRow>("runs", ["id"], {
   started_at: (run) => run.startedAt,
   ended_at: (run) => run.endedAt,
   journal_from: (run) => run.journalFrom,
+  tries: (run) => run.tries,
+  rests_since: (run) => run.restsSince,
+  rested_ms: (run) => run.restedMs,
 });
 
 export function decodeRun(row: Row): RunRow {
@@ -46,6 +61,9 @@ export function decodeRun(row: Row): RunRow {
     startedAt: intOrNull(row, "started_at"),
     endedAt: intOrNull(row, "ended_at"),
     journalFrom: int(row, "journal_from") as Seq,
+    tries: int(row, "tries"),
+    restsSince: intOrNull(row, "rests_since"),
+    restedMs: int(row, "rested_ms"),
   };
 }
 
@@ -80,6 +98,42 @@ export function decodeInput(row: Row): InputRow {
     lane: textOrNull<LaneKey>(row, "lane"),
     at: int(row, "at"),
     content: content === null ? null : inputContent.parse(JSON.parse(content)),
+  };
+}
+
+export const approvals = table<ApprovalRow>("approvals", ["id"], {
+  id: (approval) => approval.id,
+  session_key: (_, key) => key,
+  owner_id: (approval) => approval.owner,
+  run_id: (approval) => approval.runId,
+  call_id: (approval) => approval.callId,
+  tool: (approval) => approval.tool,
+  input: (approval) => JSON.stringify(approval.input),
+  input_hash: (approval) => approval.inputHash,
+  asked_at: (approval) => approval.askedAt,
+  expires_at: (approval) => approval.expiresAt,
+  state: (approval) => approval.state,
+  decision: (approval) => approval.decision,
+  answered_at: (approval) => approval.answeredAt,
+});
+
+const approvalState = z.enum(["open", "answered", "withdrawn"]);
+
+export function decodeApproval(row: Row): ApprovalRow {
+  return {
+    id: text<ApprovalId>(row, "id"),
+    session: text<SessionId>(row, "session_id"),
+    owner: text<OwnerId>(row, "owner_id"),
+    runId: text<RunId>(row, "run_id"),
+    callId: text<CallId>(row, "call_id"),
+    tool: text(row, "tool"),
+    input: json.parse(JSON.parse(text(row, "input"))),
+    inputHash: text(row, "input_hash"),
+    askedAt: int(row, "asked_at"),
+    expiresAt: int(row, "expires_at"),
+    state: approvalState.parse(row["state"]),
+    decision: approvalDecision.nullable().parse(row["decision"]),
+    answeredAt: intOrNull(row, "answered_at"),
   };
 }
 

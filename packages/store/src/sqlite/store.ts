@@ -136,6 +136,9 @@ export class SqliteStore implements Store {
       lane: (...args) => this.#ask("lane", args),
       usage: (...args) => this.#ask("usage", args),
       blob: (...args) => this.#ask("blob", args),
+      approval: (...args) => this.#ask("approval", args),
+      approvals: (...args) => this.#ask("approvals", args),
+      approvalsFor: (...args) => this.#ask("approvalsFor", args),
     };
     this.leases = {
       acquire: (request) => this.#write("acquire", request),
@@ -147,6 +150,7 @@ export class SqliteStore implements Store {
     this.work = {
       queued: (limit) => this.#ask("queuedWork", [limit]),
       live: (limit) => this.#ask("liveWork", [limit]),
+      expiredApprovals: async (limit) => this.#ask("expiredApprovals", [limit, await this.now()]),
     };
     this.audit = makeAudit({
       ask: (name, args) => this.#ask(name, args),

@@ -1,6 +1,8 @@
 import { type NewEvent, type RunState, type SeqRange, terminalStates } from "@holdfast/protocol";
 
 import {
+  anAnswer,
+  anApproval,
   anEvent,
   aCut,
   aDelta,
@@ -10,7 +12,7 @@ import {
   aUsage,
   aUserMessage,
 } from "../factories.ts";
-import type { LaneKey, MessageId, RunId } from "@holdfast/protocol";
+import type { ApprovalDecision, ApprovalId, LaneKey, MessageId, RunId } from "@holdfast/protocol";
 
 export interface Change {
   readonly title?: string;
@@ -48,6 +50,8 @@ export type Act =
     }
   | { readonly do: "change"; readonly change: Change }
   | { readonly do: "spend"; readonly tokens: number }
+  | { readonly do: "ask"; readonly approvalId: ApprovalId; readonly runId: RunId }
+  | { readonly do: "grant"; readonly approvalId: ApprovalId; readonly decision: ApprovalDecision }
   | { readonly do: "bind"; readonly lane: LaneKey }
   | { readonly do: "trash" }
   | { readonly do: "restore" }
@@ -106,6 +110,10 @@ export function eventOf(act: Act, run: RunId): NewEvent {
     }
     case "spend":
       return aUsage(run, { input: act.tokens, output: 0 });
+    case "ask":
+      return anApproval(act.runId, { approvalId: act.approvalId });
+    case "grant":
+      return anAnswer(act.approvalId, act.decision);
     case "bind":
       return anEvent("lane.bound", { lane: act.lane });
     case "trash":

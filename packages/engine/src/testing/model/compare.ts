@@ -49,7 +49,23 @@ export async function compareSession(
   for (const [run, state] of [...runs].slice(-3)) {
     same((await two.reads.run(owner, run))?.state, state);
   }
+  await compareApprovals(one, session);
   await compareLedgers(one, model, session);
+}
+
+async function compareApprovals(store: Store, session: ModelSession): Promise<void> {
+  const { owner, id } = session;
+  const asked = session.all("ask").map(({ act }) => act.approvalId);
+  if (asked.length === 0) return;
+  const open = await store.reads.approvals(owner, { session: id, limit: 1_000 });
+  same(
+    open.approvals.map((approval) => approval.id).toSorted(),
+    asked.filter((approval) => session.approval(approval) === "open").toSorted(),
+  );
+  for (const approval of asked.slice(-3)) {
+    const row = present(await store.reads.approval(owner, approval));
+    same(row.decision ?? row.state, session.approval(approval));
+  }
 }
 
 async function compareLedgers(

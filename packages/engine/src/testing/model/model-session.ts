@@ -1,4 +1,6 @@
 import {
+  type ApprovalDecision,
+  type ApprovalId,
   type OwnerId,
   type RunId,
   type RunState,
@@ -89,6 +91,20 @@ export class ModelSession {
     const said = this.all("run").findLast(({ act }) => act.runId === runId);
     if (said !== undefined) return said.act.state;
     return this.all("accept").some(({ act }) => act.runId === runId) ? "queued" : undefined;
+  }
+
+  /** What became of an approval: nobody knows it, it is open, or it is not any more. */
+  approval(id: ApprovalId): "open" | "withdrawn" | ApprovalDecision | undefined {
+    const asked = this.all("ask").find(({ act }) => act.approvalId === id);
+    if (asked === undefined) return undefined;
+    for (const { seq, act } of this.deeds) {
+      if (seq <= asked.seq) continue;
+      if (act.do === "grant" && act.approvalId === id) return act.decision;
+      const ends =
+        act.do === "run" && terminalStates.has(act.state) && act.runId === asked.act.runId;
+      if (ends || act.do === "trash") return "withdrawn";
+    }
+    return "open";
   }
 
   get version(): number {

@@ -105,6 +105,8 @@ export class ModelStore {
       if (act.do === "blunder") return "invalid_event";
       const astray = act.do === "run" ? runAstray(trial, act.runId, act.state) : undefined;
       if (astray !== undefined) return astray;
+      const unfit = unfitApproval(trial, act);
+      if (unfit !== undefined) return unfit;
       if (act.do === "answer" && act.settles !== undefined) {
         openAtFirst ??= trial.open.length;
         stoodFor += act.settles.reduce((sum, [from, to]) => sum + to - from + 1, 0);
@@ -225,4 +227,17 @@ function runAstray(trial: ModelSession, runId: RunId, state: RunState): RefusalC
   if (before === undefined) return "invalid_event";
   const isLive = trial.live?.runId === runId;
   return isLive && trial.open.length > 0 ? "deltas_unaccounted" : undefined;
+}
+
+/** Nothing runs out here: a program is over long before. */
+function unfitApproval(trial: ModelSession, act: Act): RefusalCode | undefined {
+  if (act.do === "ask") {
+    const state = trial.stateOf(act.runId);
+    return state === undefined || terminalStates.has(state) ? "invalid_event" : undefined;
+  }
+  if (act.do !== "grant") return undefined;
+  const stands = trial.approval(act.approvalId);
+  if (stands === undefined) return "invalid_event";
+  if (stands !== "open") return "approval_answered";
+  return act.decision === "expired" ? "invalid_event" : undefined;
 }

@@ -1,4 +1,4 @@
-import { ids, laneKey, type RunState, type SeqRange } from "@holdfast/protocol";
+import { approvalDecision, ids, laneKey, type RunState, type SeqRange } from "@holdfast/protocol";
 
 import { aRange, aMessageId, aRunId, at } from "../factories.ts";
 import type { Act } from "./acts.ts";
@@ -86,6 +86,16 @@ function toAct({ do: what, n, m }: Sketch, around: Surroundings, before: readonl
       return { do: "change", change: changes[n % changes.length] ?? {} };
     case "spend":
       return { do: "spend", tokens: n };
+    case "ask": {
+      const live = session.after(before).live;
+      return { do: "ask", approvalId: ids.make("approval"), runId: live?.runId ?? aRunId() };
+    }
+    case "grant": {
+      const asked = session.all("ask").slice(-3);
+      const approvalId = asked[n % Math.max(1, asked.length)]?.act.approvalId;
+      const decision = decisions[m % decisions.length] ?? "once";
+      return { do: "grant", approvalId: approvalId ?? ids.make("approval"), decision };
+    }
     case "bind":
       return { do: "bind", lane: laneKey.parse(`web:${mark}-${n % 2}`) };
     case "trash":
@@ -94,6 +104,8 @@ function toAct({ do: what, n, m }: Sketch, around: Surroundings, before: readonl
       return { do: what };
   }
 }
+
+const decisions = approvalDecision.options;
 
 /** The live run moves on, or a new one is claimed. */
 function goOn({ live }: ModelSession, n: number): Act {

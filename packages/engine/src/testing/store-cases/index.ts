@@ -1,4 +1,5 @@
 import type { StoreCase } from "../harness.ts";
+import { approvalCases } from "./approvals.ts";
 import { auditCases } from "./audits.ts";
 import { blobCases } from "./blobs.ts";
 import { branchCases } from "./branches.ts";
@@ -34,4 +35,5 @@ export const storeCases: readonly StoreCase[] = [
   ...textCases,
   ...timeCases,
   ...auditCases,
+  ...approvalCases,
 ];

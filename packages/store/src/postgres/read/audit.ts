@@ -4,6 +4,7 @@ import type { SessionId } from "@holdfast/protocol";
 import { blobIdOf } from "../../shared/index.ts";
 import type { Row } from "../connection.ts";
 import {
+  decodeApproval,
   decodeBlobRow,
   decodeEventRow,
   decodeInput,
@@ -131,6 +132,10 @@ const derivedInputs = statement(
   "derived_inputs",
   `SELECT * FROM inputs WHERE session_id = $1 ORDER BY seq`,
 );
+const derivedApprovals = statement(
+  "derived_approvals",
+  `SELECT * FROM approvals WHERE session_id = $1 ORDER BY id`,
+);
 const derivedLanes = statement(
   "derived_lanes",
   `SELECT * FROM lanes WHERE session_id = $1 ORDER BY owner_id, lane`,
@@ -150,6 +155,7 @@ function readDerived(readers: Readers, id: SessionId): Promise<Derived | null> {
       runs: (await rows(derivedRuns)).map(decodeRun),
       inputs: (await rows(derivedInputs)).map(decodeInput),
       lanes: (await rows(derivedLanes)).map(decodeLane),
+      approvals: (await rows(derivedApprovals)).map(decodeApproval),
       usage: (await rows(derivedUsage)).map(decodeUsage),
     };
   });

@@ -11,6 +11,7 @@ const owned: readonly { table: string; key: string }[] = [
   { table: "settled", key: "x.session_id" },
   { table: "runs", key: "x.id" },
   { table: "inputs", key: "x.message_id" },
+  { table: "approvals", key: "x.id" },
   { table: "lanes", key: "x.owner_id || ' ' || x.lane" },
   { table: "fences", key: "x.session_id || ' ' || x.kind" },
   { table: "leases", key: "x.session_id || ' ' || x.kind" },

@@ -11,6 +11,7 @@ import {
   type StoredSession,
 } from "../rows/index.ts";
 import { run, statement } from "../statement.ts";
+import { createApprovalReads } from "./approvals.ts";
 import { listSessions } from "./list.ts";
 import { readEntries, readEvents, readJournal } from "./log.ts";
 import type { Readers } from "./readers.ts";
@@ -108,5 +109,6 @@ export function createReads(readers: Readers): Reads {
       const { media_type, bytes } = blobRow.parse(row);
       return { id, mediaType: media_type, bytes };
     },
+    ...createApprovalReads(readers),
   };
 }

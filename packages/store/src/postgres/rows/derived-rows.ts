@@ -28,6 +28,9 @@ const runShape = z.object({
   started_at: z.int().nullable(),
   ended_at: z.int().nullable(),
   journal_from: seq,
+  tries: z.int(),
+  rests_since: z.int().nullable(),
+  rested_ms: z.int(),
 });
 
 export function decodeRun(row: Row): RunRow {
@@ -45,6 +48,9 @@ export function decodeRun(row: Row): RunRow {
     startedAt: run.started_at,
     endedAt: run.ended_at,
     journalFrom: run.journal_from,
+    tries: run.tries,
+    restsSince: run.rests_since,
+    restedMs: run.rested_ms,
   };
 }
 
@@ -62,6 +68,9 @@ export function encodeRun(run: RunRow): Row {
     started_at: run.startedAt,
     ended_at: run.endedAt,
     journal_from: run.journalFrom,
+    tries: run.tries,
+    rests_since: run.restsSince,
+    rested_ms: run.restedMs,
   };
 }
 

@@ -1,3 +1,4 @@
+export { decodeApproval, encodeApproval } from "./approval-row.ts";
 export {
   decodeBlobRow,
   decodeInput,

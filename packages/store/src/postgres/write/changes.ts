@@ -1,4 +1,5 @@
 import type {
+  ApprovalRow,
   InputRow,
   LaneRow,
   LeaseKind,
@@ -30,6 +31,7 @@ export class Changes {
   readonly settled = new Map<SessionId, number>();
   readonly runs = new Map<string, RunRow>();
   readonly inputs = new Map<string, InputRow>();
+  readonly approvals = new Map<string, ApprovalRow>();
   readonly lanes = new Map<string, LaneRow>();
   readonly usage: Row[] = [];
   readonly refs = new Map<string, { owner_id: string; id: string; count: number }>();
@@ -63,6 +65,7 @@ export class Changes {
     if (plan.settles) this.settled.set(id, stored.settledUpto);
     for (const run of plan.runs) this.runs.set(run.id, run);
     for (const input of plan.inputs) this.inputs.set(input.messageId, input);
+    for (const approval of plan.approvals) this.approvals.set(approval.id, approval);
     for (const lane of plan.lanes) this.lanes.set(`${lane.owner} ${lane.lane}`, lane);
     for (const used of plan.usage) this.usage.push(encodeUsage(used));
     for (const blob of plan.blobs) this.#addRef(session.owner, blob);

@@ -1,9 +1,10 @@
-import type { InputRow, LeaseRow, RunRow } from "@holdfast/engine";
-import type { BlobId, EventId, MessageId, RunId, SessionId } from "@holdfast/protocol";
+import type { ApprovalRow, InputRow, LeaseRow, RunRow } from "@holdfast/engine";
+import type { ApprovalId, BlobId, EventId, MessageId, RunId, SessionId } from "@holdfast/protocol";
 import { z } from "zod";
 
 import type { Answer, Row, Session } from "../connection.ts";
 import {
+  decodeApproval,
   decodeInput,
   decodeLease,
   decodeRun,
@@ -22,6 +23,9 @@ export interface GroupNeeds {
   readonly clientIds?: readonly string[];
   readonly blobs?: readonly BlobId[];
   readonly events?: readonly EventId[];
+  readonly approvals?: readonly ApprovalId[];
+  /** Whether the open approvals of the sessions matter. */
+  readonly openApprovals?: boolean;
 }
 
 export interface Placed {
@@ -37,6 +41,7 @@ export interface LoadedGroup {
   readonly fences: readonly { session: string; kind: string; fence: number }[];
   readonly runs: readonly RunRow[];
   readonly inputs: readonly InputRow[];
+  readonly approvals: readonly ApprovalRow[];
   readonly placed: ReadonlyMap<string, Placed>;
   /** `owner id`. */
   readonly blobs: ReadonlySet<string>;
@@ -70,6 +75,10 @@ const load = statement(
    UNION ALL
    SELECT 'input', to_json(x) FROM inputs x WHERE session_id = ANY($1) AND client_id = ANY($4)
    UNION ALL
+   SELECT 'approval', to_json(x) FROM approvals x WHERE id = ANY($7)
+   UNION ALL
+   SELECT 'approval', to_json(x) FROM approvals x WHERE session_id = ANY($8) AND state = 'open'
+   UNION ALL
    SELECT 'blob', to_json(owner_id || ' ' || id) FROM blobs WHERE id = ANY($5)
    UNION ALL
    SELECT 'event', to_json(x) FROM (
@@ -93,6 +102,8 @@ export function sendLoad(session: Session, needs: readonly GroupNeeds[]): Promis
       all((each) => each.clientIds),
       all((each) => each.blobs),
       all((each) => each.events),
+      all((each) => each.approvals),
+      all((each) => (each.openApprovals === true ? each.sessions : undefined)),
     ]),
   ];
 }
@@ -121,6 +132,7 @@ export function readLoaded({ rows }: Answer, clockOffset: number): LoadedGroup {
     }),
     runs: objects("run", decodeRun),
     inputs: objects("input", decodeInput),
+    approvals: objects("approval", decodeApproval),
     placed: new Map(
       objects("event", (row) => {
         const { id, session_id, seq, at } = placedRow.parse(row);

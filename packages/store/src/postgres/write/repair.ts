@@ -3,6 +3,7 @@ import type { BlobId } from "@holdfast/protocol";
 
 import type { Row, Session } from "../connection.ts";
 import {
+  encodeApproval,
   encodeInput,
   encodeLane,
   encodeRun,
@@ -14,6 +15,7 @@ import { run, type Statement, statement } from "../statement.ts";
 import { createJob, type PendingJob } from "./job.ts";
 import {
   dropTags,
+  putApprovals,
   putInputs,
   putLanes,
   putRuns,
@@ -55,7 +57,7 @@ export function replaceDerivedJob(derived: Derived): PendingJob<"replaced" | "mo
 }
 
 async function replaceDerived(session: Session, derived: Derived): Promise<void> {
-  const { session: row, runs, inputs, lanes, usage } = derived;
+  const { session: row, runs, inputs, lanes, usage, approvals } = derived;
   const put = async (what: Statement, rows: readonly (Row | string)[]): Promise<void> => {
     await run(session, what, [JSON.stringify(rows)]);
   };
@@ -63,11 +65,12 @@ async function replaceDerived(session: Session, derived: Derived): Promise<void>
   await put(putSessions, [encodeSession(row)]);
   await put(dropTags, [row.id]);
   await put(putTags, encodeTags(row));
-  for (const table of ["runs", "inputs", "lanes", "usage"]) {
+  for (const table of ["runs", "inputs", "lanes", "usage", "approvals"]) {
     await session.query({ text: `DELETE FROM ${table} WHERE session_id = $1`, values: [row.id] });
   }
   await put(putRuns, runs.map(encodeRun));
   await put(putInputs, inputs.map(encodeInput));
+  await put(putApprovals, approvals.map(encodeApproval));
   await put(putLanes, lanes.map(encodeLane));
   await put(putUsage, usage.map(encodeUsage));
 }

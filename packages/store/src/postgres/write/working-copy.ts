@@ -1,5 +1,13 @@
-import type { InputRow, LeaseKind, LeaseRow, Loaded, Plan, RunRow } from "@holdfast/engine";
-import type { BlobId, MessageId, OwnerId, RunId, SessionId } from "@holdfast/protocol";
+import type {
+  ApprovalRow,
+  InputRow,
+  LeaseKind,
+  LeaseRow,
+  Loaded,
+  Plan,
+  RunRow,
+} from "@holdfast/engine";
+import type { ApprovalId, BlobId, MessageId, OwnerId, RunId, SessionId } from "@holdfast/protocol";
 
 import type { StoredSession } from "../rows/index.ts";
 import { Changes } from "./changes.ts";
@@ -26,6 +34,8 @@ export class WorkingCopy {
   readonly #purged: ReadonlySet<string>;
   readonly #placed: Map<string, Placed>;
   readonly #blobs: ReadonlySet<string>;
+  /** Of all sessions: an id is one approval's, whoever names it. */
+  readonly #approvals = new Map<ApprovalId, ApprovalRow>();
 
   constructor(loaded: LoadedGroup) {
     this.now = loaded.now;
@@ -37,6 +47,7 @@ export class WorkingCopy {
     for (const { session, kind, fence } of loaded.fences) this.#of(session).fences.set(kind, fence);
     for (const run of loaded.runs) this.#of(run.session).runs.set(run.id, run);
     for (const input of loaded.inputs) this.#keepInput(input);
+    for (const approval of loaded.approvals) this.#approvals.set(approval.id, approval);
   }
 
   #of(session: string): SessionState {
@@ -80,6 +91,7 @@ export class WorkingCopy {
       runs,
       inputs,
       inputsByClient,
+      approvals: this.#approvals,
       blobs: new Set(blobs.filter((blob) => this.#blobs.has(`${owner} ${blob}`))),
     };
   }
@@ -92,6 +104,7 @@ export class WorkingCopy {
     state.stored = stored;
     for (const run of plan.runs) state.runs.set(run.id, run);
     for (const input of plan.inputs) this.#keepInput(input);
+    for (const approval of plan.approvals) this.#approvals.set(approval.id, approval);
     for (const { id, seq, at } of [...plan.log, ...plan.deltas]) {
       this.#placed.set(id, { session: session.id, seq, at });
     }

@@ -1,6 +1,7 @@
 import type { Answer, Row, Session } from "../connection.ts";
 import { Clash, Moved } from "../errors.ts";
 import {
+  encodeApproval,
   encodeInput,
   encodeLane,
   encodeLease,
@@ -56,7 +57,7 @@ export const putRuns = statement(
     "runs",
     "id",
     `session_id, state, cause, attempt, step, cancel_requested, continues, created_at, started_at, ended_at,
-     journal_from`,
+     journal_from, tries, rests_since, rested_ms`,
   )} WHERE runs.session_id = excluded.session_id`,
 );
 export const putInputs = statement(
@@ -66,6 +67,15 @@ export const putInputs = statement(
     "message_id",
     "session_id, client_id, hash, run_id, seq, mode, state, lane, at, content",
   )} WHERE inputs.session_id = excluded.session_id`,
+);
+export const putApprovals = statement(
+  "put_approvals",
+  `${upsertRows(
+    "approvals",
+    "id",
+    `session_id, owner_id, run_id, call_id, tool, input, input_hash, asked_at, expires_at, state, decision,
+     answered_at`,
+  )} WHERE approvals.session_id = excluded.session_id`,
 );
 export const putLanes = statement(
   "put_lanes",
@@ -160,6 +170,12 @@ export async function writeChanges(session: Session, changes: Changes, now: numb
     putInputs,
     inputs,
     all(inputs, () => new Clash("This message belongs to another session.")),
+  );
+  const approvals = [...changes.approvals.values()].map(encodeApproval);
+  send(
+    putApprovals,
+    approvals,
+    all(approvals, () => new Clash("This approval belongs to another session.")),
   );
   send(putLanes, [...changes.lanes.values()].map(encodeLane));
   send(putUsage, changes.usage);

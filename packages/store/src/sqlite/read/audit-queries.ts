@@ -13,7 +13,14 @@ import { z } from "zod";
 import { blobIdOf } from "../../shared/index.ts";
 import { text } from "../columns.ts";
 import type { Connection, Row } from "../connection.ts";
-import { decodeInput, decodeLane, decodeLease, decodeRun, decodeUsage } from "../derived-rows.ts";
+import {
+  decodeApproval,
+  decodeInput,
+  decodeLane,
+  decodeLease,
+  decodeRun,
+  decodeUsage,
+} from "../derived-rows.ts";
 import {
   decodeEventCells,
   decodeEventRow,
@@ -71,6 +78,7 @@ const owned = [
   ["settled_chains", "last_delta"],
   ["runs", "id"],
   ["inputs", "message_id"],
+  ["approvals", "id"],
   ["lanes", "lane"],
   ["leases", "kind"],
   ["fences", "kind"],
@@ -114,6 +122,7 @@ export function auditQueries(connection: Connection): AuditQueries {
         runs: rows("runs").map(decodeRun),
         inputs: rows("inputs").map(decodeInput),
         lanes: rows("lanes").map(decodeLane),
+        approvals: rows("approvals").map(decodeApproval),
         usage: connection.sql("SELECT * FROM usage WHERE session_id = ?").all(id).map(decodeUsage),
       };
     },

@@ -25,6 +25,7 @@ import type { Cells, Connection } from "../connection.ts";
 import { decodeInput, decodeLease, decodeRun } from "../derived-rows.ts";
 import { readSession, type StoredSession } from "../session-row.ts";
 import { type AuditQueries, auditQueries } from "./audit-queries.ts";
+import { type ApprovalQueries, approvalQueries } from "./read-approvals.ts";
 import { type WorkQueries, workQueries } from "./work-queries.ts";
 import {
   type RawEntries,
@@ -42,7 +43,7 @@ export interface RawSnapshot extends Omit<Snapshot, "entries" | "journal"> {
 }
 
 /** Everything that can be read, with what it answers. */
-export interface Queries extends AuditQueries, WorkQueries {
+export interface Queries extends AuditQueries, WorkQueries, ApprovalQueries {
   session(owner: OwnerId, id: SessionId): SessionRow | null;
   /** Each as the text that `decodeSession` takes. */
   sessions(owner: OwnerId, query: ListQuery): string[];
@@ -83,6 +84,7 @@ export function makeQueries(connection: Connection): Queries {
   return {
     ...auditQueries(connection),
     ...workQueries(connection),
+    ...approvalQueries(connection),
     session: (owner, id) => owned(owner, id)?.row ?? null,
     sessions: (owner, query) => readList(connection, owner, query),
     events(owner, id, query) {

@@ -1,5 +1,5 @@
-import type { LiveWork, WorkItem } from "@holdfast/engine";
-import type { OwnerId, SessionId } from "@holdfast/protocol";
+import type { ExpiredApproval, LiveWork, WorkItem } from "@holdfast/engine";
+import type { ApprovalId, OwnerId, SessionId } from "@holdfast/protocol";
 
 import { text } from "../columns.ts";
 import type { Connection, Row } from "../connection.ts";
@@ -8,6 +8,7 @@ import { decodeLease } from "../derived-rows.ts";
 export interface WorkQueries {
   queuedWork(limit: number): WorkItem[];
   liveWork(limit: number): LiveWork[];
+  expiredApprovals(limit: number, now: number): ExpiredApproval[];
 }
 
 /** A scan of the inputs that wait, which are few. */
@@ -25,6 +26,10 @@ const live = `
       OR EXISTS (SELECT 1 FROM runs WHERE id = s.live_run AND cancel_requested = 1))
    ORDER BY coalesce(r.expires_at, 0) LIMIT ?`;
 
+const expired = `
+  SELECT r.owner_id, s.id, r.id AS approval FROM approvals r JOIN sessions s ON s.key = r.session_key
+   WHERE r.state = 'open' AND r.expires_at <= ? ORDER BY r.expires_at, r.id LIMIT ?`;
+
 export function workQueries(connection: Connection): WorkQueries {
   return {
     queuedWork: (limit) => connection.sql(queued).all(limit).map(itemOf),
@@ -33,6 +38,11 @@ export function workQueries(connection: Connection): WorkQueries {
         .sql(live)
         .all(limit)
         .map((row) => ({ ...itemOf(row), lease: row["fence"] === null ? null : decodeLease(row) })),
+    expiredApprovals: (limit, now) =>
+      connection
+        .sql(expired)
+        .all(now, limit)
+        .map((row) => ({ ...itemOf(row), approval: text<ApprovalId>(row, "approval") })),
   };
 }
 

@@ -6,6 +6,8 @@ import { decodeEventRow, eventColumns } from "../event-row.ts";
 import { readSession } from "../session-row.ts";
 import type { SessionCache } from "./session-cache.ts";
 
+const derivedTables = "live runs inputs approvals lanes leases fences session_tags".split(" ");
+
 /** P13: only what is in the trash can be purged, and that it was is kept. */
 export function purgeSession(
   connection: Connection,
@@ -27,7 +29,7 @@ export function purgeSession(
   const { key, lastDelta } = session;
   if (lastDelta !== null)
     connection.sql("INSERT INTO settled_chains VALUES (?, ?)").run(lastDelta, key);
-  for (const table of ["live", "runs", "inputs", "lanes", "leases", "fences", "session_tags"]) {
+  for (const table of derivedTables) {
     connection.sql(`DELETE FROM ${table} WHERE session_key = ?`).run(key);
   }
   connection.sql("DELETE FROM sessions WHERE key = ?").run(key);

@@ -1,16 +1,19 @@
 import {
   answerAgain,
   answerRepeated,
+  type ApprovalRow,
   type Commit,
   type CommitResult,
   decideCommit,
   type InputRow,
   type Loaded,
+  type Needs,
   needsOf,
   type Plan,
   type RunRow,
 } from "@holdfast/engine";
 import {
+  type ApprovalId,
   type BlobId,
   type EventId,
   type MessageId,
@@ -22,6 +25,8 @@ import {
 
 import type { Connection, Row } from "../connection.ts";
 import {
+  approvals as approvalTable,
+  decodeApproval,
   decodeInput,
   decodeRun,
   inputs as inputTable,
@@ -113,6 +118,7 @@ function load(connection: Connection, cached: CachedSession | null, commit: Comm
   }
   return {
     session: cached?.row ?? null,
+    approvals: loadApprovals(connection, cached, needs),
     purged: cached === null && wasPurged(connection, commit.session),
     leases: cached?.leases ?? [],
     runs,
@@ -122,12 +128,28 @@ function load(connection: Connection, cached: CachedSession | null, commit: Comm
   };
 }
 
+function loadApprovals(
+  connection: Connection,
+  cached: CachedSession | null,
+  needs: Pick<Needs, "approvals" | "openApprovals">,
+): ReadonlyMap<ApprovalId, ApprovalRow> {
+  const named = needs.approvals.flatMap((id) => connection.sql(approvalById).all(id));
+  const open =
+    cached !== null && needs.openApprovals ? connection.sql(openApprovals).all(cached.key) : [];
+  return new Map([...named, ...open].map(decodeApproval).map((row) => [row.id, row]));
+}
+
 function wasPurged(connection: Connection, id: SessionId): boolean {
   return connection.sql("SELECT 1 FROM purges WHERE session_id = ?").get(id) !== undefined;
 }
 
 const runById = `
   SELECT r.*, s.id AS session_id FROM runs r JOIN sessions s ON s.key = r.session_key WHERE r.id = ?`;
+const approvalById = `
+  SELECT r.*, s.id AS session_id FROM approvals r JOIN sessions s ON s.key = r.session_key WHERE r.id = ?`;
+const openApprovals = `
+  SELECT r.*, s.id AS session_id FROM approvals r JOIN sessions s ON s.key = r.session_key
+   WHERE r.session_key = ? AND r.state = 'open'`;
 const inputByMessage = `
   SELECT r.*, s.id AS session_id FROM inputs r JOIN sessions s ON s.key = r.session_key WHERE r.message_id = ?`;
 const inputByClient = `
@@ -149,6 +171,7 @@ function writePlan(
 
   for (const run of plan.runs) runTable.put(connection, run, key);
   for (const input of plan.inputs) inputTable.put(connection, input, key);
+  for (const approval of plan.approvals) approvalTable.put(connection, approval, key);
   for (const lane of plan.lanes) lanes.put(connection, lane, key);
   for (const usage of plan.usage) usages.put(connection, usage, key);
   for (const blob of plan.blobs) {

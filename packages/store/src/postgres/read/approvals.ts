@@ -1,0 +1,44 @@
+import type { Reads } from "@holdfast/engine";
+
+import { decodeApproval } from "../rows/index.ts";
+import { statement } from "../statement.ts";
+import type { Readers } from "./readers.ts";
+
+const byId = statement("approval_by_id", `SELECT * FROM approvals WHERE id = $2 AND owner_id = $1`);
+const page = (where: string) => `
+  SELECT * FROM approvals
+   WHERE owner_id = $1 AND state = 'open' AND (asked_at, id) > ($2::bigint, $3) ${where}
+   ORDER BY asked_at, id LIMIT $4`;
+const openOnes = statement("open_approvals", page(""));
+const openInSession = statement("open_approvals_in_session", page("AND session_id = $5"));
+const bearingOn = statement(
+  "approvals_for_run",
+  `SELECT * FROM approvals
+    WHERE owner_id = $1 AND session_id = $2 AND (run_id = $3 OR decision IN ('session', 'always'))
+    ORDER BY asked_at, id`,
+);
+
+type ApprovalReads = Pick<Reads, "approval" | "approvals" | "approvalsFor">;
+
+export function createApprovalReads(readers: Readers): ApprovalReads {
+  return {
+    async approval(owner, id) {
+      const [row] = await readers.rows(byId, [owner, id]);
+      return row === undefined ? null : decodeApproval(row);
+    },
+    async approvals(owner, { session, limit, after }) {
+      const place = [owner, after?.askedAt ?? -1, after?.id ?? "", limit + 1];
+      const rows =
+        session === undefined
+          ? await readers.rows(openOnes, place)
+          : await readers.rows(openInSession, [...place, session]);
+      const approvals = rows.slice(0, limit).map(decodeApproval);
+      const last = approvals.at(-1);
+      const more = rows.length > limit && last !== undefined;
+      return { approvals, next: more ? { askedAt: last.askedAt, id: last.id } : null };
+    },
+    async approvalsFor(owner, session, run) {
+      return (await readers.rows(bearingOn, [owner, session, run])).map(decodeApproval);
+    },
+  };
+}
