@@ -1,3 +1,4 @@
+export { anAgent, type MadeAgent, openAgentCache } from "./agent-rig.ts";
 export { compactionLockCases } from "./compaction-lock-cases.ts";
 export { openFullSession, withDerived, withEvents } from "./damaged-audit.ts";
 export * from "./factories.ts";

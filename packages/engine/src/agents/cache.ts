@@ -1,0 +1,209 @@
+import type { LaneKey, OwnerId, SessionId } from "@holdfast/protocol";
+
+import type { Agent, AgentFactory, AgentRequest, Clock } from "../ports/index.ts";
+import type { Standing } from "./baselines.ts";
+import { CacheEntry } from "./entry.ts";
+import { type CacheLimits, chooseVictims, type EvictionReason, type Victim } from "./victims.ts";
+
+export interface AgentCacheDeps {
+  readonly factory: AgentFactory;
+  /** The session's stored version; a rejection counts as not known. */
+  readonly readVersion: (owner: OwnerId, session: SessionId) => Promise<number | null>;
+  readonly clock: Clock;
+  readonly limits: CacheLimits;
+  /** What has to be done with an agent's sessions before it is closed: their memory is committed. */
+  readonly beforeClose: (agent: Agent, sessions: readonly SessionId[]) => Promise<void>;
+  readonly memory: () => "enough" | "scarce";
+  /** How long an agent that goes may take for its last work. */
+  readonly closeBudgetMs: number;
+  readonly onError: (error: unknown) => void;
+}
+
+/** An agent in a run's hands, and in nobody else's until it is given back. */
+export interface BorrowedAgent {
+  readonly agent: Agent;
+  /** How what the agent knows stands to what is stored: only when it is `behind`, something has to be folded in. */
+  readonly standing: Standing;
+  /** The version that the agent knew of this session. */
+  readonly baseline: number | null;
+  /** Gives it back. `version`: what the borrower's own last commit answered; without one the baseline stays. */
+  release(version?: number): void;
+}
+
+export interface CacheFigures {
+  /** Used as it was. */
+  readonly hits: number;
+  /** Used, after what others had written was folded in. */
+  readonly folds: number;
+  readonly builds: number;
+  readonly evictions: Readonly<Partial<Record<EvictionReason, number>>>;
+  readonly agents: number;
+  readonly bytes: number;
+}
+
+/**
+ * Warm agents by lane. Choosing and marking happen without a pause in between, so nobody sees the cache half changed;
+ * whatever takes time (reading versions, building, committing memory, closing) happens outside of that.
+ */
+export class AgentCache {
+  readonly #deps: AgentCacheDeps;
+  readonly #entries = new Set<CacheEntry>();
+  readonly #closing = new Set<Promise<void>>();
+  readonly #evictions: Partial<Record<EvictionReason, number>> = {};
+  #hits = 0;
+  #folds = 0;
+  #builds = 0;
+
+  constructor(deps: AgentCacheDeps) {
+    this.#deps = deps;
+  }
+
+  /** An idle agent of the lane with the right signature, whichever session it served; else a new one. */
+  async borrow(request: AgentRequest): Promise<BorrowedAgent> {
+    const signature = await this.#deps.factory.signature(request);
+    const found = this.#take(request.lane, signature);
+    const entry = found ?? this.#place(request.lane, signature);
+    const agent = found?.agent ?? (await this.#build(entry, request));
+    const { session } = request;
+    const live = await this.#liveVersion(request);
+    const standing: Standing =
+      entry.coherence === "unchecked" ? "unknown" : entry.baselines.standing(session, live);
+    const baseline = entry.baselines.get(session) ?? entry.baselines.get("any") ?? null;
+    entry.session = session;
+    if (found !== undefined && standing === "behind") this.#folds += 1;
+    else if (found !== undefined) this.#hits += 1;
+    let isBorrowed = true;
+    return {
+      agent,
+      standing,
+      baseline,
+      release: (version) => {
+        if (!isBorrowed) return;
+        isBorrowed = false;
+        if (version !== undefined) this.rebaseline(entry, session, version);
+        entry.isBorrowed = false;
+        entry.usedAt = this.#deps.clock.now();
+        this.tend();
+      },
+    };
+  }
+
+  /** Moves an entry's baseline for its own session, and nothing else of it. */
+  rebaseline(entry: CacheEntry, session: SessionId, version: number): void {
+    if (!entry.isComparable) return;
+    if (entry.session !== null && entry.session !== session) return;
+    entry.session = session;
+    entry.baselines.move(session, version);
+  }
+
+  /** Puts an agent that was made elsewhere into the cache. */
+  add(entry: CacheEntry): void {
+    this.#entries.add(entry);
+    this.tend();
+  }
+
+  entriesOf(lane: LaneKey): readonly CacheEntry[] {
+    return [...this.#entries].filter((entry) => entry.lane === lane);
+  }
+
+  /** Lets go of what is idle for too long or too much. Chooses at once; the rest goes on behind. */
+  tend(): void {
+    const { limits, clock, memory } = this.#deps;
+    this.#retire(chooseVictims([...this.#entries], limits, clock.now(), memory()));
+  }
+
+  /** Lets go of a lane's idle agents, and waits until they are closed. */
+  async evict(lane: LaneKey): Promise<void> {
+    const idle = this.entriesOf(lane).filter((entry) => !entry.isBorrowed);
+    this.#retire(idle.map((entry) => ({ entry, reason: "asked" })));
+    await this.settled();
+  }
+
+  /** Resolves when everything that was let go of is closed, or its time is over. */
+  async settled(): Promise<void> {
+    while (this.#closing.size > 0) await Promise.all(this.#closing);
+  }
+
+  figures(): CacheFigures {
+    const entries = [...this.#entries];
+    return {
+      hits: this.#hits,
+      folds: this.#folds,
+      builds: this.#builds,
+      evictions: { ...this.#evictions },
+      agents: entries.length,
+      bytes: entries.reduce((sum, entry) => sum + entry.bytes, 0),
+    };
+  }
+
+  #take(lane: LaneKey, signature: string): CacheEntry | undefined {
+    const idle = this.entriesOf(lane).filter((entry) => !entry.isBorrowed);
+    const outdated = idle.filter((entry) => entry.signature !== signature);
+    this.#retire(outdated.map((entry) => ({ entry, reason: "configuration" })));
+    const found = idle.find((entry) => entry.signature === signature);
+    if (found !== undefined) found.isBorrowed = true;
+    return found;
+  }
+
+  #place(lane: LaneKey, signature: string): CacheEntry {
+    const { limits, clock } = this.#deps;
+    const entry = new CacheEntry({
+      lane,
+      signature,
+      agent: null,
+      usedAt: clock.now(),
+      mostBaselines: limits.baselines,
+    });
+    entry.isBorrowed = true;
+    this.#entries.add(entry);
+    return entry;
+  }
+
+  async #build(entry: CacheEntry, request: AgentRequest): Promise<Agent> {
+    try {
+      const agent = await this.#deps.factory.build(request);
+      this.#builds += 1;
+      entry.agent = agent;
+      this.tend();
+      return agent;
+    } catch (error) {
+      this.#entries.delete(entry);
+      throw error;
+    }
+  }
+
+  /** Fail safe: a version that cannot be read keeps nobody from working. */
+  async #liveVersion({ owner, session }: AgentRequest): Promise<number | null> {
+    try {
+      return await this.#deps.readVersion(owner, session);
+    } catch {
+      return null;
+    }
+  }
+
+  #retire(victims: readonly Victim[]): void {
+    for (const { entry, reason } of victims) {
+      this.#entries.delete(entry);
+      this.#evictions[reason] = (this.#evictions[reason] ?? 0) + 1;
+      const { agent } = entry;
+      if (agent === null) continue;
+      const closing = this.#close(agent, entry.baselines.sessions()).finally(() =>
+        this.#closing.delete(closing),
+      );
+      this.#closing.add(closing);
+    }
+  }
+
+  /** First its last work, then its resources: both within their time, so that what hangs holds nobody up. */
+  async #close(agent: Agent, sessions: readonly SessionId[]): Promise<void> {
+    await this.#within(() => this.#deps.beforeClose(agent, sessions));
+    await this.#within(() => agent.close());
+  }
+
+  async #within(work: () => Promise<void>): Promise<void> {
+    const { clock, closeBudgetMs, onError } = this.#deps;
+    const done = new AbortController();
+    await Promise.race([work().catch(onError), clock.sleep(closeBudgetMs, done.signal)]);
+    done.abort();
+  }
+}

@@ -1,0 +1,89 @@
+import type { LaneKey, SessionId } from "@holdfast/protocol";
+import { memoryHarness } from "@holdfast/store/testing";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import {
+  aLane,
+  openAgentCache,
+  type OpenSession,
+  openSession,
+  type StoreHarness,
+  turn,
+} from "../testing/index.ts";
+import type { AgentCache } from "./index.ts";
+
+let harness: StoreHarness;
+let a: OpenSession;
+let b: OpenSession;
+
+beforeEach(async () => {
+  harness = await memoryHarness.open();
+  a = await openSession(harness.store);
+  b = await openSession(harness.store, {}, a.owner);
+});
+afterEach(() => harness.close());
+
+const lane = aLane();
+const on = ({ owner, session }: OpenSession, where: LaneKey = lane) => ({
+  owner,
+  session,
+  lane: where,
+});
+
+async function takeTurn(cache: AgentCache, chat: OpenSession): Promise<void> {
+  const borrowed = await cache.borrow(on(chat));
+  borrowed.release((await chat.row()).version);
+}
+
+describe("eviction", () => {
+  test("by count and by bytes, the one that was not used longest first, and never one that runs", async () => {
+    const { cache, made, clock } = openAgentCache(harness.store, {
+      limits: { bytes: 10_000, count: 2, idleMs: 1_000, baselines: 8 },
+    });
+    const running = await cache.borrow(on(a));
+    await clock.advance(1);
+    (await cache.borrow(on(a, aLane()))).release();
+    await clock.advance(1);
+    (await cache.borrow(on(a, aLane()))).release();
+    await cache.settled();
+    expect(made.map((agent) => agent.closed)).toEqual([0, 1, 0]);
+    running.release();
+    expect(cache.figures()).toMatchObject({ agents: 2, evictions: { count: 1 } });
+  });
+
+  test("by idle time and by scarce memory", async () => {
+    let memory: "enough" | "scarce" = "enough";
+    const { cache, made, clock } = openAgentCache(harness.store, { memory: () => memory });
+    await takeTurn(cache, a);
+    await clock.advance(1_000);
+    cache.tend();
+    await cache.settled();
+    expect(made[0]?.closed).toBe(1);
+    await takeTurn(cache, a);
+    memory = "scarce";
+    cache.tend();
+    await cache.settled();
+    expect(made[1]?.closed).toBe(1);
+    expect(cache.figures()).toMatchObject({ agents: 0, evictions: { idle: 1, pressure: 1 } });
+  });
+
+  test("does its last work outside: another lane uses the cache meanwhile, and what hangs is left after its time", async () => {
+    const asked: (readonly SessionId[])[] = [];
+    const { cache, made, clock } = openAgentCache(harness.store, {
+      beforeClose: (_agent, sessions) => {
+        asked.push(sessions);
+        return new Promise(() => {});
+      },
+    });
+    await takeTurn(cache, a);
+    const evicted = cache.evict(lane);
+    await turn();
+    expect(asked).toEqual([[a.session]]);
+    const other = await cache.borrow(on(b, aLane()));
+    other.release();
+    expect(made[0]?.closed).toBe(0);
+    await clock.advance(10_000);
+    await evicted;
+    expect(made[0]?.closed).toBe(1);
+  });
+});

@@ -1,0 +1,49 @@
+import type { CacheEntry } from "./entry.ts";
+
+export type EvictionReason = "bytes" | "count" | "idle" | "pressure" | "configuration" | "asked";
+
+export interface CacheLimits {
+  readonly bytes: number;
+  readonly count: number;
+  readonly idleMs: number;
+  /** How many sessions an agent remembers the version of. */
+  readonly baselines: number;
+}
+
+export interface Victim {
+  readonly entry: CacheEntry;
+  readonly reason: EvictionReason;
+}
+
+/**
+ * Who has to go, the one that was not used longest first. An agent that is borrowed is never chosen, so the cache may be
+ * over its limits as long as that many run.
+ */
+export function chooseVictims(
+  entries: readonly CacheEntry[],
+  limits: CacheLimits,
+  now: number,
+  memory: "enough" | "scarce",
+): readonly Victim[] {
+  const victims: Victim[] = [];
+  let bytes = entries.reduce((sum, entry) => sum + entry.bytes, 0);
+  let count = entries.length;
+  const idle = entries
+    .filter((entry) => !entry.isBorrowed)
+    .toSorted((one, other) => one.usedAt - other.usedAt);
+  for (const entry of idle) {
+    const reason = whyNow(entry);
+    if (reason === null) continue;
+    victims.push({ entry, reason });
+    bytes -= entry.bytes;
+    count -= 1;
+  }
+  return victims;
+
+  function whyNow(entry: CacheEntry): EvictionReason | null {
+    if (now - entry.usedAt >= limits.idleMs) return "idle";
+    if (memory === "scarce") return "pressure";
+    if (count > limits.count) return "count";
+    return bytes > limits.bytes ? "bytes" : null;
+  }
+}

@@ -1,0 +1,32 @@
+import type { LaneKey, OwnerId, SessionId } from "@holdfast/protocol";
+
+import type { Model } from "./model.ts";
+import type { Tool } from "./tool.ts";
+
+/**
+ * What is expensive to build and the same from turn to turn: the provider's client, the system prompt and the tools in
+ * their exact bytes. It knows no session: what a run writes to is passed with the run.
+ */
+export interface Agent {
+  readonly modelName: string;
+  readonly model: Model;
+  readonly system: string;
+  readonly tools: ReadonlyMap<string, Tool>;
+  /** About how much memory it takes up. */
+  readonly bytes: number;
+  /** Called once, when nobody uses it any more. */
+  close(): Promise<void>;
+}
+
+export interface AgentRequest {
+  readonly owner: OwnerId;
+  readonly lane: LaneKey;
+  readonly session: SessionId;
+}
+
+export interface AgentFactory {
+  /** Names everything that an agent for this request is made from: the same signature, the same agent. */
+  signature(request: AgentRequest): Promise<string>;
+  /** May reject: the run that asked for it fails with that error. */
+  build(request: AgentRequest): Promise<Agent>;
+}
