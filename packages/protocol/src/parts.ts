@@ -84,6 +84,13 @@ export const noticePart = z.looseObject({
   text: z.string(),
 });
 
+/** What was given to the model beside a message (what memory recalled, the time): stored as it was sent, never made again. */
+export const attachedPart = z.looseObject({
+  type: z.literal("attached"),
+  source: z.string().min(1).max(100),
+  text: z.string(),
+});
+
 export const part = z.discriminatedUnion("type", [
   textPart,
   reasoningPart,
@@ -92,11 +99,21 @@ export const part = z.discriminatedUnion("type", [
   filePart,
   imagePart,
   noticePart,
+  attachedPart,
 ]);
 export type Part = z.infer<typeof part>;
 export type TextPart = z.infer<typeof textPart>;
 export type ToolCallPart = z.infer<typeof toolCallPart>;
 export type ToolResultPart = z.infer<typeof toolResultPart>;
+
+/** A tool as a model is told of it. */
+export const toolSpec = z.strictObject({
+  name: z.string(),
+  description: z.string(),
+  /** JSON Schema. */
+  input: jsonObject,
+});
+export type ToolSpec = z.infer<typeof toolSpec>;
 
 /** What a person may attach to a message. */
 export const attachment = z.discriminatedUnion("type", [filePart, imagePart]);

@@ -5,4 +5,13 @@ export {
   type HeldLock,
 } from "./compaction-lock.ts";
 export type { Heartbeat } from "./compaction-lock-heartbeat.ts";
-export { modelMessages, pendingCalls } from "./messages.ts";
+export { buildContext, type BuiltContext, type FrameBytes, type HashMemo } from "./blocks.ts";
+export { type Framed, frameContext, type FrameSource } from "./frame.ts";
+export { pendingCalls, quoted, renderEntries } from "./messages.ts";
+export { recordRequest, sentBefore, type SentRequest } from "./prefix.ts";
+export {
+  type AppliedEpoch,
+  type ContextEntries,
+  readContext,
+  refreshContext,
+} from "./read-context.ts";

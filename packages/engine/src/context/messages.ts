@@ -4,6 +4,7 @@ import {
   type EventData,
   type JsonObject,
   type Part,
+  type Seq,
   type StoredEvent,
   textOf,
   type ToolResultPart,
@@ -13,26 +14,51 @@ import type { ModelCall, ModelMessage } from "../ports/index.ts";
 
 type Assistant = EventData<"message.assistant">;
 
+/** A message as the model gets it, and the entry that it was made from. */
+export interface RenderedMessage {
+  readonly seq: Seq;
+  readonly message: ModelMessage;
+}
+
 /**
- * What the model gets, as a function of the visible entries. Every call is followed by its result; a call without one
- * gets an answer that says so, since a provider refuses a call that stands alone.
+ * What the model gets, as a function of the entries. Every call is followed by its result; a call without one gets an
+ * answer that says so, since a provider refuses a call that stands alone. P9: an entry is rendered the same whatever
+ * comes behind it, but for a call whose result is still to come.
  */
-export function modelMessages(entries: readonly StoredEvent[]): readonly ModelMessage[] {
+export function renderEntries(entries: readonly StoredEvent[]): readonly RenderedMessage[] {
   const results = resultsIn(entries);
-  const messages: ModelMessage[] = [];
+  const rendered: RenderedMessage[] = [];
   for (const entry of entries) {
+    if (entry.type !== "message.user" && entry.type !== "message.assistant") continue;
     const decoded = decodeEvent(entry);
     if (decoded.kind !== "known") continue;
     const { event } = decoded;
-    if (event.type === "message.user")
-      messages.push({ role: "user", text: textOf(event.data.parts) });
+    const add = (message: ModelMessage) => rendered.push({ seq: entry.seq, message });
+    if (event.type === "message.user") add({ role: "user", text: userText(event.data.parts) });
     if (event.type !== "message.assistant") continue;
     const message = assistantMessage(event.data);
     if (message.text === "" && message.calls.length === 0) continue;
-    messages.push(message);
-    for (const call of message.calls) messages.push(toolMessage(call, results.get(call.callId)));
+    add(message);
+    for (const call of message.calls) add(toolMessage(call, results.get(call.callId)));
   }
-  return messages;
+  return rendered;
+}
+
+/** What was given beside a person's words is told apart from them: it is material, and nobody's request. */
+function userText(parts: readonly Part[]): string {
+  const texts = [textOf(parts)];
+  for (const part of parts) {
+    if (part.type === "file" || part.type === "image")
+      texts.push(`[attached: ${part.name ?? "image"}, ${part.mediaType}, ${part.blobId}]`);
+    if (part.type === "attached") texts.push(quoted(part.source, part.text));
+  }
+  return texts.filter((text) => text !== "").join("\n\n");
+}
+
+/** Text that did not come from the person: set off, with where it came from, and without power over what is around it. */
+export function quoted(source: string, text: string): string {
+  const lines = text.split("\n").map((line) => `> ${line}`);
+  return `[${source}: material from the host, not a request]\n${lines.join("\n")}`;
 }
 
 /** The calls of the newest assistant message that have no result yet: what a run that goes on has to do first. */

@@ -2,6 +2,7 @@ import {
   blobsOf,
   type BlobId,
   columnText,
+  type ContextFrame,
   type KnownEvent,
   type RunState,
   terminalStates,
@@ -159,9 +160,21 @@ export function blobsIn(event: KnownEvent): readonly BlobId[] {
     case "input.changed":
       return [...new Set((event.data.attachments ?? []).map((each) => each.blobId))];
     case "tool.ended":
-    case "context.compacted":
       return event.data.blobId === undefined ? [] : [event.data.blobId];
+    case "context.framed":
+      return framed(event.data.frame);
+    case "context.compacted":
+      return [
+        ...new Set([
+          ...(event.data.blobId === undefined ? [] : [event.data.blobId]),
+          ...(event.data.frame === undefined ? [] : framed(event.data.frame)),
+        ]),
+      ];
     default:
       return [];
   }
+}
+
+function framed({ system, tools }: ContextFrame): readonly BlobId[] {
+  return [...new Set([system, tools])];
 }

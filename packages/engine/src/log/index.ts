@@ -14,6 +14,7 @@ export {
 } from "./log.ts";
 export { goesOnByWord, type PersonsWord, rests } from "./run-states.ts";
 export { inputNamedBy, type Loaded, type Needs, needsOf } from "./needs.ts";
+export { newestFirst } from "./newest-first.ts";
 export { maxCommitLength } from "./payload-size.ts";
 export { plainText } from "@holdfast/protocol";
 export type { TailItem, TailOptions } from "./tail.ts";

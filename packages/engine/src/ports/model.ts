@@ -1,4 +1,6 @@
-import type { CallId, Json, JsonObject } from "@holdfast/protocol";
+import type { CallId, Json, JsonObject, ToolSpec } from "@holdfast/protocol";
+
+export type { ToolSpec };
 
 /** What the model is told, already paired and in order. */
 export type ModelMessage =
@@ -21,13 +23,6 @@ export interface ModelCall {
   readonly callId: CallId;
   readonly name: string;
   readonly input: Json;
-}
-
-export interface ToolSpec {
-  readonly name: string;
-  readonly description: string;
-  /** JSON Schema. */
-  readonly input: JsonObject;
 }
 
 export interface ModelRequest {

@@ -1,6 +1,6 @@
 import { type NewEvent, type RunState, type Seq, type StoredEvent } from "@holdfast/protocol";
 
-import { modelMessages, pendingCalls } from "../context/index.ts";
+import { pendingCalls, renderEntries } from "../context/index.ts";
 import type { Log } from "../log/index.ts";
 import type { Clock, ModelFailure, ModelMessage, Random, Tool } from "../ports/index.ts";
 import { type CallEnd, callModel } from "./call-model.ts";
@@ -104,7 +104,10 @@ async function askModel(
   }
   const { name, model, system } = ready;
   const journal = new Journal(run.runId, run.ids, (...args) => run.write(...args));
-  const messages: ModelMessage[] = [{ role: "system", text: system }, ...modelMessages(entries)];
+  const messages: ModelMessage[] = [
+    { role: "system", text: system },
+    ...renderEntries(entries).map(({ message }) => message),
+  ];
   const begun = await run.write([
     run.event("run.state", { state: "running" }),
     run.event("step.started", { step, model: name, ...(tries > 0 && { try: tries }) }),

@@ -15,6 +15,8 @@ export {
   approvalDecision,
   type RunState,
   type InputMode,
+  type RequestRecord,
+  requestRecord,
   runState,
   terminalStates,
   inputMode,
@@ -22,6 +24,8 @@ export {
   partialCause,
 } from "./run.ts";
 export {
+  type ContextFrame,
+  contextFrame,
   type SeqRange,
   type SessionSettings,
   type TitleSource,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import { approvalId, blobId, callId, laneKey, messageId, runId } from "../ids.ts";
+import { approvalId, blobId, callId, laneKey, messageId, runId, seq } from "../ids.ts";
 import { attachment, json, part, toolOutcome } from "../parts.ts";
 import { defineEvent, settledDeltas } from "./define.ts";
 
@@ -47,6 +47,23 @@ export type ApprovalAnswer = z.infer<typeof approvalAnswer>;
 /** What became of the question. `expired`: nobody answered in time, and that is a no. */
 export const approvalDecision = z.enum([...approvalAnswer.options, "expired"]);
 export type ApprovalDecision = z.infer<typeof approvalDecision>;
+
+/**
+ * What the model was sent for an answer, block by block: a hash for each one that the request before did not have. P9:
+ * where it does not go on from that request, the first block that differs and the event that explains it.
+ */
+export const requestRecord = z.looseObject({
+  /** The blocks before this one are those of the request before. */
+  from: z.int().nonnegative(),
+  hashes: z.array(z.string()),
+  differs: z
+    .looseObject({
+      block: z.int().nonnegative(),
+      explainedBy: z.looseObject({ seq, type: z.string() }).optional(),
+    })
+    .optional(),
+});
+export type RequestRecord = z.infer<typeof requestRecord>;
 
 /** Why a message ends before its model was done. */
 export const partialCause = z.enum(["cancelled", "interrupted", "failed", "limit"]);
@@ -172,6 +189,7 @@ export const runEvents = [
       partial: partialCause.optional(),
       /** The delta numbers that this message stands for; a reader inside them takes the message instead. */
       deltas: settledDeltas,
+      request: requestRecord.optional(),
       /** `[ms, characters]` for each group of deltas, for replay. */
       timing: z.array(z.tuple([z.int(), z.int()])).optional(),
     }),

@@ -23,6 +23,17 @@ const visibleAfter = {
   preview: z.string(),
 };
 
+/** How the model's context begins: its system prompt and its tools in their exact bytes, each stored once for all who use it. */
+export const contextFrame = z.looseObject({
+  system: blobId,
+  tools: blobId,
+  /** Of what the two were made from; as long as it is the same, the session keeps the bytes that it has. */
+  signature: z.string().min(1).max(200),
+  /** Which renderer turns entries into messages: a session keeps the one that it began with. */
+  rendering: z.int().positive(),
+});
+export type ContextFrame = z.infer<typeof contextFrame>;
+
 const titleText = z.string().min(1).max(300);
 const tag = z.string().min(1).max(60);
 
@@ -68,18 +79,38 @@ export const sessionEvents = [
     }),
   ),
   defineEvent("history.restored", 1, "entry", z.looseObject({ ...visibleAfter })),
+  // P9: what begins the context changes by this event alone, and it says why.
+  defineEvent(
+    "context.framed",
+    1,
+    "entry",
+    z.looseObject({ frame: contextFrame, cause: z.string().min(1).max(100) }),
+  ),
   defineEvent(
     "context.compacted",
     1,
     "entry",
     z.looseObject({
       epoch: z.int().positive(),
+      /** The first and the last entry that the summary stands for. What is before and behind them stays as it is. */
       covers: z.looseObject({ from: seq, to: seq }),
       summary: z.string(),
       blobId: blobId.optional(),
+      /** What the context begins with from here on, so that nobody has to look for it below. */
+      frame: contextFrame.optional(),
     }),
   ),
-  defineEvent("context.epoch", 1, "entry", z.looseObject({ epoch: z.int().nonnegative() })),
+  defineEvent(
+    "context.epoch",
+    1,
+    "entry",
+    z.looseObject({
+      /** The epoch that applies from here on; 0 is the whole conversation. */
+      epoch: z.int().nonnegative(),
+      /** Where its `context.compacted` stands. */
+      at: seq.optional(),
+    }),
+  ),
   defineEvent(
     "notice.added",
     1,

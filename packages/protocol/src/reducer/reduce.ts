@@ -75,6 +75,7 @@ function applyEvent(state: SessionState, event: KnownEvent): SessionState {
     case "session.trashed":
     case "session.restored":
     case "lane.bound":
+    case "context.framed":
     case "usage.recorded":
       return state;
   }

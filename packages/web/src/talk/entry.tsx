@@ -58,6 +58,13 @@ function PartView({ part }: { part: Part }) {
       return <p className="quiet">{part.name}</p>;
     case "image":
       return <p className="quiet">{part.name ?? "An image"}</p>;
+    case "attached":
+      return (
+        <details className="tool">
+          <summary>Given to the model: {part.source}</summary>
+          <p className="said">{part.text}</p>
+        </details>
+      );
   }
 }
 

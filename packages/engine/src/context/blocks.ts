@@ -1,0 +1,80 @@
+import type { Seq } from "@holdfast/protocol";
+
+import type { ModelMessage, ToolSpec } from "../ports/index.ts";
+import { quoted, type RenderedMessage, renderEntries } from "./messages.ts";
+import type { AppliedEpoch, ContextEntries } from "./read-context.ts";
+
+/** How the context begins, in its exact bytes. */
+export interface FrameBytes {
+  readonly system: string;
+  readonly tools: readonly ToolSpec[];
+}
+
+/** A piece of a request that a provider's cache takes or leaves as a whole. */
+export interface Block {
+  /** The entry that it was made from; `null` for what the frame gives. */
+  readonly seq: Seq | null;
+  readonly hash: string;
+}
+
+/** What a model is asked, and the hash of each block of it. Cache markers are a provider's business and in neither. */
+export interface BuiltContext {
+  readonly messages: readonly ModelMessage[];
+  readonly tools: readonly ToolSpec[];
+  readonly blocks: readonly Block[];
+}
+
+/** Hashes that were made before, by the block's text: only what is new is hashed. */
+export type HashMemo = Map<string, string>;
+
+export async function buildContext(
+  entries: ContextEntries,
+  frame: FrameBytes,
+  memo: HashMemo,
+): Promise<BuiltContext> {
+  const rendered = renderContext(entries);
+  const texts = [
+    { seq: null, text: frame.system },
+    { seq: null, text: JSON.stringify(frame.tools) },
+    ...rendered.map(({ seq, message }) => ({ seq, text: JSON.stringify(message) })),
+  ];
+  const blocks = await Promise.all(
+    texts.map(async ({ seq, text }): Promise<Block> => ({ seq, hash: await hashOf(text, memo) })),
+  );
+  forgetOthers(memo, texts);
+  return {
+    messages: [{ role: "system", text: frame.system }, ...rendered.map(({ message }) => message)],
+    tools: frame.tools,
+    blocks,
+  };
+}
+
+/** Head, summary, tail: the summary stands where what it covers stood. */
+function renderContext({ head, epoch, tail }: ContextEntries): readonly RenderedMessage[] {
+  if (epoch === null) return renderEntries(tail);
+  return [...renderEntries(head), renderSummary(epoch), ...renderEntries(tail)];
+}
+
+function renderSummary({ seq, number, covers, summary }: AppliedEpoch): RenderedMessage {
+  const source = `summary ${number} of the entries ${covers.from} to ${covers.to} of this conversation, written by a model`;
+  return { seq, message: { role: "user", text: quoted(source, summary) } };
+}
+
+async function hashOf(text: string, memo: HashMemo): Promise<string> {
+  const known = memo.get(text);
+  if (known !== undefined) return known;
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  const hash = Array.from(new Uint8Array(digest, 0, 8), hex).join("");
+  memo.set(text, hash);
+  return hash;
+}
+
+function hex(byte: number): string {
+  return byte.toString(16).padStart(2, "0");
+}
+
+function forgetOthers(memo: HashMemo, texts: readonly { readonly text: string }[]): void {
+  if (memo.size <= texts.length) return;
+  const used = new Set(texts.map(({ text }) => text));
+  for (const text of memo.keys()) if (!used.has(text)) memo.delete(text);
+}

@@ -1,0 +1,87 @@
+import { decodeEvent, type RequestRecord, type Seq, type StoredEvent } from "@holdfast/protocol";
+
+import type { Block } from "./blocks.ts";
+import type { ContextEntries } from "./read-context.ts";
+
+/** The newest request of a session: the hash of each of its blocks, and which entry it was made for. */
+export interface SentRequest {
+  /** `null`: not all of them are known here. */
+  readonly hashes: readonly string[] | null;
+  /** What came behind it can explain a change. */
+  readonly seq: Seq;
+}
+
+/** The newest request that the entries tell of. A record that goes on from one that is not here tells only half. */
+export function sentBefore({ head, epoch, tail }: ContextEntries): SentRequest | null {
+  const entries = epoch === null ? tail : [...head, ...tail];
+  return entries.reduce<SentRequest | null>((sent, entry) => {
+    const record = recordIn(entry);
+    if (record === undefined) return sent;
+    return { seq: entry.seq, hashes: continued(sent?.hashes ?? null, record) };
+  }, null);
+}
+
+function continued(
+  before: readonly string[] | null,
+  { from, hashes }: RequestRecord,
+): readonly string[] | null {
+  if (from === 0) return hashes;
+  return before === null || before.length < from ? null : [...before.slice(0, from), ...hashes];
+}
+
+/**
+ * P9: what is recorded of a request. As long as it goes on from the one before, that is the new hashes alone. When it does not, it is all of
+ * them, with the first block that differs and the event that explains it.
+ */
+export function recordRequest(
+  sent: SentRequest | null,
+  entries: ContextEntries,
+  blocks: readonly Block[],
+): RequestRecord {
+  const hashes = blocks.map(({ hash }) => hash);
+  if (sent === null) return { from: 0, hashes };
+  const known = sent.hashes;
+  if (known !== null && known.every((hash, index) => hashes[index] === hash))
+    return { from: known.length, hashes: hashes.slice(known.length) };
+  const block =
+    known === null
+      ? summaryBlock(entries, blocks)
+      : known.findIndex((hash, index) => hashes[index] !== hash);
+  const explainedBy = explanation(sent.seq, entries);
+  return { from: 0, hashes, differs: { block, ...(explainedBy && { explainedBy }) } };
+}
+
+/** With nothing known from below an epoch, its summary is the first block that cannot be what it was. */
+function summaryBlock({ epoch }: ContextEntries, blocks: readonly Block[]): number {
+  return Math.max(
+    0,
+    blocks.findIndex(({ seq }) => seq !== null && seq === epoch?.seq),
+  );
+}
+
+const explaining: ReadonlySet<string> = new Set([
+  "context.framed",
+  "context.compacted",
+  "context.epoch",
+  "history.restored",
+  "notice.changed",
+]);
+
+function explanation(
+  after: Seq,
+  { tail, ranges }: ContextEntries,
+): { seq: Seq; type: string } | undefined {
+  const event = tail.findLast(({ seq, type }) => seq > after && explaining.has(type));
+  if (event !== undefined) return { seq: event.seq, type: event.type };
+  // A cut stands just below the range that it opened, and is not part of what is visible.
+  const cut = ((ranges.at(-1)?.from ?? 0) - 1) as Seq;
+  return cut > after ? { seq: cut, type: "history.cut" } : undefined;
+}
+
+function recordIn(entry: StoredEvent): RequestRecord | undefined {
+  if (entry.type !== "message.assistant") return undefined;
+  const decoded = decodeEvent(entry);
+  return decoded.kind === "known" && decoded.event.type === "message.assistant"
+    ? decoded.event.data.request
+    : undefined;
+}
