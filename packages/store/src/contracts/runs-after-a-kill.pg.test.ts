@@ -64,7 +64,7 @@ describe.each(databases)("after kill -9 of the runner's process on $name", (kind
     const { store, log, effects } = bed;
     const live = async () =>
       (await store.work.live(100)).filter(({ session }) => session === only?.chat.session);
-    const work = only === undefined ? store.work : { live, queued: async () => [] };
+    const work = only === undefined ? store.work : { ...store.work, live, queued: async () => [] };
     const deps = { policy, work, liveness: createLiveness() };
     const runner = createRunner(store, log, { model, tools: effectTools(effects, "end"), deps });
     await runner.sweep();
