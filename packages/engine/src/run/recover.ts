@@ -1,4 +1,4 @@
-import type { NewEvent, OwnerId, Seq } from "@holdfast/protocol";
+import { type NewEvent, type OwnerId, type Seq, terminalStates } from "@holdfast/protocol";
 
 import { goesOnByWord, rests } from "../log/index.ts";
 import type { LeaseRow, RunRow, Snapshot } from "../ports/index.ts";
@@ -37,7 +37,7 @@ export async function recoverRun(
     const run = new RunHandle(log, ids, { owner, runId: row.id, lease, head: session.head });
     const fold = foldStep(snapshot.journal);
     const next = decideNext(row, deps.policy);
-    const events = [...settleLeftovers(run, snapshot, fold), next.event(run)];
+    const events = [...settleLeftovers(run, snapshot, fold, next), next.event(run)];
     const result = await run.send({ events, expect: { head: session.head } });
     if (result.status === "refused" && result.code === "head_moved") continue;
     if (result.status === "committed" && next.goesOn)
@@ -48,15 +48,19 @@ export async function recoverRun(
   }
 }
 
+interface NextMove {
+  readonly goesOn: boolean;
+  readonly ends: boolean;
+  event(run: RunHandle): NewEvent;
+}
+
 /** What a take-over does with the run, by how often it was taken over and what the person wants. */
-function decideNext(
-  row: RunRow,
-  policy: ResumePolicy,
-): { goesOn: boolean; event(run: RunHandle): NewEvent } {
+function decideNext(row: RunRow, policy: ResumePolicy): NextMove {
   const isByWord = goesOnByWord(row);
   const attempt = row.attempt + (isByWord ? 0 : 1);
   const to = (state: "claimed" | "paused" | "interrupted" | "cancelled", cause?: string) => ({
     goesOn: state === "claimed",
+    ends: terminalStates.has(state),
     event: (run: RunHandle) =>
       run.event("run.state", { state, attempt, ...(cause !== undefined && { cause }) }),
   });
@@ -70,11 +74,18 @@ function decideNext(
 }
 
 /** Entries for everything that the journal holds: no delta stays open, and no call that was begun stays untold. */
-function settleLeftovers(run: RunHandle, snapshot: Snapshot, fold: StepFold): readonly NewEvent[] {
+function settleLeftovers(
+  run: RunHandle,
+  snapshot: Snapshot,
+  fold: StepFold,
+  { ends }: NextMove,
+): readonly NewEvent[] {
   const { message } = fold;
   // A settlement ends a step's journal, so every tool in it is one whose result nobody has told yet.
   const begun = [...fold.tools.values()];
-  const isKept = (tool: StreamedTool) => tool.ended !== null || tool.started.replay === "never";
+  // P7: in a run that ends here, nothing starts again that could tell how it went.
+  const isKept = (tool: StreamedTool) =>
+    ends || tool.ended !== null || tool.started.replay === "never";
   const kept = begun.filter(isKept).map((tool) => settledTool(run, endOf(tool), tool.deltas));
   const partial = { model: modelOf(snapshot), partial: "interrupted" } as const;
   const settled = [...settledMessage(run, message, partial), ...kept];
@@ -82,7 +93,8 @@ function settleLeftovers(run: RunHandle, snapshot: Snapshot, fold: StepFold): re
   const replayed = begun.filter((tool) => !isKept(tool)).flatMap((tool) => tool.deltas);
   const dropped = [...replayed, ...fold.stray];
   if (settled.length === 0 && dropped.length === 0) return [];
-  return [...settled, noticeOf(run, fold, dropped)];
+  const unknown = begun.filter((tool) => isKept(tool) && tool.ended === null);
+  return [...settled, noticeOf(run, unknown, dropped)];
 }
 
 /**
@@ -123,12 +135,9 @@ function modelOf(snapshot: Snapshot): string {
 
 function noticeOf(
   run: RunHandle,
-  fold: StepFold,
+  unknown: readonly StreamedTool[],
   dropped: readonly (readonly [Seq, Seq])[],
 ): NewEvent {
-  const unknown = [...fold.tools.values()].filter(
-    (tool) => tool.ended === null && tool.started.replay === "never",
-  );
   const names = unknown.map((tool) => tool.started.name).join(", ");
   const warning =
     unknown.length === 0 ? "" : ` It is not known whether this took effect: ${names}.`;

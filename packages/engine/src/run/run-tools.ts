@@ -63,7 +63,9 @@ async function startTool(
   const started = await journal.record(
     run.event("tool.started", { callId, resultId, name, input, replay }),
   );
-  if (!started) return { callId, name, resultId, outcome: "cancelled", output: "" };
+  // A run that was lost while this was on its way is somebody else's: what is not begun is not begun here.
+  if (!started || run.lost !== null)
+    return { callId, name, resultId, outcome: "cancelled", output: "" };
   const result = await runWithin(deps.clock, tool, run, call, journal);
   const { outcome, output, blobId } = result;
   await journal.record(

@@ -12,6 +12,7 @@ import {
   manualClock,
   ok,
   openRunRig,
+  recorded,
   says,
   scriptedModel,
   streamed,
@@ -104,6 +105,22 @@ describe("take-over", () => {
     expect(new Set(starts).size).toBe(1);
     expect(told(await rig.entries()).slice(-2)).toEqual(["tool: ok the whole", "assistant: Read."]);
     expect((await rig.chat.row()).openDeltas).toBe(0);
+  });
+
+  test("[P7] a tool that may be replayed is told as unknown when its run is cancelled instead", async () => {
+    const safe = aTool("read", () => new Promise(() => {}), { replay: "safe" });
+    const { rig, runId, dead } = await leaveBehind([calls("read")], [safe]);
+    await recorded(rig, "tool.started");
+    await requestCancel(rig.log, ids, rig.chat.owner, runId);
+    const second = createRunner(harness.store, rig.log, {
+      model: scriptedModel([]),
+      dead,
+      tools: [safe],
+    });
+    await second.sweep();
+    await second.idle();
+    expect(await rig.run(runId)).toMatchObject({ state: "cancelled" });
+    expect(told(await rig.entries()).slice(-2)).toEqual(["tool: unknown ", "notice: recovered"]);
   });
 
   test("a holder that may be alive is left alone until its lease has run out, by both clocks", async () => {
