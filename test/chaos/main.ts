@@ -1,9 +1,11 @@
 // npm run chaos -- <subject> [--option value …]
+import { simSubject } from "./sim-subject.ts";
 import { storeSubject } from "./store-subject.ts";
 import { type Subject, UsageError } from "./subject.ts";
 
 const subjects: Readonly<Record<string, Subject>> = {
   store: storeSubject,
+  sim: simSubject,
 };
 
 const usage = Object.values(subjects)

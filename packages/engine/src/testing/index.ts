@@ -23,3 +23,4 @@ export { checkStorePrograms, type ProgramOptions } from "./model/index.ts";
 export * from "./scripted-model.ts";
 export { createRunner, openRunRig, type RunRig, type RunRigOptions } from "./run-rig.ts";
 export * from "./run-words.ts";
+export * from "./sim/index.ts";

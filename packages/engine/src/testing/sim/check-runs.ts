@@ -1,0 +1,165 @@
+import {
+  type CallId,
+  type EventData,
+  type KnownEvent,
+  type RunId,
+  terminalStates,
+  textOf,
+} from "@holdfast/protocol";
+
+import type { FinalSession, FinalStore } from "./final-store.ts";
+import type { Problem, SimRecord } from "./record.ts";
+
+type Of<T extends KnownEvent["type"]> = Extract<KnownEvent, { type: T }>;
+
+function allOf<T extends KnownEvent["type"]>(
+  log: readonly KnownEvent[],
+  type: T,
+): readonly Of<T>[] {
+  return log.filter((event): event is Of<T> => event.type === type);
+}
+
+/** P1: what was acknowledged is there, was taken once and in its words, and has one answer for ever. */
+export function* checkInputs(record: SimRecord, final: FinalStore): Generator<Problem> {
+  const logs = new Map(final.sessions.map(({ id, log }) => [id, log]));
+  const answers = new Map<string, string>();
+  for (const { session, clientId, messageId, runId, seq } of record.acknowledged) {
+    const answer = `${messageId} ${runId} ${seq}`;
+    const earlier = answers.get(`${session} ${clientId}`) ?? answer;
+    answers.set(`${session} ${clientId}`, answer);
+    if (earlier !== answer)
+      yield { promise: "P1", text: `${clientId} was answered ${earlier}, then ${answer}.` };
+    const accepted = allOf(logs.get(session) ?? [], "input.accepted").filter(
+      ({ data }) => data.clientId === clientId,
+    );
+    const [only] = accepted;
+    if (accepted.length !== 1 || only?.seq !== seq || only.data.messageId !== messageId)
+      yield {
+        promise: "P1",
+        text: `${clientId} was acknowledged as ${answer}; the log accepted it ${accepted.length} times.`,
+      };
+  }
+  for (const { log } of final.sessions)
+    for (const accepted of allOf(log, "input.accepted")) yield* checkTaken(log, accepted.data);
+}
+
+function* checkTaken(
+  log: readonly KnownEvent[],
+  { messageId, clientId, text }: EventData<"input.accepted">,
+): Generator<Problem> {
+  const [taken] = allOf(log, "message.user").filter(({ data }) => data.messageId === messageId);
+  const removed = allOf(log, "input.removed").some(({ data }) => data.messageId === messageId);
+  if (taken === undefined) return;
+  if (removed) yield { promise: "P1", text: `${clientId} was removed and taken.` };
+  const changed = allOf(log, "input.changed").filter(
+    ({ data, seq }) => data.messageId === messageId && seq < taken.seq,
+  );
+  const expected = changed.at(-1)?.data.text ?? text;
+  if (textOf(taken.data.parts) !== expected)
+    yield { promise: "P1", text: `${clientId} was taken in other words than it was accepted in.` };
+}
+
+/** P4 and P6: each run ends once, writes nothing afterwards, and does not complete once it was cancelled. */
+export function* checkRuns(record: SimRecord, final: FinalStore): Generator<Problem> {
+  for (const { log } of final.sessions)
+    for (const [runId, events] of runsIn(log)) yield* checkRun(record, runId, events);
+  for (const { log } of final.sessions)
+    for (const { runId, data } of allOf(log, "notice.added"))
+      if (data.kind === "not_kept")
+        yield { promise: "bug", text: `${runId} was given up: ${JSON.stringify(data.details)}.` };
+  const cancels = new Set(
+    final.sessions.flatMap(({ log }) => allOf(log, "run.cancel").map(({ runId }) => runId)),
+  );
+  const ended = new Set(
+    final.sessions.flatMap(({ runs }) =>
+      runs.filter(({ state }) => terminalStates.has(state)).map(({ id }) => id),
+    ),
+  );
+  for (const runId of record.cancelled)
+    if (!cancels.has(runId) && !ended.has(runId))
+      yield { promise: "P6", text: `The cancel of ${runId} was acknowledged and is not there.` };
+}
+
+function* checkRun(
+  record: SimRecord,
+  runId: RunId,
+  events: readonly KnownEvent[],
+): Generator<Problem> {
+  const ends = allOf(events, "run.state").filter(({ data }) => terminalStates.has(data.state));
+  const [end] = ends;
+  if (ends.length > 1)
+    yield {
+      promise: "P4",
+      text: `${runId} ended ${ends.map(({ data }) => data.state).join(", ")}.`,
+    };
+  if (end === undefined) return;
+  const late = events.filter(({ seq, type }) => seq > end.seq && type !== "run.cancel");
+  for (const { type, seq } of late)
+    yield { promise: "P4", text: `${runId} ended at ${end.seq}; ${type} stands at ${seq}.` };
+  const cancels = allOf(events, "run.cancel").filter(({ seq }) => seq < end.seq);
+  if (cancels.length > 0 && end.data.state === "completed")
+    yield { promise: "P6", text: `${runId} was cancelled and completed.` };
+  // Leaving is not stopping: nothing but a person's wish ends a run so.
+  const wished = record.cancelAsked.has(runId) || cancels.some(({ data }) => data.by !== undefined);
+  const isRemoved = end.data.cause === "removed";
+  if (end.data.state === "cancelled" && !wished && !isRemoved)
+    yield { promise: "P6", text: `${runId} was cancelled, and nobody had asked for it.` };
+}
+
+function runsIn(log: readonly KnownEvent[]): ReadonlyMap<RunId, readonly KnownEvent[]> {
+  const runs = new Map<RunId, KnownEvent[]>();
+  for (const event of log) {
+    if (event.runId === undefined) continue;
+    const events = runs.get(event.runId);
+    if (events === undefined) runs.set(event.runId, [event]);
+    else events.push(event);
+  }
+  return runs;
+}
+
+/** P7: what a tool did was recorded before, was done once unless it may be repeated, and is told as it was. */
+export function* checkEffects(record: SimRecord, final: FinalStore): Generator<Problem> {
+  const startedAt = new Map<CallId, number>();
+  for (const { step, events } of record.commits)
+    for (const { type, data } of events) {
+      const callId = data["callId"] as CallId;
+      if (type === "tool.started" && !startedAt.has(callId)) startedAt.set(callId, step);
+    }
+  const done = new Set<CallId>();
+  for (const { callId, replay, step, host } of record.effects) {
+    if ((startedAt.get(callId) ?? Infinity) > step)
+      yield { promise: "P7", text: `${host} began ${callId}, which was not recorded before.` };
+    if (replay === "never" && done.has(callId))
+      yield { promise: "P7", text: `${host} did ${callId} again.` };
+    done.add(callId);
+  }
+  for (const session of final.sessions) yield* checkTold(record, session);
+}
+
+function* checkTold(record: SimRecord, { log }: FinalSession): Generator<Problem> {
+  const results = new Map<CallId, { outcome: string; seq: number }>();
+  for (const { data, seq } of allOf(log, "message.tool"))
+    for (const part of data.parts) {
+      if (part.type !== "tool_result") continue;
+      if (results.has(part.callId))
+        yield { promise: "P7", text: `The result of ${part.callId} stands twice.` };
+      results.set(part.callId, { outcome: part.outcome, seq });
+    }
+  const starts = allOf(log, "tool.started");
+  for (const { data } of starts) {
+    const told = results.get(data.callId);
+    if (told === undefined) continue;
+    const ended = allOf(log, "tool.ended").findLast((end) => end.data.callId === data.callId);
+    const expected = ended?.data.outcome ?? "unknown";
+    if (told.outcome !== expected)
+      yield {
+        promise: "P7",
+        text: `${data.callId} is told as ${told.outcome}: it is ${expected}.`,
+      };
+    const wasSeen = record.effects.some(
+      ({ callId, outcome }) => callId === data.callId && outcome === "ok",
+    );
+    if (told.outcome === "ok" && !wasSeen)
+      yield { promise: "P7", text: `${data.callId} is told as done, and was not.` };
+  }
+}

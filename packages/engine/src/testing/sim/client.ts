@@ -1,0 +1,37 @@
+import { type Actor, anActor } from "./scheduler.ts";
+import { gone, type SimHost } from "./host.ts";
+import type { World } from "./world.ts";
+
+/** No answer was heard: the host is gone, nobody was there, or it took too long. What was asked may have been done. */
+export const unheard = Symbol("unheard");
+
+/** Somebody outside who talks to whichever host answers. */
+export class Client {
+  readonly actor: Actor;
+  readonly world: World;
+
+  constructor(world: World, name: string) {
+    this.world = world;
+    this.actor = anActor(name);
+  }
+
+  async pause(most: number): Promise<void> {
+    const { scheduler } = this.world;
+    await scheduler.sleep(scheduler.chance.between(0, most), this.actor, "goes on");
+  }
+
+  /** Asks any host. Sometimes the client gives up before the answer, and the host works on. */
+  async ask<T>(what: string, work: (host: SimHost) => Promise<T>): Promise<T | typeof unheard> {
+    const { scheduler } = this.world;
+    const host = this.world.aHost();
+    if (host === null) return unheard;
+    scheduler.note(this.actor, `asks ${host.name}: ${what}`);
+    const asked = host.ask(() => work(host));
+    const patience = scheduler.chance.happens(0.15) ? scheduler.chance.between(0, 500) : 60_000;
+    const { promise, resolve } = Promise.withResolvers<typeof unheard>();
+    const over = scheduler.after(patience, this.actor, "gives up waiting", () => resolve(unheard));
+    const heard = await Promise.race([asked, promise]);
+    scheduler.cancel(over);
+    return heard === gone ? unheard : heard;
+  }
+}

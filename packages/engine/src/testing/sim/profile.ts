@@ -1,0 +1,67 @@
+import type { Chance } from "./chance.ts";
+
+/**
+ * What can go wrong in one simulation, and how often. Each seed switches most of it off or up: a run with one kind of
+ * trouble in plenty finds what a run with a little of everything does not.
+ */
+export interface Profile {
+  readonly hosts: number;
+  readonly writers: number;
+  readonly readers: number;
+  readonly actsOfAWriter: number;
+  readonly leaseMs: number;
+  readonly policy: "resume" | "ask" | "off";
+  /** How long faults go on, in simulated milliseconds. */
+  readonly troubleMs: number;
+  /** `liveness`: then they stop, and everything must come to its end. */
+  readonly mode: "safety" | "liveness";
+  /** Between two acts of the nemesis, on average; infinite when it does nothing. */
+  readonly nemesisMs: number;
+  readonly nemesis: {
+    readonly crash: number;
+    readonly pause: number;
+    readonly outage: number;
+    readonly clock: number;
+    readonly poke: number;
+  };
+  /** Of one call to the store. */
+  readonly failing: number;
+  readonly unknown: number;
+  readonly slow: number;
+  readonly lostWake: number;
+  readonly doubleWake: number;
+  /** How often a dead holder can be proven dead. */
+  readonly proof: number;
+  readonly lateStart: number;
+}
+
+export function drawProfile(chance: Chance, mode?: Profile["mode"]): Profile {
+  const sometimes = (most: number): number => (chance.happens(0.5) ? chance.next() * most : 0);
+  const weight = (): number => (chance.happens(0.6) ? chance.next() : 0);
+  const nemesis = {
+    crash: weight(),
+    pause: weight(),
+    outage: weight(),
+    clock: weight() / 2,
+    poke: 0.1,
+  };
+  return {
+    hosts: chance.between(1, 3),
+    writers: chance.between(1, 3),
+    readers: chance.between(1, 2),
+    actsOfAWriter: chance.between(3, 8),
+    leaseMs: chance.pick([2_000, 6_000, 12_000]),
+    policy: chance.weighted({ resume: 6, ask: 1, off: 1 }),
+    troubleMs: chance.between(5_000, 30_000),
+    mode: mode ?? chance.weighted({ liveness: 3, safety: 1 }),
+    nemesisMs: chance.happens(0.15) ? Infinity : chance.pick([500, 2_000, 6_000]),
+    nemesis,
+    failing: sometimes(0.1),
+    unknown: sometimes(0.1),
+    slow: sometimes(0.05),
+    lostWake: sometimes(1),
+    doubleWake: sometimes(0.3),
+    proof: chance.pick([0, 0.5, 1]),
+    lateStart: sometimes(0.6),
+  };
+}

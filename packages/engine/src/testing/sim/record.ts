@@ -1,0 +1,93 @@
+import type {
+  CallId,
+  EventId,
+  Fence,
+  MessageId,
+  OwnerId,
+  RunId,
+  Seq,
+  SessionId,
+  StoredEvent,
+} from "@holdfast/protocol";
+
+/** A commit that the store says it made, seen from beneath everything that can go wrong on the way to it. */
+export interface MadeCommit {
+  readonly step: number;
+  readonly host: string;
+  readonly session: SessionId;
+  readonly fence: Fence | null;
+  readonly events: readonly StoredEvent[];
+}
+
+export interface TakenLease {
+  readonly step: number;
+  readonly host: string;
+  readonly session: SessionId;
+  readonly fence: Fence;
+}
+
+/** What a client was told about its message. */
+export interface Acknowledged {
+  readonly step: number;
+  readonly session: SessionId;
+  readonly clientId: string;
+  readonly messageId: MessageId;
+  readonly runId: RunId;
+  readonly seq: Seq;
+}
+
+/** What a tool did to the world outside of everything that is simulated. */
+export interface Effect {
+  readonly step: number;
+  readonly callId: CallId;
+  readonly replay: "never" | "safe";
+  readonly host: string;
+  outcome: "running" | "ok" | "failed" | "cancelled";
+}
+
+/** An event that a reader was shown. */
+export interface Shown {
+  readonly step: number;
+  readonly reader: string;
+  readonly session: SessionId;
+  readonly event: StoredEvent;
+}
+
+export interface Problem {
+  /** The promise that was broken. */
+  readonly promise: string;
+  readonly text: string;
+}
+
+/**
+ * Everything that the checker judges by: what the store did, what clients were told, what readers saw, what tools did.
+ * Nothing in here is taken from the code under test.
+ */
+export class SimRecord {
+  readonly owner: OwnerId;
+  readonly commits: MadeCommit[] = [];
+  readonly leases: TakenLease[] = [];
+  readonly acknowledged: Acknowledged[] = [];
+  /** Runs whose cancel a client asked for, and those of them that it was acknowledged for. */
+  readonly cancelAsked = new Set<RunId>();
+  readonly cancelled = new Set<RunId>();
+  readonly effects: Effect[] = [];
+  readonly shown: Shown[] = [];
+  /** Broken promises that were noticed on the way. */
+  readonly noticed: Problem[] = [];
+  readonly #stored = new Map<EventId, StoredEvent>();
+
+  constructor(owner: OwnerId) {
+    this.owner = owner;
+  }
+
+  addCommit(commit: MadeCommit): void {
+    this.commits.push(commit);
+    for (const event of commit.events) this.#stored.set(event.id, event);
+  }
+
+  /** The event as it was stored. */
+  stored(id: EventId): StoredEvent | undefined {
+    return this.#stored.get(id);
+  }
+}

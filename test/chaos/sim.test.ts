@@ -1,0 +1,36 @@
+import { plantedBugs, simulate } from "@holdfast/engine/testing";
+import { describe, expect, test } from "vitest";
+
+import { openMemory, runSimulations, tellFailure } from "./sim.ts";
+
+describe("the simulator", () => {
+  test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+    "seed %i is the same run each time, byte for byte",
+    async (seed) => {
+      const [first, second] = [
+        await simulate(seed, { openStore: openMemory }),
+        await simulate(seed, { openStore: openMemory }),
+      ];
+      expect(first.trace().length).toBeGreaterThan(50);
+      expect(second.trace().join("\n")).toBe(first.trace().join("\n"));
+    },
+  );
+
+  test("[P4] hundreds of seeds break no promise, and end once troubles stop", async () => {
+    const { failed, figures } = await runSimulations({ from: 1, seeds: 300 });
+    expect(failed && tellFailure(failed)).toBeNull();
+    expect(figures.runs).toBeGreaterThan(300);
+    expect(figures.effects).toBeGreaterThan(100);
+  });
+
+  test.each([
+    ["[P3] the simulator catches a missing fence check", "missingFenceCheck", "P3"],
+    ["[P1] the simulator catches an early acknowledgement", "earlyAcknowledgement", "P1"],
+    ["[P4] the simulator catches a double settle", "doubleSettle", "P8"],
+    ["[P5] the simulator catches a lost wake of readers", "lostWake", "liveness"],
+    ["[P4] the simulator catches a lost wake of runners", "blindSweep", "liveness"],
+  ] as const)("%s", async (_title, bug, promise) => {
+    const { failed } = await runSimulations({ from: 1, seeds: 200, plant: plantedBugs[bug] });
+    expect(failed?.problems.map((problem) => problem.promise)).toContain(promise);
+  });
+});
