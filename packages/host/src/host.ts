@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { systemClock } from "@holdfast/engine";
 import { ids } from "@holdfast/protocol";
+import { currentHolder } from "@holdfast/store/identity";
 import { apiRoutes } from "./api/index.ts";
 import { createDoorkeeper, keepSignIns, keepToken } from "./auth/index.ts";
 import { type Config, prepareHome } from "./config/index.ts";
@@ -59,6 +60,7 @@ export async function startHost(
       ids,
       runner,
       clock: systemClock,
+      holder: () => currentHolder("api"),
       stopping: stopping.signal,
       closing: closing.signal,
       report,

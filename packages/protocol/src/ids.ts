@@ -102,6 +102,12 @@ function encode(bytes: Readonly<Uint8Array>): string {
   return text;
 }
 
+/** An id that follows from what it names: whoever makes it again makes the same one. It tells no time. */
+export function idFromBytes<K extends IdKind>(kind: K, bytes: Readonly<Uint8Array>): Id<K> {
+  if (bytes.length < 16) throw new Error("An id is made of 16 bytes.");
+  return `${idPrefixes[kind]}_${encode(bytes.subarray(0, 16))}` as Id<K>;
+}
+
 export interface IdSource {
   make<K extends IdKind>(kind: K): Id<K>;
 }

@@ -76,6 +76,16 @@ export const problemKinds = {
     title: "The run has ended otherwise.",
     next: "Look at its state; resume it or send a message.",
   },
+  history_live: {
+    status: 409,
+    title: "The conversation is being cut at this moment.",
+    next: again,
+  },
+  cancel_pending: {
+    status: 409,
+    title: "The run was asked to end and has not ended yet.",
+    next: again,
+  },
   compaction_live: {
     status: 409,
     title: "The session is being compacted.",

@@ -1,14 +1,15 @@
 import { newEvent, type Seq, type SessionId } from "@holdfast/protocol";
 
-import type { Failed, Refused } from "../ports/index.ts";
+import type { Failed, Refused, SessionRow } from "../ports/index.ts";
 import {
   type HistoryDeps,
   type HistoryTarget,
   impossible,
   type Impossible,
+  moved,
   noSession,
 } from "./cut.ts";
-import { branchRanges, isVisible } from "./ranges.ts";
+import { branchRanges } from "./ranges.ts";
 import { isMessage, newestFirst, textOfEntry } from "./visible.ts";
 
 export type BranchResult =
@@ -17,26 +18,38 @@ export type BranchResult =
   | Failed
   | Impossible;
 
+export interface BranchOptions {
+  /** The last entry that the branch keeps; the newest when absent. */
+  readonly at?: Seq | undefined;
+  readonly title?: string | undefined;
+  /** The branch's own id. One that is there already was branched by the same command before. */
+  readonly session?: SessionId | undefined;
+}
+
 /**
  * P8: a session of its own that goes on from a point of another. It copies nothing: what stands below its beginning is
- * read from the log that it left, and its numbers go on from there.
+ * read from the log that it left, and its numbers go on from there. It takes nothing away, so a run that is live in its
+ * origin goes on undisturbed.
  */
 export async function branch(
   { log, ids }: HistoryDeps,
   target: HistoryTarget,
-  { at, title }: { readonly at?: Seq | undefined; readonly title?: string | undefined } = {},
+  { at, title, session = ids.make("session") }: BranchOptions = {},
 ): Promise<BranchResult> {
-  const { owner, session: origin } = target;
-  const row = await log.store.reads.session(owner, origin);
-  if (row === null) return noSession;
-  const last = at ?? row.head;
-  if (at !== undefined && !isVisible(row.ranges, at))
-    return impossible("entry_not_found", "There is no such entry in view.");
-  const session = ids.make("session");
+  const { owner, session: origin, expectedHead } = target;
+  if ((await log.store.reads.session(owner, session)) !== null)
+    return { status: "branched", session };
+  const found = await findPoint(log, target, at);
+  if (found === null) return noSession;
+  const { row, point } = found;
+  const hasMoved = expectedHead !== undefined && expectedHead !== row.head;
+  if (hasMoved || point === "moving") return moved(row);
+  if (point === null) return impossible("entry_not_found", "There is no such entry in view.");
   const created = newEvent(ids.make("event"), "session.created", {
-    origin: { sessionId: origin, seq: last },
-    ranges: branchRanges(row.ranges, origin, last),
-    ...(await whatStays(log, target, row.messageCount, last)),
+    origin: { sessionId: origin, seq: point.seq },
+    ranges: branchRanges(row.ranges, origin, point.seq),
+    messageCount: point.messageCount,
+    preview: point.preview,
     ...((title ?? row.title) !== null && { title: title ?? row.title ?? "" }),
     titleSource: title === undefined ? (row.titleSource ?? "derived") : "chosen",
     model: row.model,
@@ -48,18 +61,67 @@ export async function branch(
   return result.status === "committed" ? { status: "branched", session } : result;
 }
 
-/** What the list says of the part up to `last`. */
-async function whatStays(
+/** A branch at the end, under a title that tells the two apart. */
+export async function duplicate(
+  deps: HistoryDeps,
+  target: HistoryTarget,
+  { title, session }: Omit<BranchOptions, "at"> = {},
+): Promise<BranchResult> {
+  const row = await deps.log.store.reads.session(target.owner, target.session);
+  if (row === null) return noSession;
+  const named = title ?? (row.title === null ? undefined : titleOfCopy(row.title));
+  return branch(deps, target, { title: named, session });
+}
+
+const longestTitle = 300;
+
+function titleOfCopy(title: string): string {
+  const suffix = " (copy)";
+  return `${title.slice(0, longestTitle - suffix.length)}${suffix}`;
+}
+
+interface Point {
+  readonly seq: Seq;
+  /** What the list says of the part up to here. */
+  readonly messageCount: number;
+  readonly preview: string;
+}
+
+const tries = 20;
+
+/**
+ * The row and the entries are read one after the other. That they belong together is proven by the version, which
+ * every entry and every cut moves.
+ */
+async function findPoint(
   log: HistoryDeps["log"],
   { owner, session }: HistoryTarget,
-  messageCount: number,
-  last: Seq,
-): Promise<{ messageCount: number; preview: string }> {
-  let left = messageCount;
-  for await (const entry of newestFirst(log, owner, session)) {
-    if (!isMessage(entry)) continue;
-    if (entry.seq <= last) return { messageCount: left, preview: textOfEntry(entry) };
-    left -= 1;
+  at: Seq | undefined,
+): Promise<{ readonly row: SessionRow; readonly point: Point | "moving" | null } | null> {
+  const { reads } = log.store;
+  for (let attempt = 1; ; attempt += 1) {
+    const row = await reads.session(owner, session);
+    if (row === null) return null;
+    const point = await walkTo(log, row, at);
+    const after = await reads.session(owner, session);
+    if (after?.version === row.version) return { row, point };
+    if (attempt === tries) return { row, point: "moving" };
   }
-  return { messageCount: 0, preview: "" };
+}
+
+async function walkTo(
+  log: HistoryDeps["log"],
+  row: SessionRow,
+  at: Seq | undefined,
+): Promise<Point | null> {
+  let messageCount = row.messageCount;
+  let seq: Seq | null = at === undefined ? row.head : null;
+  for await (const entry of newestFirst(log, row.owner, row.id)) {
+    if (entry.seq === at) seq = at;
+    if (seq !== null && isMessage(entry)) return { seq, messageCount, preview: textOfEntry(entry) };
+    if (isMessage(entry)) messageCount -= 1;
+    // Entries come in the order of their numbers: what was asked for is not among them.
+    if (seq === null && at !== undefined && entry.seq < at) return null;
+  }
+  return seq === null ? null : { seq, messageCount: 0, preview: "" };
 }

@@ -1,5 +1,6 @@
 import {
   type EventData,
+  type EventId,
   type IdSource,
   newEvent,
   type NewEvent,
@@ -19,6 +20,8 @@ export interface HistoryTarget {
   readonly session: SessionId;
   /** Refused as `head_moved` unless this is still the newest number. */
   readonly expectedHead?: Seq | undefined;
+  /** Names the command: sent again, it gets the first answer again and nothing more is done. */
+  readonly command?: EventId | undefined;
 }
 
 export interface HistoryDeps {
@@ -45,40 +48,66 @@ export interface Place {
 }
 
 /** Takes the last turns out of view: from their user message on. Rows stay; a redo brings them back. */
-export async function undo(
-  deps: HistoryDeps,
-  target: HistoryTarget,
-  turns = 1,
-): Promise<HistoryResult> {
-  let left = turns;
-  const place = await findPlace(
-    deps.log,
-    target,
-    (entry) => entry.type === "message.user" && (left -= 1) === 0,
-  );
-  if (place === null) return noSession;
-  if (place.from === null)
-    return impossible("nothing_to_undo", "There is no earlier message to go back to.");
-  return cut(deps, target, place, "undo", []);
+export function undo(deps: HistoryDeps, target: HistoryTarget, turns = 1): Promise<HistoryResult> {
+  return once(deps, target, async () => {
+    let left = turns;
+    const isFirst = (entry: StoredEvent) => entry.type === "message.user" && (left -= 1) === 0;
+    const place = await findPlace(deps.log, target, isFirst);
+    if (place === null) return noSession;
+    if (place.from === null)
+      return impossible("nothing_to_undo", "There is no earlier message to go back to.");
+    return cut(deps, target, place, "undo", []);
+  });
 }
 
 /** Takes an entry and everything after it out of view. */
-export async function truncate(
+export function truncate(
   deps: HistoryDeps,
   target: HistoryTarget,
   from: Seq,
 ): Promise<HistoryResult> {
-  const place = await findPlace(deps.log, target, (entry) => entry.seq === from);
-  if (place === null) return noSession;
-  if (place.from === null) return impossible("entry_not_found", "There is no such entry in view.");
-  return cut(deps, target, place, "truncate", []);
+  return once(deps, target, async () => {
+    const place = await findPlace(deps.log, target, (entry) => entry.seq === from);
+    if (place === null) return noSession;
+    if (place.from === null)
+      return impossible("entry_not_found", "There is no such entry in view.");
+    return cut(deps, target, place, "truncate", []);
+  });
 }
 
 /** Takes everything out of view. The session, its id and its rows stay. */
-export async function clear(deps: HistoryDeps, target: HistoryTarget): Promise<HistoryResult> {
-  const row = await deps.log.store.reads.session(target.owner, target.session);
-  if (row === null) return noSession;
-  return cut(deps, target, { row, from: null, messageCount: 0, preview: "" }, "clear", []);
+export function clear(deps: HistoryDeps, target: HistoryTarget): Promise<HistoryResult> {
+  return once(deps, target, async () => {
+    const row = await deps.log.store.reads.session(target.owner, target.session);
+    if (row === null) return noSession;
+    return cut(deps, target, { row, from: null, messageCount: 0, preview: "" }, "clear", []);
+  });
+}
+
+/**
+ * A command that was carried out before, and whose answer got lost, would be computed anew on what it left behind. Its
+ * event tells: then it is answered as the first time.
+ */
+export async function once<R>(
+  { log }: HistoryDeps,
+  target: HistoryTarget,
+  act: () => Promise<R>,
+): Promise<R | Committed> {
+  const done = await doneBefore(log, target);
+  return done ?? act();
+}
+
+export async function doneBefore(
+  log: Log,
+  { owner, session, command }: HistoryTarget,
+): Promise<Committed | null> {
+  if (command === undefined) return null;
+  const event = await log.store.reads.event(owner, session, command);
+  const row = event && (await log.store.reads.session(owner, session));
+  if (event === null || row === null) return null;
+  const { version, revision } = row;
+  const { seq, at } = event;
+  return { status: "committed", first: seq, last: seq, at, version, revision, repeated: true };
 }
 
 /** Walks back to the entry that is looked for, counting what would go. `from: null`: it is not there. */
@@ -104,13 +133,13 @@ export async function findPlace(
 /** One commit: the cut, and what comes in its place. Proven in the transaction: nothing has moved, and no run is live. */
 export function cut(
   { log, ids }: HistoryDeps,
-  { owner, session, expectedHead }: HistoryTarget,
+  { owner, session, expectedHead, command = ids.make("event") }: HistoryTarget,
   { row, from, messageCount, preview }: Place,
   reason: Reason,
   behind: readonly NewEvent[],
 ): Promise<CommitResult> {
   const keep = (from === null ? 0 : from.seq - 1) as Seq;
-  const event = newEvent(ids.make("event"), "history.cut", {
+  const event = newEvent(command, "history.cut", {
     reason,
     ranges: cutRanges(row.ranges, keep, (row.head + 1) as Seq),
     messageCount,
@@ -123,7 +152,7 @@ export function cut(
   return log.commit({ owner, session, events: [event, ...behind], expect });
 }
 
-function moved(row: SessionRow): Refused {
+export function moved(row: SessionRow): Refused {
   return {
     status: "refused",
     code: "head_moved",

@@ -1,4 +1,4 @@
-export { branch, type BranchResult } from "./branch.ts";
+export { branch, type BranchResult, duplicate } from "./branch.ts";
 export {
   clear,
   type HistoryDeps,
@@ -8,5 +8,7 @@ export {
   truncate,
   undo,
 } from "./cut.ts";
+export { interrupting, type InterruptDeps, type StillRunning } from "./interrupt.ts";
 export { redo } from "./redo.ts";
 export { type NewWords, retry } from "./retry.ts";
+export { restore, trash } from "./trash.ts";

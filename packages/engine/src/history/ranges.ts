@@ -14,10 +14,6 @@ export function branchRanges(ranges: readonly SeqRange[], origin: SessionId, at:
   return [...read, { from: (at + 1) as Seq, to: null }];
 }
 
-export function isVisible(ranges: readonly SeqRange[], seq: Seq): boolean {
-  return ranges.some(({ from, to }) => seq >= from && (to === null || seq <= to));
-}
-
 function clip(ranges: readonly SeqRange[], keep: Seq): SeqRange[] {
   return ranges
     .filter(({ from }) => from <= keep)

@@ -12,46 +12,59 @@ import {
   type HistoryResult,
   type HistoryTarget,
   impossible,
+  moved,
   noSession,
+  once,
 } from "./cut.ts";
 
 type Cut = EventData<"history.cut">;
 
 /** Brings back what was cut last. Whatever is said after a cut ends the redo. */
-export async function redo(
+export function redo(deps: HistoryDeps, target: HistoryTarget): Promise<HistoryResult> {
+  return once(deps, target, () => restoreLastCut(deps, target));
+}
+
+async function restoreLastCut(
   { log, ids }: HistoryDeps,
   target: HistoryTarget,
 ): Promise<HistoryResult> {
-  const { owner, session, expectedHead } = target;
+  const { owner, session, expectedHead, command = ids.make("event") } = target;
   const row = await log.store.reads.session(owner, session);
   if (row === null) return noSession;
+  // What was looked at below must be what stands when it is written.
+  if (expectedHead !== undefined && expectedHead !== row.head) return moved(row);
   const before = await lastCut(log.store.reads, target, row);
   if (before === null)
     return impossible("nothing_to_redo", "Nothing was taken out of view since the last message.");
   const { ranges, messageCount, preview } = before;
-  const event = newEvent(ids.make("event"), "history.restored", { ranges, messageCount, preview });
+  const event = newEvent(command, "history.restored", { ranges, messageCount, preview });
   return log.commit({
     owner,
     session,
     events: [event],
-    expect: { head: expectedHead ?? row.head, idle: true },
+    expect: { head: row.head, idle: true },
   });
 }
 
 const window = 200;
 
-/** Cuts and redos are a stack at the end of the log: each redo has used up one cut. */
+/**
+ * Cuts and redos are a stack at the end of the log: each redo has used up one cut. What was said since ends it, also
+ * while it waits; a message that was taken back was never said.
+ */
 async function lastCut(
   reads: HistoryDeps["log"]["store"]["reads"],
   { owner, session }: HistoryTarget,
   row: SessionRow,
 ): Promise<NonNullable<Cut["before"]> | null> {
   let used = 0;
+  const takenBack = new Set<unknown>();
   for (let upTo: number = row.head; upTo > 0; upTo -= window) {
     const after = Math.max(0, upTo - window) as Seq;
     const page = await reads.events(owner, session, { after, upTo: upTo as Seq, limit: window });
     for (const event of page?.events.toReversed() ?? []) {
-      if (endsRedo(event)) return null;
+      if (event.type === "input.removed") takenBack.add(event.data["messageId"]);
+      if (endsRedo(event, takenBack)) return null;
       if (event.type === "history.restored") used += 1;
       const cut = cutOf(event);
       if (cut === null) continue;
@@ -62,7 +75,8 @@ async function lastCut(
   return null;
 }
 
-function endsRedo({ type }: StoredEvent): boolean {
+function endsRedo({ type, data }: StoredEvent, takenBack: ReadonlySet<unknown>): boolean {
+  if (type === "input.accepted") return !takenBack.has(data["messageId"]);
   return type.startsWith("message.") && type !== "message.delta";
 }
 

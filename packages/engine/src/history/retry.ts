@@ -6,9 +6,11 @@ import {
   textOf,
 } from "@holdfast/protocol";
 
+import type { Refused } from "../ports/index.ts";
 import { type Admission, inputEvents } from "../run/index.ts";
 import {
   cut,
+  doneBefore,
   findPlace,
   type HistoryDeps,
   type HistoryTarget,
@@ -16,6 +18,7 @@ import {
   type Impossible,
   noSession,
 } from "./cut.ts";
+import { idFor } from "./derived-id.ts";
 
 export interface NewWords {
   /** The message to ask again from; the last one when absent. */
@@ -26,8 +29,23 @@ export interface NewWords {
   readonly clientId: string;
 }
 
-/** Asks again from a message, in its own words or in new ones: one commit cuts and accepts, so neither is without the other. */
+/**
+ * Asks again from a message, in its own words or in new ones (an edit): one commit cuts and accepts, so neither is without
+ * the other. The new message goes before those that wait, since it stands where the old one stood. The same client id
+ * again gets the first answer.
+ */
 export async function retry(
+  deps: HistoryDeps,
+  target: HistoryTarget,
+  words: NewWords,
+): Promise<Admission | Impossible> {
+  const { owner, session } = target;
+  const command = await idFor("event", "retry", owner, session, words.clientId);
+  const earlier = await retriedBefore(deps.log, { ...target, command }, words);
+  return earlier ?? askAgain(deps, { ...target, command }, words);
+}
+
+async function askAgain(
   deps: HistoryDeps,
   target: HistoryTarget,
   words: NewWords,
@@ -45,23 +63,36 @@ export async function retry(
   const said = contentOf(place.from);
   const { owner, session } = target;
   const { text = said.text, attachments = said.attachments, clientId } = words;
-  const { events, refused, answer } = await inputEvents(deps.ids, {
-    owner,
-    session,
-    clientId,
-    text,
-    attachments,
-  });
+  const input = { owner, session, clientId, text, attachments, mode: "interrupt" } as const;
+  const { events, refused, answer } = await inputEvents(deps.ids, input);
   if (refused !== undefined) return refused;
-  const result = await cut(
-    deps,
-    target,
-    place,
-    words.text === undefined ? "retry" : "edit",
-    events,
-  );
-  return answer(result);
+  const isEdit = words.text !== undefined || words.attachments !== undefined;
+  return answer(await cut(deps, target, place, isEdit ? "edit" : "retry", events));
 }
+
+/** Where the cut of an earlier retry stands, its message follows. */
+async function retriedBefore(
+  log: HistoryDeps["log"],
+  target: HistoryTarget,
+  words: NewWords,
+): Promise<Admission | null> {
+  const { owner, session } = target;
+  const cutBefore = await doneBefore(log, target);
+  if (cutBefore === null) return null;
+  const page = await log.store.reads.events(owner, session, { after: cutBefore.first, limit: 1 });
+  const next = page?.events[0];
+  const decoded = next && decodeEvent(next);
+  if (decoded?.kind !== "known" || decoded.event.type !== "input.accepted") return null;
+  const { messageId, runId, text } = decoded.event.data;
+  if (words.text !== undefined && words.text !== text) return otherWords;
+  return { status: "accepted", messageId, runId, seq: decoded.event.seq, repeated: true };
+}
+
+const otherWords: Refused = {
+  status: "refused",
+  code: "idempotency_conflict",
+  message: "This client id was used for another message.",
+};
 
 function contentOf(entry: StoredEvent): { text: string; attachments: readonly Attachment[] } {
   const decoded = decodeEvent(entry);

@@ -31,6 +31,7 @@ import { mayMove } from "./run-states.ts";
 /** Folds the events of one commit, one after the other, into rows. The first rule that an event breaks ends it. */
 export class CommitFold {
   readonly #loaded: Loaded;
+  readonly #isBeingCut: boolean;
   readonly log: StoredEvent[] = [];
   readonly deltas: StoredEvent[] = [];
   readonly runs = new Map<RunId, RunRow>();
@@ -43,8 +44,11 @@ export class CommitFold {
   /** How many deltas the commit's entries stand for, and how many were open when the first of them came. */
   #settled: { named: number; readonly open: number } | undefined;
 
-  constructor(loaded: Loaded, session: SessionRow) {
+  constructor(loaded: Loaded, session: SessionRow, now: number) {
     this.#loaded = loaded;
+    this.#isBeingCut = loaded.leases.some(
+      ({ kind, expiresAt }) => kind === "history" && expiresAt > now,
+    );
     this.session = session;
   }
 
@@ -93,8 +97,7 @@ export class CommitFold {
     if (runId !== undefined) put(this.runs, runId, foldRun(this.#run(runId), event, this.session));
     const messageId = inputNamedBy(event);
     if (messageId !== undefined) {
-      const input = this.inputs.get(messageId) ?? this.#loaded.inputs.get(messageId);
-      put(this.inputs, messageId, foldInput(input, event, this.session));
+      put(this.inputs, messageId, foldInput(this.#input(messageId), event, this.session));
     }
     const lane = laneOf(event, this.session);
     if (lane !== undefined) this.lanes.set(lane.lane, lane);
@@ -118,6 +121,11 @@ export class CommitFold {
       const from = run?.state ?? "not there";
       return refuse("invalid_event", `A run that is ${from} cannot become ${state}.`);
     }
+    if (state === "claimed" && isNew(run) && this.#isBeingCut)
+      return refuse(
+        "history_live",
+        "The conversation is being cut: nothing new begins until then.",
+      );
     // P6: whoever settles learns of a cancel here at the latest.
     if (run?.cancelRequested === true && state === "completed") {
       return refuse("cancel_requested", "The run was cancelled.");
@@ -129,9 +137,19 @@ export class CommitFold {
     return undefined;
   }
 
-  /** The database would refuse a client id that stands twice; here it is refused in words. */
+  #input(id: MessageId): InputRow | undefined {
+    const input = this.inputs.get(id) ?? this.#loaded.inputs.get(id);
+    return input?.session === this.session.id ? input : undefined;
+  }
+
   #checkInput(event: KnownEvent): Refused | undefined {
+    if (event.type === "input.changed" || event.type === "input.removed") {
+      const input = this.#input(event.data.messageId);
+      if (input === undefined) return refuse("message_not_found", "There is no such message.");
+      return input.state === "queued" ? undefined : claimed;
+    }
     if (event.type !== "input.accepted") return undefined;
+    // The database would refuse a client id that stands twice; here it is refused in words.
     const { clientId } = event.data;
     const isTwice = this.inputs.values().some((input) => input.clientId === clientId);
     return isTwice ? refuse("invalid_event", "A commit names a client id once.") : undefined;
@@ -167,6 +185,16 @@ export class CommitFold {
     this.#settled ??= { named: 0, open: this.session.openDeltas };
     for (const [from, to] of deltas) this.#settled.named += to - from + 1;
   }
+}
+
+const claimed = refuse(
+  "input_claimed",
+  "The message is not waiting any more: it was taken, or removed.",
+);
+
+/** It has not begun: its first claim is the door that everything new passes through. */
+function isNew(run: RunRow | undefined): boolean {
+  return run === undefined || run.state === "queued";
 }
 
 function runNamedBy(event: KnownEvent): RunId | undefined {

@@ -19,7 +19,7 @@ import type {
   SessionRow,
   UsageRow,
 } from "../ports/index.ts";
-import { beginSession } from "./begin-session.ts";
+import { beginSession, type Begun } from "./begin-session.ts";
 import { CommitFold } from "./commit-fold.ts";
 import type { Loaded } from "./needs.ts";
 import { isTooLarge, maxCommitLength } from "./payload-size.ts";
@@ -64,7 +64,7 @@ export function decideCommit(
 ): Plan | Repeated | Refused {
   const begun = beginSession(loaded, commit, now);
   if (begun.status === "refused") return begun;
-  const { session: before, created } = begun;
+  const { session: before } = begun;
   if (isTooLarge(commit.events)) {
     return refuse("payload_too_large", `A commit has at most ${maxCommitLength} characters.`);
   }
@@ -72,9 +72,7 @@ export function decideCommit(
   if (commit.under !== undefined && !holds(loaded.leases, commit.under)) {
     return refuse("fenced", "Another holder has taken over, or the lease was given up.");
   }
-  const unmet = checkExpectations(before, loaded.leases, commit.expect, now);
-  if (unmet !== undefined) return unmet;
-
+  // Before what is expected: a message that was accepted has moved the head itself.
   for (const { type, data } of commit.events) {
     const { clientId, hash } = data;
     if (type !== "input.accepted" || typeof clientId !== "string") continue;
@@ -83,17 +81,19 @@ export function decideCommit(
     if (hash === earlier.hash) return { status: "repeated", input: earlier };
     return refuse("idempotency_conflict", "This client id was used for another message.");
   }
-  return fold(loaded, commit, before, created, Math.max(now, before.activityAt));
+  const unmet = checkExpectations(before, loaded.leases, commit.expect, now);
+  if (unmet !== undefined) return unmet;
+  return fold(loaded, commit, begun, now);
 }
 
 function fold(
   loaded: Loaded,
   commit: Commit,
-  before: SessionRow,
-  created: boolean,
-  at: number,
+  { session: before, created }: Begun,
+  now: number,
 ): Plan | Refused {
-  const folded = new CommitFold(loaded, before);
+  const at = Math.max(now, before.activityAt);
+  const folded = new CommitFold(loaded, before, now);
   for (const each of commit.events) {
     const seq = (folded.session.head + 1) as Seq;
     const event: StoredEvent = {

@@ -19,7 +19,12 @@ export function foldRun(
 ): RunRow | undefined {
   switch (event.type) {
     case "input.accepted":
-      return row ?? emptyRun(event.data.runId, session, event);
+      return (
+        row ?? {
+          ...emptyRun(event.data.runId, session, event),
+          continues: event.data.continues ?? null,
+        }
+      );
     case "run.state": {
       if (event.runId === undefined) return row;
       const before = row ?? emptyRun(event.runId, session, event);

@@ -24,8 +24,9 @@ export function checkExpectations(
   if (differs(expect.epoch, session.epoch)) {
     return refuse("epoch_moved", `The session is in epoch ${session.epoch}.`);
   }
-  if (expect.idle === undefined) return undefined;
-  if (session.liveRun !== null) return refuse("run_live", "A run is going on in this session.");
+  if (expect.idle === true && session.liveRun !== null)
+    return refuse("run_live", "A run is going on in this session.");
+  if (expect.idle === undefined && expect.uncompacted === undefined) return undefined;
   const compacting = leases.some((lease) => lease.kind === "compaction" && lease.expiresAt > now);
   return compacting ? refuse("compaction_live", "The session is being compacted.") : undefined;
 }

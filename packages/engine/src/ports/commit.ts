@@ -35,6 +35,8 @@ export interface Expectation {
   readonly epoch?: number;
   /** No run is live and nobody compacts. */
   readonly idle?: true;
+  /** Nobody compacts; a run may be live. */
+  readonly uncompacted?: true;
 }
 
 export interface Committed {
@@ -71,8 +73,10 @@ export type RefusalCode =
   | "run_ended"
   | "cancel_requested"
   | "compaction_live"
+  | "history_live"
   | "idempotency_conflict"
   | "input_claimed"
+  | "message_not_found"
   | "blob_not_found"
   | "approval_answered"
   | "deltas_unaccounted"

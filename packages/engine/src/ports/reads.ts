@@ -1,6 +1,7 @@
 import type {
   ApprovalId,
   BlobId,
+  EventId,
   LaneKey,
   OwnerId,
   RunId,
@@ -119,6 +120,8 @@ export interface Reads {
   events(owner: OwnerId, id: SessionId, query: EventQuery): Promise<EventPage | null>;
   entries(owner: OwnerId, id: SessionId, query: EntryQuery): Promise<EntryPage | null>;
   snapshot(owner: OwnerId, id: SessionId, query: EntryQuery): Promise<Snapshot | null>;
+  /** An event of the log by its id: whether a command was carried out before. Deltas are not found. */
+  event(owner: OwnerId, session: SessionId, id: EventId): Promise<StoredEvent | null>;
   run(owner: OwnerId, id: RunId): Promise<RunRow | null>;
   lane(owner: OwnerId, lane: LaneKey): Promise<SessionId | null>;
   usage(owner: OwnerId, query: UsageQuery): Promise<UsageTotals>;

@@ -149,7 +149,8 @@ export interface BlobRow {
   readonly createdAt: number;
 }
 
-export type LeaseKind = "run" | "compaction" | "memory";
+/** `history`: somebody is about to cut the conversation. While it is held nothing new is claimed. */
+export type LeaseKind = "run" | "compaction" | "memory" | "history";
 
 /** Who holds a lease. A part that cannot be known on this system is `null`, and then proves nothing. */
 export interface Holder {

@@ -113,62 +113,45 @@ async function cancelLiveRun(
   return [newEvent(ids.make("event"), "run.cancel", { by: "interrupt" }, row.liveRun)];
 }
 
-/** Changes a message that is still waiting. Refused as `head_moved` when it was taken meanwhile. */
+interface InputTarget {
+  readonly owner: OwnerId;
+  readonly session: SessionId;
+  readonly messageId: MessageId;
+}
+
+/** Changes a message that is still waiting; the store refuses one that was taken (`input_claimed`) or never was. */
 export function changeInput(
   log: Log,
   ids: IdSource,
-  target: { readonly owner: OwnerId; readonly session: SessionId; readonly messageId: MessageId },
-  content: { readonly text: string; readonly attachments?: readonly Attachment[] },
+  { owner, session, messageId }: InputTarget,
+  { text, attachments }: { readonly text: string; readonly attachments?: readonly Attachment[] },
 ): Promise<CommitResult> {
-  const refused = whyRefused(content.text, content.attachments ?? []);
+  const refused = whyRefused(text, attachments ?? []);
   if (refused !== undefined) return Promise.resolve(refused);
-  return onWaiting(log, target, () => [
-    newEvent(ids.make("event"), "input.changed", {
-      messageId: target.messageId,
-      text: content.text,
-      ...(content.attachments && { attachments: [...content.attachments] }),
-    }),
-  ]);
+  const changed = newEvent(ids.make("event"), "input.changed", {
+    messageId,
+    text,
+    ...(attachments && { attachments: [...attachments] }),
+  });
+  return log.commit({ owner, session, events: [changed] });
 }
 
 /** Takes a message that is still waiting out of the inbox. Its run ends as cancelled, without having begun. */
-export function removeInput(
+export async function removeInput(
   log: Log,
   ids: IdSource,
-  target: { readonly owner: OwnerId; readonly session: SessionId; readonly messageId: MessageId },
+  { owner, session, messageId }: InputTarget,
 ): Promise<CommitResult> {
-  const { messageId } = target;
-  return onWaiting(log, target, (runId) => [
-    newEvent(ids.make("event"), "input.removed", { messageId }),
-    newEvent(ids.make("event"), "run.state", { state: "cancelled", cause: "removed" }, runId),
-  ]);
+  const snapshot = await log.store.reads.snapshot(owner, session, { limit: 1 });
+  const input = snapshot?.inbox.find((each) => each.messageId === messageId);
+  const removed = newEvent(ids.make("event"), "input.removed", { messageId });
+  const ended = { state: "cancelled", cause: "removed" } as const;
+  // A message that is not waiting has no run to end here; the store says what became of it.
+  const events = input
+    ? [removed, newEvent(ids.make("event"), "run.state", ended, input.runId)]
+    : [removed];
+  return log.commit({ owner, session, events });
 }
-
-const tries = 5;
-
-/** A message may be claimed between the look and the write; the head tells, and then it is looked at again. */
-async function onWaiting(
-  log: Log,
-  { owner, session, messageId }: { owner: OwnerId; session: SessionId; messageId: MessageId },
-  eventsFor: (runId: RunId) => readonly NewEvent[],
-): Promise<CommitResult> {
-  let result: CommitResult = gone;
-  for (let attempt = 0; attempt < tries; attempt += 1) {
-    const snapshot = await log.store.reads.snapshot(owner, session, { limit: 1 });
-    const input = snapshot?.inbox.find((each) => each.messageId === messageId);
-    if (snapshot === null || input === undefined) return gone;
-    const expect = { head: snapshot.session.head };
-    result = await log.commit({ owner, session, expect, events: eventsFor(input.runId) });
-    if (result.status !== "refused" || result.code !== "head_moved") return result;
-  }
-  return result;
-}
-
-const gone: Refused = {
-  status: "refused",
-  code: "input_claimed",
-  message: "The message is not waiting any more: it was taken, or removed.",
-};
 
 async function contentHash(content: unknown): Promise<string> {
   const bytes = new TextEncoder().encode(JSON.stringify(content));

@@ -8,7 +8,9 @@ import {
 } from "@holdfast/protocol";
 
 import { type Log, rests } from "../log/index.ts";
-import type { CommitResult, RunRow, Snapshot } from "../ports/index.ts";
+import type { CommitResult, InputRow, RunRow, Snapshot } from "../ports/index.ts";
+import { leftoversOf } from "./leftovers.ts";
+import { type RunWriter, writerFor } from "./settle.ts";
 
 export type CancelResult =
   | { readonly status: "requested" | "ended" }
@@ -51,13 +53,32 @@ function wish(ids: IdSource, runId: RunId): NewEvent {
   return newEvent(ids.make("event"), "run.cancel", {}, runId);
 }
 
+/** One commit clears all of it: the message that waited, what the journal held, the run itself. */
 function endAtRest(ids: IdSource, run: RunRow, snapshot: Snapshot): readonly NewEvent[] {
   const input = snapshot.inbox.find((each) => each.runId === run.id);
-  const removed =
-    input && newEvent(ids.make("event"), "input.removed", { messageId: input.messageId });
+  const isLive = snapshot.run?.id === run.id;
   return [
     wish(ids, run.id),
-    ...(removed === undefined ? [] : [removed]),
+    ...(input === undefined ? [] : [removed(ids, input)]),
+    ...(isLive ? cancelledLeftovers(writerFor(ids, run.id), snapshot) : []),
     newEvent(ids.make("event"), "run.state", { state: "cancelled" }, run.id),
   ];
+}
+
+function removed(ids: IdSource, { messageId }: InputRow): NewEvent {
+  return newEvent(ids.make("event"), "input.removed", { messageId });
+}
+
+/** What a tool that ended has done is told, though the run that asked for it goes no further. */
+function cancelledLeftovers(run: RunWriter, snapshot: Snapshot): readonly NewEvent[] {
+  const options = { partial: "cancelled", mayStartAgain: false } as const;
+  const { settled, dropped } = leftoversOf(run, snapshot, options);
+  if (dropped.length === 0) return settled;
+  const notice = run.event("notice.added", {
+    noticeId: run.ids.make("notice"),
+    kind: "cancelled",
+    text: "The run was cancelled.",
+    deltas: [...dropped],
+  });
+  return [...settled, notice];
 }

@@ -8,6 +8,10 @@ export {
 } from "./admit.ts";
 export { type CancelResult, requestCancel } from "./cancel.ts";
 export type { RunLimits } from "./drive.ts";
+export { leftoversOf } from "./leftovers.ts";
 export type { ResumePolicy } from "./recover.ts";
+export { resumeRun, type ResumeResult, type ResumeTarget } from "./resume.ts";
+export { writerFor } from "./settle.ts";
+export { takenInput } from "./steer.ts";
 export { RunHandle, type LossReason } from "./run-handle.ts";
 export { Runner, type RunnerDeps } from "./runner.ts";

@@ -1,12 +1,12 @@
-import { type NewEvent, type OwnerId, type Seq, terminalStates } from "@holdfast/protocol";
+import { type NewEvent, type OwnerId, terminalStates } from "@holdfast/protocol";
 
 import { goesOnByWord, rests } from "../log/index.ts";
 import type { LeaseRow, RunRow, Snapshot } from "../ports/index.ts";
 import type { ClaimDeps } from "./claim.ts";
 import type { RunPosition } from "./drive.ts";
-import { deltaRanges, foldStep, type StepFold, type StreamedTool } from "./fold-step.ts";
+import { deltaRanges } from "./fold-step.ts";
+import { type Leftovers, leftoversOf } from "./leftovers.ts";
 import { RunHandle } from "./run-handle.ts";
-import { endOf, settledMessage, settledTool } from "./settle.ts";
 
 /** What happens to a run whose runner is gone: goes on by itself, waits for a person, or ends. */
 export type ResumePolicy = "resume" | "ask" | "off";
@@ -35,9 +35,8 @@ export async function recoverRun(
     const { run: row, session } = snapshot;
     if (rests(row.state) && !row.cancelRequested) return null;
     const run = new RunHandle(log, ids, { owner, runId: row.id, lease, head: session.head });
-    const fold = foldStep(snapshot.journal);
     const next = decideNext(row, deps.policy);
-    const events = [...settleLeftovers(run, snapshot, fold, next), next.event(run)];
+    const events = [...settleLeftovers(run, snapshot, next), next.event(run)];
     const result = await run.send({ events, expect: { head: session.head } });
     if (result.status === "refused" && result.code === "head_moved") continue;
     if (result.status === "committed" && next.goesOn)
@@ -73,28 +72,15 @@ function decideNext(row: RunRow, policy: ResumePolicy): NextMove {
   return policy === "ask" ? to("paused", "host_stopped") : to("claimed");
 }
 
-/** Entries for everything that the journal holds: no delta stays open, and no call that was begun stays untold. */
+/** Entries for everything that the journal holds, above a notice that says why. */
 function settleLeftovers(
   run: RunHandle,
   snapshot: Snapshot,
-  fold: StepFold,
   { ends }: NextMove,
 ): readonly NewEvent[] {
-  const { message } = fold;
-  // A settlement ends a step's journal, so every tool in it is one whose result nobody has told yet.
-  const begun = [...fold.tools.values()];
-  // P7: in a run that ends here, nothing starts again that could tell how it went.
-  const isKept = (tool: StreamedTool) =>
-    ends || tool.ended !== null || tool.started.replay === "never";
-  const kept = begun.filter(isKept).map((tool) => settledTool(run, endOf(tool), tool.deltas));
-  const partial = { model: modelOf(snapshot), partial: "interrupted" } as const;
-  const settled = [...settledMessage(run, message, partial), ...kept];
-  // The output of a tool that starts again is dropped; the notice accounts for its numbers.
-  const replayed = begun.filter((tool) => !isKept(tool)).flatMap((tool) => tool.deltas);
-  const dropped = [...replayed, ...fold.stray];
-  if (settled.length === 0 && dropped.length === 0) return [];
-  const unknown = begun.filter((tool) => isKept(tool) && tool.ended === null);
-  return [...settled, noticeOf(run, unknown, dropped)];
+  const left = leftoversOf(run, snapshot, { partial: "interrupted", mayStartAgain: !ends });
+  if (left.settled.length === 0 && left.dropped.length === 0) return [];
+  return [...left.settled, noticeOf(run, left)];
 }
 
 /**
@@ -127,25 +113,13 @@ export async function giveUpRun(
   }
 }
 
-function modelOf(snapshot: Snapshot): string {
-  const started = snapshot.journal.findLast((event) => event.type === "step.started");
-  const model = started?.data["model"];
-  return typeof model === "string" ? model : (snapshot.session.model ?? "unknown");
-}
-
-function noticeOf(
-  run: RunHandle,
-  unknown: readonly StreamedTool[],
-  dropped: readonly (readonly [Seq, Seq])[],
-): NewEvent {
-  const names = unknown.map((tool) => tool.started.name).join(", ");
-  const warning =
-    unknown.length === 0 ? "" : ` It is not known whether this took effect: ${names}.`;
+function noticeOf(run: RunHandle, { unknown, dropped }: Leftovers): NewEvent {
+  const warning = unknown === "" ? "" : ` ${unknown}`;
   return run.event("notice.added", {
     noticeId: run.ids.make("notice"),
     kind: "recovered",
     text: `The host stopped in the middle of this answer. What it had said and done until then is above.${warning}`,
     details: { cause: "host_stopped", runId: run.runId },
-    ...(dropped.length > 0 && { deltas: dropped.map(([from, to]): [Seq, Seq] => [from, to]) }),
+    ...(dropped.length > 0 && { deltas: [...dropped] }),
   });
 }

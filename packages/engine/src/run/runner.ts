@@ -52,8 +52,9 @@ export class Runner {
     this.#loops.push(look);
   }
 
-  /** Says that a session may have work. Never throws, never waits. */
+  /** Says that a session may have work, or that its run was asked to end. Never throws, never waits. */
   poke(owner: OwnerId, session: SessionId): void {
+    for (const { lease, run } of this.#keeper.held) if (lease.session === session) void run?.look();
     this.#begin(owner, session, undefined);
   }
 

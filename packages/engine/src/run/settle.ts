@@ -1,14 +1,35 @@
-import type { BlobId, CallId, MessageId, NewEvent, Part, ToolOutcome } from "@holdfast/protocol";
+import {
+  type BlobId,
+  type CallId,
+  type IdSource,
+  type MessageId,
+  newEvent,
+  type NewEvent,
+  type Part,
+  type RunId,
+  type ToolOutcome,
+} from "@holdfast/protocol";
 
 import type { ModelCall, ModelUsage } from "../ports/index.ts";
 import type { StreamedMessage, StreamedTool } from "./fold-step.ts";
 import type { RunHandle } from "./run-handle.ts";
 
+/** What it takes to make a run's events, for whoever settles it. */
+export type RunWriter = Pick<RunHandle, "event" | "ids" | "runId">;
+
+export function writerFor(ids: IdSource, runId: RunId): RunWriter {
+  return {
+    ids,
+    runId,
+    event: (type, data) => newEvent(ids.make("event"), type, data, runId),
+  };
+}
+
 export type PartialCause = "cancelled" | "interrupted" | "failed" | "limit";
 
 /** The entry that stands for a streamed message. One that ended early says why. */
 export function settledMessage(
-  run: RunHandle,
+  run: RunWriter,
   streamed: StreamedMessage | null,
   rest: {
     readonly model: string;
@@ -50,7 +71,7 @@ export function endOf(tool: StreamedTool): ToolEnd {
 
 /** The entry that stands for a tool and its streamed output. */
 export function settledTool(
-  run: RunHandle,
+  run: RunWriter,
   end: ToolEnd,
   deltas: StreamedTool["deltas"],
 ): NewEvent {
@@ -63,7 +84,7 @@ export function settledTool(
 }
 
 export function usageEvent(
-  run: RunHandle,
+  run: RunWriter,
   model: string,
   usage: ModelUsage | null,
 ): readonly NewEvent[] {

@@ -3,10 +3,15 @@ import { newEvent, type NewEvent, type Part } from "@holdfast/protocol";
 import type { Log } from "../log/index.ts";
 import type { InputRow } from "../ports/index.ts";
 import type { RunHandle } from "./run-handle.ts";
+import type { RunWriter } from "./settle.ts";
 
-/** A waiting message as the entry that it becomes. */
-export function takenInput(run: RunHandle, input: InputRow): NewEvent {
+/**
+ * A waiting message as the entry that it becomes. One without words says that its run continues another: it has nothing to
+ * add to the conversation, and is gone from the inbox.
+ */
+export function takenInput(run: RunWriter, input: InputRow): NewEvent {
   const { messageId, clientId, lane, content } = input;
+  if (isContinuation(input)) return run.event("input.removed", { messageId });
   const text: Part[] =
     content === null || content.text === "" ? [] : [{ type: "text", text: content.text }];
   return run.event("message.user", {
@@ -15,6 +20,11 @@ export function takenInput(run: RunHandle, input: InputRow): NewEvent {
     clientId,
     ...(lane !== null && { lane }),
   });
+}
+
+/** Words or an attachment are asked of every message that a person sends. */
+function isContinuation({ content }: InputRow): boolean {
+  return content !== null && content.text === "" && content.attachments.length === 0;
 }
 
 /**

@@ -1,16 +1,8 @@
 import { gate, says, type Script } from "@holdfast/engine/testing";
-import {
-  ids,
-  laneKey,
-  ownerId,
-  problem,
-  routes,
-  type SessionId,
-  sessionView,
-} from "@holdfast/protocol";
+import { ids, laneKey, ownerId, problem, routes, sessionView } from "@holdfast/protocol";
 import { expect, onTestFinished, test } from "vitest";
 
-import { type ApiRig, openApi } from "../testing/index.ts";
+import { type ApiRig, newSession, openApi, untilEnded, valueOf } from "../testing/index.ts";
 
 function open(script: Script = []): ApiRig {
   const rig = openApi(script);
@@ -21,28 +13,9 @@ function open(script: Script = []): ApiRig {
   return rig;
 }
 
-function valueOf<T>(result: { ok: true; value: T } | { ok: false; error: unknown }): T {
-  if (!result.ok) throw new Error(JSON.stringify(result.error));
-  return result.value;
-}
-
-async function newSession({ client }: ApiRig): Promise<SessionId> {
-  return valueOf(await client.createSession({ body: {} })).session.id;
-}
-
 async function told(answer: Response) {
   const { code, errors } = problem.parse(await answer.json());
   return { status: answer.status, code, fields: errors?.map(({ path }) => path) };
-}
-
-/** Follows the session until its run has ended, and gives the state that a page would show. */
-async function untilEnded({ client }: ApiRig, id: SessionId) {
-  for await (const item of client.open(id)) {
-    if (item.kind === "ended") throw new Error(JSON.stringify(item.error));
-    if (item.kind === "state" && item.state.run?.endedAt && item.state.inbox.length === 0)
-      return item.state;
-  }
-  throw new Error("The stream ended.");
 }
 
 test("every route that is served asks for a principal", async () => {
@@ -138,7 +111,7 @@ test("the same message again gets the first answer; other words under its name a
   expect(valueOf(await send("Hello"))).toEqual(first);
 });
 
-test("what waits can be rewritten and taken back, and a session with a live run stays out of the trash", async () => {
+test("what waits can be rewritten and taken back, and what is not waiting says so", async () => {
   const release = Promise.withResolvers<void>();
   const rig = open([[says("One"), gate(release.promise)], says("Two")]);
   const { client } = rig;
@@ -160,8 +133,8 @@ test("what waits can be rewritten and taken back, and a session with a live run 
   const read = valueOf(await client.readSession({ params: { id } }));
   expect(read.inbox.map(({ text }) => text)).toEqual(["rewritten"]);
   expect(read.live?.messages[0]?.parts[0]?.text).toBe("One");
-  expect(await client.trashSession({ params: { id } })).toMatchObject({
-    error: { code: "run_live" },
+  expect(await client.removeInput(at(ids.make("message")))).toMatchObject({
+    error: { code: "message_not_found" },
   });
 
   release.resolve();

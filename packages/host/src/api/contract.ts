@@ -1,5 +1,6 @@
 import { StoreFailure } from "@holdfast/engine";
 import {
+  type IdSource,
   type OwnerId,
   type Route as ContractRoute,
   type RouteName,
@@ -8,10 +9,11 @@ import {
   type Routes,
 } from "@holdfast/protocol";
 import type { Context } from "hono";
-import type { z } from "zod";
+import { z } from "zod";
 
 import { type HostEnv, refuse, type Route } from "../http/index.ts";
-import { decodeRequest } from "./decode.ts";
+import { type DecodedRequest, decodeRequest } from "./decode.ts";
+import { idsFrom } from "./keyed-ids.ts";
 import { problem, problemFromFailure, type ProblemReply, type Reply } from "./reply.ts";
 
 type Decoded<R, K extends string> =
@@ -20,6 +22,8 @@ type Decoded<R, K extends string> =
 /** A request as its handler sees it: who asks, and what, as the route's schemas have let it through. */
 export interface Call<N extends RouteName> {
   readonly owner: OwnerId;
+  /** For what the call makes. Under an idempotency key they follow from the request. */
+  readonly ids: IdSource;
   readonly params: Decoded<Routes[N], "params">;
   readonly query: Decoded<Routes[N], "query">;
   readonly headers: Decoded<Routes[N], "headers">;
@@ -45,6 +49,7 @@ export type StreamHandler<N extends StreamName> = (
 ) => Promise<Response | ProblemReply>;
 
 export interface MountParts {
+  readonly ids: IdSource;
   /** Aborted when the host stops: then nothing new is begun. */
   readonly stopping: AbortSignal;
   readonly report: (bug: Error) => void;
@@ -78,18 +83,24 @@ export function mountStream<N extends StreamName>(
 }
 
 function mount<N extends RouteName>(
-  { stopping, report }: MountParts,
+  { ids, stopping, report }: MountParts,
   name: N,
   handle: (call: Call<N>, c: Context<HostEnv>) => Promise<Response | ProblemReply>,
 ): Route {
   const route: ContractRoute = routes[name];
+
+  function idsOf({ repeat }: ContractRoute, owner: OwnerId, request: DecodedRequest): IdSource {
+    const key = repeat === "key" ? keyOf(request) : undefined;
+    return key === undefined ? ids : idsFrom(JSON.stringify([owner, name, key, request]));
+  }
 
   async function reply(c: Context<HostEnv>): Promise<Response | ProblemReply> {
     if (stopping.aborted) return problem("shutting_down");
     const decoded = await decodeRequest(c.req, route);
     if (decoded.kind === "problem") return decoded;
     // The schemas that let it through are those that the types of the call are inferred from.
-    const call = { owner: c.get("principal").ownerId, ...decoded.value } as Call<N>;
+    const { ownerId: owner } = c.get("principal");
+    const call = { owner, ids: idsOf(route, owner, decoded.value), ...decoded.value } as Call<N>;
     return handle(call, c).catch(orStoreFailure);
   }
 
@@ -104,6 +115,12 @@ function mount<N extends RouteName>(
       return refuse(c, replied.code, replied.details);
     },
   };
+}
+
+const keyed = z.object({ "idempotency-key": z.string().optional() }).optional();
+
+function keyOf({ headers }: DecodedRequest): string | undefined {
+  return keyed.parse(headers)?.["idempotency-key"];
 }
 
 /** Reads reject with this and nothing else; anything else is a bug. */

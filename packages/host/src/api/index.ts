@@ -1,5 +1,6 @@
 import type { Route } from "../http/index.ts";
 import { eventRoutes } from "./events.ts";
+import { historyRoutes } from "./history.ts";
 import { messageRoutes } from "./messages.ts";
 import type { ApiParts } from "./parts.ts";
 import { runRoutes } from "./runs.ts";
@@ -13,6 +14,7 @@ export function apiRoutes(parts: ApiParts): Route[] {
   return [
     ...sessionRoutes(parts),
     ...messageRoutes(parts),
+    ...historyRoutes(parts),
     ...runRoutes(parts),
     ...searchRoutes(parts),
     ...eventRoutes(parts),

@@ -1,14 +1,14 @@
-import type { Clock, Log, Runner } from "@holdfast/engine";
-import type { IdSource } from "@holdfast/protocol";
+import type { Clock, Holder, Log, Runner } from "@holdfast/engine";
 
 import type { MountParts } from "./contract.ts";
 
 /** What the handlers work with. */
 export interface ApiParts extends MountParts {
   readonly log: Log;
-  readonly ids: IdSource;
   readonly runner: Pick<Runner, "poke">;
   readonly clock: Clock;
+  /** Who we are where a lease is taken. */
+  readonly holder: () => Holder;
   /** Aborted when the runner has stopped: there is nothing more to follow. */
   readonly closing: AbortSignal;
 }

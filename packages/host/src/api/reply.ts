@@ -1,4 +1,4 @@
-import type { Failed, FailureCode, RefusalCode, Refused } from "@holdfast/engine";
+import type { Failed, FailureCode, Impossible, Refused, StillRunning } from "@holdfast/engine";
 import type { ProblemCode, ProblemDetails } from "@holdfast/protocol";
 
 export interface ProblemReply {
@@ -20,11 +20,13 @@ export function problem(code: ProblemCode, details?: ProblemDetails): ProblemRep
   return { kind: "problem", code, ...(details && { details }) };
 }
 
+type Refusal = Refused | Impossible | StillRunning;
+
 /**
  * What the engine's words are on the wire. Those that only a runner can hear, since only it writes under a fence, are
  * `internal` here: a handler that hears one is wrong.
  */
-const problemCodes: Record<RefusalCode | FailureCode, ProblemCode> = {
+const problemCodes: Record<Refusal["code"] | FailureCode, ProblemCode> = {
   session_not_found: "session_not_found",
   session_exists: "session_exists",
   session_trashed: "session_trashed",
@@ -37,7 +39,13 @@ const problemCodes: Record<RefusalCode | FailureCode, ProblemCode> = {
   run_ended: "run_ended",
   compaction_live: "compaction_live",
   idempotency_conflict: "idempotency_conflict",
+  history_live: "history_live",
   input_claimed: "input_claimed",
+  message_not_found: "message_not_found",
+  cancel_pending: "cancel_pending",
+  nothing_to_undo: "nothing_to_undo",
+  nothing_to_redo: "nothing_to_redo",
+  entry_not_found: "entry_not_found",
   blob_not_found: "blob_not_found",
   approval_answered: "approval_answered",
   payload_too_large: "payload_too_large",
@@ -53,7 +61,7 @@ const problemCodes: Record<RefusalCode | FailureCode, ProblemCode> = {
 };
 
 /** A refusal speaks of the caller's own session and is told in full; a failure may name files and servers, and is not. */
-export function problemFrom(result: Refused | Failed): ProblemReply {
+export function problemFrom(result: Refusal | Failed): ProblemReply {
   const code = problemCodes[result.code];
   if (code === "internal")
     return { kind: "problem", code, bug: `${result.code}: ${result.message}` };

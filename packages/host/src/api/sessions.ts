@@ -1,5 +1,5 @@
-import type { CommitResult } from "@holdfast/engine";
-import { newEvent, type OwnerId, type SessionId } from "@holdfast/protocol";
+import { type CommitResult, restore, trash } from "@holdfast/engine";
+import type { OwnerId, SessionId } from "@holdfast/protocol";
 
 import type { Route } from "../http/index.ts";
 import { type AnswerOf, type Call, mountCall } from "./contract.ts";
@@ -12,7 +12,7 @@ import { viewSession } from "./views.ts";
 type WithSession = AnswerOf<"createSession">;
 
 export function sessionRoutes(parts: ApiParts): Route[] {
-  const { log, ids } = parts;
+  const { log } = parts;
   const { reads } = log.store;
 
   async function showSession(owner: OwnerId, id: SessionId): Promise<Reply<WithSession>> {
@@ -48,12 +48,15 @@ export function sessionRoutes(parts: ApiParts): Route[] {
     return showCommitted(result, owner, id);
   }
 
-  /** Trashing what is in the trash is done already. A run that is live is not cut off by it. */
+  /** Trashing what is in the trash is done already. */
   async function trashSession({ owner, params: { id } }: Call<"trashSession">) {
-    const events = [newEvent(ids.make("event"), "session.trashed", {})];
-    const result = await log.commit({ owner, session: id, events, expect: { idle: true } });
-    if (result.status === "refused" && result.code === "session_trashed")
-      return showSession(owner, id);
+    const result = await trash(parts, { owner, session: id });
+    const isDone = result.status === "refused" && result.code === "session_trashed";
+    return isDone ? showSession(owner, id) : showCommitted(result, owner, id);
+  }
+
+  async function restoreSession({ owner, params: { id }, ids }: Call<"restoreSession">) {
+    const result = await restore({ ...parts, ids }, { owner, session: id });
     return showCommitted(result, owner, id);
   }
 
@@ -66,8 +69,6 @@ export function sessionRoutes(parts: ApiParts): Route[] {
     }),
     mountCall(parts, "changeSession", changeSession),
     mountCall(parts, "trashSession", trashSession),
-    mountCall(parts, "restoreSession", async ({ owner, params: { id } }) =>
-      showCommitted(await log.restoreSession(owner, id), owner, id),
-    ),
+    mountCall(parts, "restoreSession", restoreSession),
   ];
 }

@@ -71,6 +71,7 @@ export function openApi(script: Script = [], clock: Clock = systemClock): ApiRig
       ids,
       runner,
       clock,
+      holder: () => aHolder(),
       stopping: stopping.signal,
       closing: closing.signal,
       report,

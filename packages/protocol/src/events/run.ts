@@ -81,6 +81,8 @@ export const runEvents = [
       hash: z.string(),
       mode: inputMode,
       lane: laneKey.optional(),
+      /** Without words: the run goes on where this one ended. */
+      continues: runId.optional(),
       ...inputContent,
     }),
   ),

@@ -21,6 +21,8 @@ const refusals = [
   "head_moved",
   "run_live",
   "compaction_live",
+  "history_live",
+  "cancel_pending",
 ] as const;
 const common = {
   method: "POST",
@@ -59,7 +61,7 @@ export const historyRoutes = {
       attachments: z.array(attachment).max(50).optional(),
     }),
     answer: { media: "json", status: 202, schema: accepted },
-    problems: [...refusals, "entry_not_found", "nothing_to_undo"],
+    problems: [...refusals, "entry_not_found", "nothing_to_undo", "blob_not_found"],
   }),
   truncate: defineRoute({
     ...common,
@@ -89,6 +91,14 @@ export const historyRoutes = {
     }),
     answer: { media: "json", status: 201, schema: z.looseObject({ session: sessionView }) },
     problems: [...refusals, "entry_not_found"],
+  }),
+  duplicate: defineRoute({
+    ...common,
+    path: "/api/sessions/:id/duplicate",
+    summary: "Make a branch at the end, under a title of its own",
+    body: z.strictObject({ ...conditions, title: z.string().min(1).max(300).optional() }),
+    answer: { media: "json", status: 201, schema: z.looseObject({ session: sessionView }) },
+    problems: refusals,
   }),
   compact: defineRoute({
     ...common,

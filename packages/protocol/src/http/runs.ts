@@ -41,7 +41,7 @@ export const runRoutes = {
     params: run,
     headers: keyed,
     answer: { media: "json", status: 202, schema: withRun },
-    problems: ["run_not_found", "run_live", "run_ended", "session_trashed"],
+    problems: ["run_not_found", "run_live", "run_ended", "head_moved", "session_trashed"],
     repeat: "key",
   }),
   listApprovals: defineRoute({

@@ -98,11 +98,11 @@ export const sessionRoutes = {
   trashSession: defineRoute({
     method: "DELETE",
     path: "/api/sessions/:id",
-    summary: "Put a session in the trash",
+    summary: "Put a session in the trash; a run that is live is cancelled",
     access: "principal",
     params: session,
     answer: { media: "json", status: 200, schema: withSession },
-    problems: ["session_not_found", "run_live", "compaction_live"],
+    problems: ["session_not_found", "head_moved", "compaction_live"],
     repeat: "safe",
   }),
   restoreSession: defineRoute({

@@ -74,7 +74,7 @@ function changesOf(facts: SessionFacts, event: KnownEvent): Changes {
       return {
         ...moved,
         ...derivedTitle(facts, event.data.text),
-        preview: previewOf(event.data.text),
+        ...(event.data.text !== "" && { preview: previewOf(event.data.text) }),
       };
     case "message.user":
     case "message.assistant": {

@@ -69,6 +69,11 @@ export function createReads(data: MemoryData): Reads {
       };
     },
 
+    async event(owner, session, id) {
+      const row = sessionOf(data, owner, session) && data.logs.get(session)?.byId.get(id);
+      return row?.place === "log" ? row.event : null;
+    },
+
     async run(owner, id) {
       const own = data.sessions.values().filter((session) => session.row.owner === owner);
       return own.map((session) => session.runs.get(id)).find((run) => run !== undefined) ?? null;

@@ -7,7 +7,7 @@ import type { ModelSession } from "./model-session.ts";
 import type { ModelStore } from "./model-store.ts";
 import type { ListSketch } from "./steps.ts";
 
-const kinds: readonly LeaseKind[] = ["run", "compaction", "memory"];
+const kinds: readonly LeaseKind[] = ["run", "compaction", "memory", "history"];
 
 /** Everything that can be read of one session, through both handles in turn. */
 export async function compareSession(

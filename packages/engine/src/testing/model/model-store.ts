@@ -1,5 +1,6 @@
 import {
   type EventId,
+  type MessageId,
   type OwnerId,
   type RunId,
   type RunState,
@@ -17,7 +18,7 @@ export interface Attempt {
   readonly firstEvent: EventId;
   readonly acts: readonly Act[];
   readonly under?: { readonly kind: LeaseKind; readonly fence: number };
-  readonly expect?: Pick<Expectation, "revision" | "head" | "idle">;
+  readonly expect?: Pick<Expectation, "revision" | "head" | "idle" | "uncompacted">;
   readonly quiet: boolean;
 }
 
@@ -65,18 +66,13 @@ export class ModelStore {
     );
   }
 
-  /** In this order: is it there, is the fence right, is it as expected, are the events in order. */
+  /** In this order: is it there, is the fence right, was it said before, is it as expected, are the events in order. */
   #refusal(session: ModelSession, { acts, under, expect = {} }: Attempt): RefusalCode | undefined {
     const restores = acts[0]?.do === "restore";
     if (session.trashed && !restores) return "session_trashed";
     if (!session.trashed && restores) return "session_not_trashed";
     if (under !== undefined && session.leases.get(under.kind)?.fence !== under.fence)
       return "fenced";
-    if (expect.revision !== undefined && expect.revision !== session.revision)
-      return "revision_conflict";
-    if (expect.head !== undefined && expect.head !== session.head) return "head_moved";
-    if (expect.idle && session.live !== null) return "run_live";
-    if (expect.idle && this.holder(session, "compaction") !== null) return "compaction_live";
     const clashing = acts.some(
       (act) => act.do === "accept" && this.#earlier(session, act.clientId, act.text) === "other",
     );
@@ -87,6 +83,12 @@ export class ModelStore {
       )
     )
       return undefined;
+    if (expect.revision !== undefined && expect.revision !== session.revision)
+      return "revision_conflict";
+    if (expect.head !== undefined && expect.head !== session.head) return "head_moved";
+    if (expect.idle && session.live !== null) return "run_live";
+    const compacting = this.holder(session, "compaction") !== null;
+    if ((expect.idle || expect.uncompacted) && compacting) return "compaction_live";
     return this.#disorder(session, acts);
   }
 
@@ -107,12 +109,22 @@ export class ModelStore {
       if (astray !== undefined) return astray;
       const unfit = unfitApproval(trial, act);
       if (unfit !== undefined) return unfit;
+      const lost = act.do === "remove" ? inputAstray(trial, act.messageId) : undefined;
+      if (lost !== undefined) return lost;
+      if (act.do === "run" && act.state === "claimed" && this.#mustWait(session, trial, act.runId))
+        return "history_live";
       if (act.do === "answer" && act.settles !== undefined) {
         openAtFirst ??= trial.open.length;
         stoodFor += act.settles.reduce((sum, [from, to]) => sum + to - from + 1, 0);
       }
     }
     return openAtFirst !== undefined && openAtFirst !== stoodFor ? "deltas_unaccounted" : undefined;
+  }
+
+  /** Nothing new is claimed while somebody is about to cut. */
+  #mustWait(session: ModelSession, trial: ModelSession, runId: RunId): boolean {
+    const isNew = [undefined, "queued"].includes(trial.stateOf(runId));
+    return isNew && this.holder(session, "history") !== null;
   }
 
   #again(session: ModelSession, { acts }: Attempt): Outcome | undefined {
@@ -240,4 +252,11 @@ function unfitApproval(trial: ModelSession, act: Act): RefusalCode | undefined {
   if (stands === undefined) return "invalid_event";
   if (stands !== "open") return "approval_answered";
   return act.decision === "expired" ? "invalid_event" : undefined;
+}
+
+/** Only a message that waits can be taken back. */
+function inputAstray(trial: ModelSession, messageId: MessageId): RefusalCode | undefined {
+  if (trial.waiting.some(({ act }) => act.messageId === messageId)) return undefined;
+  const wasAccepted = trial.all("accept").some(({ act }) => act.messageId === messageId);
+  return wasAccepted ? "input_claimed" : "message_not_found";
 }

@@ -82,7 +82,7 @@ export class Program {
     const acts = fillIn(step.sketches, { session, mark: this.#mark });
     const { kind = "run", fence } = step.under ?? {};
     const last = session.fences.get(kind) ?? 0;
-    const { revision, head, idle } = step.expect;
+    const { revision, head, idle, uncompacted } = step.expect;
     await this.#send(
       {
         owner: step.by === "owner" ? session.owner : this.#strangerTo(session),
@@ -94,6 +94,7 @@ export class Program {
           ...(revision !== undefined && { revision: session.revision - revision }),
           ...(head !== undefined && { head: at(session.head - head) }),
           ...(idle && { idle }),
+          ...(uncompacted && { uncompacted }),
         },
       },
       step.handle,

@@ -26,7 +26,12 @@ export type Step =
         readonly kind: LeaseKind;
         readonly fence: "held" | "older" | "newer";
       } | null;
-      readonly expect: { readonly revision?: number; readonly head?: number; readonly idle?: true };
+      readonly expect: {
+        readonly revision?: number;
+        readonly head?: number;
+        readonly idle?: true;
+        readonly uncompacted?: true;
+      };
       readonly touch: "normal" | "quiet";
     }
   | {
@@ -113,7 +118,7 @@ const sketch: fc.Arbitrary<Sketch> = fc.record({
   m: small,
 });
 
-const kind = weigh<LeaseKind>([4, "run"], [2, "compaction"], [1, "memory"]);
+const kind = weigh<LeaseKind>([4, "run"], [2, "compaction"], [1, "memory"], [1, "history"]);
 const by = weigh<"owner" | "stranger">([15, "owner"], [1, "stranger"]);
 const handle = fc.nat({ max: 1 });
 
@@ -139,6 +144,7 @@ const commit = fc.record({
     { weight: 1, arbitrary: fc.record({ revision: fc.nat({ max: 1 }) }) },
     { weight: 1, arbitrary: fc.record({ head: fc.nat({ max: 1 }) }) },
     { weight: 1, arbitrary: fc.record({ idle: fc.constant(true as const) }) },
+    { weight: 1, arbitrary: fc.record({ uncompacted: fc.constant(true as const) }) },
   ),
   touch: weigh<"normal" | "quiet">([5, "normal"], [1, "quiet"]),
 });

@@ -15,6 +15,23 @@ import { openSession, present, same, seqsOf, textsOf } from "../open-session.ts"
 
 export const readCases: readonly StoreCase[] = [
   {
+    title: "an event is found by its id, in its own session and by its owner alone",
+    async run({ store, open }) {
+      const [chat, other] = [await openSession(store), await openSession(store)];
+      const said = aUserMessage("here");
+      const { last } = await chat.commit([said]);
+      const elsewhere = await open();
+      for (const { reads } of [store, elsewhere]) {
+        const found = present(await reads.event(chat.owner, chat.session, said.id));
+        same([found.seq, found.type, found.data], [last, said.type, said.data]);
+        same(await reads.event(other.owner, chat.session, said.id), null);
+        same(await reads.event(other.owner, other.session, said.id), null);
+        same(await reads.event(chat.owner, chat.session, aUserMessage().id), null);
+      }
+      await elsewhere.close();
+    },
+  },
+  {
     title: "events come after a cursor, up to a number and page by page",
     async run({ store }) {
       const chat = await openSession(store);

@@ -27,6 +27,61 @@ const changed = () => anEvent("session.changed", { pinned: true });
 
 export const refusalCases: readonly StoreCase[] = [
   {
+    title: "a message that is not waiting is neither changed nor removed, and it is said why",
+    async run({ store }) {
+      const [chat, other] = [await openSession(store), await openSession(store)];
+      const { messageId } = present((await chat.commit([anInput()])).input);
+      const change = () => anEvent("input.changed", { messageId, text: "else" });
+      const remove = () => anEvent("input.removed", { messageId });
+      await other.refuses("message_not_found", [remove()]);
+      await other.refuses("message_not_found", [change()]);
+      await chat.commit([change()]);
+      await chat.commit([aUserMessage("else", messageId)]);
+      await chat.refuses("input_claimed", [change()]);
+      await chat.refuses("input_claimed", [remove()]);
+    },
+  },
+  {
+    title: "nothing new is claimed while somebody is about to cut; what is under way goes on",
+    async run({ store, advanceClock }) {
+      const chat = await openSession(store);
+      const { runId, under } = await chat.startRun();
+      const lease = await chat.lease("history", undefined, 1_000);
+      await chat.commit([aRunState(runId, "claimed")], { under });
+      await chat.commit([aRunState(runId, "cancelled")], { under });
+      await chat.refuses("history_live", [aRunState(aRunId(), "claimed")], { under });
+      await store.leases.release(lease);
+      await chat.commit([aRunState(aRunId(), "claimed")], { under });
+      await chat.lease("history", undefined, 1_000);
+      await advanceClock(2_000);
+      await chat.commit([aRunState(aRunId(), "claimed")], { under });
+    },
+  },
+  {
+    title: "a message that was accepted is answered again, whatever its sender expected",
+    async run({ store }) {
+      const chat = await openSession(store);
+      const input = { clientId: "c", text: "once" };
+      const { head } = await chat.row();
+      const first = await chat.commit([anInput(input)], { expect: { head } });
+      const again = await chat.commit([anInput(input)], { expect: { head } });
+      same(again.input, first.input);
+      await chat.refuses("idempotency_conflict", [anInput({ ...input, text: "other" })], {
+        expect: { head },
+      });
+    },
+  },
+  {
+    title: "a commit that expects nobody to compact does not mind a live run",
+    async run({ store }) {
+      const chat = await openSession(store);
+      const { under } = await chat.startRun();
+      await chat.commit([changed()], { expect: { uncompacted: true }, under });
+      await chat.lease("compaction");
+      await chat.refuses("compaction_live", [changed()], { expect: { uncompacted: true } });
+    },
+  },
+  {
     title: "a commit to a session that is not there is refused",
     async run({ store }) {
       const chat = new OpenSession(store, aSession());

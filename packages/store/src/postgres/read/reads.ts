@@ -4,9 +4,11 @@ import { z } from "zod";
 
 import type { Session } from "../connection.ts";
 import {
+  decodeEvents,
   decodeInput,
   decodeRun,
   decodeSession,
+  eventColumns,
   sessionColumns,
   type StoredSession,
 } from "../rows/index.ts";
@@ -24,6 +26,11 @@ const sessionById = statement(
 const runById = statement(
   "run_by_id",
   `SELECT r.* FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.id = $2 AND s.owner_id = $1`,
+);
+const eventById = statement(
+  "event_by_id",
+  `SELECT ${eventColumns} FROM events WHERE id = $3 AND session_id = $2
+      AND EXISTS (SELECT 1 FROM sessions s WHERE s.id = $2 AND s.owner_id = $1)`,
 );
 const waitingInputs = statement(
   "waiting_inputs",
@@ -90,6 +97,9 @@ export function createReads(readers: Readers): Reads {
         const journal = liveRun === null ? [] : await readJournal(session, stored, liveRun);
         return { session: row, entries, run: liveRun, inbox: inbox.rows.map(decodeInput), journal };
       }),
+    async event(owner, session, id) {
+      return decodeEvents(await readers.rows(eventById, [owner, session, id]))[0] ?? null;
+    },
     async run(owner, id) {
       const [row] = await readers.rows(runById, [owner, id]);
       return row === undefined ? null : decodeRun(row);

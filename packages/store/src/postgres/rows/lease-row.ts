@@ -16,7 +16,7 @@ const holder: z.ZodType<Holder> = z.object({
 });
 
 const shape = z.object({
-  kind: z.enum(["run", "compaction", "memory"]),
+  kind: z.enum(["run", "compaction", "memory", "history"]),
   session_id: sessionId,
   fence,
   holder: z.string(),

@@ -13,7 +13,7 @@ export type ReportDamage = (damage: {
   readonly problem: string;
 }) => void;
 
-function decodeRows(rows: readonly Cells[], report: ReportDamage): StoredEvent[] {
+export function decodeRows(rows: readonly Cells[], report: ReportDamage): StoredEvent[] {
   return rows.flatMap((cells) => {
     const read = decodeEventCells(cells);
     if (read.status === "intact") return [read.event];

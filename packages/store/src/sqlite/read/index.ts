@@ -1,6 +1,7 @@
 export {
   decodeEntryPage,
   decodeEventPage,
+  decodeRows,
   decodeSnapshot,
   type ReportDamage,
 } from "./decode-events.ts";

@@ -13,6 +13,7 @@ import type {
 } from "@holdfast/engine";
 import {
   type BlobId,
+  type EventId,
   type LaneKey,
   type OwnerId,
   type RunId,
@@ -23,6 +24,7 @@ import { z } from "zod";
 import { bytes, text } from "../columns.ts";
 import type { Cells, Connection } from "../connection.ts";
 import { decodeInput, decodeLease, decodeRun } from "../derived-rows.ts";
+import { eventColumns } from "../event-row.ts";
 import { readSession, type StoredSession } from "../session-row.ts";
 import { type AuditQueries, auditQueries } from "./audit-queries.ts";
 import { type ApprovalQueries, approvalQueries } from "./read-approvals.ts";
@@ -50,6 +52,7 @@ export interface Queries extends AuditQueries, WorkQueries, ApprovalQueries {
   events(owner: OwnerId, id: SessionId, query: EventQuery): RawEvents | null;
   entries(owner: OwnerId, id: SessionId, query: EntryQuery): RawEntries | null;
   snapshot(owner: OwnerId, id: SessionId, query: EntryQuery): RawSnapshot | null;
+  event(owner: OwnerId, session: SessionId, id: EventId): readonly Cells[];
   run(owner: OwnerId, id: RunId): RunRow | null;
   lane(owner: OwnerId, lane: LaneKey): SessionId | null;
   usage(owner: OwnerId, query: UsageQuery): UsageTotals;
@@ -64,6 +67,8 @@ const liveRun = `
 const waiting = `
   SELECT r.*, s.id AS session_id FROM inputs r JOIN sessions s ON s.key = r.session_key
    WHERE r.session_key = ? AND r.state = 'queued' ORDER BY r.seq`;
+
+const eventById = `SELECT ${eventColumns} FROM events WHERE session_key = ? AND id = ?`;
 
 const totals = z.object({
   input: z.int(),
@@ -108,6 +113,10 @@ export function makeQueries(connection: Connection): Queries {
         inbox: connection.sql(waiting).all(session.key).map(decodeInput),
         journal: run === null ? [] : readJournal(connection, session, run),
       };
+    },
+    event(owner, id, event) {
+      const session = owned(owner, id);
+      return session === null ? [] : connection.cells(eventById, session.key, event);
     },
     run(owner, id) {
       const row = connection.sql(`${liveRun} AND s.owner_id = ?`).get(id, owner);

@@ -1,0 +1,54 @@
+import type { NewEvent, Seq } from "@holdfast/protocol";
+
+import type { Snapshot } from "../ports/index.ts";
+import { foldStep, type StreamedTool } from "./fold-step.ts";
+import { endOf, type PartialCause, type RunWriter, settledMessage, settledTool } from "./settle.ts";
+
+/** What a run has left behind in its journal, as entries. */
+export interface Leftovers {
+  readonly settled: readonly NewEvent[];
+  /** Output that no entry stands for: a notice has to account for its numbers. */
+  readonly dropped: readonly [Seq, Seq][];
+  /** P7: what was started and not seen to end, in a sentence; empty when there is nothing of the kind. */
+  readonly unknown: string;
+}
+
+export interface LeftoverOptions {
+  readonly partial: PartialCause;
+  /** The run goes on: a tool that allows it begins anew, and what it had put out is dropped. */
+  readonly mayStartAgain: boolean;
+}
+
+/** Entries for everything that the journal holds: no delta stays open, and no call that was begun stays untold. */
+export function leftoversOf(
+  run: RunWriter,
+  snapshot: Snapshot,
+  { partial, mayStartAgain }: LeftoverOptions,
+): Leftovers {
+  const fold = foldStep(snapshot.journal);
+  // A settlement ends a step's journal, so every tool in it is one whose result nobody has told yet.
+  const begun = [...fold.tools.values()];
+  // P7: in a run that ends here, nothing starts again that could tell how it went.
+  const isKept = (tool: StreamedTool) =>
+    tool.ended !== null || tool.started.replay === "never" || !mayStartAgain;
+  const kept = begun.filter(isKept).map((tool) => settledTool(run, endOf(tool), tool.deltas));
+  const message = settledMessage(run, fold.message, { model: modelOf(snapshot), partial });
+  const again = begun.filter((tool) => !isKept(tool)).flatMap((tool) => tool.deltas);
+  return {
+    settled: [...message, ...kept],
+    dropped: [...again, ...fold.stray].map(([from, to]) => [from, to]),
+    unknown: tellUnknown(begun.filter((tool) => isKept(tool) && tool.ended === null)),
+  };
+}
+
+function tellUnknown(tools: readonly StreamedTool[]): string {
+  if (tools.length === 0) return "";
+  const names = tools.map((tool) => tool.started.name).join(", ");
+  return `It is not known whether this took effect: ${names}.`;
+}
+
+function modelOf(snapshot: Snapshot): string {
+  const started = snapshot.journal.findLast((event) => event.type === "step.started");
+  const model = started?.data["model"];
+  return typeof model === "string" ? model : (snapshot.session.model ?? "unknown");
+}

@@ -1,0 +1,51 @@
+import type { MessageEntry, SessionId } from "@holdfast/protocol";
+
+import type { ApiRig } from "./api-rig.ts";
+
+type Talk = Pick<ApiRig, "client">;
+
+export function valueOf<T>(result: { ok: true; value: T } | { ok: false; error: unknown }): T {
+  if (!result.ok) throw new Error(JSON.stringify(result.error));
+  return result.value;
+}
+
+export async function newSession({ client }: Talk): Promise<SessionId> {
+  return valueOf(await client.createSession({ body: {} })).session.id;
+}
+
+/** Follows the session until its run has ended, and gives the state that a page would show. */
+export async function untilEnded({ client }: Talk, id: SessionId) {
+  for await (const item of client.open(id)) {
+    if (item.kind === "ended") throw new Error(JSON.stringify(item.error));
+    if (item.kind === "state" && item.state.run?.endedAt && item.state.inbox.length === 0)
+      return item.state;
+  }
+  throw new Error("The stream ended.");
+}
+
+/** Follows the session until words of a live run are to be seen. */
+export async function untilSpeaking({ client }: Talk, id: SessionId): Promise<void> {
+  for await (const item of client.open(id)) {
+    if (item.kind === "ended") throw new Error(JSON.stringify(item.error));
+    if (item.kind === "state" && item.state.live?.messages.length === 1) return;
+  }
+}
+
+/** Says something and waits for the end of its run. */
+export async function converse(rig: Talk, id: SessionId, ...texts: readonly string[]) {
+  for (const text of texts) {
+    const body = { clientId: `say-${text}`, text };
+    valueOf(await rig.client.sendMessage({ params: { id }, body }));
+    await untilEnded(rig, id);
+  }
+}
+
+/** What a person sees of the conversation. */
+export async function shown({ client }: Talk, id: SessionId): Promise<string[]> {
+  const { entries } = valueOf(await client.readSession({ params: { id } }));
+  return entries.filter((entry) => entry.type === "message").map(textOf);
+}
+
+function textOf({ parts }: MessageEntry): string {
+  return parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+}
