@@ -233,7 +233,6 @@ export const readCases: readonly StoreCase[] = [
       same((await chat.snapshot()).inbox[0]?.mode, "steer");
       await chat.commit([aUserMessage("a, better", a)]);
       same(await texts(), ["c"]);
-      await chat.commit([anEvent("input.changed", { messageId: a, text: "too late" })]);
       await chat.commit([anEvent("input.removed", { messageId: c })]);
       same(await texts(), []);
     },
