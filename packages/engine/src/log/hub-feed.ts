@@ -221,6 +221,8 @@ export class Feed {
     this.#pace = pace;
     this.#unwatch = this.#store.watch(this.#session, pace, () => this.#onWake());
     unwatch();
+    // What was written before the new watch, and was still to be told by the old one, is told by nobody.
+    this.wake();
   }
 }
 

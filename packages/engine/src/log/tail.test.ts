@@ -3,6 +3,8 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import {
   aNotice,
+  aRunId,
+  aRunState,
   nextSeqs,
   openTailRig,
   type StoreHarness,
@@ -48,6 +50,22 @@ describe("[P5] a tail yields exactly the missing suffix", () => {
     await turn();
     await elsewhere.commit([aNotice()]);
     expect(await next).toEqual([2]);
+  });
+
+  test("a hint that was on its way when a run was noticed elsewhere is not missed", async () => {
+    // The watch goes to another pace then, and what the old one had still to tell is told by nobody.
+    const deaf = { ...harness.store, watch: () => () => {} };
+    const { follow, elsewhere, store } = await openTailRig({ ...harness, store: deaf });
+    await elsewhere.commit([aRunState(aRunId(), "claimed")]);
+    const release = store.hold();
+    const tail = follow(1);
+    const first = nextSeqs(tail);
+    await turn();
+    await elsewhere.commit([aNotice()]);
+    await release();
+    expect(await first).toEqual([2]);
+    const late = turn().then(turn);
+    expect(await Promise.race([nextSeqs(tail), late])).toEqual([3]);
   });
 
   test("while this process writes, others' commits are looked for four times a second", async () => {
