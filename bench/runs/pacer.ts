@@ -2,6 +2,9 @@ import type { Model, ModelEvent } from "@holdfast/engine";
 
 import { stampedDelta } from "./stamps.ts";
 
+/** A process that was held up for longer does not get all that it missed in one burst. */
+const mostLagMs = 100;
+
 /** Speaks when it is told to, for as long as its call goes on. */
 interface Speaker {
   readonly speak: (text: string) => void;
@@ -78,6 +81,7 @@ export class PacedModel implements Model {
   /** Round and round: each speaker has its turn once in every period. */
   #speakWhatIsDue(): void {
     const now = performance.now();
+    this.#due = Math.max(this.#due, now - mostLagMs);
     while (this.#due <= now && this.#speakers.length > 0) {
       this.#turn = (this.#turn + 1) % this.#speakers.length;
       this.#speakers[this.#turn]?.speak(stampedDelta());

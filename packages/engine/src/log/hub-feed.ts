@@ -24,7 +24,7 @@ export interface FeedOptions {
   readonly pageSize: number;
   /** A reader further behind is told to read the session anew. */
   readonly maxBehind: number;
-  /** While this process itself writes to the session, its readers look for others' writes only so often. */
+  /** While this process itself has just written to the session, its readers do not look for others' writes. */
   readonly leadMs: number;
   readonly backoff: Backoff;
 }
@@ -157,7 +157,8 @@ export class Feed {
   }
 
   #absorb(after: Seq, page: EventPage, turn: number, wakes: number): void {
-    this.#watchAt(paceAfter(page, this.#pace));
+    // While we write ourselves, a read may meet our own commits before they are published.
+    if (!this.#leads()) this.#watchAt(paceAfter(page, this.#pace));
     const stretch = stretchOf(after, page);
     const ring = this.#ring;
     const wentBack = ring !== null && page.head < ring.to && turn > this.#ringTurn;
@@ -193,16 +194,22 @@ export class Feed {
 
   /** A store wakes us for our own commits too; those come by `publish` and need no read. */
   #onWake(): void {
-    const { clock, leadMs } = this.#options;
-    const since = clock.now() - this.#publishedAt;
-    if (since >= leadMs) return this.wake();
+    if (!this.#leads()) return this.wake();
     if (this.#deferred) return;
     this.#deferred = true;
-    void this.#wakeLater(leadMs - since);
+    void this.#wakeLater();
   }
 
-  async #wakeLater(ms: number): Promise<void> {
-    await this.#options.clock.sleep(ms, this.#closing.signal);
+  #leads(): boolean {
+    const { clock, leadMs } = this.#options;
+    return clock.now() - this.#publishedAt < leadMs;
+  }
+
+  /** When we have stopped writing: until then, a hole before our own numbers tells of others' writes. */
+  async #wakeLater(): Promise<void> {
+    const { clock, leadMs } = this.#options;
+    while (this.#leads() && !this.#closing.signal.aborted)
+      await clock.sleep(this.#publishedAt + leadMs - clock.now(), this.#closing.signal);
     this.#deferred = false;
     if (!this.#closing.signal.aborted) this.wake();
   }

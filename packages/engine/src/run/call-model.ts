@@ -37,8 +37,11 @@ export async function callModel(
   let part = 0;
   let kind: "text" | "reasoning" | null = null;
   const { signal } = run;
-  for await (const event of untilAbandoned(() => model.stream(request, signal), signal, clock)) {
+  await using stream = new ModelStream(() => model.stream(request, signal), signal, clock);
+  for (;;) {
+    const event = await stream.next();
     if (signal.aborted) return { end: "stopped", calls, usage };
+    if (event === null) return { end: "done", calls, usage };
     switch (event.kind) {
       case "text":
       case "reasoning":
@@ -62,7 +65,6 @@ export async function callModel(
         return { end: { failure: event.failure }, calls, usage };
     }
   }
-  return { end: signal.aborted ? "stopped" : "done", calls, usage };
 }
 
 const tooLong: ModelFailure = {
@@ -76,29 +78,51 @@ const tooMuchAsked: ModelFailure = {
   message: "The model asked for more, or for larger, tool calls than can be kept. None was run.",
 };
 
-/** The stream until it ends, or until some time after the signal. A provider that throws has failed. */
-async function* untilAbandoned(
-  open: () => AsyncIterable<ModelEvent>,
-  signal: AbortSignal,
-  clock: Clock,
-): AsyncGenerator<ModelEvent> {
-  const iterator = begun(open);
-  const finished = new AbortController();
-  const abandoned = new Promise<"abandoned">((resolve) => {
-    const leave = () =>
-      void clock.sleep(abandonMs, finished.signal).then(() => resolve("abandoned"));
-    if (signal.aborted) leave();
-    else signal.addEventListener("abort", leave, { once: true });
-  });
-  try {
-    for (;;) {
-      const next = await Promise.race([iterator.next().catch(brokenStream), abandoned]);
-      if (next === "abandoned" || next.done === true) return;
-      yield next.value;
-    }
-  } finally {
-    finished.abort();
-    void iterator.return?.().catch(() => {});
+type Next = IteratorResult<ModelEvent>;
+const ended: Next = { done: true, value: undefined };
+
+/**
+ * The stream until it ends, or until some time after the signal. A provider that throws has failed. One answer is waited
+ * for at a time, and nothing of those before it is kept: a stream may be long.
+ */
+class ModelStream implements AsyncDisposable {
+  readonly #iterator: AsyncIterator<ModelEvent>;
+  readonly #signal: AbortSignal;
+  readonly #clock: Clock;
+  readonly #finished = new AbortController();
+  #isAbandoned = false;
+  #answer: (next: Next) => void = () => {};
+
+  constructor(open: () => AsyncIterable<ModelEvent>, signal: AbortSignal, clock: Clock) {
+    this.#iterator = begun(open);
+    this.#signal = signal;
+    this.#clock = clock;
+    if (signal.aborted) this.#abandonLater();
+    else signal.addEventListener("abort", this.#abandonLater, { once: true });
+  }
+
+  /** `null`: there is nothing more to come. */
+  async next(): Promise<ModelEvent | null> {
+    if (this.#isAbandoned) return null;
+    const next = await new Promise<Next>((resolve, reject) => {
+      this.#answer = resolve;
+      this.#iterator.next().then(resolve, reject);
+    }).catch(brokenStream);
+    return next.done === true ? null : next.value;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#signal.removeEventListener("abort", this.#abandonLater);
+    this.#finished.abort();
+    void this.#iterator.return?.().catch(() => {});
+  }
+
+  readonly #abandonLater = (): void => void this.#abandon();
+
+  async #abandon(): Promise<void> {
+    await this.#clock.sleep(abandonMs, this.#finished.signal);
+    this.#isAbandoned = true;
+    this.#answer(ended);
   }
 }
 

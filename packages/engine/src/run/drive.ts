@@ -11,6 +11,7 @@ import { runTools } from "./run-tools.ts";
 import { type SetUpDeps, setUpStep } from "./set-up.ts";
 import { settledMessage, usageEvent } from "./settle.ts";
 import { takeSteering } from "./steer.ts";
+import type { Tick } from "./tick.ts";
 
 export interface RunLimits {
   readonly steps: number;
@@ -22,6 +23,7 @@ export interface RunLimits {
 }
 
 export interface DriveDeps extends SetUpDeps {
+  readonly tick: Tick;
   readonly log: Log;
   readonly clock: Clock;
   readonly random: Random;
@@ -66,7 +68,7 @@ export async function driveRun(
         deps,
         run,
         calls,
-        new Journal(run.runId, run.ids, (...args) => run.write(...args), journal),
+        new Journal(run.runId, run.ids, deps.tick, (events) => run.write(events), journal),
       );
       journal = [];
       continue;
@@ -103,7 +105,7 @@ async function askModel(
     return null;
   }
   const { name, model, system } = ready;
-  const journal = new Journal(run.runId, run.ids, (...args) => run.write(...args));
+  const journal = new Journal(run.runId, run.ids, deps.tick, (events) => run.write(events));
   const messages: ModelMessage[] = [
     { role: "system", text: system },
     ...renderEntries(entries).map(({ message }) => message),

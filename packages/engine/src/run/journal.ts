@@ -8,11 +8,10 @@ import {
   type StoredEvent,
 } from "@holdfast/protocol";
 
+import type { Tick } from "./tick.ts";
+
 /** Commits under the run's fence. `null`: the run is no longer ours, or the store cannot take it. */
-export type WriteJournal = (
-  events: readonly NewEvent[],
-  pace: "now" | "tick",
-) => Promise<readonly StoredEvent[] | null>;
+export type WriteJournal = (events: readonly NewEvent[]) => Promise<readonly StoredEvent[] | null>;
 
 /** Text that waits for the next tick: one event for each part, however many pieces the model sent. */
 type Waiting =
@@ -36,21 +35,26 @@ const largestDelta = 64 * 1024;
 export class Journal {
   readonly #runId: RunId;
   readonly #ids: IdSource;
+  readonly #tick: Tick;
   readonly #write: WriteJournal;
   readonly #events: StoredEvent[] = [];
   #waiting: Waiting[] = [];
   #waitingLength = 0;
   #flushing: Promise<void> | undefined;
+  /** Ends the wait for the next tick. */
+  #hurry: () => void = () => {};
   #lost = false;
 
   constructor(
     runId: RunId,
     ids: IdSource,
+    tick: Tick,
     write: WriteJournal,
     begun: readonly StoredEvent[] = [],
   ) {
     this.#runId = runId;
     this.#ids = ids;
+    this.#tick = tick;
     this.#write = write;
     this.#events.push(...begun);
   }
@@ -90,37 +94,46 @@ export class Journal {
   /** Commits an event now, behind everything that was added before it. Says whether it stands. */
   async record(event: NewEvent): Promise<boolean> {
     await this.flush();
-    return this.#commit([event], "now");
+    return this.#commit([event]);
   }
 
   /** Resolves when everything that was added is durable, or the journal is lost. */
   async flush(): Promise<boolean> {
     while ((this.#waiting.length > 0 || this.#flushing !== undefined) && !this.#lost) {
-      await (this.#flushing ?? this.#startFlush("now"));
+      this.#flushing ??= this.#flushWaiting();
+      this.#hurry();
+      await this.#flushing;
     }
     return !this.#lost;
   }
 
   async #added(text: string): Promise<void> {
     this.#waitingLength += text.length;
-    const flushing = this.#flushing ?? this.#startFlush("tick");
-    if (this.#waitingLength > mostWaiting && !this.#lost) await flushing;
+    this.#flushing ??= this.#flushWaiting();
+    if (this.#waitingLength <= mostWaiting || this.#lost) return;
+    this.#hurry();
+    await this.#flushing;
   }
 
-  #startFlush(pace: "now" | "tick"): Promise<void> {
-    this.#flushing = this.#flushWaiting(pace);
-    return this.#flushing;
-  }
-
-  async #flushWaiting(pace: "now" | "tick"): Promise<void> {
-    // Goes off at the end of this turn, so that what is added in it comes along.
-    await Promise.resolve();
+  async #flushWaiting(): Promise<void> {
+    await this.#nextTick();
     const events = this.#waiting.map((each) => this.#eventOf(each));
     this.#waiting = [];
     this.#waitingLength = 0;
-    if (events.length > 0) await this.#commit(events, pace);
+    if (events.length > 0) await this.#commit(events);
     this.#flushing = undefined;
-    if (this.#waiting.length > 0 && !this.#lost) void this.#startFlush("tick");
+    if (this.#waiting.length > 0 && !this.#lost) this.#flushing = this.#flushWaiting();
+  }
+
+  async #nextTick(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const leave = this.#tick.join(resolve);
+    this.#hurry = () => {
+      leave();
+      resolve();
+    };
+    await promise;
+    this.#hurry = () => {};
   }
 
   #eventOf(waiting: Waiting): NewEvent {
@@ -139,9 +152,9 @@ export class Journal {
     return newEvent(id, "message.delta", { messageId, text, ...place, ...kind }, this.#runId);
   }
 
-  async #commit(events: readonly NewEvent[], pace: "now" | "tick"): Promise<boolean> {
+  async #commit(events: readonly NewEvent[]): Promise<boolean> {
     if (this.#lost) return false;
-    const stored = await this.#write(events, pace);
+    const stored = await this.#write(events);
     if (stored === null) this.#lost = true;
     else this.#events.push(...stored);
     return stored !== null;

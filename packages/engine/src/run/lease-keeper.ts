@@ -9,6 +9,7 @@ export class HeldLease {
   /** By our own clock. */
   until: number;
   #lost = false;
+  #commits: number | undefined;
 
   constructor(lease: LeaseRow, until: number) {
     this.lease = lease;
@@ -17,6 +18,13 @@ export class HeldLease {
 
   get lost(): boolean {
     return this.#lost;
+  }
+
+  /** Whether its run has written nothing since this was asked last. */
+  isQuiet(): boolean {
+    const before = this.#commits;
+    this.#commits = this.run?.commits;
+    return before === undefined || before === this.#commits;
   }
 
   lose(reason: LossReason): void {

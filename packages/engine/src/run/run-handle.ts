@@ -28,11 +28,12 @@ export class RunHandle {
   readonly lease: LeaseRow;
   readonly ids: IdSource;
   readonly #log: Log;
-  readonly #stop = new AbortController();
-  readonly #cancel = new AbortController();
+  readonly #over = new AbortController();
   #head: Seq;
   #lost: LossReason | null = null;
   #refusal: Refused | null = null;
+  #cancelled = false;
+  #commits = 0;
 
   constructor(
     log: Log,
@@ -59,17 +60,22 @@ export class RunHandle {
   }
 
   get cancelled(): boolean {
-    return this.#cancel.signal.aborted;
+    return this.#cancelled;
+  }
+
+  /** How often it has written. Each answer tells whether anybody else wrote to the session meanwhile. */
+  get commits(): number {
+    return this.#commits;
   }
 
   /** Aborted by a cancel and by the loss of the run: for models, tools and waits. */
   get signal(): AbortSignal {
-    return AbortSignal.any([this.#stop.signal, this.#cancel.signal]);
+    return this.#over.signal;
   }
 
   lose(reason: LossReason): void {
     this.#lost ??= reason;
-    this.#stop.abort();
+    this.#over.abort();
   }
 
   /** Lets go of the run because of what a commit answered. */
@@ -87,11 +93,8 @@ export class RunHandle {
    * Commits under the fence and gives the events back as they stand in the log. `null`: the run is lost, and nothing
    * of it is in our hands any more.
    */
-  async write(
-    events: readonly NewEvent[],
-    pace: "now" | "tick" = "now",
-  ): Promise<readonly StoredEvent[] | null> {
-    const result = await this.send({ events, pace });
+  async write(events: readonly NewEvent[]): Promise<readonly StoredEvent[] | null> {
+    const result = await this.send({ events });
     if (result.status !== "committed") {
       this.loseBy(result);
       return null;
@@ -101,7 +104,7 @@ export class RunHandle {
   }
 
   /** As `write`, for a commit whose refusal means something to the caller. */
-  async send(commit: Pick<Commit, "events" | "pace" | "expect">): Promise<CommitResult> {
+  async send(commit: Pick<Commit, "events" | "expect">): Promise<CommitResult> {
     const { owner, session, lease } = this;
     if (this.#lost !== null)
       return { status: "refused", code: "fenced", message: "The run was given up." };
@@ -111,6 +114,7 @@ export class RunHandle {
       // A number that is not ours came between: it may be a cancel.
       const isAlone = result.first === this.#head + 1;
       this.#head = result.last;
+      this.#commits += 1;
       if (!isAlone) await this.look();
     }
     return result;
@@ -120,7 +124,9 @@ export class RunHandle {
   async look(): Promise<void> {
     try {
       const run = await this.#log.store.reads.run(this.owner, this.runId);
-      if (run?.cancelRequested === true) this.#cancel.abort();
+      if (run?.cancelRequested !== true) return;
+      this.#cancelled = true;
+      this.#over.abort();
     } catch {
       // A store that cannot be read now is looked at again with the next tick.
     }

@@ -6,8 +6,9 @@ import { type DriveDeps, driveRun, type RunPosition } from "./drive.ts";
 import { type HeldLease, LeaseKeeper } from "./lease-keeper.ts";
 import { giveUpRun, recoverRun, type ResumePolicy } from "./recover.ts";
 import type { RunHandle } from "./run-handle.ts";
+import { Tick } from "./tick.ts";
 
-export interface RunnerDeps extends ClaimDeps, DriveDeps {
+export interface RunnerDeps extends ClaimDeps, Omit<DriveDeps, "tick"> {
   readonly work: Work;
   readonly liveness: Liveness;
   readonly policy: ResumePolicy;
@@ -20,7 +21,8 @@ export interface RunnerDeps extends ClaimDeps, DriveDeps {
 }
 
 const pageSize = 1_000;
-const lookMs = 500;
+/** A cancel is noticed within twice this time. */
+const lookMs = 400;
 const start: RunPosition = { step: 0, journal: [] };
 
 /**
@@ -30,6 +32,7 @@ const start: RunPosition = { step: 0, journal: [] };
 export class Runner {
   readonly #deps: RunnerDeps;
   readonly #keeper: LeaseKeeper;
+  readonly #tick: Tick;
   readonly #stop = new AbortController();
   readonly #loops: Promise<void>[] = [];
   readonly #working = new Map<SessionId, Promise<void>>();
@@ -41,15 +44,13 @@ export class Runner {
   constructor(deps: RunnerDeps) {
     this.#deps = deps;
     this.#keeper = new LeaseKeeper(deps.log.store.leases, deps.clock, deps.leaseMs);
+    this.#tick = new Tick(deps.clock);
   }
 
   /** Begins to look for work by itself, and to notice cancels from elsewhere. */
   start(): void {
     this.#loops.push(this.#every(this.#deps.sweepMs, () => this.sweep()));
-    const look = this.#every(lookMs, async () => {
-      for (const { run } of this.#keeper.held) await run?.look();
-    });
-    this.#loops.push(look);
+    this.#loops.push(this.#every(lookMs, () => this.#lookForCancels()));
   }
 
   /** Says that a session may have work, or that its run was asked to end. Never throws, never waits. */
@@ -83,6 +84,11 @@ export class Runner {
     for (const held of this.#keeper.held) held.lose("stopping");
     await Promise.all(this.#loops);
     await this.idle();
+  }
+
+  /** P6: for those that write nothing at the moment. A run that does learns of a cancel from the answer to its commit. */
+  async #lookForCancels(): Promise<void> {
+    for (const held of this.#keeper.held) if (held.isQuiet()) await held.run?.look();
   }
 
   /** One at a time for each session; who comes meanwhile makes it look once more. */
@@ -130,7 +136,7 @@ export class Runner {
     held.run = run;
     if (held.lost) run.lose("fenced");
     if (this.#stop.signal.aborted) run.lose("stopping");
-    await driveRun(this.#deps, run, position);
+    await driveRun({ ...this.#deps, tick: this.#tick }, run, position);
     held.run = null;
     if (run.refusal !== null) {
       await giveUpRun(this.#deps, run.owner, held.lease, run.refusal.code);

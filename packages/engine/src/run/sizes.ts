@@ -10,10 +10,8 @@ export const largest = {
   input: 768 * 1024,
 } as const;
 
-const encoder = new TextEncoder();
-
 export function storedSize(value: unknown): number {
-  return encoder.encode(JSON.stringify(value) ?? "").byteLength;
+  return Buffer.byteLength(JSON.stringify(value) ?? "");
 }
 
 /** The beginning that fits, cut between characters. */
