@@ -1,11 +1,13 @@
 // npm run chaos -- <subject> [--option value …]
 import { simSubject } from "./sim-subject.ts";
+import { processesSubject } from "./processes-subject.ts";
 import { storeSubject } from "./store-subject.ts";
 import { type Subject, UsageError } from "./subject.ts";
 
 const subjects: Readonly<Record<string, Subject>> = {
   store: storeSubject,
   sim: simSubject,
+  processes: processesSubject,
 };
 
 const usage = Object.values(subjects)

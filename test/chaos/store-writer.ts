@@ -1,5 +1,5 @@
 // A process of the chaos run: it appends, and it runs turns, until it is killed. What was acknowledged it says at once.
-import { readFileSync, writeSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { threadId } from "node:worker_threads";
 
 import type { Commit, CommitResult, Store } from "@holdfast/engine";
@@ -16,6 +16,7 @@ import {
 import type { NewEvent, RunId } from "@holdfast/protocol";
 
 import { seededChance } from "./random.ts";
+import { sayLine } from "./say.ts";
 import { openTarget, type Orders, type Saying } from "./store-protocol.ts";
 
 const leaseMs = 1_500;
@@ -25,21 +26,9 @@ const chance = seededChance(orders.seed);
 const store: Store = await openTarget(orders.backend, orders.target);
 const holder = aHolder({ pid: process.pid, thread: threadId });
 
-const clock = new Int32Array(new SharedArrayBuffer(4));
 const rest = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Returns when all of it is in the pipe: from then on it is known, whatever happens to this process. */
-function say(saying: Saying): void {
-  let left = Buffer.from(`${JSON.stringify(saying)}\n`);
-  while (left.length > 0) {
-    try {
-      left = left.subarray(writeSync(1, left));
-    } catch (error) {
-      if (!(error instanceof Error && "code" in error && error.code === "EAGAIN")) throw error;
-      Atomics.wait(clock, 0, 0, 1);
-    }
-  }
-}
+const say = (saying: Saying): void => sayLine(saying);
 
 /** Sends it until the store has answered; a failure is sent again with the same ids. */
 async function send(commit: Commit): Promise<CommitResult> {

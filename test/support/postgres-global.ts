@@ -24,11 +24,18 @@ export async function startPostgres() {
     detached: true,
   });
   const closed = once(child, "close");
-  const firstLine = once(createInterface(child.stdout), "line").then(([line]) => String(line));
+  const output = createInterface(child.stdout);
+  const firstLine = once(output, "line").then(([line]) => String(line));
   const url = await Promise.race([firstLine, closed.then(() => undefined)]);
   if (url === undefined) throw new Error("PostgreSQL did not start; the reason stands above.");
   return {
     url,
+    /** Shuts the server down as PostgreSQL's own words say, and resolves when it is up again. */
+    async restart(mode: "fast" | "immediate"): Promise<void> {
+      const restarted = once(output, "line");
+      child.stdin.write(`${mode}\n`);
+      await Promise.race([restarted, closed]);
+    },
     stop: async (): Promise<void> => {
       child.stdin.end();
       await closed;

@@ -1,0 +1,114 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as rest } from "node:timers/promises";
+
+import type { Log } from "@holdfast/engine";
+import type { OwnerId, SessionId } from "@holdfast/protocol";
+
+import type { Book } from "./processes-book.ts";
+import type { DoorMember } from "./processes-doors.ts";
+import type { History } from "./processes-history.ts";
+import type { Answer } from "./processes-protocol.ts";
+
+export interface SettleOptions {
+  readonly members: readonly DoorMember[];
+  readonly book: Book;
+  readonly history: History;
+  readonly log: Log;
+  readonly owner: OwnerId;
+}
+
+/** What each process read of each session in the end. */
+export type LastReads = ReadonlyMap<SessionId, ReadonlyMap<string, Answer>>;
+
+const patienceMs = 60_000;
+
+/** Without faults everything must come to its end: every run, every follower, every process. */
+export async function settle(options: SettleOptions): Promise<LastReads> {
+  const { members, history } = options;
+  const wrong = (what: string): void => history.note({ kind: "wrong", what });
+  for (const { member } of members) member.start();
+  if (!(await within(patienceMs, () => members.every(({ isUp }) => isUp))))
+    wrong("not every process came up again");
+  await restoreTrashed(options);
+  if (!(await within(patienceMs, () => isDone(options.log))))
+    wrong(`after ${patienceMs} ms of peace there is still work: ${await workLeft(options.log)}`);
+  const blind = await followersBehind(options);
+  if (blind.length > 0) wrong(`not shown to the end: ${blind.join(", ")}`);
+  const reads = await readEverywhere(options);
+  await Promise.all(members.map(({ member }) => member.leave(15_000)));
+  return reads;
+}
+
+async function within(ms: number, isSo: () => boolean | Promise<boolean>): Promise<boolean> {
+  const until = performance.now() + ms;
+  while (performance.now() < until) {
+    if (await isSo()) return true;
+    await rest(50);
+  }
+  return false;
+}
+
+async function restoreTrashed({ log, book, owner }: SettleOptions): Promise<void> {
+  for (const id of book.all.keys()) {
+    const row = await log.store.reads.session(owner, id);
+    if (row !== null && row.trashedAt !== null) await log.restoreSession(owner, id);
+  }
+}
+
+async function isDone({ store: { work } }: Log): Promise<boolean> {
+  return (await work.live(1)).length === 0 && (await work.queued(1)).length === 0;
+}
+
+async function workLeft({ store: { work } }: Log): Promise<string> {
+  return JSON.stringify({ live: await work.live(5), queued: await work.queued(5) });
+}
+
+/** P5: whoever follows is shown everything, to the last event, of each session that is still talked in. */
+async function followersBehind({ book, history, log, owner }: SettleOptions): Promise<string[]> {
+  let behind: string[] = [];
+  await within(10_000, async () => {
+    const shown = new Map<string, number>();
+    for (const each of history.happened) {
+      if (each.kind === "seen")
+        shown.set(`${each.by} ${each.session}`, each.events.at(-1)?.seq ?? 0);
+      if (each.kind === "placed") shown.set(`${each.by} ${each.session}`, each.after);
+    }
+    behind = [];
+    for (const { id } of book.active) {
+      const head = (await log.store.reads.session(owner, id))?.head ?? 0;
+      for (const by of ["page", "tail"])
+        if ((shown.get(`${by} ${id}`) ?? 0) < head) behind.push(`${by} ${id} up to ${head}`);
+    }
+    return behind.length === 0;
+  });
+  return behind;
+}
+
+async function readEverywhere({ members, book }: SettleOptions): Promise<LastReads> {
+  const reads = new Map<SessionId, Map<string, Answer>>();
+  let number = -1;
+  for (const session of book.all.keys()) {
+    const answers = new Map<string, Answer>();
+    for (const door of members)
+      answers.set(door.name, await door.ask((number -= 1), { act: "read", session }));
+    reads.set(session, answers);
+  }
+  return reads;
+}
+
+/** Processes that carry this text in their environment: those that were started here, and theirs. */
+export function processesWith(text: string): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .filter((name) => environmentOf(name).includes(text))
+    .map(Number);
+}
+
+function environmentOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, "utf8");
+  } catch {
+    // It has gone meanwhile, or is somebody else's.
+    return "";
+  }
+}
