@@ -4,7 +4,7 @@ import { createMemoryStore } from "@holdfast/store";
 import { expect, test } from "vitest";
 
 import { promises } from "./processes-check.ts";
-import type { Evidence } from "./processes-evidence.ts";
+import { type Evidence, known } from "./processes-evidence.ts";
 import type { Happened } from "./processes-history.ts";
 import type { Effect } from "./processes-protocol.ts";
 
@@ -27,9 +27,9 @@ async function soundEvidence() {
   stop.abort();
   await tailing;
   const log = await rig.chat.events();
-  const called = log.find(({ type }) => type === "tool.started");
+  const started = known(log).find((event) => event.type === "tool.started");
   const effects: Effect[] = [
-    { callId: String(called?.data["callId"]), by: "runner1.1", replay: "never" },
+    { callId: started?.data.callId ?? "", by: "runner1.1", replay: "never" },
   ];
   const wish = {
     act: "send",
@@ -84,7 +84,7 @@ test("each broken promise is seen", async () => {
   const ended = log.findLast(({ type }) => type === "run.state");
   if (ended === undefined) throw new Error("The run has not ended.");
   const cancel = { ...ended, type: "run.cancel", data: {} };
-  const says = (by: string, fence: number, first: number): Happened => ({
+  const wrote = (by: string, fence: number, first: number): Happened => ({
     at: 2,
     kind: "said",
     by,
@@ -94,8 +94,8 @@ test("each broken promise is seen", async () => {
   expect(broken(problemsWith(sound, { log: without("input.accepted") }))).toBe("P1");
   expect(broken(problemsWith(sound, { log: without("message.user") }))).toBe("P1");
   expect(broken(problemsWith(sound, { log: without("step.started") }))).toBe("P2");
-  expect(broken(problemsWith(sound, { told: [...told, says("runner2.1", 1, 9)] }))).toBe("P3");
-  const late = [...told, says("runner2.1", 2, 5), says("runner1.1", 1, 7)];
+  expect(broken(problemsWith(sound, { told: [...told, wrote("runner2.1", 1, 9)] }))).toBe("P3");
+  const late = [...told, wrote("runner2.1", 2, 5), wrote("runner1.1", 1, 7)];
   expect(broken(problemsWith(sound, { told: late }))).toBe("P3");
   const given: Happened = {
     at: 2,

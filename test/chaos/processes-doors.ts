@@ -25,7 +25,8 @@ export interface MemberWorld extends Pick<MemberOptions, "history" | "isTroubled
 export type DoorMember = Door & { readonly member: Member };
 
 const runnerScript = fileURLToPath(new URL("./processes-runner.ts", import.meta.url));
-const hostScript = fileURLToPath(new URL("../../packages/host/src/main.ts", import.meta.url));
+/** From the root of the repository, where members are started. */
+const hostScript = "packages/host/src/main.ts";
 
 /** A process with a runner and tools; clients talk to it through pipes. */
 export function runnerDoor(name: string, world: MemberWorld): DoorMember {

@@ -1,10 +1,4 @@
-import {
-  decodeEvent,
-  type KnownEvent,
-  type Seq,
-  type SessionId,
-  type StoredEvent,
-} from "@holdfast/protocol";
+import { decodeEvent, type KnownEvent, type SessionId, type StoredEvent } from "@holdfast/protocol";
 
 import type { Happened } from "./processes-history.ts";
 import type { Answer, Effect, Wish } from "./processes-protocol.ts";
@@ -60,7 +54,7 @@ export function settlements(
 }
 
 export function bySeq(events: readonly StoredEvent[]): ReadonlyMap<number, StoredEvent> {
-  return new Map(events.map((event) => [event.seq as Seq, event]));
+  return new Map(events.map((event) => [event.seq, event]));
 }
 
 export function countBy<T>(items: Iterable<T>, key: (item: T) => string): Map<string, number> {

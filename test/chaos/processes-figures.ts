@@ -42,7 +42,7 @@ export function figuresOf(
     "cancels acknowledged": told.filter(({ wish }) => wish.act === "cancel").length,
     "changes of history acknowledged": told.filter(({ wish }) => historyActs.has(wish.act)).length,
     ...Object.fromEntries(
-      [...countBy(states, (state) => state)].toSorted().map(([state, n]) => [`runs ${state}`, n]),
+      [...countBy(states, (state) => `runs ${state}`)].toSorted(([a], [b]) => a.localeCompare(b)),
     ),
     "effects of tools": effects.length,
     "tools whose outcome is unknown": unknown.length,

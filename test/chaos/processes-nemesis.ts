@@ -2,6 +2,7 @@ import { setTimeout as rest } from "node:timers/promises";
 
 import type { DoorMember } from "./processes-doors.ts";
 import type { History } from "./processes-history.ts";
+import type { Member } from "./processes-member.ts";
 import type { Place } from "./processes-place.ts";
 import type { Chance } from "./random.ts";
 
@@ -80,20 +81,20 @@ export class Nemesis {
   }
 
   async #kill({ member }: DoorMember): Promise<void> {
-    if (!(await member.kill())) return this.#startLate(member.name);
-    this.#kills += 1;
-    this.#startLate(member.name);
+    if (await member.kill()) this.#kills += 1;
+    this.#startLate(member);
   }
 
   /** At once, or when the others have had the time to notice. */
-  #startLate(name: string): void {
-    const { chance, members } = this.#options;
-    const member = members.find((each) => each.name === name)?.member;
-    const start = rest(chance.pick([0, 0, 0, 300, 2_500])).then(() => {
-      member?.start();
-      this.#late.delete(start);
-    });
+  #startLate(member: Member): void {
+    const start = this.#startIn(member, this.#options.chance.pick([0, 0, 0, 300, 2_500]));
     this.#late.add(start);
+    void start.finally(() => this.#late.delete(start));
+  }
+
+  async #startIn(member: Member, ms: number): Promise<void> {
+    await rest(ms);
+    member.start();
   }
 
   async #killAll(): Promise<void> {
@@ -115,7 +116,7 @@ export class Nemesis {
     const { member } = this.#options.chance.pick(this.#options.members);
     await member.ready;
     await member.leave(15_000);
-    this.#startLate(member.name);
+    this.#startLate(member);
   }
 
   async #troubleStore(index: number): Promise<void> {

@@ -36,8 +36,9 @@ export function recordingStore(store: Store, owner: OwnerId, say: (saying: Sayin
 function instead<T extends object>(whole: T, parts: Partial<T>): T {
   return new Proxy(whole, {
     get(target, key) {
-      const part: unknown = Reflect.get(key in parts ? parts : target, key);
-      return typeof part === "function" && !(key in parts) ? part.bind(target) : part;
+      if (key in parts) return Reflect.get(parts, key) as unknown;
+      const part: unknown = Reflect.get(target, key);
+      return typeof part === "function" ? (part.bind(target) as unknown) : part;
     },
   });
 }

@@ -6,7 +6,8 @@ import { type Subject, UsageError, wholeNumber } from "./subject.ts";
 
 /** Runners and a host on one store, with clients that talk to them, and someone who kills them. */
 export const processesSubject: Subject = {
-  usage: "processes [--backend sqlite|postgres] [--kills 200] [--seed N] [--report docs/chaos.md]",
+  usage:
+    "processes [--backend sqlite|postgres] [--kills 200] [--seed N] [--report docs/chaos.md] [--keep-history]",
   async run(args) {
     const { values } = parseArgs({
       args: [...args],
@@ -15,6 +16,7 @@ export const processesSubject: Subject = {
         kills: { type: "string", default: "200" },
         seed: { type: "string", default: String(1 + Math.floor(Math.random() * 1e9)) },
         report: { type: "string" },
+        "keep-history": { type: "boolean" },
       },
     });
     const { backend, report } = values;
@@ -25,6 +27,7 @@ export const processesSubject: Subject = {
       kills: wholeNumber("kills", values.kills),
       seed: wholeNumber("seed", values.seed),
       say: (line) => console.log(line),
+      ...(values["keep-history"] === true && { keepHistory: true }),
     });
     for (const [name, figure] of Object.entries(result.figures))
       console.log(`${name.padEnd(54)}${figure}`);

@@ -3,7 +3,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as rest } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 import { createLog, type Log } from "@holdfast/engine";
@@ -33,6 +32,8 @@ export interface ProcessChaosOptions {
   readonly clients?: number;
   readonly sessions?: number;
   readonly say?: (line: string) => void;
+  /** Where something is wrong it stays in any case. */
+  readonly keepHistory?: true;
 }
 
 /** The principal that the host knows its token by: everybody else acts for the same one. */
@@ -64,8 +65,9 @@ export async function runProcessChaos(options: ProcessChaosOptions): Promise<Cha
     const problems = explained(checked.problems, history, seed);
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
     const figures = { ...figuresOf(history, checked, done), seconds };
-    if (problems.length === 0 && !process.env["KEEP"])
+    if (problems.length === 0 && options.keepHistory !== true)
       rmSync(records, { recursive: true, force: true });
+    else options.say?.(`history: ${history.file}`);
     const command = `npm run chaos -- processes --backend ${backend} --kills ${kills} --seed ${seed}`;
     return { command, figures, problems };
   } finally {
