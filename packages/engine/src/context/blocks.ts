@@ -1,6 +1,7 @@
 import type { Seq } from "@holdfast/protocol";
 
 import type { ModelMessage, ToolSpec } from "../ports/index.ts";
+import { shortHash } from "./hash.ts";
 import { quoted, type RenderedMessage, renderEntries } from "./messages.ts";
 import type { AppliedEpoch, ContextEntries } from "./read-context.ts";
 
@@ -27,20 +28,18 @@ export interface BuiltContext {
 /** Hashes that were made before, by the block's text: only what is new is hashed. */
 export type HashMemo = Map<string, string>;
 
-export async function buildContext(
+export function buildContext(
   entries: ContextEntries,
   frame: FrameBytes,
   memo: HashMemo,
-): Promise<BuiltContext> {
+): BuiltContext {
   const rendered = renderContext(entries);
   const texts = [
     { seq: null, text: frame.system },
     { seq: null, text: JSON.stringify(frame.tools) },
     ...rendered.map(({ seq, message }) => ({ seq, text: JSON.stringify(message) })),
   ];
-  const blocks = await Promise.all(
-    texts.map(async ({ seq, text }): Promise<Block> => ({ seq, hash: await hashOf(text, memo) })),
-  );
+  const blocks = texts.map(({ seq, text }): Block => ({ seq, hash: hashOf(text, memo) }));
   forgetOthers(memo, texts);
   return {
     messages: [{ role: "system", text: frame.system }, ...rendered.map(({ message }) => message)],
@@ -60,17 +59,12 @@ function renderSummary({ seq, number, covers, summary }: AppliedEpoch): Rendered
   return { seq, message: { role: "user", text: quoted(source, summary) } };
 }
 
-async function hashOf(text: string, memo: HashMemo): Promise<string> {
+function hashOf(text: string, memo: HashMemo): string {
   const known = memo.get(text);
   if (known !== undefined) return known;
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  const hash = Array.from(new Uint8Array(digest, 0, 8), hex).join("");
+  const hash = shortHash(text);
   memo.set(text, hash);
   return hash;
-}
-
-function hex(byte: number): string {
-  return byte.toString(16).padStart(2, "0");
 }
 
 function forgetOthers(memo: HashMemo, texts: readonly { readonly text: string }[]): void {

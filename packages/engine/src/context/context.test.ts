@@ -39,8 +39,8 @@ const read = async () => present(await readContext(harness.store.reads, chat.own
 const history = () => ({ log: createLog(harness.store), ids });
 const build = (entries: ContextEntries) => buildContext(entries, frame, new Map());
 const texts = async () =>
-  (await build(await read())).messages
-    .slice(1)
+  build(await read())
+    .messages.slice(1)
     .map((message) => ("text" in message ? message.text : message.output));
 
 function anAnswer(text: string, request?: RequestRecord) {
@@ -55,8 +55,9 @@ function anAnswer(text: string, request?: RequestRecord) {
 async function turn(text: string): Promise<RequestRecord> {
   await chat.commit([aUserMessage(text)]);
   const entries = await read();
-  const { blocks } = await build(entries);
-  const record = recordRequest(sentBefore(entries), entries, blocks);
+  const { blocks } = build(entries);
+  const sent = sentBefore(entries);
+  const record = recordRequest(sent, sent?.hashes ?? null, entries, blocks);
   await chat.commit([anAnswer(`Answer to ${text}`, record)]);
   return record;
 }
@@ -170,8 +171,8 @@ describe("[P9] what was sent", () => {
     await undo(history(), chat);
     await chat.commit([aUserMessage("other")]);
     const after = await read();
-    const { blocks } = await build(after);
-    const { differs } = recordRequest(sent, after, blocks);
+    const { blocks } = build(after);
+    const { differs } = recordRequest(sent, null, after, blocks);
     expect(differs).toMatchObject({ block: 4, explainedBy: { type: "history.cut" } });
     expect(differs?.explainedBy?.seq).toBeGreaterThan(seq);
   });
@@ -190,7 +191,7 @@ describe("[P9] what was sent", () => {
   test("without an event that explains it, a change stands there unexplained", async () => {
     await turn("one");
     const entries = await read();
-    const { blocks } = await buildContext(entries, { ...frame, system: "Another." }, new Map());
-    expect(recordRequest(sentBefore(entries), entries, blocks).differs).toEqual({ block: 0 });
+    const { blocks } = buildContext(entries, { ...frame, system: "Another." }, new Map());
+    expect(recordRequest(sentBefore(entries), null, entries, blocks).differs).toEqual({ block: 0 });
   });
 });

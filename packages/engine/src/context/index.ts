@@ -7,7 +7,8 @@ export {
 export type { Heartbeat } from "./compaction-lock-heartbeat.ts";
 export { buildContext, type BuiltContext, type FrameBytes, type HashMemo } from "./blocks.ts";
 export { type Framed, frameContext, type FrameSource } from "./frame.ts";
-export { pendingCalls, quoted, renderEntries } from "./messages.ts";
+export { shortHash } from "./hash.ts";
+export { pendingCalls } from "./messages.ts";
 export { recordRequest, sentBefore, type SentRequest } from "./prefix.ts";
 export {
   type AppliedEpoch,

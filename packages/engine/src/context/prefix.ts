@@ -30,25 +30,30 @@ function continued(
 }
 
 /**
- * P9: what is recorded of a request. As long as it goes on from the one before, that is the new hashes alone. When it does not, it is all of
- * them, with the first block that differs and the event that explains it.
+ * P9: what is recorded of a request: the hashes that those who read the log do not know yet, or all of them when it does
+ * not go on from what they know. When it does not go on from the request before, then also the first block that
+ * differs and the event that explains it.
  */
 export function recordRequest(
   sent: SentRequest | null,
+  recorded: readonly string[] | null,
   entries: ContextEntries,
   blocks: readonly Block[],
 ): RequestRecord {
   const hashes = blocks.map(({ hash }) => hash);
-  if (sent === null) return { from: 0, hashes };
-  const known = sent.hashes;
-  if (known !== null && known.every((hash, index) => hashes[index] === hash))
-    return { from: known.length, hashes: hashes.slice(known.length) };
+  const from = recorded !== null && isPrefix(recorded, hashes) ? recorded.length : 0;
+  const record = { from, hashes: hashes.slice(from) };
+  if (sent === null || (sent.hashes !== null && isPrefix(sent.hashes, hashes))) return record;
   const block =
-    known === null
+    sent.hashes === null
       ? summaryBlock(entries, blocks)
-      : known.findIndex((hash, index) => hashes[index] !== hash);
+      : sent.hashes.findIndex((hash, index) => hashes[index] !== hash);
   const explainedBy = explanation(sent.seq, entries);
-  return { from: 0, hashes, differs: { block, ...(explainedBy && { explainedBy }) } };
+  return { ...record, differs: { block, ...(explainedBy && { explainedBy }) } };
+}
+
+function isPrefix(some: readonly string[], all: readonly string[]): boolean {
+  return some.every((hash, index) => all[index] === hash);
 }
 
 /** With nothing known from below an epoch, its summary is the first block that cannot be what it was. */

@@ -1,11 +1,12 @@
-import { type NewEvent, type RunState, type Seq, type StoredEvent } from "@holdfast/protocol";
+import type { NewEvent, RequestRecord, RunState, StoredEvent } from "@holdfast/protocol";
 
-import { pendingCalls, renderEntries } from "../context/index.ts";
+import { pendingCalls } from "../context/index.ts";
 import type { Log } from "../log/index.ts";
-import type { Clock, ModelFailure, ModelMessage, Random, Tool } from "../ports/index.ts";
+import type { Clock, ModelFailure, Random } from "../ports/index.ts";
 import { type CallEnd, callModel } from "./call-model.ts";
 import { foldStep } from "./fold-step.ts";
 import { Journal } from "./journal.ts";
+import { RunContext } from "./run-context.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { runTools } from "./run-tools.ts";
 import { type SetUpDeps, setUpStep } from "./set-up.ts";
@@ -28,7 +29,6 @@ export interface DriveDeps extends SetUpDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly limits: RunLimits;
-  readonly tools: ReadonlyMap<string, Tool>;
 }
 
 /** Where a run stands when a runner takes it into its hands. */
@@ -52,6 +52,7 @@ export async function driveRun(
   const begun = deps.clock.now();
   let { step, journal } = position;
   let tries = 0;
+  const context = new RunContext(deps.log.store, run);
   for (;;) {
     if (run.lost !== null) return;
     if (run.cancelled) return endRun(run, "cancelled", []);
@@ -61,8 +62,9 @@ export async function driveRun(
         : step >= deps.limits.steps
           ? "steps"
           : null;
-    const entries = await readVisible(deps.log, run);
-    const calls = pendingCalls(entries);
+    const entries = await context.read();
+    if (entries === null) return run.lose("trashed");
+    const calls = pendingCalls(entries.tail);
     if (calls.length > 0) {
       await runTools(
         deps,
@@ -78,7 +80,7 @@ export async function driveRun(
     const steered = await takeSteering(deps.log, run);
     if (steered > 0) continue;
     step += tries === 0 ? 1 : 0;
-    const call = await askModel(deps, run, step, tries, entries);
+    const call = await askModel(deps, run, context, { step, tries });
     if (call === null) return;
     const next = await settleCall(deps, run, call, tries);
     if (next === "ended") return;
@@ -89,41 +91,38 @@ export async function driveRun(
 interface AskedModel extends CallEnd {
   readonly modelName: string;
   readonly journal: Journal;
+  readonly context: RunContext;
+  readonly record: RequestRecord;
 }
 
 async function askModel(
   deps: DriveDeps,
   run: RunHandle,
-  step: number,
-  tries: number,
-  entries: readonly StoredEvent[],
+  context: RunContext,
+  { step, tries }: { readonly step: number; readonly tries: number },
 ): Promise<AskedModel | null> {
-  const ready = await setUpStep(deps, run);
+  const ready = await setUpStep(deps, run, context);
   if ("code" in ready) {
     const { code, message } = ready;
     await endRun(run, "failed", [notice(run, code, message)], code);
     return null;
   }
-  const { name, model, system } = ready;
-  const journal = new Journal(run.runId, run.ids, deps.tick, (events) => run.write(events));
-  const messages: ModelMessage[] = [
-    { role: "system", text: system },
-    ...renderEntries(entries).map(({ message }) => message),
-  ];
+  const { name, model, framed } = ready;
   const begun = await run.write([
+    ...(framed.event === undefined ? [] : [run.event("context.framed", framed.event)]),
     run.event("run.state", { state: "running" }),
     run.event("step.started", { step, model: name, ...(tries > 0 && { try: tries }) }),
   ]);
-  if (begun === null) return null;
-  const request = { model: name, messages, tools: [...deps.tools.values()].map(specOf) };
+  const seq = begun?.at(-1)?.seq;
+  const sent = seq === undefined ? null : await context.request(framed.bytes, seq);
+  if (sent === null) return null;
+  const { messages, tools, record } = sent;
+  const journal = new Journal(run.runId, run.ids, deps.tick, (events) => run.write(events));
   const messageId = run.ids.make("message");
+  const request = { model: name, messages, tools };
   const end = await callModel(run, model, request, { journal, messageId, clock: deps.clock });
   if (!(await journal.flush())) return null;
-  return { ...end, modelName: name, journal };
-}
-
-function specOf({ name, description, input }: Tool) {
-  return { name, description, input };
+  return { ...end, modelName: name, journal, context, record };
 }
 
 /** Turns what a model call left behind into entries, and says how the run goes on. */
@@ -133,19 +132,21 @@ async function settleCall(
   call: AskedModel,
   tries: number,
 ): Promise<Next | "again"> {
-  const { end, calls, usage, modelName: model, journal } = call;
+  const { end, calls, usage, modelName: model, journal, record: request } = call;
   const { message } = foldStep(journal.events);
+  // What is settled carries the record; a run that cannot settle it is lost, and with it what it knew.
+  if (message !== null || calls.length > 0) call.context.recorded();
   const usages = usageEvent(run, model, usage);
   if (end === "stopped") {
     if (run.cancelled)
       await endRun(run, "cancelled", [
-        ...settledMessage(run, message, { model, partial: "cancelled" }),
+        ...settledMessage(run, message, { model, request, partial: "cancelled" }),
         ...usages,
       ]);
     return "ended";
   }
   if (end === "done") {
-    const settled = [...settledMessage(run, message, { model, calls }), ...usages];
+    const settled = [...settledMessage(run, message, { model, request, calls }), ...usages];
     if (calls.length > 0) return (await run.write(settled)) === null ? "ended" : "continue";
     if (message === null) {
       await endRun(
@@ -160,7 +161,7 @@ async function settleCall(
     return "ended";
   }
   const { failure } = end;
-  const kept = [...settledMessage(run, message, { model, partial: "failed" }), ...usages];
+  const kept = [...settledMessage(run, message, { model, request, partial: "failed" }), ...usages];
   if (!mayTryAgain(failure) || tries + 1 >= deps.limits.modelTries) {
     await endRun(
       run,
@@ -206,22 +207,6 @@ async function endRun(
   }
   if (result.status === "committed") run.lose("ended");
   else run.loseBy(result);
-}
-
-const pageSize = 200;
-
-/** Every visible entry, oldest first. */
-async function readVisible(log: Log, run: RunHandle): Promise<readonly StoredEvent[]> {
-  const pages: (readonly StoredEvent[])[] = [];
-  let before: Seq | undefined;
-  for (;;) {
-    const query = { limit: pageSize, ...(before !== undefined && { before }) };
-    const page = await log.store.reads.entries(run.owner, run.session, query);
-    pages.unshift(page?.entries ?? []);
-    const first = page?.entries[0];
-    if (page === null || !page.more || first === undefined) return pages.flat();
-    before = first.seq;
-  }
 }
 
 async function overSpent({ log, limits }: DriveDeps, run: RunHandle): Promise<boolean> {

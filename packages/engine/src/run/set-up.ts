@@ -1,30 +1,54 @@
+import type { Tool, ToolSpec } from "../ports/index.ts";
 import { type Model, type ModelFailure, StoreFailure } from "../ports/index.ts";
+import { type Framed, shortHash } from "../context/index.ts";
+import type { RunContext } from "./run-context.ts";
 import type { RunHandle } from "./run-handle.ts";
 
 export interface SetUpDeps {
   /** The model that a session's next call goes to. */
   readonly modelFor: (run: RunHandle) => Promise<{ readonly name: string; readonly model: Model }>;
+  /** The system prompt as it would be today. A session that has one keeps it while the signature is the same. */
   readonly system: (run: RunHandle) => Promise<string>;
+  /** Of what the system prompt is made from; without it, of the prompt itself. */
+  readonly signature?: (run: RunHandle) => Promise<string>;
+  readonly tools: ReadonlyMap<string, Tool>;
 }
 
 export interface SetUp {
   readonly name: string;
   readonly model: Model;
-  readonly system: string;
+  readonly framed: Extract<Framed, { status: "framed" }>;
 }
 
 /**
  * What a step needs before its model can be asked. A model that cannot be opened and a prompt that cannot be made are
  * told to the person like every other failure of a model; trying again would tell them the same thing later.
  */
-export async function setUpStep(deps: SetUpDeps, run: RunHandle): Promise<SetUp | ModelFailure> {
+export async function setUpStep(
+  deps: SetUpDeps,
+  run: RunHandle,
+  context: RunContext,
+): Promise<SetUp | ModelFailure> {
   try {
     const { name, model } = await deps.modelFor(run);
-    return { name, model, system: await deps.system(run) };
+    const framed = await context.frame(await frameSource(deps, run));
+    if (framed.status === "failed") throw new StoreFailure(framed.code, framed.message);
+    return { name, model, framed };
   } catch (error) {
     // A store that cannot be read now is no reason to end the run.
     if (error instanceof StoreFailure) throw error;
     const message = error instanceof Error ? error.message : String(error);
     return { class: "fatal", code: "not_set_up", message };
   }
+}
+
+async function frameSource(deps: SetUpDeps, run: RunHandle) {
+  const tools = [...deps.tools.values()].map(specOf);
+  const system = () => deps.system(run);
+  const named = deps.signature === undefined ? await system() : await deps.signature(run);
+  return { signature: shortHash(JSON.stringify([named, tools])), tools, system };
+}
+
+function specOf({ name, description, input }: Tool): ToolSpec {
+  return { name, description, input };
 }

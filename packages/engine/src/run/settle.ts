@@ -6,6 +6,7 @@ import {
   newEvent,
   type NewEvent,
   type Part,
+  type RequestRecord,
   type RunId,
   type ToolOutcome,
 } from "@holdfast/protocol";
@@ -34,6 +35,8 @@ export function settledMessage(
   rest: {
     readonly model: string;
     readonly calls?: readonly ModelCall[];
+    /** What the model was sent for it. */
+    readonly request?: RequestRecord;
     readonly partial?: PartialCause;
   },
 ): readonly NewEvent[] {
@@ -45,6 +48,7 @@ export function settledMessage(
       messageId: streamed?.messageId ?? run.ids.make("message"),
       parts,
       model: rest.model,
+      ...(rest.request && { request: rest.request }),
       ...(rest.partial && { partial: rest.partial }),
       ...(streamed && { deltas: [...streamed.deltas], timing: [...streamed.timing] }),
     }),

@@ -119,7 +119,7 @@ describe("when the model fails", () => {
     });
     const { runId } = await rig.say("Say it");
     rig.runner.poke(rig.chat.owner, rig.chat.session);
-    await until(async () => (await rig.entries()).length === 2);
+    await until(async () => told(await rig.entries()).length === 2);
     await clock.advance(6_900);
     expect(await rig.run(runId)).toMatchObject({ state: "running" });
     await clock.advance(200);

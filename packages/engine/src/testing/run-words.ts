@@ -4,9 +4,10 @@ import type { Tool, ToolResult } from "../ports/index.ts";
 import { turn } from "./manual-clock.ts";
 import type { RunRig } from "./run-rig.ts";
 
-/** The conversation in short: role and text, tools with their outcome. */
+/** The conversation in short: role and text, tools with their outcome. How the context begins is no part of it. */
 export function told(entries: readonly StoredEvent[]): string[] {
-  return entries.map((entry) => {
+  const shown = entries.filter(({ type }) => type !== "context.framed");
+  return shown.map((entry) => {
     const decoded = decodeEvent(entry);
     if (decoded.kind !== "known") return entry.type;
     const { event } = decoded;

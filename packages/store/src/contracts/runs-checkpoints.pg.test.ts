@@ -184,7 +184,7 @@ describe.each(databases)("checkpoints of a run on $name", (kind) => {
     const before = await chat.row();
     delta.release();
     await runner.idle();
-    expect(before).toMatchObject({ version: 1, openDeltas: 0, liveState: "running" });
+    expect(before).toMatchObject({ version: 2, openDeltas: 0, liveState: "running" });
     expect(watched.trace.slice(-4)).toEqual([
       "sent message.delta",
       "answered message.delta",

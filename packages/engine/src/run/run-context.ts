@@ -1,0 +1,100 @@
+import type { RequestRecord, Seq } from "@holdfast/protocol";
+
+import {
+  buildContext,
+  type BuiltContext,
+  type ContextEntries,
+  type Framed,
+  type FrameBytes,
+  frameContext,
+  type FrameSource,
+  type HashMemo,
+  readContext,
+  recordRequest,
+  refreshContext,
+  sentBefore,
+  type SentRequest,
+} from "../context/index.ts";
+import type { Store } from "../ports/index.ts";
+import type { RunHandle } from "./run-handle.ts";
+
+/** What is known of a session's context from step to step, and from run to run while an agent stays warm. */
+export interface KnownContext {
+  entries: ContextEntries | null;
+  /** The newest request, and as much of it as stands in the log. */
+  sent: SentRequest | null;
+  recorded: readonly string[] | null;
+  readonly hashes: HashMemo;
+}
+
+export function emptyContext(): KnownContext {
+  return { entries: null, sent: null, recorded: null, hashes: new Map() };
+}
+
+export interface SentContext extends BuiltContext {
+  readonly record: RequestRecord;
+}
+
+/** A session's context as one run uses it. Reads what is new, hashes what is new. */
+export class RunContext {
+  readonly #store: Store;
+  readonly #run: RunHandle;
+  readonly #known: KnownContext;
+
+  constructor(store: Store, run: RunHandle, known: KnownContext = emptyContext()) {
+    this.#store = store;
+    this.#run = run;
+    this.#known = known;
+  }
+
+  /** The entries that the model gets, as they are now. `null`: the session is gone. */
+  async read(): Promise<ContextEntries | null> {
+    const { owner, session } = this.#run;
+    const { entries: known } = this.#known;
+    const { reads } = this.#store;
+    const entries =
+      known === null
+        ? await readContext(reads, owner, session)
+        : await refreshContext(reads, owner, session, known);
+    if (entries !== null && !goesOn(known, entries)) this.#learn(entries);
+    this.#known.entries = entries;
+    return entries;
+  }
+
+  /** How the context begins, as far as is known; with an event, it has to stand in the log before it is used. */
+  frame(source: FrameSource): Promise<Framed> {
+    const frame = this.#known.entries?.frame ?? null;
+    return frameContext(this.#store, this.#run.owner, frame, source);
+  }
+
+  /**
+   * The request for the step that has begun, and what will be said of it in the log. From here on it counts as sent.
+   * `null`: the session is gone.
+   */
+  async request(bytes: FrameBytes, begun: Seq): Promise<SentContext | null> {
+    const entries = await this.read();
+    if (entries === null) return null;
+    const { sent, recorded, hashes } = this.#known;
+    const context = buildContext(entries, bytes, hashes);
+    const record = recordRequest(sent, recorded, entries, context.blocks);
+    this.#known.sent = { seq: begun, hashes: context.blocks.map(({ hash }) => hash) };
+    return { ...context, record };
+  }
+
+  /** The record stands in the log, with the message that was made from its request. */
+  recorded(): void {
+    this.#known.recorded = this.#known.sent?.hashes ?? null;
+  }
+
+  /** What was reshaped, or is read for the first time, tells itself what was recorded of it. */
+  #learn(entries: ContextEntries): void {
+    const before = sentBefore(entries);
+    this.#known.sent ??= before;
+    this.#known.recorded = before?.hashes ?? null;
+  }
+}
+
+function goesOn(known: ContextEntries | null, entries: ContextEntries): boolean {
+  if (known === null) return false;
+  return known.epoch?.seq === entries.epoch?.seq && known.ranges === entries.ranges;
+}
