@@ -2,6 +2,7 @@ import {
   blobsOf,
   type BlobId,
   columnText,
+  type EventData,
   type ContextFrame,
   type KnownEvent,
   type RunState,
@@ -38,7 +39,7 @@ export function foldRun(
         startedAt: state === "queued" ? before.startedAt : (before.startedAt ?? event.at),
         endedAt: terminalStates.has(state) ? event.at : null,
         journalFrom: state === "claimed" ? event.seq : before.journalFrom,
-        tries: terminalStates.has(state) ? 0 : before.tries,
+        tries: triesAfter(before, event.data),
         ...restOf(before, state, event.at),
       };
     }
@@ -49,7 +50,7 @@ export function foldRun(
         row && {
           ...row,
           step: event.data.step,
-          tries: (event.data.try ?? 0) + 1,
+          tries: event.data.try ?? 0,
           journalFrom: event.seq,
         }
       );
@@ -62,6 +63,12 @@ export function foldRun(
     default:
       return row;
   }
+}
+
+/** A run that is running for a reason is one whose model has failed in passing and will be asked again. */
+function triesAfter({ tries }: RunRow, { state, cause }: EventData<"run.state">): number {
+  if (terminalStates.has(state)) return 0;
+  return state === "running" && cause !== undefined ? tries + 1 : tries;
 }
 
 /** Kept while the run lives: once it has ended, nothing is counted any more. */

@@ -72,7 +72,7 @@ export interface RunRow {
   readonly endedAt: number | null;
   /** Where the journal of the step that is running begins. */
   readonly journalFrom: Seq;
-  /** How often the model was asked for the step that is running; 0 once its answer is there. */
+  /** How often the model has failed in the step that is running; 0 once its answer is there. */
   readonly tries: number;
   /** Since when it is a person's turn, while it is. */
   readonly restsSince: number | null;

@@ -1,4 +1,12 @@
-import type { BlobId, CallId, Json, RunId, SessionId, ToolOutcome } from "@holdfast/protocol";
+import type {
+  BlobId,
+  CallId,
+  Json,
+  OwnerId,
+  RunId,
+  SessionId,
+  ToolOutcome,
+} from "@holdfast/protocol";
 
 import type { ToolSpec } from "./model.ts";
 
@@ -31,5 +39,29 @@ export interface ToolResult {
 export interface Tool extends ToolSpec {
   readonly replay: "never" | "safe";
   readonly timeLimitMs: number;
+  /** Whether a call with this input needs a person's word before it runs. None does when this is absent. */
+  approval?(input: Json): "none" | "ask";
   run(call: ToolCall, hands: ToolHands): Promise<ToolResult>;
+}
+
+/** A call that is about to run, and what its tool says about it. */
+export interface PolicyQuestion extends ToolCall {
+  readonly owner: OwnerId;
+  readonly name: string;
+  readonly asks: "none" | "ask";
+}
+
+/** What a person has said for good: this tool may run without being asked for. */
+export interface PolicyRule {
+  readonly owner: OwnerId;
+  readonly tool: string;
+}
+
+/**
+ * What may run here. It is asked once for each call that nobody has begun; when it cannot answer, a person is asked. What
+ * people say for a session is kept in the log and needs no policy; `remember` gets what they say for always, at least once.
+ */
+export interface ToolPolicy {
+  decide(question: PolicyQuestion): Promise<"allow" | "ask" | "deny">;
+  remember(rule: PolicyRule): Promise<void>;
 }

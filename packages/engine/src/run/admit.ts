@@ -14,6 +14,7 @@ import {
 
 import type { Log } from "../log/index.ts";
 import type { CommitResult, Failed, Refused } from "../ports/index.ts";
+import { hashOf } from "./hash.ts";
 import { largest, storedSize } from "./sizes.ts";
 
 export interface NewInput {
@@ -69,7 +70,7 @@ export async function inputEvents(
       messageId: ids.make("message"),
       runId,
       clientId,
-      hash: await contentHash({ text, attachments, mode }),
+      hash: await hashOf({ text, attachments, mode }),
       mode,
       text,
       ...(attachments.length > 0 && { attachments: [...attachments] }),
@@ -151,10 +152,4 @@ export async function removeInput(
     ? [removed, newEvent(ids.make("event"), "run.state", ended, input.runId)]
     : [removed];
   return log.commit({ owner, session, events });
-}
-
-async function contentHash(content: unknown): Promise<string> {
-  const bytes = new TextEncoder().encode(JSON.stringify(content));
-  const digest = await crypto.subtle.digest("SHA-256", bytes);
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

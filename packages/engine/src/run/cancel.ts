@@ -7,10 +7,13 @@ import {
   terminalStates,
 } from "@holdfast/protocol";
 
+import { pendingCalls } from "../context/index.ts";
 import { type Log, rests } from "../log/index.ts";
 import type { CommitResult, InputRow, RunRow, Snapshot } from "../ports/index.ts";
 import { leftoversOf } from "./leftovers.ts";
-import { type RunWriter, writerFor } from "./settle.ts";
+import { entriesOfAStep } from "./recover.ts";
+import { type RunWriter, unrunCalls, writerFor } from "./settle.ts";
+import { refusals } from "./sort-calls.ts";
 
 export type CancelResult =
   | { readonly status: "requested" | "ended" }
@@ -30,11 +33,13 @@ export async function requestCancel(
   const { reads } = log.store;
   for (;;) {
     const first = await reads.run(owner, runId);
-    const snapshot = first && (await reads.snapshot(owner, first.session, { limit: 1 }));
+    const limit = first?.state === "waiting" ? entriesOfAStep : 1;
+    const snapshot = first && (await reads.snapshot(owner, first.session, { limit }));
     // Read behind the snapshot: if it has moved since then, the head has too.
     const run = snapshot && (await reads.run(owner, runId));
     if (run === null || snapshot === null) return { status: "not_found" };
     if (terminalStates.has(run.state)) return { status: "ended" };
+    if (run.state === "waiting" && first?.state !== "waiting") continue;
     // Nobody works on it, so nobody else would end it.
     const atRest = run.state === "queued" || rests(run.state);
     if (run.cancelRequested && !atRest) return { status: "requested" };
@@ -57,10 +62,13 @@ function wish(ids: IdSource, runId: RunId): NewEvent {
 function endAtRest(ids: IdSource, run: RunRow, snapshot: Snapshot): readonly NewEvent[] {
   const input = snapshot.inbox.find((each) => each.runId === run.id);
   const isLive = snapshot.run?.id === run.id;
+  const writer = writerFor(ids, run.id);
+  const unrun = run.state === "waiting" ? pendingCalls(snapshot.entries.entries) : [];
   return [
     wish(ids, run.id),
     ...(input === undefined ? [] : [removed(ids, input)]),
-    ...(isLive ? cancelledLeftovers(writerFor(ids, run.id), snapshot) : []),
+    ...(isLive ? cancelledLeftovers(writer, snapshot) : []),
+    ...unrunCalls(writer, unrun, refusals.cancelled),
     newEvent(ids.make("event"), "run.state", { state: "cancelled" }, run.id),
   ];
 }

@@ -11,6 +11,7 @@ import type { RunHandle } from "./run-handle.ts";
 import { runTools } from "./run-tools.ts";
 import { type SetUpDeps, setUpStep } from "./set-up.ts";
 import { settledMessage, usageEvent } from "./settle.ts";
+import type { VerdictDeps } from "./sort-calls.ts";
 import { takeSteering } from "./steer.ts";
 import type { Tick } from "./tick.ts";
 
@@ -23,9 +24,8 @@ export interface RunLimits {
   readonly modelTries: number;
 }
 
-export interface DriveDeps extends SetUpDeps {
+export interface DriveDeps extends SetUpDeps, VerdictDeps {
   readonly tick: Tick;
-  readonly log: Log;
   readonly clock: Clock;
   readonly random: Random;
   readonly limits: RunLimits;
@@ -34,6 +34,10 @@ export interface DriveDeps extends SetUpDeps {
 /** Where a run stands when a runner takes it into its hands. */
 export interface RunPosition {
   readonly step: number;
+  /** How often the model has failed in that step; 0 when its answer is there. */
+  readonly tries: number;
+  /** How much of its time the run had used, by the store's clock and without its rest. */
+  readonly usedMs: number;
   /** Journal events of the step that a runner before us had begun and that are not settled. */
   readonly journal: readonly StoredEvent[];
 }
@@ -49,17 +53,18 @@ export async function driveRun(
   run: RunHandle,
   position: RunPosition,
 ): Promise<void> {
-  const begun = deps.clock.now();
-  let { step, journal } = position;
-  let tries = 0;
+  const begun = deps.clock.now() - position.usedMs;
+  let { step, tries, journal } = position;
   const context = new RunContext(deps.log.store, run);
+  // Whoever takes over after a failure waits as the runner before would have.
+  if (tries > 0) await deps.clock.sleep(backoffBefore(tries - 1, deps.random), run.signal);
   for (;;) {
     if (run.lost !== null) return;
     if (run.cancelled) return endRun(run, "cancelled", []);
     const spent =
       deps.clock.now() - begun > deps.limits.timeMs
         ? "time"
-        : step >= deps.limits.steps
+        : step >= deps.limits.steps && tries === 0
           ? "steps"
           : null;
     const entries = await context.read();
@@ -171,7 +176,9 @@ async function settleCall(
     );
     return "ended";
   }
-  if (kept.length > 0 && (await run.write(kept)) === null) return "ended";
+  // Durable, so that whoever takes over goes on counting; and shown, so that a person sees why nothing comes.
+  const again = run.event("run.state", { state: "running", cause: failure.code });
+  if ((await run.write([...kept, again])) === null) return "ended";
   await deps.clock.sleep(pauseBefore(tries, failure, deps.random), run.signal);
   return "again";
 }
@@ -181,8 +188,11 @@ function mayTryAgain(failure: ModelFailure): boolean {
 }
 
 function pauseBefore(tries: number, failure: ModelFailure, random: Random): number {
-  const backoff = Math.min(30_000, 500 * 2 ** tries) * (0.5 + random() / 2);
-  return Math.max(backoff, failure.retryAfterMs ?? 0);
+  return Math.max(backoffBefore(tries, random), failure.retryAfterMs ?? 0);
+}
+
+function backoffBefore(tries: number, random: Random): number {
+  return Math.min(30_000, 500 * 2 ** tries) * (0.5 + random() / 2);
 }
 
 function notice(run: RunHandle, kind: string, text: string): NewEvent {

@@ -6,6 +6,7 @@ export {
   type NewInput,
   removeInput,
 } from "./admit.ts";
+export { answerApproval, type AnswerResult, expireApproval } from "./answer.ts";
 export { type CancelResult, requestCancel } from "./cancel.ts";
 export type { RunLimits } from "./drive.ts";
 export { leftoversOf } from "./leftovers.ts";

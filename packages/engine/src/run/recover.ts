@@ -1,5 +1,6 @@
 import { type NewEvent, type OwnerId, terminalStates } from "@holdfast/protocol";
 
+import { pendingCalls } from "../context/index.ts";
 import { goesOnByWord, rests } from "../log/index.ts";
 import type { LeaseRow, RunRow, Snapshot } from "../ports/index.ts";
 import type { ClaimDeps } from "./claim.ts";
@@ -7,11 +8,16 @@ import type { RunPosition } from "./drive.ts";
 import { deltaRanges } from "./fold-step.ts";
 import { type Leftovers, leftoversOf } from "./leftovers.ts";
 import { RunHandle } from "./run-handle.ts";
+import { unrunCalls } from "./settle.ts";
+import { largest } from "./sizes.ts";
+import { refusals } from "./sort-calls.ts";
 
 /** What happens to a run whose runner is gone: goes on by itself, waits for a person, or ends. */
 export type ResumePolicy = "resume" | "ask" | "off";
 
 const attempts = 3;
+/** Enough for the newest message and the results of all of its calls. */
+export const entriesOfAStep = 2 * largest.calls + 50;
 
 export interface Recovered {
   readonly run: RunHandle;
@@ -30,21 +36,34 @@ export async function recoverRun(
 ): Promise<Recovered | null> {
   const { log, ids } = deps;
   for (;;) {
-    const snapshot = await log.store.reads.snapshot(owner, lease.session, { limit: 50 });
+    const snapshot = await log.store.reads.snapshot(owner, lease.session, {
+      limit: entriesOfAStep,
+    });
     if (snapshot === null || snapshot.run === null) return null;
     const { run: row, session } = snapshot;
     if (rests(row.state) && !row.cancelRequested) return null;
     const run = new RunHandle(log, ids, { owner, runId: row.id, lease, head: session.head });
     const next = decideNext(row, deps.policy);
-    const events = [...settleLeftovers(run, snapshot, next), next.event(run)];
+    const unrun = rests(row.state) ? pendingCalls(snapshot.entries.entries) : [];
+    const events = [
+      ...settleLeftovers(run, snapshot, next),
+      ...unrunCalls(run, unrun, refusals.cancelled),
+      next.event(run),
+    ];
     const result = await run.send({ events, expect: { head: session.head } });
     if (result.status === "refused" && result.code === "head_moved") continue;
     if (result.status === "committed" && next.goesOn)
-      return { run, position: { step: row.step, journal: [] } };
+      return { run, position: positionOf(row, result.at) };
     if (result.status !== "committed") run.loseBy(result);
     if (run.refusal !== null) await giveUpRun(deps, owner, lease, run.refusal.code);
     return null;
   }
+}
+
+/** Limits go on counting where they stood: what a run has used is in its row, not in a runner's memory. */
+function positionOf({ step, tries, startedAt, restedMs }: RunRow, now: number): RunPosition {
+  const usedMs = Math.max(0, now - (startedAt ?? now) - restedMs);
+  return { step, tries, usedMs, journal: [] };
 }
 
 interface NextMove {

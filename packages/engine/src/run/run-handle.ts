@@ -15,7 +15,14 @@ import type { Log } from "../log/index.ts";
 import type { Commit, CommitResult, LeaseRow, Refused } from "../ports/index.ts";
 
 /** Why a runner has let go of a run. Unless it has ended, whoever takes it over goes on from the log. */
-export type LossReason = "ended" | "fenced" | "trashed" | "store" | "stopping" | "refused";
+export type LossReason =
+  | "ended"
+  | "rests"
+  | "fenced"
+  | "trashed"
+  | "store"
+  | "stopping"
+  | "refused";
 
 /**
  * A run in a runner's hands: where it writes, and under which fence. The binding to its session is here and

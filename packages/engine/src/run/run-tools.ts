@@ -3,11 +3,13 @@ import type { BlobId, MessageId, ToolOutcome } from "@holdfast/protocol";
 import type { Clock, ModelCall, Tool, ToolHands } from "../ports/index.ts";
 import { foldStep, type StreamedTool } from "./fold-step.ts";
 import type { Journal } from "./journal.ts";
+import { keepOutput } from "./keep-output.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { endOf, settledTool, type ToolEnd } from "./settle.ts";
 import { fitting, largest, storedSize } from "./sizes.ts";
+import { sortCalls, type Verdict, type VerdictDeps } from "./sort-calls.ts";
 
-export interface ToolDeps {
+export interface ToolDeps extends VerdictDeps {
   readonly tools: ReadonlyMap<string, Tool>;
   readonly clock: Clock;
 }
@@ -16,8 +18,9 @@ export interface ToolDeps {
 const abandonMs = 5_000;
 
 /**
- * Runs the calls of a message side by side and settles their results in one commit. P7: each is recorded as started
- * before it starts, and one that a dead runner had started is not started again unless it says that this is safe.
+ * Works off the calls of a message. Those that need nobody's word run side by side and settle in one commit; then one
+ * commit asks for all the others and puts the run to rest. P7: each is recorded as started before it starts, and one that a
+ * dead runner had started is not started again unless it says that this is safe.
  */
 export async function runTools(
   deps: ToolDeps,
@@ -26,21 +29,56 @@ export async function runTools(
   journal: Journal,
 ): Promise<void> {
   const known = foldStep(journal.events).tools;
+  const todo = calls.map((call) => ({ call, before: known.get(call.callId) }));
+  const fresh = todo.flatMap(({ call, before }) => {
+    const tool = deps.tools.get(call.name);
+    return before === undefined && tool !== undefined ? [{ call, tool }] : [];
+  });
+  const sorted = await sortCalls(deps, run, fresh);
+  const verdicts = new Map(fresh.map(({ call }, index) => [call.callId, sorted[index]]));
+  const asks = calls.flatMap((call) => {
+    const verdict = verdicts.get(call.callId);
+    return verdict?.kind === "ask" ? [{ ...call, inputHash: verdict.inputHash }] : [];
+  });
+  const now = todo.filter(({ call }) => verdicts.get(call.callId)?.kind !== "ask");
   const ends = await Promise.all(
-    calls.map((call) => finishCall(deps, run, call, journal, known.get(call.callId))),
+    now.map(({ call, before }) =>
+      finishCall(deps, run, call, { journal, before, verdict: verdicts.get(call.callId) }),
+    ),
   );
   if (!(await journal.flush())) return;
   const { tools } = foldStep(journal.events);
-  await run.write(ends.map((end) => settledTool(run, end, tools.get(end.callId)?.deltas ?? [])));
+  const settled = ends.map((end) => settledTool(run, end, tools.get(end.callId)?.deltas ?? []));
+  if (settled.length > 0 && (await run.write(settled)) === null) return;
+  if (asks.length > 0 && !run.cancelled) await askForCalls(run, asks);
+}
+
+/** From here on it is a person's turn: the run gives its lease up, and nothing is lost with its runner. */
+async function askForCalls(
+  run: RunHandle,
+  calls: readonly (ModelCall & { readonly inputHash: string })[],
+): Promise<void> {
+  const asked = calls.map(({ callId, name, input, inputHash }) => {
+    const approvalId = run.ids.make("approval");
+    return run.event("approval.asked", { approvalId, callId, name, input, inputHash });
+  });
+  const waiting = run.event("run.state", { state: "waiting" });
+  if ((await run.write([...asked, waiting])) === null) return;
+  // A cancel that came just before found a run under way, and left its end to us.
+  if (!run.cancelled) run.lose("rests");
 }
 
 async function finishCall(
   deps: ToolDeps,
   run: RunHandle,
   call: ModelCall,
-  journal: Journal,
-  before: StreamedTool | undefined,
+  rest: {
+    readonly journal: Journal;
+    readonly before: StreamedTool | undefined;
+    readonly verdict: Verdict | undefined;
+  },
 ): Promise<ToolEnd> {
+  const { journal, before, verdict } = rest;
   if (before !== undefined && (before.ended !== null || before.started.replay === "never"))
     return endOf(before);
   const { callId, name } = call;
@@ -48,6 +86,8 @@ async function finishCall(
   const tool = deps.tools.get(name);
   if (tool === undefined)
     return { callId, name, resultId, outcome: "failed", output: `There is no tool ${name}.` };
+  if (verdict?.kind === "refused")
+    return { callId, name, resultId, outcome: "cancelled", output: verdict.words };
   if (run.signal.aborted) return { callId, name, resultId, outcome: "cancelled", output: "" };
   return startTool(deps, run, tool, { call, resultId, journal });
 }
@@ -67,7 +107,9 @@ async function startTool(
   if (!started || run.lost !== null)
     return { callId, name, resultId, outcome: "cancelled", output: "" };
   const result = await runWithin(deps.clock, tool, run, call, journal);
-  const { outcome, output, blobId } = result;
+  const kept = await keepOutput(deps.log.store, run.owner, result.output);
+  const { outcome } = result;
+  const { output, blobId = result.blobId } = kept;
   await journal.record(
     run.event("tool.ended", { callId, resultId, outcome, output, ...(blobId && { blobId }) }),
   );
@@ -106,10 +148,10 @@ async function runWithin(
   const result = await Promise.race([work, abandoned]);
   const isOver = over.signal.aborted;
   finished.abort();
-  const output = fitting(result.output, largest.toolOutput);
-  if (result.outcome === "ok" || result.outcome === "unknown") return { ...result, output };
+  const { output } = result;
+  if (result.outcome === "ok" || result.outcome === "unknown") return result;
   if (run.cancelled) return { outcome: "cancelled", output };
-  if (!isOver) return { ...result, output };
+  if (!isOver) return result;
   return {
     outcome: "failed",
     output: `${output}\nThe time limit of ${tool.timeLimitMs} ms was over.`.trim(),

@@ -1,6 +1,7 @@
 import type { OwnerId, SessionId } from "@holdfast/protocol";
 
 import type { LeaseRow, Liveness, LiveWork, Work } from "../ports/index.ts";
+import { expireApproval } from "./answer.ts";
 import { type ClaimDeps, claimNext, takeLease } from "./claim.ts";
 import { type DriveDeps, driveRun, type RunPosition } from "./drive.ts";
 import { type HeldLease, LeaseKeeper } from "./lease-keeper.ts";
@@ -23,7 +24,7 @@ export interface RunnerDeps extends ClaimDeps, Omit<DriveDeps, "tick"> {
 const pageSize = 1_000;
 /** A cancel is noticed within twice this time. */
 const lookMs = 400;
-const start: RunPosition = { step: 0, journal: [] };
+const start: RunPosition = { step: 0, tries: 0, usedMs: 0, journal: [] };
 
 /**
  * Works on sessions: claims what waits, takes over what was left behind, drives each run to its end. Any number of
@@ -70,6 +71,16 @@ export class Runner {
       if (this.#working.has(session)) continue;
       const lease = await this.#deps.log.store.leases.read("run", session);
       this.#begin(owner, session, this.#provenDead(lease));
+    }
+    await this.#expireApprovals();
+  }
+
+  /** What nobody answered in time is a no, and wakes its run. */
+  async #expireApprovals(): Promise<void> {
+    const { work, log, ids } = this.#deps;
+    for (const { owner, session, approval } of await work.expiredApprovals(pageSize)) {
+      await expireApproval(log, ids, owner, approval);
+      this.poke(owner, session);
     }
   }
 

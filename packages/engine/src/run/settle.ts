@@ -87,6 +87,18 @@ export function settledTool(
   });
 }
 
+/** The entries that say of calls that they were not run, and why. */
+export function unrunCalls(
+  run: RunWriter,
+  calls: readonly ModelCall[],
+  output: string,
+): readonly NewEvent[] {
+  return calls.map(({ callId, name }) => {
+    const resultId = run.ids.make("message");
+    return settledTool(run, { callId, name, resultId, outcome: "cancelled", output }, []);
+  });
+}
+
 export function usageEvent(
   run: RunWriter,
   model: string,
@@ -106,7 +118,10 @@ export function usageEvent(
   ];
 }
 
+/** Ten thousand dollars for one call: above it a count is nonsense, and sums of nonsense must stay sums. */
+const largestCount = 10_000_000_000;
+
 /** What a provider counts is not always a whole number, or one at all. */
 function whole(count: number): number {
-  return Number.isFinite(count) && count > 0 ? Math.round(count) : 0;
+  return count > 0 ? Math.min(Math.round(count), largestCount) : 0;
 }

@@ -36,7 +36,7 @@ UPDATE runs SET rests_since =
       WHERE e.session_id = runs.session_id AND e.run_id = runs.id AND e.type = 'run.state')
  WHERE state IN ('waiting', 'paused');
 UPDATE runs SET tries = coalesce(
-    (SELECT coalesce(substring(e.data FROM '"try":([0-9]+)')::bigint, 0) + 1 FROM events e
+    (SELECT coalesce(substring(e.data FROM '"try":([0-9]+)')::bigint, 0) FROM events e
       WHERE e.session_id = runs.session_id AND e.run_id = runs.id AND e.type = 'step.started'
         AND NOT EXISTS (
           SELECT 1 FROM events m

@@ -32,7 +32,7 @@ UPDATE runs SET rests_since =
       WHERE e.session_key = runs.session_key AND e.run_id = runs.id AND e.type = 'run.state')
  WHERE state IN ('waiting', 'paused');
 UPDATE runs SET tries = coalesce(
-    (SELECT coalesce(json_extract(e.data, '$.try'), 0) + 1 FROM events e
+    (SELECT coalesce(json_extract(e.data, '$.try'), 0) FROM events e
       WHERE e.session_key = runs.session_key AND e.run_id = runs.id AND e.type = 'step.started'
         AND NOT EXISTS (
           SELECT 1 FROM events m

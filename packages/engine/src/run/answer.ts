@@ -1,0 +1,95 @@
+import {
+  type ApprovalAnswer,
+  type ApprovalDecision,
+  type ApprovalId,
+  type IdSource,
+  newEvent,
+  type OwnerId,
+} from "@holdfast/protocol";
+
+import type { Log, PersonsWord } from "../log/index.ts";
+import type { ApprovalRow, CommitResult } from "../ports/index.ts";
+
+export type AnswerResult =
+  | { readonly status: "answered"; readonly approval: ApprovalRow }
+  | { readonly status: "not_found" }
+  | Exclude<CommitResult, { status: "committed" }>;
+
+/**
+ * A person's word on a call. The same word again changes nothing; another one is refused, and so is one that comes too
+ * late. The last open approval of a run wakes it: its runner is told by a poke here and finds it by a sweep elsewhere.
+ */
+export function answerApproval(
+  log: Log,
+  ids: IdSource,
+  owner: OwnerId,
+  approvalId: ApprovalId,
+  decision: ApprovalAnswer,
+): Promise<AnswerResult> {
+  return closeApproval(log, ids, owner, approvalId, decision);
+}
+
+/** Nobody answered in time, by the store's clock. That is a no. */
+export function expireApproval(
+  log: Log,
+  ids: IdSource,
+  owner: OwnerId,
+  approvalId: ApprovalId,
+): Promise<AnswerResult> {
+  return closeApproval(log, ids, owner, approvalId, "expired");
+}
+
+const word: PersonsWord = "answered";
+
+async function closeApproval(
+  log: Log,
+  ids: IdSource,
+  owner: OwnerId,
+  approvalId: ApprovalId,
+  decision: ApprovalDecision,
+): Promise<AnswerResult> {
+  const { reads } = log.store;
+  for (;;) {
+    const first = await reads.approval(owner, approvalId);
+    const session = first && (await reads.session(owner, first.session));
+    // Read behind the session: whatever moves after this moves its head too.
+    const row = session && (await reads.approval(owner, approvalId));
+    if (row === null || session === null) return { status: "not_found" };
+    if (row.state !== "open") return closedBefore(row, decision);
+    const { runId } = row;
+    const open = await reads.approvalsFor(owner, session.id, runId);
+    const isLast = !open.some((each) => each.state === "open" && each.id !== approvalId);
+    const wakes = isLast && session.liveRun === runId && session.liveState === "waiting";
+    const result = await log.commit({
+      owner,
+      session: session.id,
+      expect: { head: session.head },
+      events: [
+        newEvent(ids.make("event"), "approval.answered", { approvalId, decision }, runId),
+        ...(wakes
+          ? [newEvent(ids.make("event"), "run.state", { state: "claimed", cause: word }, runId)]
+          : []),
+      ],
+    });
+    if (result.status === "committed") {
+      const { at } = result;
+      return {
+        status: "answered",
+        approval: { ...row, state: "answered", decision, answeredAt: at },
+      };
+    }
+    if (result.status === "failed" || result.code !== "head_moved") return result;
+  }
+}
+
+function closedBefore(row: ApprovalRow, decision: ApprovalDecision): AnswerResult {
+  if (row.decision === decision) return { status: "answered", approval: row };
+  return {
+    status: "refused",
+    code: "approval_answered",
+    message:
+      row.state === "withdrawn"
+        ? "The run that asked has ended."
+        : `The approval was answered before: ${row.decision}.`,
+  };
+}

@@ -1,0 +1,39 @@
+import type { BlobId, OwnerId } from "@holdfast/protocol";
+
+import type { Store } from "../ports/index.ts";
+import { storedSize } from "./sizes.ts";
+
+/** What is larger goes to a blob, once; its beginning and its end stay in the row. In bytes, as it is stored. */
+export const largestInRow = 64 * 1024;
+const headLength = 12 * 1024;
+const tailLength = 4 * 1024;
+
+export interface KeptOutput {
+  readonly output: string;
+  readonly blobId?: BlobId;
+}
+
+/**
+ * A tool's output as it is kept. What is left out of the row is named in it, for the person and for the model. A blob
+ * that cannot be put costs the middle of the output, and the row says so.
+ */
+export async function keepOutput(
+  store: Pick<Store, "putBlob">,
+  owner: OwnerId,
+  output: string,
+): Promise<KeptOutput> {
+  // A character is stored in one to six bytes: most output is decided without making its bytes.
+  if (output.length * 6 + 2 <= largestInRow || storedSize(output) <= largestInRow)
+    return { output };
+  const bytes = new TextEncoder().encode(output);
+  const put = await store.putBlob(owner, bytes, "text/plain; charset=utf-8");
+  const whole =
+    put.status === "stored" ? `the whole is kept as ${put.id}` : "it could not be kept and is lost";
+  const note = `[${bytes.byteLength} bytes in all. The middle is left out here; ${whole}.]`;
+  const head = output.slice(0, headLength).toWellFormed();
+  const tail = output.slice(-tailLength).toWellFormed();
+  return {
+    output: `${head}\n\n${note}\n\n${tail}`,
+    ...(put.status === "stored" && { blobId: put.id }),
+  };
+}
