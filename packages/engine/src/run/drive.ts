@@ -1,7 +1,6 @@
 import type { NewEvent, RequestRecord, RunState, StoredEvent } from "@holdfast/protocol";
 
 import { pendingCalls } from "../context/index.ts";
-import type { Log } from "../log/index.ts";
 import type { Clock, ModelFailure, Random } from "../ports/index.ts";
 import { type CallEnd, callModel } from "./call-model.ts";
 import { foldStep } from "./fold-step.ts";

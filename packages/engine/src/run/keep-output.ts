@@ -4,7 +4,7 @@ import type { Store } from "../ports/index.ts";
 import { storedSize } from "./sizes.ts";
 
 /** What is larger goes to a blob, once; its beginning and its end stay in the row. In bytes, as it is stored. */
-export const largestInRow = 64 * 1024;
+const largestInRow = 64 * 1024;
 const headLength = 12 * 1024;
 const tailLength = 4 * 1024;
 

@@ -32,7 +32,7 @@ const asTheToolsSay: ToolPolicy = {
 };
 
 /** An approval is about a tool and its very arguments: a call with others has another hash. */
-export function hashCall({ name, input }: Pick<ModelCall, "name" | "input">): Promise<string> {
+function hashCall({ name, input }: Pick<ModelCall, "name" | "input">): Promise<string> {
   return hashOf({ name, input });
 }
 
