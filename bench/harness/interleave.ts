@@ -9,7 +9,10 @@ export interface Contender {
   readonly run: (turn: number) => unknown;
   /** Operations in a row in each round. */
   readonly perRound: number;
-  /** The event loop is watched while it runs: off for drivers that block it by nature. */
+  /**
+   * The event loop is watched while it runs, in rounds of its own: looking each millisecond costs what it looks at up to
+   * a fifth. Off for drivers that block it by nature.
+   */
   readonly watchLoop?: true;
 }
 
@@ -17,6 +20,8 @@ export interface Pace {
   readonly rounds: number;
   /** No round begins after this long; three are made in any case. */
   readonly budgetMs: number;
+  /** Rounds that are thrown away: compilers and caches settle in them. */
+  readonly warmUp?: number;
 }
 
 export interface Interleaved {
@@ -25,30 +30,33 @@ export interface Interleaved {
   readonly loop: LoopDelay;
 }
 
+/** One of so many rounds is for the event loop. */
+const watchedRounds = 4;
+
 /**
- * A, B, A, B: whatever else the machine does meanwhile hits all contenders alike. A first round warms up
- * caches and compilers and is thrown away; every other round goes backwards, so that nobody is always first.
+ * A, B, A, B: whatever else the machine does meanwhile hits all contenders alike. The first rounds warm up
+ * and are thrown away; every other round goes backwards, so that nobody is always first.
  */
 export async function interleave(
   contenders: readonly Contender[],
-  { rounds, budgetMs }: Pace,
+  { rounds, budgetMs, warmUp = 3 }: Pace,
 ): Promise<Interleaved> {
   const samples = new Map(contenders.map(({ name }) => [name, new Samples()]));
   const turns = new Map<string, number>();
   const loop = new LoopDelay();
   const deadline = performance.now() + budgetMs;
-  for (let round = 0; round <= rounds; round += 1) {
-    if (round > 3 && performance.now() > deadline) break;
-    const warmUp = round === 0;
+  for (let round = -warmUp; round < rounds; round += 1) {
+    if (round >= 3 && performance.now() > deadline) break;
     for (const contender of round % 2 === 0 ? contenders : contenders.toReversed()) {
       const { name, run, perRound } = contender;
       const first = turns.get(name) ?? 0;
       turns.set(name, first + perRound);
-      if (contender.watchLoop && !warmUp) loop.start();
+      const watched = contender.watchLoop && round >= 0 && round % watchedRounds === 0;
+      if (watched) loop.start();
       for (let turn = first; turn < first + perRound; turn += 1) {
         const startedAt = performance.now();
         await run(turn);
-        if (!warmUp) samples.get(name)?.add(performance.now() - startedAt);
+        if (round >= 0 && !watched) samples.get(name)?.add(performance.now() - startedAt);
       }
       loop.stop();
     }
@@ -66,7 +74,11 @@ export async function interleaveApart(
   pace: Pace,
 ): Promise<Interleaved> {
   const first = await interleave(compared, pace);
-  const second = await interleave(heavy, { rounds: 10, budgetMs: pace.budgetMs / 2 });
+  const second = await interleave(heavy, {
+    rounds: 10,
+    budgetMs: pace.budgetMs / 2,
+    warmUp: 1,
+  });
   const names = new Set(heavy.map(({ name }) => name));
   return { of: (name) => (names.has(name) ? second : first).of(name), loop: first.loop };
 }

@@ -16,7 +16,7 @@ function listSql({ tag, project, pinned }: ListQuery): string {
   const tables =
     tag === undefined ? "sessions s" : "session_tags t JOIN sessions s ON s.key = t.session_key";
   return `
-    SELECT ${sessionJson} AS session FROM ${tables} LEFT JOIN live l ON l.session_key = s.key
+    SELECT ${sessionJson} FROM ${tables} LEFT JOIN live l ON l.session_key = s.key
      WHERE ${place}.owner_id = ? AND ${place}.shelf = ?
        ${tag === undefined ? "" : "AND t.tag = ?"}
        ${project === undefined ? "" : "AND s.project = ?"}
@@ -32,9 +32,8 @@ export function readList(connection: Connection, owner: OwnerId, query: ListQuer
   const filters = [tag, project].filter((value) => value !== undefined);
   const [sortAt, id] = [after?.sortAt ?? Number.MAX_SAFE_INTEGER, after?.id ?? end];
   return connection
-    .sql(listSql(query))
-    .all(owner, shelf, ...filters, sortAt, id, limit + 1)
-    .map((row) => text(row, "session"));
+    .cells(listSql(query), owner, shelf, ...filters, sortAt, id, limit + 1)
+    .map((cells) => text(cells, 0));
 }
 
 export function decodeList(found: readonly string[], { limit }: ListQuery): SessionPage {

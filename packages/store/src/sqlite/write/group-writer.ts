@@ -127,7 +127,7 @@ export class GroupWriter {
       return this.#rollBack(error);
     }
     try {
-      connection.exec("COMMIT");
+      connection.sql("COMMIT").run();
       return { status: "committed", outcomes };
     } catch (error) {
       const rolledBack = this.#rollBack(error);

@@ -15,12 +15,12 @@ const pause = new Int32Array(new SharedArrayBuffer(4));
 export function waitForLock(connection: Connection, { deadline }: LockWait): void {
   for (let tries = 0; ; tries += 1) {
     try {
-      connection.exec("BEGIN IMMEDIATE");
+      connection.sql("BEGIN IMMEDIATE").run();
       return;
     } catch (error) {
       if (!isBusy(error) || performance.now() >= deadline) throw error;
     }
     // A holder is usually gone within a sync. This thread has nothing else to do, so it may simply wait that long.
-    Atomics.wait(pause, 0, 0, tries < 200 ? 0.1 + Math.random() * 0.4 : 1 + Math.random() * 4);
+    Atomics.wait(pause, 0, 0, tries < 400 ? 0.02 + Math.random() * 0.2 : 1 + Math.random() * 4);
   }
 }
