@@ -5,10 +5,38 @@ import { stampedDelta } from "./stamps.ts";
 /** A process that was held up for longer does not get all that it missed in one burst. */
 const mostLagMs = 100;
 
-/** Speaks when it is told to, for as long as its call goes on. */
-interface Speaker {
-  readonly speak: (text: string) => void;
-  readonly end: () => void;
+type Next = IteratorResult<ModelEvent, undefined>;
+const done: Next = { done: true, value: undefined };
+
+/** One call: it gives what it is told to say, and costs as little as it can. */
+class Speaker implements AsyncIterable<ModelEvent>, AsyncIterator<ModelEvent, undefined> {
+  readonly #waiting: Next[] = [];
+  #take: ((next: Next) => void) | undefined;
+
+  speak(text: string): void {
+    this.#give({ done: false, value: { kind: "text", text } });
+  }
+
+  end(): void {
+    this.#give(done);
+  }
+
+  next(): Promise<Next> {
+    const next = this.#waiting.shift();
+    if (next !== undefined) return Promise.resolve(next);
+    return new Promise((resolve) => (this.#take = resolve));
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  #give(next: Next): void {
+    const take = this.#take;
+    this.#take = undefined;
+    if (take === undefined) this.#waiting.push(next);
+    else take(next);
+  }
 }
 
 /**
@@ -17,7 +45,7 @@ interface Speaker {
  */
 export class PacedModel implements Model {
   readonly #everyMs: number;
-  #speakers: Speaker[] = [];
+  readonly #speakers: Speaker[] = [];
   #turn = 0;
   #due = performance.now();
   #timer: NodeJS.Timeout | undefined;
@@ -29,41 +57,17 @@ export class PacedModel implements Model {
     this.#everyMs = 1_000 / deltasPerSecond;
   }
 
-  async *stream(_request: unknown, signal: AbortSignal): AsyncGenerator<ModelEvent> {
+  stream(_request: unknown, signal: AbortSignal): AsyncIterable<ModelEvent> {
     this.asked += 1;
-    let waiting: string[] = [];
-    let wake: () => void = () => {};
-    let isOver = false;
-    const speaker: Speaker = {
-      speak(text) {
-        waiting.push(text);
-        wake();
-      },
-      end() {
-        isOver = true;
-        wake();
-      },
-    };
-    signal.addEventListener("abort", speaker.end, { once: true });
+    const speaker = new Speaker();
+    signal.addEventListener("abort", () => speaker.end(), { once: true });
     this.#add(speaker);
-    try {
-      for (;;) {
-        const texts = waiting;
-        waiting = [];
-        for (const text of texts) yield { kind: "text", text };
-        if (isOver) return;
-        if (waiting.length > 0) continue;
-        await new Promise<void>((resolve) => (wake = resolve));
-      }
-    } finally {
-      signal.removeEventListener("abort", speaker.end);
-      this.#speakers = this.#speakers.filter((each) => each !== speaker);
-    }
+    return speaker;
   }
 
   /** Every call that is under way comes to its end. */
   finish(): void {
-    for (const speaker of this.#speakers) speaker.end();
+    for (const speaker of this.#speakers.splice(0)) speaker.end();
   }
 
   stop(): void {
@@ -82,9 +86,10 @@ export class PacedModel implements Model {
   #speakWhatIsDue(): void {
     const now = performance.now();
     this.#due = Math.max(this.#due, now - mostLagMs);
+    const text = stampedDelta();
     while (this.#due <= now && this.#speakers.length > 0) {
       this.#turn = (this.#turn + 1) % this.#speakers.length;
-      this.#speakers[this.#turn]?.speak(stampedDelta());
+      this.#speakers[this.#turn]?.speak(text);
       this.given += 1;
       this.#due += this.#everyMs / this.#speakers.length;
     }

@@ -36,6 +36,7 @@ export async function callModel(
   let usage: ModelUsage | null = null;
   let part = 0;
   let kind: "text" | "reasoning" | null = null;
+  let room: Promise<void> | undefined;
   const { signal } = run;
   await using stream = new ModelStream(() => model.stream(request, signal), signal, clock);
   for (;;) {
@@ -50,7 +51,8 @@ export async function callModel(
         if (size > largest.message) return { end: { failure: tooLong }, calls, usage };
         if (kind !== null && kind !== event.kind) part += 1;
         kind = event.kind;
-        await journal.addText(messageId, part, event.kind, event.text);
+        room = journal.addText(messageId, part, event.kind, event.text);
+        if (room !== undefined) await room;
         break;
       case "call":
         if (calls.length === largest.calls || storedSize(event.input) > largest.callInput) {
@@ -78,9 +80,6 @@ const tooMuchAsked: ModelFailure = {
   message: "The model asked for more, or for larger, tool calls than can be kept. None was run.",
 };
 
-type Next = IteratorResult<ModelEvent>;
-const ended: Next = { done: true, value: undefined };
-
 /**
  * The stream until it ends, or until some time after the signal. A provider that throws has failed. One answer is waited
  * for at a time, and nothing of those before it is kept: a stream may be long.
@@ -91,7 +90,7 @@ class ModelStream implements AsyncDisposable {
   readonly #clock: Clock;
   readonly #finished = new AbortController();
   #isAbandoned = false;
-  #answer: (next: Next) => void = () => {};
+  #answer: (next: ModelEvent | null) => void = () => {};
 
   constructor(open: () => AsyncIterable<ModelEvent>, signal: AbortSignal, clock: Clock) {
     this.#iterator = begun(open);
@@ -102,13 +101,17 @@ class ModelStream implements AsyncDisposable {
   }
 
   /** `null`: there is nothing more to come. */
-  async next(): Promise<ModelEvent | null> {
-    if (this.#isAbandoned) return null;
-    const next = await new Promise<Next>((resolve, reject) => {
+  next(): Promise<ModelEvent | null> {
+    if (this.#isAbandoned) return Promise.resolve(null);
+    return new Promise((resolve) => {
       this.#answer = resolve;
-      this.#iterator.next().then(resolve, reject);
-    }).catch(brokenStream);
-    return next.done === true ? null : next.value;
+      const fail = (error: unknown): void => resolve(brokenStream(error));
+      try {
+        this.#iterator.next().then((next) => resolve(next.done === true ? null : next.value), fail);
+      } catch (error) {
+        fail(error);
+      }
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -122,7 +125,7 @@ class ModelStream implements AsyncDisposable {
   async #abandon(): Promise<void> {
     await this.#clock.sleep(abandonMs, this.#finished.signal);
     this.#isAbandoned = true;
-    this.#answer(ended);
+    this.#answer(null);
   }
 }
 
@@ -130,13 +133,12 @@ function begun(open: () => AsyncIterable<ModelEvent>): AsyncIterator<ModelEvent>
   try {
     return open()[Symbol.asyncIterator]();
   } catch (error) {
-    const broken = brokenStream(error);
-    return { next: () => Promise.resolve(broken) };
+    const value = brokenStream(error);
+    return { next: () => Promise.resolve({ done: false, value }) };
   }
 }
 
-function brokenStream(error: unknown): IteratorResult<ModelEvent> {
+function brokenStream(error: unknown): ModelEvent {
   const message = error instanceof Error ? error.message : String(error);
-  const failure: ModelFailure = { class: "fatal", code: "model_broken", message };
-  return { done: false, value: { kind: "failed", failure } };
+  return { kind: "failed", failure: { class: "fatal", code: "model_broken", message } };
 }

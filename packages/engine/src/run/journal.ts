@@ -64,13 +64,13 @@ export class Journal {
     return this.#events;
   }
 
-  /** Resolves at once while the store keeps up, else when there is room again. */
+  /** Nothing to wait for while the store keeps up; else the promise that there is room again. */
   addText(
     messageId: MessageId,
     part: number,
     as: "text" | "reasoning",
     text: string,
-  ): Promise<void> {
+  ): Promise<void> | undefined {
     const last = this.#waiting.at(-1);
     const fits = last !== undefined && last.text.length + text.length < largestDelta;
     if (fits && last.kind === "message" && last.messageId === messageId && last.part === part)
@@ -79,7 +79,7 @@ export class Journal {
     return this.#added(text);
   }
 
-  addOutput(callId: CallId, text: string): Promise<void> {
+  addOutput(callId: CallId, text: string): Promise<void> | undefined {
     const open = this.#waiting.findLast(
       (each) =>
         each.kind === "output" &&
@@ -107,12 +107,12 @@ export class Journal {
     return !this.#lost;
   }
 
-  async #added(text: string): Promise<void> {
+  #added(text: string): Promise<void> | undefined {
     this.#waitingLength += text.length;
     this.#flushing ??= this.#flushWaiting();
-    if (this.#waitingLength <= mostWaiting || this.#lost) return;
+    if (this.#waitingLength <= mostWaiting || this.#lost) return undefined;
     this.#hurry();
-    await this.#flushing;
+    return this.#flushing;
   }
 
   async #flushWaiting(): Promise<void> {

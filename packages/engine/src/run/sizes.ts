@@ -10,7 +10,11 @@ export const largest = {
   input: 768 * 1024,
 } as const;
 
+/** Characters that stand for themselves in JSON, in one byte each. */
+const plain = /^[ !#-[\]-~]*$/;
+
 export function storedSize(value: unknown): number {
+  if (typeof value === "string" && plain.test(value)) return value.length + 2;
   return Buffer.byteLength(JSON.stringify(value) ?? "");
 }
 
