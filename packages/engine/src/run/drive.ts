@@ -3,7 +3,6 @@ import type { NewEvent, RequestRecord, RunState, StoredEvent } from "@holdfast/p
 import { pendingCalls } from "../context/index.ts";
 import type { Clock, ModelFailure, Random } from "../ports/index.ts";
 import { type CallEnd, callModel } from "./call-model.ts";
-import { foldStep } from "./fold-step.ts";
 import { Journal } from "./journal.ts";
 import { RunContext } from "./run-context.ts";
 import type { RunHandle } from "./run-handle.ts";
@@ -137,7 +136,7 @@ async function settleCall(
   tries: number,
 ): Promise<Next | "again"> {
   const { end, calls, usage, modelName: model, journal, record: request } = call;
-  const { message } = foldStep(journal.events);
+  const { message } = journal.fold();
   // What is settled carries the record; a run that cannot settle it is lost, and with it what it knew.
   if (message !== null || calls.length > 0) call.context.recorded();
   const usages = usageEvent(run, model, usage);

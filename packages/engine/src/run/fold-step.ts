@@ -9,6 +9,9 @@ import {
   type StoredEvent,
 } from "@holdfast/protocol";
 
+import { GrowingText } from "./growing-text.ts";
+import { Timing } from "./timing.ts";
+
 type Range = [Seq, Seq];
 
 export interface StreamedMessage {
@@ -38,65 +41,85 @@ export interface StepFold {
 interface OpenPart {
   readonly index: number;
   readonly kind: "text" | "reasoning";
-  text: string;
+  readonly text: GrowingText;
+}
+
+interface OpenMessage {
+  readonly id: MessageId;
+  readonly begunAt: number;
+  readonly parts: OpenPart[];
+  readonly deltas: Range[];
+  readonly timing: Timing;
+}
+
+interface OpenTool {
+  readonly started: EventData<"tool.started">;
+  readonly output: GrowingText;
+  readonly deltas: Range[];
+  readonly ended: EventData<"tool.ended"> | null;
 }
 
 /**
- * Folds a step's journal. The runner settles its own step with it and a take-over someone else's, so both write
- * the same entries from the same events: what was on a screen is what gets stored (P5).
+ * Folds a step's journal, event by event, and keeps nothing of them but what they say. The runner settles its own step
+ * with it and a take-over someone else's, so both write the same entries from the same events: what was on a screen is
+ * what gets stored (P5).
  */
-export function foldStep(journal: Iterable<StoredEvent>): StepFold {
-  let message: {
-    id: MessageId;
-    parts: OpenPart[];
-    deltas: Range[];
-    timing: [number, number][];
-    begunAt: number;
-  } | null = null;
-  const tools = new Map<CallId, StreamedTool & { deltas: Range[] }>();
-  const stray: Range[] = [];
-  for (const stored of journal) {
+export class StepFolder {
+  readonly #tools = new Map<CallId, OpenTool>();
+  readonly #stray: Range[] = [];
+  #message: OpenMessage | null = null;
+
+  add(stored: StoredEvent): void {
     const decoded = decodeEvent(stored);
-    if (decoded.kind !== "known") continue;
+    if (decoded.kind !== "known") return;
     const { event } = decoded;
     switch (event.type) {
-      case "message.delta": {
-        const { messageId, text } = event.data;
-        message ??= { id: messageId, parts: [], deltas: [], timing: [], begunAt: event.at };
-        growPart(message.parts, event.data);
-        extend(message.deltas, event.seq);
-        message.timing.push([event.at - message.begunAt, text.length]);
-        break;
-      }
+      case "message.delta":
+        return this.#addDelta(event.data, event.seq, event.at);
       case "tool.started": {
-        const before = tools.get(event.data.callId);
-        tools.set(event.data.callId, {
-          started: event.data,
-          output: "",
-          ended: null,
-          deltas: before?.deltas ?? [],
-        });
-        break;
+        const { deltas = [] } = this.#tools.get(event.data.callId) ?? {};
+        const output = new GrowingText();
+        this.#tools.set(event.data.callId, { started: event.data, output, deltas, ended: null });
+        return;
       }
       case "tool.output": {
-        const tool = tools.get(event.data.callId);
-        if (tool === undefined) {
-          extend(stray, event.seq);
-          break;
-        }
-        extend(tool.deltas, event.seq);
-        tools.set(event.data.callId, { ...tool, output: tool.output + event.data.text });
-        break;
+        const tool = this.#tools.get(event.data.callId);
+        extend(tool?.deltas ?? this.#stray, event.seq);
+        return tool?.output.add(event.data.text);
       }
       case "tool.ended": {
-        const tool = tools.get(event.data.callId);
-        if (tool !== undefined) tools.set(event.data.callId, { ...tool, ended: event.data });
-        break;
+        const tool = this.#tools.get(event.data.callId);
+        if (tool) this.#tools.set(event.data.callId, { ...tool, ended: event.data });
+        return;
       }
       default:
     }
   }
-  return { message: message && closeMessage(message), tools, stray };
+
+  /** What has been added so far. */
+  fold(): StepFold {
+    const tools = this.#tools.entries().map(([callId, tool]): [CallId, StreamedTool] => {
+      const { started, output, ended, deltas } = tool;
+      return [callId, { started, output: output.toString(), ended, deltas: copied(deltas) }];
+    });
+    const message = this.#message && closeMessage(this.#message);
+    return { message, tools: new Map(tools), stray: copied(this.#stray) };
+  }
+
+  #addDelta(delta: EventData<"message.delta">, seq: Seq, at: number): void {
+    const { messageId: id, text } = delta;
+    this.#message ??= { id, begunAt: at, parts: [], deltas: [], timing: new Timing() };
+    const { parts, deltas, timing, begunAt } = this.#message;
+    growPart(parts, delta);
+    extend(deltas, seq);
+    timing.add(at - begunAt, text.length);
+  }
+}
+
+export function foldStep(journal: Iterable<StoredEvent>): StepFold {
+  const folder = new StepFolder();
+  for (const event of journal) folder.add(event);
+  return folder.fold();
 }
 
 /** The numbers of every delta in a journal. */
@@ -108,11 +131,11 @@ export function deltaRanges(journal: Iterable<StoredEvent>): Range[] {
 
 function growPart(
   parts: OpenPart[],
-  { part = 0, kind = "text", text }: EventData<"message.delta">,
+  { part: index = 0, kind = "text", text }: EventData<"message.delta">,
 ): void {
-  const open = parts.find((each) => each.index === part);
-  if (open === undefined) parts.push({ index: part, kind, text });
-  else open.text += text;
+  let open = parts.find((each) => each.index === index);
+  if (open === undefined) parts.push((open = { index, kind, text: new GrowingText() }));
+  open.text.add(text);
 }
 
 /** Numbers that follow each other are one range. */
@@ -122,27 +145,13 @@ function extend(ranges: Range[], seq: Seq): void {
   else ranges.push([seq, seq]);
 }
 
-function closeMessage(open: {
-  id: MessageId;
-  parts: OpenPart[];
-  deltas: Range[];
-  timing: [number, number][];
-}): StreamedMessage {
-  const parts = open.parts
-    .toSorted((a, b) => a.index - b.index)
-    .map(({ kind, text }): Part => ({ type: kind, text }));
-  return { messageId: open.id, parts, deltas: open.deltas, timing: coarser(open.timing) };
+function copied(ranges: readonly Range[]): Range[] {
+  return ranges.map(([from, to]) => [from, to]);
 }
 
-const mostTimings = 2_000;
-
-/** A replay needs no more than this; neighbours become one. */
-function coarser(timing: readonly [number, number][]): [number, number][] {
-  const size = Math.ceil(timing.length / mostTimings);
-  const groups: [number, number][] = [];
-  for (let start = 0; start < timing.length; start += size) {
-    const group = timing.slice(start, start + size);
-    groups.push([group[0]?.[0] ?? 0, group.reduce((sum, [, length]) => sum + length, 0)]);
-  }
-  return groups;
+function closeMessage({ id, parts, deltas, timing }: OpenMessage): StreamedMessage {
+  const closed = parts
+    .toSorted((a, b) => a.index - b.index)
+    .map(({ kind, text }): Part => ({ type: kind, text: text.toString() }));
+  return { messageId: id, parts: closed, deltas: copied(deltas), timing: timing.pairs() };
 }

@@ -8,6 +8,7 @@ import {
   type StoredEvent,
 } from "@holdfast/protocol";
 
+import { type StepFold, StepFolder } from "./fold-step.ts";
 import type { Tick } from "./tick.ts";
 
 /** Commits under the run's fence. `null`: the run is no longer ours, or the store cannot take it. */
@@ -37,7 +38,7 @@ export class Journal {
   readonly #ids: IdSource;
   readonly #tick: Tick;
   readonly #write: WriteJournal;
-  readonly #events: StoredEvent[] = [];
+  readonly #folder = new StepFolder();
   #waiting: Waiting[] = [];
   #waitingLength = 0;
   #flushing: Promise<void> | undefined;
@@ -56,12 +57,12 @@ export class Journal {
     this.#ids = ids;
     this.#tick = tick;
     this.#write = write;
-    this.#events.push(...begun);
+    for (const event of begun) this.#folder.add(event);
   }
 
-  /** What is durable of the step, in order. */
-  get events(): readonly StoredEvent[] {
-    return this.#events;
+  /** What is durable of the step. */
+  fold(): StepFold {
+    return this.#folder.fold();
   }
 
   /** Nothing to wait for while the store keeps up; else the promise that there is room again. */
@@ -156,7 +157,7 @@ export class Journal {
     if (this.#lost) return false;
     const stored = await this.#write(events);
     if (stored === null) this.#lost = true;
-    else this.#events.push(...stored);
+    else for (const event of stored) this.#folder.add(event);
     return stored !== null;
   }
 }

@@ -1,7 +1,7 @@
 import type { BlobId, MessageId, ToolOutcome } from "@holdfast/protocol";
 
 import type { Clock, ModelCall, Tool, ToolHands } from "../ports/index.ts";
-import { foldStep, type StreamedTool } from "./fold-step.ts";
+import type { StreamedTool } from "./fold-step.ts";
 import type { Journal } from "./journal.ts";
 import { keepOutput } from "./keep-output.ts";
 import type { RunHandle } from "./run-handle.ts";
@@ -28,7 +28,7 @@ export async function runTools(
   calls: readonly ModelCall[],
   journal: Journal,
 ): Promise<void> {
-  const known = foldStep(journal.events).tools;
+  const known = journal.fold().tools;
   const todo = calls.map((call) => ({ call, before: known.get(call.callId) }));
   const fresh = todo.flatMap(({ call, before }) => {
     const tool = deps.tools.get(call.name);
@@ -47,7 +47,7 @@ export async function runTools(
     ),
   );
   if (!(await journal.flush())) return;
-  const { tools } = foldStep(journal.events);
+  const { tools } = journal.fold();
   const settled = ends.map((end) => settledTool(run, end, tools.get(end.callId)?.deltas ?? []));
   if (settled.length > 0 && (await run.write(settled)) === null) return;
   if (asks.length > 0 && !run.cancelled) await askForCalls(run, asks);
