@@ -31,14 +31,14 @@ import { withMembers } from "./watched-store.ts";
 export type Replies = Readonly<Record<string, readonly ScriptedReply[]>>;
 
 /** The sessions of a process are worked on side by side, so the prompt says which reply is due. */
-export function repliesByPrompt(replies: Replies): ScriptedModel {
+export function repliesByPrompt(replies: Replies, otherwise?: ScriptedReply): ScriptedModel {
   const asked = new Map<string, number>();
   return scriptedModel(({ messages }) => {
     const last = messages.findLast(({ role }) => role === "user");
     const prompt = last?.role === "user" ? last.text : "";
     const before = asked.get(prompt) ?? 0;
     asked.set(prompt, before + 1);
-    const reply = replies[prompt]?.[before];
+    const reply = replies[prompt]?.[before] ?? otherwise;
     if (reply === undefined) throw new Error(`No reply is left for "${prompt}".`);
     return reply;
   });
@@ -66,6 +66,7 @@ export function effectsIn(file: string): { of(what: string): readonly string[] }
 
 export interface WorkOptions {
   readonly replies: Replies;
+  readonly otherwise?: ScriptedReply;
   /** Where tools leave their effects. In this process they hang behind them. */
   readonly effects?: string;
   readonly policy?: ResumePolicy;
@@ -96,8 +97,8 @@ export function runsOver(given: Store): Runs {
   let runner: Runner | undefined;
   let model: ScriptedModel | undefined;
   return {
-    async work({ replies, effects, policy = "resume" }) {
-      model = repliesByPrompt(replies);
+    async work({ replies, otherwise, effects, policy = "resume" }) {
+      model = repliesByPrompt(replies, otherwise);
       runner = createRunner(store, log, {
         model,
         tools: effects === undefined ? [] : effectTools(effects, "hang"),

@@ -1,0 +1,126 @@
+import { type Admission, admitMessage, type NewInput } from "@holdfast/engine";
+import {
+  at,
+  createRunner,
+  fsckStore,
+  hang,
+  openSession,
+  says,
+  scriptedModel,
+  until,
+} from "@holdfast/engine/testing";
+import { ids } from "@holdfast/protocol";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { createDatabase } from "../../../../test/support/postgres.ts";
+import { createLiveness } from "../identity/index.ts";
+import { postgresDatabase, sqliteDatabase } from "./database.ts";
+import { type Elsewhere, startSeveral } from "./elsewhere.ts";
+import { openRunBed, type RunBed, type Said } from "./run-bed.ts";
+
+const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
+const kills = 4;
+type Accepted = Extract<Admission, { status: "accepted" }>;
+
+/**
+ * One process after the other is killed with messages on their way through the engine's door, answers being written, and a
+ * run in its hands that no process ever finishes.
+ */
+describe.each(databases)("processes that are killed one after the other on $name", (kind) => {
+  let bed: RunBed;
+  let stuck: Said;
+  const heard: { readonly input: NewInput; readonly answer: Accepted }[] = [];
+  const unheard: NewInput[] = [];
+  const attempts: number[] = [];
+  beforeAll(async () => {
+    bed = await openRunBed(kind);
+    stuck = await bed.say("Never ends");
+    for (const [turn, elsewhere] of (await startSeveral("process", kills)).entries())
+      await liveAndDie(elsewhere, turn);
+    const model = scriptedModel(() => says("Aye, at last."));
+    const deps = { liveness: createLiveness() };
+    const runner = createRunner(bed.store, bed.log, { model, deps });
+    await runner.sweep();
+    await runner.idle();
+  });
+  afterAll(() => bed[Symbol.asyncDispose]());
+
+  /** Takes the run over, accepts messages and answers some, and dies: each time at a later answer. */
+  async function liveAndDie(elsewhere: Elsewhere, turn: number): Promise<void> {
+    const inputs = await Promise.all(Array.from({ length: 12 }, (_, n) => anInput(`${turn}.${n}`)));
+    await elsewhere.open(bed.database.place);
+    await elsewhere.runs.work({ replies: { "Never ends": [hang] }, otherwise: says("Aye.") });
+    await until(async () => (await stepsOf(stuck)) === turn + 1);
+    attempts.push((await stuck.run()).attempt);
+
+    const enough = Promise.withResolvers<void>();
+    let answered = 0;
+    const asked = inputs.map((input) =>
+      elsewhere.runs.admit(input).then(
+        (answer) => {
+          if (answer.status === "accepted") heard.push({ input, answer });
+          answered += 1;
+          if (answered === 1 + 3 * turn) enough.resolve();
+        },
+        () => void unheard.push(input),
+      ),
+    );
+    await enough.promise;
+    await elsewhere.kill();
+    await Promise.all(asked);
+  }
+
+  async function anInput(clientId: string): Promise<NewInput> {
+    const { owner, session } = await openSession(bed.store);
+    return { owner, session, clientId, text: `Message ${clientId}` };
+  }
+
+  test("[P1] what was accepted is there, word for word, under the number that was told", async () => {
+    expect(heard.length).toBeGreaterThanOrEqual(1 + 4 + 7 + 10);
+    for (const { input, answer } of heard) {
+      const { owner, session, clientId, text } = input;
+      const query = { after: at(answer.seq - 1), limit: 1 };
+      expect((await bed.store.reads.events(owner, session, query))?.events).toMatchObject([
+        {
+          type: "input.accepted",
+          runId: answer.runId,
+          data: { messageId: answer.messageId, clientId, text },
+        },
+      ]);
+    }
+  });
+
+  test("[P1] who did not hear the answer may send again: the message is there once", async () => {
+    for (const input of unheard) {
+      const answer = await admitMessage(bed.log, ids, input);
+      expect(answer).toMatchObject({ status: "accepted" });
+      const { owner, session } = input;
+      const page = await bed.store.reads.events(owner, session, { after: at(0), limit: 100 });
+      const stored = page?.events.filter(({ type }) => type === "input.accepted");
+      expect(stored).toHaveLength(1);
+    }
+  });
+
+  test("[P4] each message that was accepted is answered, and its run has ended once", async () => {
+    for (const { input, answer } of heard) {
+      const { owner, session } = input;
+      const page = await bed.store.reads.events(owner, session, { after: at(0), limit: 100 });
+      const ends = page?.events.filter(({ data }) => data["state"] === "completed");
+      expect(ends).toMatchObject([{ runId: answer.runId }]);
+    }
+  });
+
+  test("[P4] each take-over is counted where it outlives the process, and after three it is enough", async () => {
+    expect(attempts).toEqual([0, 1, 2, 3]);
+    expect(await stuck.run()).toMatchObject({ state: "interrupted", cause: "too_many_attempts" });
+    expect(await stuck.ends()).toEqual(["interrupted"]);
+  });
+
+  test("every row can be explained", async () => {
+    expect(await fsckStore(bed.store)).toEqual([]);
+  });
+});
+
+async function stepsOf({ chat }: Said): Promise<number> {
+  return (await chat.events()).filter(({ type }) => type === "step.started").length;
+}
