@@ -1,4 +1,4 @@
-import { newEvent, type NewEvent, type Part } from "@holdfast/protocol";
+import { newEvent, type NewEvent, type Part, type StoredEvent } from "@holdfast/protocol";
 
 import type { Log } from "../log/index.ts";
 import type { InputRow } from "../ports/index.ts";
@@ -29,13 +29,20 @@ function isContinuation({ content }: InputRow): boolean {
 
 /**
  * Gives the model what was said to steer it, before its next step. A steering message has a run of its own from its
- * acceptance; here that run is done. Returns how many were taken.
+ * acceptance; here that run is done. One that came before this run began was meant for another, and waits for its turn
+ * like any other. Returns how many were taken.
  */
-export async function takeSteering(log: Log, run: RunHandle): Promise<number> {
-  const { owner, session } = run;
+export async function takeSteering(
+  log: Log,
+  run: RunHandle,
+  entries: readonly StoredEvent[],
+): Promise<number> {
+  const { owner, session, runId } = run;
+  const begun = entries.find((entry) => entry.type === "message.user" && entry.runId === runId);
+  const isForThisRun = ({ mode, seq }: InputRow) => mode === "steer" && seq > (begun?.seq ?? 0);
   for (;;) {
     const snapshot = await log.store.reads.snapshot(owner, session, { limit: 1 });
-    const steering = snapshot?.inbox.filter((input) => input.mode === "steer") ?? [];
+    const steering = snapshot?.inbox.filter(isForThisRun) ?? [];
     if (snapshot === null || steering.length === 0) return 0;
     const events = steering.flatMap((input) => [
       takenInput(run, input),
