@@ -108,7 +108,9 @@ export async function startElsewhere(kind: "process" | "thread"): Promise<Elsewh
     if (error === undefined) waiting?.resolve(value);
     else waiting?.reject(new Error(error));
   });
+  let ended = false;
   link.onEnd(() => {
+    ended = true;
     for (const { reject } of pending.values()) reject(new Error(`The ${kind} has ended.`));
     pending.clear();
   });
@@ -118,6 +120,10 @@ export async function startElsewhere(kind: "process" | "thread"): Promise<Elsewh
     const waiting = Promise.withResolvers<unknown>();
     // Whoever kills the other end may have stopped listening for its answer.
     waiting.promise.catch(() => undefined);
+    if (ended) {
+      waiting.reject(new Error(`The ${kind} has ended.`));
+      return waiting.promise;
+    }
     pending.set(id, waiting);
     link.send({ id, request });
     return waiting.promise;

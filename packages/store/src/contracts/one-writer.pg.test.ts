@@ -25,6 +25,7 @@ import {
   type TestDatabase,
 } from "./database.ts";
 import { type Elsewhere, startSeveral } from "./elsewhere.ts";
+import { holdable, untilWaiting } from "./hold-writes.ts";
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
@@ -47,7 +48,7 @@ describe.each(databases)("the one writer on $name", ({ create }) => {
     const { place } = database;
     store = await openPlace(place);
     gate = place.kind === "sqlite" ? `${place.file}.gate` : undefined;
-    await sleeper.open(place, gate === undefined ? {} : { probeModule: waitAt(gate) });
+    await sleeper.open(place, holdable(place));
     await successor.open(place);
   });
   afterAll(async () => {
@@ -159,23 +160,7 @@ describe.each(databases)("the one writer on $name", ({ create }) => {
   }
 });
 
-function waitAt(gate: string): string {
-  const probe = new URL("./wait-before-transaction.ts", import.meta.url);
-  probe.searchParams.set("gate", gate);
-  return probe.href;
-}
-
 function addressOf(place: Place): string {
   if (place.kind !== "postgres") throw new Error("only PostgreSQL has an address");
   return place.url;
-}
-
-async function untilWaiting(client: Client, count: number): Promise<void> {
-  for (;;) {
-    const { rowCount } = await client.query(
-      "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
-    );
-    if (rowCount === count) return;
-    await wait(5);
-  }
 }

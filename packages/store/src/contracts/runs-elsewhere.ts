@@ -1,4 +1,5 @@
-import { appendFileSync, readFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { setTimeout as wait } from "node:timers/promises";
 
 import {
   type Admission,
@@ -17,12 +18,20 @@ import {
 import {
   aTool,
   createRunner,
+  gate,
   ok,
   type ScriptedReply,
   scriptedModel,
   type ScriptedModel,
 } from "@holdfast/engine/testing";
-import { ids, type OwnerId, type RunId, type Seq, type SessionId } from "@holdfast/protocol";
+import {
+  ids,
+  type OwnerId,
+  type RunId,
+  type Seq,
+  type SessionId,
+  type StoredEvent,
+} from "@holdfast/protocol";
 
 import { createLiveness, currentHolder } from "../identity/index.ts";
 import { withMembers } from "./watched-store.ts";
@@ -67,6 +76,8 @@ export function effectsIn(file: string): { of(what: string): readonly string[] }
 export interface WorkOptions {
   readonly replies: Replies;
   readonly otherwise?: ScriptedReply;
+  /** A model that hangs goes on when this file is there. */
+  readonly hangUntil?: string;
   /** Where tools leave their effects. In this process they hang behind them. */
   readonly effects?: string;
   readonly policy?: ResumePolicy;
@@ -89,6 +100,11 @@ export interface Runs {
   stop(): Promise<void>;
 }
 
+/** An event as one line. */
+export function inShort({ seq, type, data }: StoredEvent): string {
+  return `${seq} ${type} ${JSON.stringify(data)}`;
+}
+
 export function runsOver(given: Store): Runs {
   const refused: string[] = [];
   const store = notingRefusals(given, refused);
@@ -97,8 +113,13 @@ export function runsOver(given: Store): Runs {
   let runner: Runner | undefined;
   let model: ScriptedModel | undefined;
   return {
-    async work({ replies, otherwise, effects, policy = "resume" }) {
-      model = repliesByPrompt(replies, otherwise);
+    async work({ replies, otherwise, hangUntil, effects, policy = "resume" }) {
+      model = repliesByPrompt(
+        hangUntil === undefined
+          ? replies
+          : mapValues(replies, (each) => each.map((reply) => unhung(reply, hangUntil))),
+        otherwise,
+      );
       runner = createRunner(store, log, {
         model,
         tools: effects === undefined ? [] : effectTools(effects, "hang"),
@@ -121,8 +142,7 @@ export function runsOver(given: Store): Runs {
       void (async () => {
         for await (const item of log.tail(owner, session, after)) {
           if (item.kind !== "events") continue;
-          for (const { seq, type, data } of item.events)
-            shown.push(`${seq} ${type} ${JSON.stringify(data)}`);
+          shown.push(...item.events.map(inShort));
         }
       })();
     },
@@ -131,6 +151,22 @@ export function runsOver(given: Store): Runs {
       await runner?.stop();
     },
   };
+}
+
+function mapValues<T>(
+  record: Readonly<Record<string, T>>,
+  change: (value: T) => T,
+): Readonly<Record<string, T>> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
+}
+
+function unhung(reply: ScriptedReply, file: string): ScriptedReply {
+  if (!("kind" in reply)) return reply.map((each) => unhung(each, file));
+  return reply.kind === "hang" ? gate(untilThere(file)) : reply;
+}
+
+async function untilThere(file: string): Promise<void> {
+  while (!existsSync(file)) await wait(2);
 }
 
 function notingRefusals(store: Store, codes: string[]): Store {

@@ -1,0 +1,197 @@
+import { createLog, type Log, type Store } from "@holdfast/engine";
+import {
+  aTool,
+  at,
+  calls,
+  createRunner,
+  gate,
+  gated,
+  hang,
+  manualClock,
+  ok,
+  type OpenSession,
+  says,
+  scriptedModel,
+  seqsOf,
+  streamed,
+  thinks,
+  until,
+} from "@holdfast/engine/testing";
+import type { StoredEvent } from "@holdfast/protocol";
+import { writeFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { createDatabase } from "../../../../test/support/postgres.ts";
+import { openPlace, postgresDatabase, sqliteDatabase } from "./database.ts";
+import { type Elsewhere, startElsewhere } from "./elsewhere.ts";
+import { holdable, holdWrites } from "./hold-writes.ts";
+import { openRunBed, type RunBed } from "./run-bed.ts";
+import { inShort } from "./runs-elsewhere.ts";
+
+const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
+
+describe.each(databases)("what people see of a run on $name", (kind) => {
+  let bed: RunBed;
+  let other: Store;
+  let elsewhere: Elsewhere;
+  beforeAll(async () => {
+    bed = await openRunBed(kind);
+    const { place } = bed.database;
+    other = await openPlace(place);
+    elsewhere = await startElsewhere("process");
+    await elsewhere.open(place, holdable(place));
+  }, 60_000);
+  afterAll(async () => {
+    await elsewhere.end();
+    await other.close();
+    await bed[Symbol.asyncDispose]();
+  });
+
+  test("[P5] a cursor at every number of a run, while it goes on and after it, gets exactly what is missing", async () => {
+    const ended = gated();
+    const { chat } = await bed.say("Do both");
+    const follower = follow(bed.log, chat, 0);
+    const runner = createRunner(bed.store, bed.log, {
+      model: scriptedModel([
+        [thinks("Hm. "), says("First, "), calls("look"), calls("look")],
+        [says("then "), gate(ended.promise), says("this.")],
+      ]),
+      tools: [aTool("look", async (_call, { write }) => (write("here"), ok("seen")))],
+    });
+    runner.poke(chat.owner, chat.session);
+    await streamed({ chat }, "then ");
+    await expectTheRestAtEveryNumber(follower, chat);
+    ended.open();
+    await runner.idle();
+    await expectTheRestAtEveryNumber(follower, chat);
+    follower.leave();
+  });
+
+  /** Comes back at each number, in this process and in one that has seen nothing yet. */
+  async function expectTheRestAtEveryNumber(follower: Followed, chat: OpenSession): Promise<void> {
+    const { head } = await chat.row();
+    const whole = await follower.upTo(head);
+    expect(seqsOf(whole)).toEqual(numbers(1, head));
+    for (let cursor = 0; cursor < head; cursor += 1) {
+      for (const log of [bed.log, createLog(other)]) {
+        const back = follow(log, chat, cursor);
+        const missing = await back.upTo(head);
+        back.leave();
+        expect(missing).toEqual(missing.map(({ seq }) => whole[seq - 1]));
+        const settled = missing.flatMap(settledNumbers).filter((seq) => seq > cursor);
+        const accounted = new Set([...seqsOf(missing), ...settled]);
+        expect([...accounted].toSorted((a, b) => a - b)).toEqual(numbers(cursor + 1, head));
+        expect(seqsOf(missing)).toEqual(seqsOf(missing).toSorted((a, b) => a - b));
+      }
+    }
+  }
+
+  test("[P6] a cancel from another process is noticed within a second, and asking again changes nothing", async () => {
+    const clock = manualClock();
+    const model = scriptedModel([[says("So far"), gate(gated().promise)]]);
+    const runner = createRunner(bed.store, bed.log, { model, clock });
+    const said = await bed.say("Talk");
+    const { owner } = said.chat;
+    runner.poke(owner, said.chat.session);
+    await streamed(said, "So far");
+    runner.start();
+    expect(await elsewhere.runs.cancel(owner, said.runId)).toEqual({ status: "requested" });
+    const { head } = await said.chat.row();
+    expect(await elsewhere.runs.cancel(owner, said.runId)).toEqual({ status: "requested" });
+    expect(await said.chat.row()).toMatchObject({ head, liveState: "running" });
+    await until(() => clock.sleepers >= 3);
+    await clock.advance(1_000);
+    await runner.idle();
+    await runner.stop();
+    expect(await said.ends()).toEqual(["cancelled"]);
+    expect(await said.told()).toEqual(["user: Talk", "assistant: So far"]);
+    expect(await elsewhere.runs.cancel(owner, said.runId)).toEqual({ status: "ended" });
+    expect(await said.ends()).toEqual(["cancelled"]);
+  });
+
+  test("[P6] who follows may leave or die: the run goes on", async () => {
+    const ended = gated();
+    const said = await bed.say("Go on");
+    const { owner, session } = said.chat;
+    const leaving = new AbortController();
+    const followers = [
+      bed.log.tail(owner, session, at(0), { signal: leaving.signal })[Symbol.asyncIterator](),
+      bed.log.tail(owner, session, at(0))[Symbol.asyncIterator](),
+    ];
+    const guest = await startElsewhere("process");
+    await guest.open(bed.database.place);
+    await guest.runs.follow(owner, session, at(0));
+    const model = scriptedModel([[says("One, "), gate(ended.promise), says("two.")]]);
+    const runner = createRunner(bed.store, bed.log, { model });
+    runner.poke(owner, session);
+    await streamed(said, "One, ");
+    await until(async () => (await guest.runs.shown()).some((line) => line.includes("One, ")));
+    for (const each of followers) await each.next();
+    leaving.abort();
+    await followers[1]?.return?.();
+    await guest.kill();
+    ended.open();
+    await runner.idle();
+    expect(await said.ends()).toEqual(["completed"]);
+    expect(await said.told()).toEqual(["user: Go on", "assistant: One, two."]);
+  });
+
+  test("[P5] what is on its way to the disk is shown to nobody, and a kill right then takes it along", async () => {
+    const goOn = `${bed.effects}.go-on`;
+    const reply = [says("Shown. "), hang, says("Not shown. ")];
+    await elsewhere.runs.work({ replies: { "Show me": [reply] }, hangUntil: goOn });
+    const { chat } = await bed.say("Show me");
+    await elsewhere.runs.follow(chat.owner, chat.session, at(0));
+    const shown = async () => (await elsewhere.runs.shown()).join("\n");
+    await until(async () => (await shown()).includes("Shown. "));
+    const held = await holdWrites(bed.database.place, chat.session);
+    try {
+      writeFileSync(goOn, "");
+      await held.reached();
+      const seen = await elsewhere.runs.shown();
+      expect(seen.join("\n")).not.toContain("Not shown. ");
+      await elsewhere.kill();
+      await held.release();
+      const stored = (await chat.events()).map(inShort);
+      expect(seen).toEqual(stored);
+    } finally {
+      await held.release();
+    }
+  });
+});
+
+interface Followed {
+  /** Everything from the cursor to this number, as it came. */
+  upTo(head: number): Promise<readonly StoredEvent[]>;
+  leave(): void;
+}
+
+/** Takes what comes when it comes, as a page would. */
+function follow(log: Log, { owner, session }: OpenSession, after: number): Followed {
+  const leaving = new AbortController();
+  const seen: StoredEvent[] = [];
+  void (async () => {
+    for await (const item of log.tail(owner, session, at(after), { signal: leaving.signal }))
+      if (item.kind === "events") seen.push(...item.events);
+  })();
+  return {
+    async upTo(head) {
+      await until(() => (seen.at(-1)?.seq ?? 0) >= head);
+      return seen;
+    },
+    leave: () => leaving.abort(),
+  };
+}
+
+/** The numbers of the deltas that an entry stands for. */
+function settledNumbers({ data }: StoredEvent): number[] {
+  const { deltas } = data;
+  if (!Array.isArray(deltas)) return [];
+  return deltas.flatMap((range) =>
+    Array.isArray(range) ? numbers(Number(range[0]), Number(range[1])) : [],
+  );
+}
+
+function numbers(from: number, to: number): number[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => from + index);
+}
