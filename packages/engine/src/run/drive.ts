@@ -80,7 +80,7 @@ export async function driveRun(
     }
     if (spent !== null || (await overSpent(deps, run)))
       return endRun(run, "limit", [], spent ?? "spend");
-    const steered = await takeSteering(deps.log, run, entries);
+    const steered = await takeSteering(deps.log, run, entries.tail);
     if (steered > 0) continue;
     step += tries === 0 ? 1 : 0;
     const call = await askModel(deps, run, context, { step, tries });

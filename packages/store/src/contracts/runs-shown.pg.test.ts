@@ -1,4 +1,4 @@
-import { createLog, type Log, type Store } from "@holdfast/engine";
+import { createLog, type Log, type Store, systemClock } from "@holdfast/engine";
 import {
   aTool,
   at,
@@ -57,6 +57,7 @@ describe.each(databases)("what people see of a run on $name", (kind) => {
         [says("then "), gate(ended.promise), says("this.")],
       ]),
       tools: [aTool("look", async (_call, { write }) => (write("here"), ok("seen")))],
+      clock: systemClock,
     });
     runner.poke(chat.owner, chat.session);
     await streamed({ chat }, "then ");
