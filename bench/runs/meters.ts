@@ -21,12 +21,13 @@ export class CommitMeter {
   readonly store: Store;
 
   constructor(store: Store) {
-    const { kind, reads, leases, work, search, audit } = store;
+    const { kind, reads, leases, work, requests, search, audit } = store;
     this.store = {
       kind,
       reads,
       leases,
       work,
+      requests,
       search,
       audit,
       commit: (commit) => this.#commit(store, commit),

@@ -9,6 +9,7 @@ import { prepareConversations } from "./conversations.ts";
 import { done, failed, type Outcome } from "./failure.ts";
 import { watchHealth } from "./health.ts";
 import { createApp, isLoopback, isWildcard, listen, loadPage } from "./http/index.ts";
+import { keepTidy } from "./keep-tidy.ts";
 import { openModel } from "./open-model.ts";
 import { openStore } from "./open-store.ts";
 import { version } from "./version.ts";
@@ -74,6 +75,7 @@ export async function startHost(
     return listener;
   }
   runner.start();
+  void keepTidy(store.value, systemClock, stopping.signal);
   const server = listener.value;
   const opened = store.value;
 

@@ -50,6 +50,8 @@ export interface NewSession {
   readonly owner: OwnerId;
   readonly settings?: SessionSettings;
   readonly lane?: LaneKey;
+  /** For a command that may come again: the same ids name the same session. */
+  readonly ids?: IdSource;
 }
 
 /** The engine's door to the store: what is written passes through here, and whoever watches is told. */
@@ -139,10 +141,10 @@ export function createLog(store: Store, options: LogOptions = {}): Log {
     tail: (owner, session, after, given = {}) => ({
       [Symbol.asyncIterator]: () => openTail(hub, owner, session, after, given),
     }),
-    async createSession({ owner, settings = {}, lane }) {
-      const session = ids.make("session");
-      const events = [newEvent(ids.make("event"), "session.created", settings)];
-      if (lane !== undefined) events.push(newEvent(ids.make("event"), "lane.bound", { lane }));
+    async createSession({ owner, settings = {}, lane, ids: own = ids }) {
+      const session = own.make("session");
+      const events = [newEvent(own.make("event"), "session.created", settings)];
+      if (lane !== undefined) events.push(newEvent(own.make("event"), "lane.bound", { lane }));
       return { session, result: await send({ owner, session, events }) };
     },
     changeSession(owner, session, settings, revision) {

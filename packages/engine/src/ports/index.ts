@@ -6,6 +6,7 @@ export * from "./lease.ts";
 export * from "./liveness.ts";
 export * from "./model.ts";
 export * from "./reads.ts";
+export * from "./requests.ts";
 export * from "./rows.ts";
 export * from "./search.ts";
 export * from "./store.ts";

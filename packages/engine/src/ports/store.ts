@@ -4,6 +4,7 @@ import type { Audit } from "./audit.ts";
 import type { Commit, CommitResult, Failed, FailureCode } from "./commit.ts";
 import type { Leases } from "./lease.ts";
 import type { Reads } from "./reads.ts";
+import type { Requests } from "./requests.ts";
 import type { Search } from "./search.ts";
 import type { Work } from "./work.ts";
 
@@ -35,6 +36,7 @@ export interface Store {
   readonly reads: Reads;
   readonly leases: Leases;
   readonly work: Work;
+  readonly requests: Requests;
   readonly search: Search;
   readonly audit: Audit;
 
@@ -46,7 +48,7 @@ export interface Store {
   /** Deletes a session that is in the trash, for good. Rows that a branch reads stay. Once more: the first answer. */
   purge(owner: OwnerId, session: SessionId): Promise<PurgeResult>;
 
-  /** Deletes at most `limit` rows that nothing needs any more (settled deltas, unreferenced blobs). */
+  /** Deletes at most `limit` rows that nothing needs any more (settled deltas, unreferenced blobs, answers whose time is over). */
   prune(limit: number): Promise<{ readonly status: "pruned"; readonly rows: number } | Failed>;
 
   /**

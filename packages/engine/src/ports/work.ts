@@ -25,6 +25,8 @@ export interface Work {
    * has asked for its end. Those whose lease ends first, or has ended, come first.
    */
   live(limit: number): Promise<readonly LiveWork[]>;
+  /** Sessions whose title is still derived though a run has completed. Each leaves when it is titled otherwise. */
+  untitled(limit: number): Promise<readonly WorkItem[]>;
   /** Open approvals whose time is over by the store's clock, oldest first. */
   expiredApprovals(limit: number): Promise<readonly ExpiredApproval[]>;
 }

@@ -12,6 +12,7 @@ import type { Context } from "hono";
 import { z } from "zod";
 
 import { type HostEnv, refuse, type Route } from "../http/index.ts";
+import { type AnswerOnce, decodeKept, type KeyedRequest } from "./answer-once.ts";
 import { type DecodedRequest, decodeRequest } from "./decode.ts";
 import { idsFrom } from "./keyed-ids.ts";
 import { problem, problemFromFailure, type ProblemReply, type Reply } from "./reply.ts";
@@ -50,6 +51,7 @@ export type StreamHandler<N extends StreamName> = (
 
 export interface MountParts {
   readonly ids: IdSource;
+  readonly answerOnce: AnswerOnce;
   /** Aborted when the host stops: then nothing new is begun. */
   readonly stopping: AbortSignal;
   readonly report: (bug: Error) => void;
@@ -62,10 +64,15 @@ export function mountCall<N extends CallName>(
   handle: Handler<N>,
 ): Route {
   const route: ContractRoute = routes[name];
-  return mount(parts, name, async (call: Call<N>, c) => {
-    const reply = await handle(call);
+  const { answer: declared } = route;
+  const decode = decodeKept(declared.media === "json" ? declared.schema : undefined);
+
+  return mount(parts, name, async (call: Call<N>, c, request) => {
+    const reply: Reply<unknown> =
+      request === undefined
+        ? await handle(call)
+        : await parts.answerOnce({ request, act: () => handle(call), decode });
     if (reply.kind === "problem") return reply;
-    const declared = route.answer;
     if (declared.media === "none") return c.body(null, declared.status);
     return c.body(JSON.stringify(reply.value), declared.status, {
       "content-type": "application/json",
@@ -85,13 +92,17 @@ export function mountStream<N extends StreamName>(
 function mount<N extends RouteName>(
   { ids, stopping, report }: MountParts,
   name: N,
-  handle: (call: Call<N>, c: Context<HostEnv>) => Promise<Response | ProblemReply>,
+  handle: (
+    call: Call<N>,
+    c: Context<HostEnv>,
+    request: KeyedRequest | undefined,
+  ) => Promise<Response | ProblemReply>,
 ): Route {
   const route: ContractRoute = routes[name];
 
-  function idsOf({ repeat }: ContractRoute, owner: OwnerId, request: DecodedRequest): IdSource {
-    const key = repeat === "key" ? keyOf(request) : undefined;
-    return key === undefined ? ids : idsFrom(JSON.stringify([owner, name, key, request]));
+  function keyed(owner: OwnerId, request: DecodedRequest): KeyedRequest | undefined {
+    const key = route.repeat === "key" ? keyOf(request) : undefined;
+    return key === undefined ? undefined : { owner, key, asked: JSON.stringify([name, request]) };
   }
 
   async function reply(c: Context<HostEnv>): Promise<Response | ProblemReply> {
@@ -100,8 +111,10 @@ function mount<N extends RouteName>(
     if (decoded.kind === "problem") return decoded;
     // The schemas that let it through are those that the types of the call are inferred from.
     const { ownerId: owner } = c.get("principal");
-    const call = { owner, ids: idsOf(route, owner, decoded.value), ...decoded.value } as Call<N>;
-    return handle(call, c).catch(orStoreFailure);
+    const request = keyed(owner, decoded.value);
+    const own = request === undefined ? ids : idsFrom(JSON.stringify(request));
+    const call = { owner, ids: own, ...decoded.value } as Call<N>;
+    return handle(call, c, request).catch(orStoreFailure);
   }
 
   return {
@@ -117,10 +130,10 @@ function mount<N extends RouteName>(
   };
 }
 
-const keyed = z.object({ "idempotency-key": z.string().optional() }).optional();
+const withKey = z.object({ "idempotency-key": z.string().optional() }).optional();
 
 function keyOf({ headers }: DecodedRequest): string | undefined {
-  return keyed.parse(headers)?.["idempotency-key"];
+  return withKey.parse(headers)?.["idempotency-key"];
 }
 
 /** Reads reject with this and nothing else; anything else is a bug. */

@@ -1,4 +1,5 @@
 import type { Route } from "../http/index.ts";
+import { createAnswerOnce } from "./answer-once.ts";
 import { eventRoutes } from "./events.ts";
 import { historyRoutes } from "./history.ts";
 import { messageRoutes } from "./messages.ts";
@@ -7,10 +8,11 @@ import { runRoutes } from "./runs.ts";
 import { searchRoutes } from "./search.ts";
 import { sessionRoutes } from "./sessions.ts";
 
-export type { ApiParts } from "./parts.ts";
+export type ApiOptions = Omit<ApiParts, "answerOnce">;
 
 /** The part of the contract that this version serves. What is not here is, from outside, not there. */
-export function apiRoutes(parts: ApiParts): Route[] {
+export function apiRoutes(options: ApiOptions): Route[] {
+  const parts: ApiParts = { ...options, answerOnce: createAnswerOnce(options.log.store) };
   return [
     ...sessionRoutes(parts),
     ...messageRoutes(parts),

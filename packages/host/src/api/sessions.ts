@@ -28,13 +28,14 @@ export function sessionRoutes(parts: ApiParts): Route[] {
     return result.status === "committed" ? showSession(owner, id) : problemFrom(result);
   }
 
-  async function createSession({ owner, body }: Call<"createSession">) {
+  async function createSession({ owner, body, ids }: Call<"createSession">) {
     const { lane, previousSessionId, ...settings } = body;
     if (previousSessionId !== undefined && (await reads.session(owner, previousSessionId)) === null)
       return problem("session_not_found");
     const { session, result } = await log.createSession({
       owner,
       settings,
+      ids,
       ...(lane !== undefined && { lane }),
     });
     return showCommitted(result, owner, session);

@@ -25,6 +25,10 @@ export interface ApiRig {
     body?: unknown,
     headers?: Readonly<Record<string, string>>,
   ) => Promise<Response>;
+  /** From now on no answer under a key is kept: as if the host died before it could. */
+  readonly forgetAnswers: () => void;
+  /** From now on nothing that waits is begun. */
+  readonly pauseRunner: () => void;
   readonly stopAdmitting: () => void;
   readonly closeStreams: () => void;
   readonly close: () => Promise<void>;
@@ -33,7 +37,8 @@ export interface ApiRig {
 const token = "a-token-for-this-test";
 
 export function openApi(script: Script = [], clock: Clock = systemClock): ApiRig {
-  const store = createMemoryStore();
+  const rules = { keepsAnswers: true, begins: true };
+  const store = withRules(createMemoryStore(), rules);
   const log = createLog(store);
   const model = scriptedModel(script);
   const bugs: Error[] = [];
@@ -69,7 +74,11 @@ export function openApi(script: Script = [], clock: Clock = systemClock): ApiRig
     api: apiRoutes({
       log,
       ids,
-      runner,
+      runner: {
+        poke: (...session) => {
+          if (rules.begins) runner.poke(...session);
+        },
+      },
       clock,
       holder: () => aHolder(),
       stopping: stopping.signal,
@@ -94,6 +103,8 @@ export function openApi(script: Script = [], clock: Clock = systemClock): ApiRig
       const init = { method, headers: { ...bearer, ...json, ...headers } };
       return app.request(path, body === undefined ? init : { ...init, body: toBody(body) }, {});
     },
+    forgetAnswers: () => void (rules.keepsAnswers = false),
+    pauseRunner: () => void (rules.begins = false),
     stopAdmitting: () => stopping.abort(),
     closeStreams: () => closing.abort(),
     async close() {
@@ -108,4 +119,11 @@ export function openApi(script: Script = [], clock: Clock = systemClock): ApiRig
 /** A text is sent as it is, so that a test can send what is not JSON. */
 function toBody(body: unknown): string {
   return typeof body === "string" ? body : JSON.stringify(body);
+}
+
+function withRules(store: MemoryStore, rules: { readonly keepsAnswers: boolean }): MemoryStore {
+  const { requests } = store;
+  const find: typeof requests.find = async (...asked) =>
+    rules.keepsAnswers ? requests.find(...asked) : null;
+  return { ...store, requests: { find, keep: (request) => requests.keep(request) } };
 }

@@ -65,6 +65,9 @@ function rawEvent(session: SessionId, { event, place }: LogRow): RawEvent {
 }
 
 function* orphansIn(data: MemoryData): Iterable<Orphan> {
+  for (const [key, { session }] of data.requests) {
+    if (session !== null && !data.sessions.has(session)) yield { table: "requests", key };
+  }
   for (const [key, lane] of data.lanes) {
     if (!data.sessions.has(lane.session)) yield { table: "lanes", key };
   }

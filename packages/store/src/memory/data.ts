@@ -7,6 +7,7 @@ import type {
   LeaseRow,
   PurgeRow,
   RawEvent,
+  RequestRow,
   RunRow,
   SessionRow,
   UsageRow,
@@ -64,6 +65,7 @@ export interface MemoryData {
   usage: UsageRow[];
   readonly blobs: Map<string, StoredBlob>;
   readonly purges: Map<SessionId, PurgeRow>;
+  readonly requests: Map<string, RequestRow>;
   readonly watchers: Set<Watcher>;
 }
 
@@ -81,6 +83,7 @@ export function emptyData(clock: () => number): MemoryData {
     usage: [],
     blobs: new Map(),
     purges: new Map(),
+    requests: new Map(),
     watchers: new Set(),
   };
 }

@@ -1,6 +1,7 @@
 import { blobsIn, type PurgeResult } from "@holdfast/engine";
 import { decodeEvent, type OwnerId, type SessionId } from "@holdfast/protocol";
 
+import { isOver } from "./requests.ts";
 import { blobKeyOf, type Log, type LogRow, type MemoryData, readUpTo, sessionOf } from "./data.ts";
 
 const day = 24 * 60 * 60 * 1000;
@@ -13,6 +14,7 @@ export function purgeSession(data: MemoryData, owner: OwnerId, id: SessionId): P
   if (session.row.trashedAt === null) return { status: "refused", code: "session_not_trashed" };
 
   data.sessions.delete(id);
+  for (const [key, row] of data.requests) if (row.session === id) data.requests.delete(key);
   for (const [key, lane] of data.lanes) if (lane.session === id) data.lanes.delete(key);
   const events = dropUnreadRows(data, id);
   // The logs that only this session still read.
@@ -57,6 +59,11 @@ export function prune(data: MemoryData, limit: number): number {
     const unneeded = row.refs === 0 && row.createdAt + day <= data.clock();
     if (!unneeded || rows >= limit) continue;
     data.blobs.delete(key);
+    rows += 1;
+  }
+  for (const [key, row] of data.requests) {
+    if (rows >= limit || !isOver(data, row)) continue;
+    data.requests.delete(key);
     rows += 1;
   }
   return rows;

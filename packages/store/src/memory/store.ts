@@ -8,6 +8,7 @@ import { blobKeyOf, emptyData, type MemoryData, type Watcher } from "./data.ts";
 import { createLeases } from "./leases.ts";
 import { prune, purgeSession } from "./purge.ts";
 import { createReads } from "./reads.ts";
+import { createRequests } from "./requests.ts";
 import { createSearch } from "./search.ts";
 import { createWork } from "./work.ts";
 
@@ -34,6 +35,7 @@ function openHandle(data: MemoryData): MemoryStore {
     if (state.closed) throw new StoreFailure("store_closed", closedFailure.message);
   };
   const leases = createLeases(data);
+  const requests = createRequests(data);
 
   return {
     kind: "memory",
@@ -45,6 +47,10 @@ function openHandle(data: MemoryData): MemoryStore {
       release: async (ref) => (state.closed ? closedFailure : leases.release(ref)),
     },
     work: guarded(createWork(data), refuseReads),
+    requests: {
+      ...guarded(requests, refuseReads),
+      keep: async (request) => (state.closed ? closedFailure : requests.keep(request)),
+    },
     search: guarded(createSearch(data), refuseReads),
     audit: createAudit(data),
 

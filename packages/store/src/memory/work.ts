@@ -23,6 +23,12 @@ export function createWork(data: MemoryData): Work {
           lease: leases.get("run") ?? null,
         }));
     },
+    async untitled(limit) {
+      return sessions()
+        .filter(({ row }) => row.titleSource === "derived" && row.lastState === "completed")
+        .slice(0, limit)
+        .map(({ row }) => ({ owner: row.owner, session: row.id }));
+    },
     async expiredApprovals(limit) {
       return sessions()
         .flatMap(({ approvals }) => [...approvals.values()])

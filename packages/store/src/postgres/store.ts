@@ -3,6 +3,7 @@ import type { Leases, Store } from "@holdfast/engine";
 import { blobIdOf } from "../shared/index.ts";
 import { createAuditReads, createReads, Readers } from "./read/index.ts";
 import { decodeLease } from "./rows/index.ts";
+import { createRequests } from "./requests.ts";
 import { createSearch, Indexer } from "./search/index.ts";
 import type { Settings } from "./settings.ts";
 import { Signals } from "./signals.ts";
@@ -51,6 +52,7 @@ export function createStore(settings: Settings): PostgresStore {
       replaceBlobRefs: (refs, owner) => writer.submit(replaceBlobRefsJob(refs, owner)),
     },
     work: createWork(readers, now),
+    requests: createRequests(writer, readers, now),
     search: createSearch(readers, indexer),
     commit: (commit) => writer.submit(commitJob(commit), commit.pace ?? "now"),
     putBlob: (owner, bytes, mediaType) =>

@@ -22,6 +22,13 @@ const live = statement(
     ORDER BY coalesce(r.expires_at, 0) LIMIT $1`,
 );
 
+const untitled = statement(
+  "untitled_work",
+  `SELECT owner_id, id FROM sessions
+    WHERE title_source = 'derived' AND last_state = 'completed' AND trashed_at IS NULL
+    ORDER BY id LIMIT $1`,
+);
+
 const expired = statement(
   "expired_approvals",
   `SELECT owner_id, session_id AS id, id AS approval FROM approvals
@@ -39,6 +46,9 @@ export function createWork(readers: Readers, now: () => Promise<number>): Work {
         ...itemOf(row),
         lease: row["fence"] === null ? null : decodeLease(row),
       }));
+    },
+    async untitled(limit) {
+      return (await readers.rows(untitled, [limit])).map(itemOf);
     },
     async expiredApprovals(limit) {
       const rows = await readers.rows(expired, [await now(), limit]);

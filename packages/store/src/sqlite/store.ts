@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
 import {
+  answerKeptMs,
   type Audit,
   type Commit,
   type CommitResult,
@@ -10,6 +11,7 @@ import {
   type PurgeResult,
   type PutBlobResult,
   type Reads,
+  type Requests,
   type Search,
   type Store,
   StoreFailure,
@@ -100,6 +102,7 @@ export class SqliteStore implements Store {
   readonly reads: Reads;
   readonly leases: Leases;
   readonly work: Work;
+  readonly requests: Requests;
   readonly audit: Audit;
   readonly search: Search;
   readonly #options: SqliteOptions;
@@ -152,7 +155,13 @@ export class SqliteStore implements Store {
     this.work = {
       queued: (limit) => this.#ask("queuedWork", [limit]),
       live: (limit) => this.#ask("liveWork", [limit]),
+      untitled: (limit) => this.#ask("untitledWork", [limit]),
       expiredApprovals: async (limit) => this.#ask("expiredApprovals", [limit, await this.now()]),
+    };
+    this.requests = {
+      find: async (owner, key) =>
+        this.#ask("request", [owner, key, (await this.now()) - answerKeptMs]),
+      keep: (request) => this.#write("keepRequest", request),
     };
     this.audit = makeAudit({
       ask: (name, args) => this.#ask(name, args),

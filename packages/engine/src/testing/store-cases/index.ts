@@ -12,6 +12,7 @@ import { listCases } from "./lists.ts";
 import { ownerCases } from "./owners.ts";
 import { readCases } from "./reads.ts";
 import { refusalCases } from "./refusals.ts";
+import { requestCases } from "./requests.ts";
 import { textCases } from "./texts.ts";
 import { timeCases } from "./time.ts";
 import { trashCases } from "./trash.ts";
@@ -30,6 +31,7 @@ export const storeCases: readonly StoreCase[] = [
   ...listCases,
   ...ownerCases,
   ...ledgerCases,
+  ...requestCases,
   ...blobCases,
   ...trashCases,
   ...textCases,

@@ -29,6 +29,9 @@ const orphans = statement(
     `SELECT 'events', x.session_id || ' ' || x.seq FROM events x
       WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = x.session_id)
         AND NOT EXISTS (SELECT 1 FROM branches b WHERE b.log_id = x.session_id AND b.upto >= x.seq)`,
+    `SELECT 'requests', x.owner_id || ' ' || x.key FROM requests x
+      WHERE x.session_id IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = x.session_id)`,
     `SELECT 'sessions', s.id FROM sessions s
       WHERE NOT EXISTS (SELECT 1 FROM heads h WHERE h.session_id = s.id)`,
   ].join("\nUNION ALL\n"),

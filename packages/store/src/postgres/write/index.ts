@@ -1,5 +1,6 @@
 export { blobJob } from "./blobs.ts";
 export { commitJob } from "./commits.ts";
+export { createJob, type PendingJob } from "./job.ts";
 export { acquireJob, releaseJob, renewJob } from "./leases.ts";
 export { pruneJob } from "./prune.ts";
 export { purgeJob } from "./purge.ts";

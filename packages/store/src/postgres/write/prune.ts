@@ -1,4 +1,4 @@
-import type { Store } from "@holdfast/engine";
+import { answerKeptMs, type Store } from "@holdfast/engine";
 
 import type { Session } from "../connection.ts";
 import { run, statement } from "../statement.ts";
@@ -33,6 +33,13 @@ const collectBlobs = statement(
     WHERE b.owner_id = gone.owner_id AND b.id = gone.id`,
 );
 
+const forgetRequests = statement(
+  "forget_requests",
+  `DELETE FROM requests r USING (
+     SELECT owner_id, key FROM requests WHERE at <= $1 ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED) gone
+    WHERE r.owner_id = gone.owner_id AND r.key = gone.key`,
+);
+
 type PruneResult = Awaited<ReturnType<Store["prune"]>>;
 
 /** Never more than `limit` rows, so that nobody waits long for it. */
@@ -41,7 +48,9 @@ export function pruneJob(limit: number): PendingJob<PruneResult> {
     work: async (session, now) => {
       const deltas = await prune(session, limit);
       const blobs = await run(session, collectBlobs, [now - blobGraceMs, limit - deltas]);
-      return { status: "pruned", rows: deltas + (blobs.rowCount ?? 0) };
+      const rows = deltas + (blobs.rowCount ?? 0);
+      const answers = await run(session, forgetRequests, [now - answerKeptMs, limit - rows]);
+      return { status: "pruned", rows: rows + (answers.rowCount ?? 0) };
     },
     failed: (failure) => failure,
   });

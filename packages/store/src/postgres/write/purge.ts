@@ -46,9 +46,8 @@ const keepPurge = statement(
   "keep_purge",
   `INSERT INTO purges (session_id, owner_id, at, events) VALUES ($1, $2, $3, $4)`,
 );
-const derivedTables = "heads session_tags runs inputs approvals lanes leases fences settled".split(
-  " ",
-);
+const derivedTables =
+  "heads session_tags runs inputs approvals lanes leases fences settled requests".split(" ");
 const dropSession = statement("drop_session", `DELETE FROM sessions WHERE id = $1`);
 const dropDeltas = statement("drop_deltas", `DELETE FROM deltas WHERE session_id = $1`);
 

@@ -84,6 +84,7 @@ const owned = [
   ["fences", "kind"],
   ["session_tags", "tag"],
   ["branches", "log_id"],
+  ["requests", "key"],
 ] as const;
 
 export function auditQueries(connection: Connection): AuditQueries {
@@ -186,6 +187,7 @@ function purge(row: Row): PurgeRow {
 
 /** What a purged session may leave behind: rows of its log that a branch reads, and deltas that wait for their deletion. */
 const leftByPurge: Readonly<Record<string, string>> = {
+  requests: "AND r.session_key IS NOT NULL",
   events: `
     AND NOT EXISTS (
       SELECT 1 FROM purges p JOIN branches b ON b.log_id = p.session_id

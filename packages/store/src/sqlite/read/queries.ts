@@ -5,6 +5,7 @@ import type {
   LeaseKind,
   LeaseRow,
   ListQuery,
+  RequestRow,
   RunRow,
   SessionRow,
   Snapshot,
@@ -25,6 +26,7 @@ import { bytes, text } from "../columns.ts";
 import type { Cells, Connection } from "../connection.ts";
 import { decodeInput, decodeLease, decodeRun } from "../derived-rows.ts";
 import { eventColumns } from "../event-row.ts";
+import { decodeRequest, requestByKey } from "../request-row.ts";
 import { readSession, type StoredSession } from "../session-row.ts";
 import { type AuditQueries, auditQueries } from "./audit-queries.ts";
 import { type ApprovalQueries, approvalQueries } from "./read-approvals.ts";
@@ -57,6 +59,7 @@ export interface Queries extends AuditQueries, WorkQueries, ApprovalQueries {
   lane(owner: OwnerId, lane: LaneKey): SessionId | null;
   usage(owner: OwnerId, query: UsageQuery): UsageTotals;
   blob(owner: OwnerId, id: BlobId): Blob | null;
+  request(owner: OwnerId, key: string, after: number): RequestRow | null;
   lease(kind: LeaseKind, session: SessionId, now: number): LeaseRow | null;
   expiredLeases(kind: LeaseKind, limit: number, now: number): LeaseRow[];
 }
@@ -137,6 +140,10 @@ export function makeQueries(connection: Connection): Queries {
         .get(owner, id);
       if (row === undefined) return null;
       return { id, mediaType: text(row, "media_type"), bytes: bytes(row, "bytes") };
+    },
+    request(owner, key, after) {
+      const row = connection.sql(requestByKey).get(owner, key, after);
+      return row === undefined ? null : decodeRequest(row);
     },
     lease(kind, session, now) {
       const row = connection

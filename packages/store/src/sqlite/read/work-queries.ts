@@ -8,6 +8,7 @@ import { decodeLease } from "../derived-rows.ts";
 export interface WorkQueries {
   queuedWork(limit: number): WorkItem[];
   liveWork(limit: number): LiveWork[];
+  untitledWork(limit: number): WorkItem[];
   expiredApprovals(limit: number, now: number): ExpiredApproval[];
 }
 
@@ -26,6 +27,11 @@ const live = `
       OR EXISTS (SELECT 1 FROM runs WHERE id = s.live_run AND cancel_requested = 1))
    ORDER BY coalesce(r.expires_at, 0) LIMIT ?`;
 
+const untitled = `
+  SELECT owner_id, id FROM sessions
+   WHERE title_source = 'derived' AND last_state = 'completed' AND trashed_at IS NULL
+   ORDER BY key LIMIT ?`;
+
 const expired = `
   SELECT r.owner_id, s.id, r.id AS approval FROM approvals r JOIN sessions s ON s.key = r.session_key
    WHERE r.state = 'open' AND r.expires_at <= ? ORDER BY r.expires_at, r.id LIMIT ?`;
@@ -38,6 +44,7 @@ export function workQueries(connection: Connection): WorkQueries {
         .sql(live)
         .all(limit)
         .map((row) => ({ ...itemOf(row), lease: row["fence"] === null ? null : decodeLease(row) })),
+    untitledWork: (limit) => connection.sql(untitled).all(limit).map(itemOf),
     expiredApprovals: (limit, now) =>
       connection
         .sql(expired)

@@ -9,10 +9,12 @@ import type {
   PurgeResult,
   PutBlobResult,
   RenewResult,
+  RequestRow,
 } from "@holdfast/engine";
 import type { BlobId, OwnerId, SessionId } from "@holdfast/protocol";
 
 import type { Connection } from "../connection.ts";
+import { keepRequest } from "./keep-request.ts";
 import { pruneRows } from "./prune.ts";
 import { purgeSession } from "./purge.ts";
 import type { SessionCache } from "./session-cache.ts";
@@ -28,6 +30,10 @@ export interface Operations {
   renew: { request: { leases: readonly LeaseRef[]; ttlMs: number }; result: RenewResult };
   release: { request: LeaseRef; result: { status: "released" | "not_held" } };
   putBlob: { request: NewBlob; result: PutBlobResult };
+  keepRequest: {
+    request: Omit<RequestRow, "at">;
+    result: { status: "kept"; row: RequestRow };
+  };
   purge: { request: { owner: OwnerId; session: SessionId }; result: PurgeResult };
   prune: { request: { limit: number }; result: { status: "pruned"; rows: number } };
   replaceDerived: { request: Derived; result: { status: "replaced" | "moved" } };
@@ -63,6 +69,8 @@ export function carryOut(
       return releaseLease(connection, cache, request);
     case "putBlob":
       return storeBlob(connection, request, now);
+    case "keepRequest":
+      return keepRequest(connection, request, now);
     case "purge":
       return purgeSession(connection, cache, request, now);
     case "prune":

@@ -1,4 +1,5 @@
 import type { Connection } from "../connection.ts";
+import { forgetRequests } from "./keep-request.ts";
 import { collectBlobs } from "./write-blob.ts";
 
 const chainPart = `
@@ -21,6 +22,7 @@ export function pruneRows(connection: Connection, limit: number, now: number): n
     left -= pruneChain(connection, Number(chain["last_delta"]), Number(chain["session_key"]), left);
   }
   if (left > 0) left -= collectBlobs(connection, left, now);
+  if (left > 0) left -= forgetRequests(connection, left, now);
   return limit - left;
 }
 

@@ -1,0 +1,67 @@
+import { answerKeptMs, type RequestRow, type Requests } from "@holdfast/engine";
+import { ownerId, sessionId } from "@holdfast/protocol";
+import { z } from "zod";
+
+import type { Row } from "./connection.ts";
+import type { Readers } from "./read/index.ts";
+import { run, statement } from "./statement.ts";
+import { createJob, type PendingJob, type Writer } from "./write/index.ts";
+
+const byKey = statement(
+  "request_by_key",
+  `SELECT owner_id, key, hash, session_id, answer, at FROM requests
+    WHERE owner_id = $1 AND key = $2 AND at > $3`,
+);
+// One whose time is over makes room for the next under its key.
+const keep = statement(
+  "keep_request",
+  `INSERT INTO requests (owner_id, key, hash, session_id, answer, at)
+   SELECT $1, $2, $3, $4, $5, $6::bigint
+    WHERE $4::text IS NULL OR EXISTS (SELECT 1 FROM sessions WHERE id = $4)
+   ON CONFLICT (owner_id, key) DO UPDATE
+     SET hash = excluded.hash, session_id = excluded.session_id, answer = excluded.answer, at = excluded.at
+   WHERE requests.at <= excluded.at - ${answerKeptMs}`,
+);
+
+type Kept = Awaited<ReturnType<Requests["keep"]>>;
+
+export function createRequests(
+  writer: Writer,
+  readers: Readers,
+  now: () => Promise<number>,
+): Requests {
+  return {
+    async find(owner, key) {
+      const [row] = await readers.rows(byKey, [owner, key, (await now()) - answerKeptMs]);
+      return row === undefined ? null : decodeRequest(row);
+    },
+    keep: (request) => writer.submit(keepJob(request)),
+  };
+}
+
+function keepJob(request: Omit<RequestRow, "at">): PendingJob<Kept> {
+  const { owner, key, hash, session, answer } = request;
+  return createJob<Kept>({
+    work: async (connection, at) => {
+      await run(connection, keep, [owner, key, hash, session, answer, at]);
+      const { rows } = await run(connection, byKey, [owner, key, at - answerKeptMs]);
+      const row = rows[0] === undefined ? { ...request, at } : decodeRequest(rows[0]);
+      return { status: "kept", row };
+    },
+    failed: (failure) => failure,
+  });
+}
+
+const shape = z.object({
+  owner_id: ownerId,
+  key: z.string(),
+  hash: z.string(),
+  session_id: sessionId.nullable(),
+  answer: z.string(),
+  at: z.int(),
+});
+
+function decodeRequest(row: Row): RequestRow {
+  const { owner_id, session_id, ...rest } = shape.parse(row);
+  return { ...rest, owner: owner_id, session: session_id };
+}
