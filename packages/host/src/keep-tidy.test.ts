@@ -26,8 +26,7 @@ test("what has accumulated is deleted in batches, and a look that finds nothing 
     [50, 3],
     [60_000, 4],
   ] as const) {
-    clock.advance(ms);
-    await turn();
+    await clock.advance(ms);
     expect(asked).toHaveLength(batches);
   }
   stop.abort();
