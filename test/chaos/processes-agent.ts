@@ -11,7 +11,8 @@ export function writeScript(chance: Chance): string {
   const parts = [`{rate:${chance.pick([150, 400, 1_000])}}`];
   for (let left = chance.between(1, 2); left > 0; left -= 1) {
     parts.push(`{words:${chance.between(5, 80)}}`);
-    if (chance.next() < 0.5) parts.push(`{tool:${chance.pick(["effect", "effect", "look"])}}`);
+    if (chance.next() < 0.5)
+      parts.push(`{tool:${chance.pick(["effect", "effect", "effect", "look", "dare"])}}`);
   }
   parts.push(`{words:${chance.between(3, 30)}}`);
   return parts.join(" ");
@@ -67,12 +68,13 @@ async function* sayWords(
 
 /** Tools whose every run leaves a synced line behind, outside of the store: a run that was repeated is seen. */
 export function toolsWithEffects(file: string, by: string, chance: Chance): readonly Tool[] {
-  const make = (name: string, replay: Tool["replay"]): Tool => ({
+  const make = (name: string, replay: Tool["replay"], asks: "none" | "ask" = "none"): Tool => ({
     name,
     description: "Leaves a line behind.",
     input: {},
     replay,
     timeLimitMs: 20_000,
+    approval: () => asks,
     async run({ callId }, { signal, write }) {
       await systemClock.sleep(chance.between(0, 80), signal);
       if (signal.aborted) return { outcome: "failed", output: "" };
@@ -83,7 +85,7 @@ export function toolsWithEffects(file: string, by: string, chance: Chance): read
       return { outcome: "ok", output };
     },
   });
-  return [make("effect", "never"), make("look", "safe")];
+  return [make("effect", "never"), make("look", "safe"), make("dare", "never", "ask")];
 }
 
 function leaveEffect(file: string, effect: Effect): void {

@@ -1,5 +1,5 @@
-import type { RunId, Seq, SessionId, StoredEvent } from "@holdfast/protocol";
-import { terminalStates } from "@holdfast/protocol";
+import type { ApprovalId, RunId, Seq, SessionId, StoredEvent } from "@holdfast/protocol";
+import { approvalId, terminalStates } from "@holdfast/protocol";
 
 export interface KnownSession {
   readonly id: SessionId;
@@ -7,6 +7,8 @@ export interface KnownSession {
   isTrashed: boolean;
   /** Runs that were accepted and not seen to end. */
   readonly open: Set<RunId>;
+  /** Calls that wait for a person's word, as far as it is known. */
+  readonly approvals: Set<ApprovalId>;
   /** Numbers of user messages that were seen: where one may cut. */
   readonly messages: Seq[];
 }
@@ -18,7 +20,14 @@ export class Book {
   readonly active: KnownSession[] = [];
 
   add(id: SessionId): KnownSession {
-    const known: KnownSession = { id, sent: 0, isTrashed: false, open: new Set(), messages: [] };
+    const known: KnownSession = {
+      id,
+      sent: 0,
+      isTrashed: false,
+      open: new Set(),
+      approvals: new Set(),
+      messages: [],
+    };
     this.all.set(id, known);
     this.active.push(known);
     return known;
@@ -34,6 +43,9 @@ export class Book {
     const known = this.all.get(session);
     if (known === undefined) return;
     for (const { type, seq, runId, data } of events) {
+      const asked = approvalId.safeParse(data["approvalId"]);
+      if (type === "approval.asked" && asked.success) known.approvals.add(asked.data);
+      if (type === "approval.answered" && asked.success) known.approvals.delete(asked.data);
       if (type === "message.user") known.messages.push(seq);
       if (type === "session.trashed") known.isTrashed = true;
       if (type === "session.restored") known.isTrashed = false;

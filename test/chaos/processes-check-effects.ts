@@ -42,5 +42,31 @@ export function checkEffects({ logs, effects }: Evidence): string[] {
     if (saysNothing && count > 0 && data.replay === "never")
       problems.push(`[P7] ${callId} is ${outcome} and took effect`);
   }
+  return [...problems, ...checkApprovals({ logs, effects: times })];
+}
+
+/** P7: what needs a person's word took no effect without it, and a word that was given stands. */
+function checkApprovals({
+  logs,
+  effects,
+}: Pick<Evidence, "logs"> & { readonly effects: ReadonlyMap<string, number> }): string[] {
+  const problems: string[] = [];
+  for (const [session, events] of logs) {
+    const calls = new Map<string, string>();
+    const allowed = new Set<string>();
+    let isAllowedAtAll = false;
+    for (const event of known(events)) {
+      if (event.type === "approval.asked") calls.set(event.data.approvalId, event.data.callId);
+      if (event.type === "approval.answered") {
+        const { approvalId, decision } = event.data;
+        if (decision !== "deny" && decision !== "expired") allowed.add(calls.get(approvalId) ?? "");
+        if (decision === "session") isAllowedAtAll = true;
+      }
+      if (event.type !== "tool.started" || event.data.name !== "dare") continue;
+      const { callId } = event.data;
+      if (!isAllowedAtAll && !allowed.has(callId) && effects.has(callId))
+        problems.push(`[P7] ${callId} of ${session} took effect, and nobody had allowed it`);
+    }
+  }
   return problems;
 }

@@ -74,6 +74,9 @@ export function checkRuns({ logs }: Evidence): string[] {
   return problems;
 }
 
+/** A run that never began ends with its message: taken back, or left unanswered in the trash. */
+const withoutCancel: ReadonlySet<string> = new Set(["removed", "trashed"]);
+
 /** P6: a cancel that was acknowledged stands or came after the end, none is completed behind it, and nothing else cancels. */
 export function checkCancels(evidence: Evidence): string[] {
   const problems: string[] = [];
@@ -90,7 +93,7 @@ export function checkCancels(evidence: Evidence): string[] {
       run.end ??= { seq, state };
       if (state === "completed" && run.cancels.length > 0)
         problems.push(`[P6] ${runId} was cancelled at ${run.cancels[0]} and completed at ${seq}`);
-      if (state === "cancelled" && run.cancels.length === 0 && cause !== "removed")
+      if (state === "cancelled" && run.cancels.length === 0 && !withoutCancel.has(cause ?? ""))
         problems.push(`[P6] ${runId} ended as cancelled, and nobody had asked for it`);
     }
   }

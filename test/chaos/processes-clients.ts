@@ -48,6 +48,7 @@ export class ChaosClient {
     if (session.isTrashed)
       return void (await this.#askOnce({ act: "restore", session: session.id }));
     const dice = chance.next();
+    if (session.approvals.size > 0 && dice < 0.5) return this.#answer(session);
     if (dice < 0.62) return this.#send(session);
     if (dice < 0.74) return this.#cancel(session);
     if (dice < 0.79) return this.#retry(session);
@@ -94,6 +95,16 @@ export class ChaosClient {
     const wish: Wish = { act: "cancel", session: session.id, runId };
     await this.#askOnce(wish);
     if (this.#options.chance.next() < 0.3) await this.#askOnce(wish);
+  }
+
+  async #answer(session: KnownSession): Promise<void> {
+    const { chance } = this.#options;
+    const [approvalId] = session.approvals;
+    if (approvalId === undefined) return;
+    const decision = chance.pick(["once", "once", "session", "deny"] as const);
+    const wish: Wish = { act: "answer", session: session.id, approvalId, decision };
+    const answer = await this.#askOnce(wish);
+    if (answer.kind === "refused") session.approvals.delete(approvalId);
   }
 
   async #retry(session: KnownSession): Promise<void> {

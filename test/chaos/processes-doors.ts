@@ -26,6 +26,7 @@ export type DoorMember = Door & { readonly member: Member };
 
 const runnerScript = fileURLToPath(new URL("./processes-runner.ts", import.meta.url));
 /** From the root of the repository, where members are started. */
+const leash = "./test/chaos/processes-leash.ts";
 const hostScript = "packages/host/src/main.ts";
 
 /** A process with a runner and tools; clients talk to it through pipes. */
@@ -81,7 +82,7 @@ export function hostDoor(name: string, port: number, world: MemberWorld): HostDo
     ...world,
     name,
     launch: () => ({
-      args: [hostScript, "serve"],
+      args: ["--import", leash, hostScript, "serve"],
       env: {
         ...compiled(world),
         HOLDFAST_HOME: join(world.folder, name),
@@ -130,6 +131,11 @@ async function askOverHttp(client: Client, wish: Wish, signal: AbortSignal): Pro
     }
     case "cancel":
       return answerOf(await client.cancelRun({ params: { id: wish.runId } }, options));
+    case "answer": {
+      const { approvalId, decision } = wish;
+      const input = { params: { id: approvalId }, body: { decision } };
+      return answerOf(await client.answerApproval(input, options));
+    }
     case "retry": {
       const headers = { "idempotency-key": wish.clientId };
       const sent = await client.retry({ params, headers, body: {} }, options);

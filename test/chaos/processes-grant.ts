@@ -2,19 +2,23 @@ import { createHash } from "node:crypto";
 
 import {
   admitMessage,
+  answerApproval,
   type Admission,
   branch,
   clear,
   type Failed,
   type HistoryDeps,
   type HistoryResult,
+  type Holder,
   redo,
   type Refused,
   requestCancel,
+  restore,
   retry,
   type Runner,
   type Snapshot,
   StoreFailure,
+  trash,
   truncate,
   undo,
 } from "@holdfast/engine";
@@ -24,6 +28,7 @@ import type { Answer, ReadInShort, Wish } from "./processes-protocol.ts";
 
 interface Granting extends HistoryDeps {
   readonly runner: Runner;
+  readonly holder: () => Holder;
 }
 
 /** Does what a client wants with the engine's own functions, and answers when the store has. */
@@ -69,6 +74,14 @@ async function grant(deps: Granting, owner: OwnerId, wish: Wish): Promise<Answer
           return notDone(result);
       }
     }
+    case "answer": {
+      const { approvalId, decision } = wish;
+      const result = await answerApproval(log, ids, owner, approvalId, decision);
+      runner.poke(owner, session);
+      if (result.status === "answered") return { kind: "done" };
+      if (result.status === "not_found") return { kind: "refused", code: "approval_not_found" };
+      return notDone(result);
+    }
     case "undo":
       return changed(await undo(deps, target));
     case "redo":
@@ -83,9 +96,9 @@ async function grant(deps: Granting, owner: OwnerId, wish: Wish): Promise<Answer
       return { kind: "done", session: result.session };
     }
     case "trash":
-      return changed(await log.trashSession(owner, session));
+      return changed(await trash(deps, target));
     case "restore":
-      return changed(await log.restoreSession(owner, session));
+      return changed(await restore(deps, target));
     case "read":
       return readThrough(deps, owner, session);
   }

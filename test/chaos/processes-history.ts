@@ -54,6 +54,8 @@ export class History {
   readonly file: string;
   readonly happened: Happened[] = [];
   readonly #descriptor: number;
+  /** How far each follower was shown each session. */
+  readonly shown = new Map<string, number>();
   #acknowledged = 0;
 
   constructor(file: string) {
@@ -70,6 +72,8 @@ export class History {
     const happened: Happened = { at: Date.now(), ...happening };
     this.happened.push(happened);
     if (happening.kind === "answered" && happening.answer.kind === "done") this.#acknowledged += 1;
+    if (happening.kind === "seen" || happening.kind === "placed")
+      this.shown.set(`${happening.by} ${happening.session}`, placeAfter(happening));
     writeSync(this.#descriptor, `${JSON.stringify(happened)}\n`);
   }
 
@@ -82,4 +86,8 @@ export class History {
   close(): void {
     closeSync(this.#descriptor);
   }
+}
+
+function placeAfter(each: Extract<Happening, { kind: "seen" | "placed" }>): number {
+  return each.kind === "placed" ? each.after : (each.events.at(-1)?.seq ?? 0);
 }

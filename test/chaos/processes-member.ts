@@ -40,6 +40,7 @@ interface Life {
   readonly ready: PromiseWithResolvers<void>;
   isReady: boolean;
   isWantedToEnd: boolean;
+  isStopped: boolean;
   wasTroubled: boolean;
   stderr: string;
 }
@@ -88,6 +89,7 @@ export class Member {
       ended: once(child, "close"),
       isReady: false,
       isWantedToEnd: false,
+      isStopped: false,
       wasTroubled: this.#options.isTroubled(),
       stderr: "",
     };
@@ -105,10 +107,16 @@ export class Member {
     this.#life?.child.stdin?.write(`${JSON.stringify(line)}\n`);
   }
 
-  signal(signal: "SIGSTOP" | "SIGCONT"): void {
-    this.#life?.child.kill(signal);
-    if (this.#life !== undefined)
-      this.#note(signal === "SIGSTOP" ? "stop" : "continue", this.#life.instance);
+  /** `SIGSTOP`, and `SIGCONT` after a while unless it was killed meanwhile. */
+  async stop(ms: number): Promise<void> {
+    const life = this.#life;
+    if (life === undefined || life.isWantedToEnd || life.isStopped) return;
+    life.isStopped = true;
+    life.child.kill("SIGSTOP");
+    this.#note("stop", life.instance);
+    await Promise.race([new Promise((resolve) => setTimeout(resolve, ms)), life.ended]);
+    life.isStopped = false;
+    if (life.child.kill("SIGCONT")) this.#note("continue", life.instance);
   }
 
   /** `kill -9`; resolves when it is gone and everything that it said was heard. `false`: there was nobody. */
@@ -125,7 +133,7 @@ export class Member {
   /** Asks it to leave, and waits until it has. Whoever does not leave in time, or not cleanly, is reported. */
   async leave(patienceMs: number): Promise<void> {
     const life = this.#life;
-    if (life === undefined || life.isWantedToEnd) return;
+    if (life === undefined || life.isWantedToEnd || life.isStopped) return;
     life.isWantedToEnd = true;
     this.#note("orderly stop", life.instance);
     life.child.kill("SIGTERM");

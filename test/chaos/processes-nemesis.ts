@@ -4,6 +4,7 @@ import type { DoorMember } from "./processes-doors.ts";
 import type { History } from "./processes-history.ts";
 import type { Member } from "./processes-member.ts";
 import type { Place } from "./processes-place.ts";
+import { leaseMs } from "./processes-protocol.ts";
 import type { Chance } from "./random.ts";
 
 export interface NemesisOptions {
@@ -16,11 +17,13 @@ export interface NemesisOptions {
 }
 
 const longestWaitMs = 2_000;
+/** A lease, half of it by the clock of whoever takes over, and some time to do so. */
+const longStopMs = leaseMs * 1.9;
 
 /** Does harm to processes and to their store, one thing after another, until enough have died. */
 export class Nemesis {
   readonly #options: NemesisOptions;
-  /** Starts that are still to come. */
+  /** Starts and ends of stops that are still to come. */
   readonly #late = new Set<Promise<void>>();
   #kills = 0;
   /** How many faults of the store are going on, or have just ended. */
@@ -38,7 +41,7 @@ export class Nemesis {
     const { kills, members, say } = this.#options;
     // Whatever chance brings, each kind of harm is done early on, so that a short run has seen them all.
     const first = [
-      () => this.#stop(2_500),
+      () => this.#stop(longStopMs),
       ...this.#options.place.faults.map((_, n) => () => this.#troubleStore(n)),
     ];
     while (this.#kills < kills) {
@@ -68,7 +71,7 @@ export class Nemesis {
   async #harm(): Promise<void> {
     const { chance, members, place } = this.#options;
     const dice = chance.next();
-    if (dice < 0.1) return this.#stop(chance.pick([50, 400, 2_500]));
+    if (dice < 0.1) return this.#stop(chance.pick([50, 400, longStopMs]));
     if (dice < 0.13) return this.#leave();
     if (dice < 0.22 && place.faults.length > 0)
       return this.#troubleStore(chance.between(0, place.faults.length - 1));
@@ -87,9 +90,12 @@ export class Nemesis {
 
   /** At once, or when the others have had the time to notice. */
   #startLate(member: Member): void {
-    const start = this.#startIn(member, this.#options.chance.pick([0, 0, 0, 300, 2_500]));
-    this.#late.add(start);
-    void start.finally(() => this.#late.delete(start));
+    this.#later(this.#startIn(member, this.#options.chance.pick([0, 0, 0, 300, 2_500])));
+  }
+
+  #later(work: Promise<void>): void {
+    this.#late.add(work);
+    void work.finally(() => this.#late.delete(work));
   }
 
   async #startIn(member: Member, ms: number): Promise<void> {
@@ -107,9 +113,7 @@ export class Nemesis {
   async #stop(ms: number): Promise<void> {
     const { member } = this.#options.chance.pick(this.#options.members);
     await member.ready;
-    member.signal("SIGSTOP");
-    await rest(ms);
-    member.signal("SIGCONT");
+    this.#later(member.stop(ms));
   }
 
   async #leave(): Promise<void> {

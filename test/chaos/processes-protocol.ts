@@ -1,9 +1,9 @@
-import type { MessageId, OwnerId, RunId, Seq, SessionId } from "@holdfast/protocol";
+import type { ApprovalId, MessageId, OwnerId, RunId, Seq, SessionId } from "@holdfast/protocol";
 
 import type { Backend } from "./store-protocol.ts";
 
 /** Short, so that a runner that is stopped for a while wakes up behind another's take-over. */
-export const leaseMs = 1_500;
+export const leaseMs = 2_000;
 
 /** What a runner is told when it starts. Every line behind it is an `Errand`. */
 export interface RunnerOrders {
@@ -29,6 +29,12 @@ export type Wish =
     }
   | { readonly act: "cancel"; readonly session: SessionId; readonly runId: RunId }
   | { readonly act: "retry"; readonly session: SessionId; readonly clientId: string }
+  | {
+      readonly act: "answer";
+      readonly session: SessionId;
+      readonly approvalId: ApprovalId;
+      readonly decision: "once" | "session" | "deny";
+    }
   | { readonly act: "truncate"; readonly session: SessionId; readonly from: Seq }
   | {
       readonly act: "undo" | "redo" | "clear" | "branch" | "trash" | "restore" | "read";

@@ -30,6 +30,7 @@ const opened = await openTarget(backend, target);
 const store = recordingStore(opened, owner, say);
 const log = createLog(store);
 const tools = toolsWithEffects(effects, name, seededChance(seed));
+const holder = () => currentHolder("chaos");
 const runner = new Runner({
   log,
   ids,
@@ -37,7 +38,7 @@ const runner = new Runner({
   random: Math.random,
   work: store.work,
   liveness: createLiveness(),
-  holder: () => currentHolder("chaos"),
+  holder,
   leaseMs,
   policy: "resume",
   sweepMs: leaseMs / 6,
@@ -54,7 +55,7 @@ flushCompileCache();
 say({ word: "ready" });
 
 async function runErrand({ number, wish }: Errand): Promise<void> {
-  const answer = await grantWish({ log, ids, runner }, owner, wish);
+  const answer = await grantWish({ log, ids, runner, holder }, owner, wish);
   say({ word: "answer", number, answer });
 }
 
@@ -66,4 +67,6 @@ async function leave(): Promise<void> {
   process.exit(0);
 }
 
+// Whoever started it holds the other end: when they are gone, so is this.
 for await (const line of lines) void runErrand(JSON.parse(line) as Errand).catch(tellError);
+process.exit(1);

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as rest } from "node:timers/promises";
 
-import type { Log } from "@holdfast/engine";
-import type { OwnerId, SessionId } from "@holdfast/protocol";
+import { answerApproval, type Log } from "@holdfast/engine";
+import { ids, type OwnerId, type SessionId } from "@holdfast/protocol";
 
 import type { Book } from "./processes-book.ts";
 import type { DoorMember } from "./processes-doors.ts";
@@ -30,8 +30,8 @@ export async function settle(options: SettleOptions): Promise<LastReads> {
   if (!(await within(patienceMs, () => members.every(({ isUp }) => isUp))))
     wrong("not every process came up again");
   await restoreTrashed(options);
-  if (!(await within(patienceMs, () => isDone(options.log))))
-    wrong(`after ${patienceMs} ms of peace there is still work: ${await workLeft(options.log)}`);
+  if (!(await within(patienceMs, () => isDone(options))))
+    wrong(`after ${patienceMs} ms of peace there is still work: ${await workLeft(options)}`);
   const blind = await followersBehind(options);
   if (blind.length > 0) wrong(`not shown to the end: ${blind.join(", ")}`);
   const reads = await readEverywhere(options);
@@ -55,29 +55,33 @@ async function restoreTrashed({ log, book, owner }: SettleOptions): Promise<void
   }
 }
 
-async function isDone({ store: { work } }: Log): Promise<boolean> {
-  return (await work.live(1)).length === 0 && (await work.queued(1)).length === 0;
+/** Whatever waits for a person's word gets it, until nothing is left to do. */
+async function isDone(options: SettleOptions): Promise<boolean> {
+  const { log, owner } = options;
+  const { approvals, live, queued } = await readWork(options);
+  for (const { id } of approvals) await answerApproval(log, ids, owner, id, "once");
+  return approvals.length === 0 && live.length === 0 && queued.length === 0;
 }
 
-async function workLeft({ store: { work } }: Log): Promise<string> {
-  return JSON.stringify({ live: await work.live(5), queued: await work.queued(5) });
+async function readWork({ log: { store }, owner }: SettleOptions) {
+  const { approvals } = await store.reads.approvals(owner, { limit: 100 });
+  return { approvals, live: await store.work.live(5), queued: await store.work.queued(5) };
+}
+
+async function workLeft(options: SettleOptions): Promise<string> {
+  return JSON.stringify(await readWork(options));
 }
 
 /** P5: whoever follows is shown everything, to the last event, of each session that is still talked in. */
 async function followersBehind({ book, history, log, owner }: SettleOptions): Promise<string[]> {
   let behind: string[] = [];
-  await within(10_000, async () => {
-    const shown = new Map<string, number>();
-    for (const each of history.happened) {
-      if (each.kind === "seen")
-        shown.set(`${each.by} ${each.session}`, each.events.at(-1)?.seq ?? 0);
-      if (each.kind === "placed") shown.set(`${each.by} ${each.session}`, each.after);
-    }
+  await within(patienceMs, async () => {
     behind = [];
     for (const { id } of book.active) {
       const head = (await log.store.reads.session(owner, id))?.head ?? 0;
       for (const by of ["page", "tail"])
-        if ((shown.get(`${by} ${id}`) ?? 0) < head) behind.push(`${by} ${id} up to ${head}`);
+        if ((history.shown.get(`${by} ${id}`) ?? 0) < head)
+          behind.push(`${by} ${id} up to ${head}`);
     }
     return behind.length === 0;
   });
