@@ -26,7 +26,7 @@ export type DoorMember = Door & { readonly member: Member };
 
 const runnerScript = fileURLToPath(new URL("./processes-runner.ts", import.meta.url));
 /** From the root of the repository, where members are started. */
-const leash = "./test/chaos/processes-leash.ts";
+const leash = new URL("./processes-leash.ts", import.meta.url).href;
 const hostScript = "packages/host/src/main.ts";
 
 /** A process with a runner and tools; clients talk to it through pipes. */
