@@ -12,50 +12,60 @@ export type BaselineKey = SessionId | "any";
  */
 export type Standing = "current" | "new" | "behind" | "unknown";
 
+export interface Baseline<Kept> {
+  readonly version: number;
+  /** What the agent has of the session at that version, so that it need not be read again. */
+  readonly kept?: Kept | undefined;
+}
+
 /**
  * The version of each session that an agent served last, by session, so that a change to one of them is noticed
  * however many others came between. Bounded: the one that was not asked for longest is forgotten first.
  */
-export class Baselines {
-  readonly #versions = new Map<BaselineKey, number>();
+export class Baselines<Kept> {
+  readonly #known = new Map<BaselineKey, Baseline<Kept>>();
   readonly #most: number;
 
   constructor(most: number) {
     this.#most = most;
   }
 
-  get size(): number {
-    return this.#versions.size;
-  }
-
   /** `live: null`: the stored version could not be read. */
   standing(session: SessionId, live: number | null): Standing {
     if (live === null) return "unknown";
-    const known = this.#versions.get(session) ?? this.#versions.get("any");
+    const known = this.get(session) ?? this.get("any");
     if (known === undefined) return "new";
-    return known === live ? "current" : "behind";
+    return known.version === live ? "current" : "behind";
   }
 
   /** Touches this session's baseline and no other. One that was taken for any session is this one's from now on. */
-  move(session: SessionId, version: number): void {
-    this.#versions.delete("any");
-    this.set(session, version);
+  move(session: SessionId, version: number, kept?: Kept): void {
+    this.#known.delete("any");
+    this.set(session, version, kept);
   }
 
-  set(key: BaselineKey, version: number): void {
-    this.#versions.delete(key);
-    this.#versions.set(key, version);
-    for (const oldest of this.#versions.keys()) {
-      if (this.#versions.size <= this.#most) return;
-      this.#versions.delete(oldest);
+  set(key: BaselineKey, version: number, kept?: Kept): void {
+    this.#known.delete(key);
+    this.#known.set(key, { version, kept });
+    for (const oldest of this.#known.keys()) {
+      if (this.#known.size <= this.#most) return;
+      this.#known.delete(oldest);
     }
   }
 
-  sessions(): readonly SessionId[] {
-    return [...this.#versions.keys()].filter((key): key is SessionId => key !== "any");
+  get(key: BaselineKey): Baseline<Kept> | undefined {
+    return this.#known.get(key);
   }
 
-  get(key: BaselineKey): number | undefined {
-    return this.#versions.get(key);
+  forget(session: SessionId): void {
+    this.#known.delete(session);
+  }
+
+  sessions(): readonly SessionId[] {
+    return [...this.#known.keys()].filter((key): key is SessionId => key !== "any");
+  }
+
+  kept(): readonly Kept[] {
+    return [...this.#known.values()].flatMap(({ kept }) => (kept === undefined ? [] : [kept]));
   }
 }

@@ -27,15 +27,16 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-const openCache = (rest: Partial<AgentCacheDeps> = {}) => openAgentCache(harness.store, rest);
+const openCache = (rest: Partial<AgentCacheDeps<string>> = {}) =>
+  openAgentCache(harness.store, rest);
 
 const of = ({ owner, session }: OpenSession): AgentRequest => ({ owner, session, lane });
 
 /** A turn: borrows, writes as a run would, gives the agent back at the version of its own last write. */
-async function takeTurn(cache: AgentCache, chat: OpenSession) {
+async function takeTurn(cache: AgentCache<string>, chat: OpenSession) {
   const borrowed = await cache.borrow(of(chat));
   const { version } = await chat.commit([aUserMessage("a turn")]);
-  borrowed.release(version);
+  borrowed.release({ version });
   return borrowed;
 }
 
@@ -108,7 +109,7 @@ describe("reuse", () => {
 
 describe("re-baselining", () => {
   const entryFor = (session: SessionId | null, rest: Partial<{ agent: Agent | null }> = {}) => {
-    const entry = new CacheEntry({
+    const entry = new CacheEntry<string>({
       lane,
       signature: "same",
       agent: anAgent(),
@@ -126,7 +127,7 @@ describe("re-baselining", () => {
     entry.baselines.set(b.session, 3);
     cache.rebaseline(entry, a.session, 9);
     expect(entry.session).toBe(b.session);
-    expect(entry.baselines.get(b.session)).toBe(3);
+    expect(entry.baselines.get(b.session)?.version).toBe(3);
     expect(entry.baselines.get(a.session)).toBeUndefined();
   });
 
@@ -137,13 +138,13 @@ describe("re-baselining", () => {
     const [entry] = cache.entriesOf(lane);
     if (entry === undefined) throw new Error("The agent is not in the cache.");
     cache.rebaseline(entry, a.session, version);
-    expect(entry.baselines.get(a.session)).toBe(version);
+    expect(entry.baselines.get(a.session)?.version).toBe(version);
     expect((await takeTurn(cache, a)).standing).toBe("current");
   });
 
   test("[S1.6] leaves entries that opted out and placeholders untouched, and both count as reusable", async () => {
     const { cache } = openCache();
-    const optedOut = new CacheEntry({
+    const optedOut = new CacheEntry<string>({
       lane,
       signature: "same",
       agent: anAgent(),
@@ -156,7 +157,7 @@ describe("re-baselining", () => {
     placeholder.baselines.set(a.session, 1);
     for (const entry of [optedOut, placeholder]) {
       cache.rebaseline(entry, a.session, 7);
-      expect(entry.baselines.get(a.session)).toBe(1);
+      expect(entry.baselines.get(a.session)?.version).toBe(1);
     }
     cache.add(optedOut);
     await write(a);
@@ -174,7 +175,7 @@ describe("re-baselining", () => {
     await write(a);
     const borrowed = await cache.borrow(of(a));
     expect(borrowed).toMatchObject({ agent: entry.agent, standing: "behind", baseline: version });
-    borrowed.release((await write(a)).version);
+    borrowed.release(await write(a));
     expect((await cache.borrow(of(a))).standing).toBe("current");
   });
 
@@ -191,7 +192,7 @@ describe("re-baselining", () => {
     isReadable = false;
     const unread = await cache.borrow(of(a));
     expect(unread).toMatchObject({ agent: made[0], standing: "unknown" });
-    unread.release();
+    unread.release(await a.row());
     isReadable = true;
     expect(await cache.borrow(of(b))).toMatchObject({ agent: made[0], standing: "new" });
   });

@@ -5,7 +5,7 @@ import type { Standing } from "./baselines.ts";
 import { CacheEntry } from "./entry.ts";
 import { type CacheLimits, chooseVictims, type EvictionReason, type Victim } from "./victims.ts";
 
-export interface AgentCacheDeps {
+export interface AgentCacheDeps<Kept> {
   readonly factory: AgentFactory;
   /** The session's stored version; a rejection counts as not known. */
   readonly readVersion: (owner: OwnerId, session: SessionId) => Promise<number | null>;
@@ -14,20 +14,28 @@ export interface AgentCacheDeps {
   /** What has to be done with an agent's sessions before it is closed: their memory is committed. */
   readonly beforeClose: (agent: Agent, sessions: readonly SessionId[]) => Promise<void>;
   readonly memory: () => "enough" | "scarce";
+  /** About how much memory takes up what an agent keeps of a session. */
+  readonly sizeOf: (kept: Kept) => number;
   /** How long an agent that goes may take for its last work. */
   readonly closeBudgetMs: number;
   readonly onError: (error: unknown) => void;
 }
 
 /** An agent in a run's hands, and in nobody else's until it is given back. */
-export interface BorrowedAgent {
+export interface BorrowedAgent<Kept> {
   readonly agent: Agent;
   /** How what the agent knows stands to what is stored: only when it is `behind`, something has to be folded in. */
   readonly standing: Standing;
   /** The version that the agent knew of this session. */
   readonly baseline: number | null;
-  /** Gives it back. `version`: what the borrower's own last commit answered; without one the baseline stays. */
-  release(version?: number): void;
+  /** What it knew of it. The borrower may change it, and says at its release whether it still holds. */
+  readonly kept: Kept | undefined;
+  readonly signature: string;
+  /**
+   * Gives it back, at the version that the borrower's own last commit answered. Without one nothing is known of the
+   * session any more.
+   */
+  release(at?: { readonly version: number; readonly kept?: Kept }): void;
 }
 
 export interface CacheFigures {
@@ -45,21 +53,21 @@ export interface CacheFigures {
  * Warm agents by lane. Choosing and marking happen without a pause in between, so nobody sees the cache half changed;
  * whatever takes time (reading versions, building, committing memory, closing) happens outside of that.
  */
-export class AgentCache {
-  readonly #deps: AgentCacheDeps;
-  readonly #entries = new Set<CacheEntry>();
+export class AgentCache<Kept = never> {
+  readonly #deps: AgentCacheDeps<Kept>;
+  readonly #entries = new Set<CacheEntry<Kept>>();
   readonly #closing = new Set<Promise<void>>();
   readonly #evictions: Partial<Record<EvictionReason, number>> = {};
   #hits = 0;
   #folds = 0;
   #builds = 0;
 
-  constructor(deps: AgentCacheDeps) {
+  constructor(deps: AgentCacheDeps<Kept>) {
     this.#deps = deps;
   }
 
   /** An idle agent of the lane with the right signature, whichever session it served; else a new one. */
-  async borrow(request: AgentRequest): Promise<BorrowedAgent> {
+  async borrow(request: AgentRequest): Promise<BorrowedAgent<Kept>> {
     const signature = await this.#deps.factory.signature(request);
     const found = this.#take(request.lane, signature);
     const entry = found ?? this.#place(request.lane, signature);
@@ -68,7 +76,7 @@ export class AgentCache {
     const live = await this.#liveVersion(request);
     const standing: Standing =
       entry.coherence === "unchecked" ? "unknown" : entry.baselines.standing(session, live);
-    const baseline = entry.baselines.get(session) ?? entry.baselines.get("any") ?? null;
+    const baseline = entry.baselines.get(session) ?? entry.baselines.get("any");
     entry.session = session;
     if (found !== undefined && standing === "behind") this.#folds += 1;
     else if (found !== undefined) this.#hits += 1;
@@ -76,11 +84,14 @@ export class AgentCache {
     return {
       agent,
       standing,
-      baseline,
-      release: (version) => {
+      baseline: baseline?.version ?? null,
+      kept: baseline?.kept,
+      signature,
+      release: (at) => {
         if (!isBorrowed) return;
         isBorrowed = false;
-        if (version !== undefined) this.rebaseline(entry, session, version);
+        if (at === undefined) entry.baselines.forget(session);
+        else this.rebaseline(entry, session, at.version, at.kept);
         entry.isBorrowed = false;
         entry.usedAt = this.#deps.clock.now();
         this.tend();
@@ -89,27 +100,27 @@ export class AgentCache {
   }
 
   /** Moves an entry's baseline for its own session, and nothing else of it. */
-  rebaseline(entry: CacheEntry, session: SessionId, version: number): void {
+  rebaseline(entry: CacheEntry<Kept>, session: SessionId, version: number, kept?: Kept): void {
     if (!entry.isComparable) return;
     if (entry.session !== null && entry.session !== session) return;
     entry.session = session;
-    entry.baselines.move(session, version);
+    entry.baselines.move(session, version, kept);
   }
 
   /** Puts an agent that was made elsewhere into the cache. */
-  add(entry: CacheEntry): void {
+  add(entry: CacheEntry<Kept>): void {
     this.#entries.add(entry);
     this.tend();
   }
 
-  entriesOf(lane: LaneKey): readonly CacheEntry[] {
+  entriesOf(lane: LaneKey): readonly CacheEntry<Kept>[] {
     return [...this.#entries].filter((entry) => entry.lane === lane);
   }
 
   /** Lets go of what is idle for too long or too much. Chooses at once; the rest goes on behind. */
   tend(): void {
     const { limits, clock, memory } = this.#deps;
-    this.#retire(chooseVictims([...this.#entries], limits, clock.now(), memory()));
+    this.#retire(chooseVictims(this.#sizes(), limits, clock.now(), memory()));
   }
 
   /** Lets go of a lane's idle agents, and waits until they are closed. */
@@ -125,18 +136,28 @@ export class AgentCache {
   }
 
   figures(): CacheFigures {
-    const entries = [...this.#entries];
+    const sizes = this.#sizes();
     return {
       hits: this.#hits,
       folds: this.#folds,
       builds: this.#builds,
       evictions: { ...this.#evictions },
-      agents: entries.length,
-      bytes: entries.reduce((sum, entry) => sum + entry.bytes, 0),
+      agents: sizes.size,
+      bytes: sizes.values().reduce((sum, size) => sum + size, 0),
     };
   }
 
-  #take(lane: LaneKey, signature: string): CacheEntry | undefined {
+  #sizes(): ReadonlyMap<CacheEntry<Kept>, number> {
+    const { sizeOf } = this.#deps;
+    return new Map(
+      [...this.#entries].map((entry) => [
+        entry,
+        entry.baselines.kept().reduce((sum, kept) => sum + sizeOf(kept), entry.agent?.bytes ?? 0),
+      ]),
+    );
+  }
+
+  #take(lane: LaneKey, signature: string): CacheEntry<Kept> | undefined {
     const idle = this.entriesOf(lane).filter((entry) => !entry.isBorrowed);
     const outdated = idle.filter((entry) => entry.signature !== signature);
     this.#retire(outdated.map((entry) => ({ entry, reason: "configuration" })));
@@ -145,9 +166,9 @@ export class AgentCache {
     return found;
   }
 
-  #place(lane: LaneKey, signature: string): CacheEntry {
+  #place(lane: LaneKey, signature: string): CacheEntry<Kept> {
     const { limits, clock } = this.#deps;
-    const entry = new CacheEntry({
+    const entry = new CacheEntry<Kept>({
       lane,
       signature,
       agent: null,
@@ -159,7 +180,7 @@ export class AgentCache {
     return entry;
   }
 
-  async #build(entry: CacheEntry, request: AgentRequest): Promise<Agent> {
+  async #build(entry: CacheEntry<Kept>, request: AgentRequest): Promise<Agent> {
     try {
       const agent = await this.#deps.factory.build(request);
       this.#builds += 1;
@@ -173,7 +194,8 @@ export class AgentCache {
   }
 
   /** Fail safe: a version that cannot be read keeps nobody from working. */
-  async #liveVersion({ owner, session }: AgentRequest): Promise<number | null> {
+  async #liveVersion({ owner, session, version }: AgentRequest): Promise<number | null> {
+    if (version !== undefined) return version;
     try {
       return await this.#deps.readVersion(owner, session);
     } catch {
@@ -181,7 +203,7 @@ export class AgentCache {
     }
   }
 
-  #retire(victims: readonly Victim[]): void {
+  #retire(victims: readonly Victim<Kept>[]): void {
     for (const { entry, reason } of victims) {
       this.#entries.delete(entry);
       this.#evictions[reason] = (this.#evictions[reason] ?? 0) + 1;

@@ -4,10 +4,10 @@ import type { Agent } from "../ports/index.ts";
 import { Baselines } from "./baselines.ts";
 
 /** One agent in the cache. While it is being built it is a placeholder, and already taken. */
-export class CacheEntry {
+export class CacheEntry<Kept> {
   readonly lane: LaneKey;
   readonly signature: string;
-  readonly baselines: Baselines;
+  readonly baselines: Baselines<Kept>;
   /** `unchecked`: whoever put it here answers for it; it is neither compared nor re-baselined. */
   readonly coherence: "checked" | "unchecked";
   agent: Agent | null;
@@ -35,9 +35,5 @@ export class CacheEntry {
   /** Neither a placeholder nor one that opted out has a baseline that anybody may move. */
   get isComparable(): boolean {
     return this.agent !== null && this.coherence === "checked";
-  }
-
-  get bytes(): number {
-    return this.agent?.bytes ?? 0;
   }
 }

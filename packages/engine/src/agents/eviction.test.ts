@@ -30,9 +30,9 @@ const on = ({ owner, session }: OpenSession, where: LaneKey = lane) => ({
   lane: where,
 });
 
-async function takeTurn(cache: AgentCache, chat: OpenSession): Promise<void> {
+async function takeTurn(cache: AgentCache<string>, chat: OpenSession): Promise<void> {
   const borrowed = await cache.borrow(on(chat));
-  borrowed.release((await chat.row()).version);
+  borrowed.release(await chat.row());
 }
 
 describe("eviction", () => {

@@ -10,37 +10,37 @@ export interface CacheLimits {
   readonly baselines: number;
 }
 
-export interface Victim {
-  readonly entry: CacheEntry;
+export interface Victim<Kept> {
+  readonly entry: CacheEntry<Kept>;
   readonly reason: EvictionReason;
 }
 
 /**
- * Who has to go, the one that was not used longest first. An agent that is borrowed is never chosen, so the cache may be
+ * Of the entries with their sizes, who has to go, the one that was not used longest first. An agent that is borrowed is never chosen, so the cache may be
  * over its limits as long as that many run.
  */
-export function chooseVictims(
-  entries: readonly CacheEntry[],
+export function chooseVictims<Kept>(
+  entries: ReadonlyMap<CacheEntry<Kept>, number>,
   limits: CacheLimits,
   now: number,
   memory: "enough" | "scarce",
-): readonly Victim[] {
-  const victims: Victim[] = [];
-  let bytes = entries.reduce((sum, entry) => sum + entry.bytes, 0);
-  let count = entries.length;
-  const idle = entries
+): readonly Victim<Kept>[] {
+  const victims: Victim<Kept>[] = [];
+  let bytes = entries.values().reduce((sum, size) => sum + size, 0);
+  let count = entries.size;
+  const idle = [...entries.keys()]
     .filter((entry) => !entry.isBorrowed)
     .toSorted((one, other) => one.usedAt - other.usedAt);
   for (const entry of idle) {
     const reason = whyNow(entry);
     if (reason === null) continue;
     victims.push({ entry, reason });
-    bytes -= entry.bytes;
+    bytes -= entries.get(entry) ?? 0;
     count -= 1;
   }
   return victims;
 
-  function whyNow(entry: CacheEntry): EvictionReason | null {
+  function whyNow(entry: CacheEntry<Kept>): EvictionReason | null {
     if (now - entry.usedAt >= limits.idleMs) return "idle";
     if (memory === "scarce") return "pressure";
     if (count > limits.count) return "count";

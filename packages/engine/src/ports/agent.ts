@@ -4,13 +4,14 @@ import type { Model } from "./model.ts";
 import type { Tool } from "./tool.ts";
 
 /**
- * What is expensive to build and the same from turn to turn: the provider's client, the system prompt and the tools in
- * their exact bytes. It knows no session: what a run writes to is passed with the run.
+ * What is expensive to build and the same from turn to turn: the provider's client, what the system prompt is made
+ * from, and the tools in their exact bytes. It knows no session: what a run writes to is passed with the run.
  */
 export interface Agent {
   readonly modelName: string;
   readonly model: Model;
-  readonly system: string;
+  /** The system prompt as it would be today: what a session begins with, and keeps while the signature is the same. */
+  readonly system: () => Promise<string>;
   readonly tools: ReadonlyMap<string, Tool>;
   /** About how much memory it takes up. */
   readonly bytes: number;
@@ -22,6 +23,8 @@ export interface AgentRequest {
   readonly owner: OwnerId;
   readonly lane: LaneKey;
   readonly session: SessionId;
+  /** The session's version before the borrower's own first write, if it knows; else it is read. */
+  readonly version?: number;
 }
 
 export interface AgentFactory {

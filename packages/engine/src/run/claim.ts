@@ -43,7 +43,13 @@ export async function claimNext(
       snapshot === null || snapshot.run !== null ? undefined : nextInput(snapshot.inbox);
     if (snapshot === null || input === undefined) return null;
     const { head } = snapshot.session;
-    const run = new RunHandle(log, ids, { owner, runId: input.runId, lease, head });
+    const run = new RunHandle(log, ids, {
+      owner,
+      runId: input.runId,
+      lease,
+      head,
+      lane: input.lane,
+    });
     const events = [run.event("run.state", { state: "claimed" }), takenInput(run, input)];
     const result = await run.send({ events, expect: { head } });
     if (result.status === "committed") return run;

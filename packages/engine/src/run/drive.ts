@@ -4,7 +4,7 @@ import { pendingCalls } from "../context/index.ts";
 import type { Clock, ModelFailure, Random } from "../ports/index.ts";
 import { type CallEnd, callModel } from "./call-model.ts";
 import { Journal } from "./journal.ts";
-import { RunContext } from "./run-context.ts";
+import { type KnownContext, RunContext } from "./run-context.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { runTools } from "./run-tools.ts";
 import { type SetUpDeps, setUpStep } from "./set-up.ts";
@@ -50,10 +50,11 @@ export async function driveRun(
   deps: DriveDeps,
   run: RunHandle,
   position: RunPosition,
+  known?: KnownContext,
 ): Promise<void> {
   const begun = deps.clock.now() - position.usedMs;
   let { step, tries, journal } = position;
-  const context = new RunContext(deps.log.store, run);
+  const context = new RunContext(deps.log.store, run, known);
   // Whoever takes over after a failure waits as the runner before would have.
   if (tries > 0) await deps.clock.sleep(backoffBefore(tries - 1, deps.random), run.signal);
   for (;;) {

@@ -16,3 +16,5 @@ export { writerFor } from "./settle.ts";
 export { takenInput } from "./steer.ts";
 export { RunHandle, type LossReason } from "./run-handle.ts";
 export { Runner, type RunnerDeps } from "./runner.ts";
+export { emptyContext, type KnownContext } from "./run-context.ts";
+export type { WarmAgents } from "./warm-run.ts";

@@ -1,10 +1,12 @@
 import {
   type IdSource,
+  type LaneKey,
   newEvent,
   type EventData,
   type EventType,
   type NewEvent,
   type OwnerId,
+  roleOf,
   type RunId,
   type Seq,
   type SessionId,
@@ -33,6 +35,8 @@ export class RunHandle {
   readonly session: SessionId;
   readonly runId: RunId;
   readonly lease: LeaseRow;
+  /** Where the run's message came from, as far as is known. */
+  readonly lane: LaneKey | null;
   readonly ids: IdSource;
   readonly #log: Log;
   readonly #over = new AbortController();
@@ -41,11 +45,13 @@ export class RunHandle {
   #refusal: Refused | null = null;
   #cancelled = false;
   #commits = 0;
+  #version = 0;
+  #versionBefore = 0;
 
   constructor(
     log: Log,
     ids: IdSource,
-    run: { owner: OwnerId; runId: RunId; lease: LeaseRow; head: Seq },
+    run: { owner: OwnerId; runId: RunId; lease: LeaseRow; head: Seq; lane?: LaneKey | null },
   ) {
     this.#log = log;
     this.ids = ids;
@@ -53,7 +59,18 @@ export class RunHandle {
     this.session = run.lease.session;
     this.runId = run.runId;
     this.lease = run.lease;
+    this.lane = run.lane ?? null;
     this.#head = run.head;
+  }
+
+  /** The session's version as of our last commit. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** The version before our first commit: what others have brought it to. */
+  get versionBefore(): number {
+    return this.#versionBefore;
   }
 
   /** Set when the run is no longer ours to write. */
@@ -121,7 +138,9 @@ export class RunHandle {
       // A number that is not ours came between: it may be a cancel.
       const isAlone = result.first === this.#head + 1;
       this.#head = result.last;
+      if (this.#commits === 0) this.#versionBefore = result.version - entriesIn(commit.events);
       this.#commits += 1;
+      this.#version = result.version;
       if (!isAlone) await this.look();
     }
     return result;
@@ -138,6 +157,10 @@ export class RunHandle {
       // A store that cannot be read now is looked at again with the next tick.
     }
   }
+}
+
+function entriesIn(events: readonly NewEvent[]): number {
+  return events.filter((event) => roleOf(event) === "entry").length;
 }
 
 function lossOf(result: Exclude<CommitResult, { status: "committed" }>): LossReason {

@@ -7,9 +7,11 @@ import { type DriveDeps, driveRun, type RunPosition } from "./drive.ts";
 import { type HeldLease, LeaseKeeper } from "./lease-keeper.ts";
 import { giveUpRun, recoverRun, type ResumePolicy } from "./recover.ts";
 import type { RunHandle } from "./run-handle.ts";
+import type { SetUpDeps } from "./set-up.ts";
 import { Tick } from "./tick.ts";
+import { type WarmAgents, warmUp } from "./warm-run.ts";
 
-export interface RunnerDeps extends ClaimDeps, Omit<DriveDeps, "tick"> {
+interface RunnerParts extends ClaimDeps, Omit<DriveDeps, "tick" | keyof SetUpDeps> {
   readonly work: Work;
   readonly liveness: Liveness;
   readonly policy: ResumePolicy;
@@ -20,6 +22,9 @@ export interface RunnerDeps extends ClaimDeps, Omit<DriveDeps, "tick"> {
   /** A bug in a run stops the run, not the host; this is where it is told. */
   readonly onError: (error: unknown) => void;
 }
+
+/** Runs are set up from warm agents, or each from the same parts. */
+export type RunnerDeps = RunnerParts & (SetUpDeps | { readonly agents: WarmAgents });
 
 const pageSize = 1_000;
 /** A cancel is noticed within twice this time. */
@@ -147,7 +152,7 @@ export class Runner {
     held.run = run;
     if (held.lost) run.lose("fenced");
     if (this.#stop.signal.aborted) run.lose("stopping");
-    await driveRun({ ...this.#deps, tick: this.#tick }, run, position);
+    await this.#driveWarm(run, position);
     held.run = null;
     if (run.refusal !== null) {
       await giveUpRun(this.#deps, run.owner, held.lease, run.refusal.code);
@@ -155,6 +160,17 @@ export class Runner {
     }
     // A run that we could not end is somebody's to take over; the messages behind it wait for that.
     if (run.lost !== "ended") held.lose(run.lost ?? "fenced");
+  }
+
+  async #driveWarm(run: RunHandle, position: RunPosition): Promise<void> {
+    const deps = this.#deps;
+    if (!("agents" in deps)) return driveRun({ ...deps, tick: this.#tick }, run, position);
+    const warm = await warmUp(deps.agents, run);
+    try {
+      await driveRun({ ...deps, ...warm.setUp, tick: this.#tick }, run, position, warm.known);
+    } finally {
+      warm.release();
+    }
   }
 
   /**

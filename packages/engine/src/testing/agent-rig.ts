@@ -11,7 +11,7 @@ export function anAgent(bytes = 100): MadeAgent {
   return {
     modelName: "scripted",
     model: { stream: async function* () {} },
-    system: "You are being tested.",
+    system: async () => "You are being tested.",
     tools: new Map(),
     bytes,
     closed: 0,
@@ -22,7 +22,7 @@ export function anAgent(bytes = 100): MadeAgent {
 }
 
 /** A cache over a store's real versions, with a factory that remembers what it made. */
-export function openAgentCache(store: Store, rest: Partial<AgentCacheDeps> = {}) {
+export function openAgentCache(store: Store, rest: Partial<AgentCacheDeps<string>> = {}) {
   const made: MadeAgent[] = [];
   const clock = manualClock();
   const factory = {
@@ -33,7 +33,7 @@ export function openAgentCache(store: Store, rest: Partial<AgentCacheDeps> = {})
       return agent;
     },
   };
-  const cache = new AgentCache({
+  const cache = new AgentCache<string>({
     factory,
     readVersion: async (owner, session) =>
       (await store.reads.session(owner, session))?.version ?? null,
@@ -41,6 +41,7 @@ export function openAgentCache(store: Store, rest: Partial<AgentCacheDeps> = {})
     limits: { bytes: 10_000, count: 10, idleMs: 1_000, baselines: 8 },
     beforeClose: async () => {},
     memory: () => "enough",
+    sizeOf: (kept) => kept.length,
     closeBudgetMs: 10_000,
     onError: (error) => {
       throw error;

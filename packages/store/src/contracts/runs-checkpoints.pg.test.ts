@@ -1,4 +1,4 @@
-import { createLog, type RunnerDeps, type Store } from "@holdfast/engine";
+import { createLog, type RunnerDeps, type Store, type Tool } from "@holdfast/engine";
 import {
   aTool,
   calls,
@@ -60,7 +60,7 @@ describe.each(databases)("checkpoints of a run on $name", (kind) => {
     return createRunner(store, createLog(store), { model, clock, deps });
   }
 
-  const toolsNamed = (...names: string[]): RunnerDeps["tools"] =>
+  const toolsNamed = (...names: string[]): ReadonlyMap<string, Tool> =>
     new Map(names.map((name) => [name, aTool(name, async () => ok("done"))]));
 
   const seenElsewhere = async (chat: OpenSession) => told(await chat.through(other).entries());
