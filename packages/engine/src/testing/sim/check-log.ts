@@ -33,14 +33,20 @@ function* checkFences({ commits, leases }: SimRecord, session: SessionId): Gener
     if (holder !== host)
       yield { promise: "P3", text: `${session}: ${holder} and ${host} hold fence ${fence}.` };
   }
+  let shelvedAt = -1;
   for (const { step, host, fence, events } of commits.filter((each) => each.session === session)) {
     const what = events.map((event) => event.type).join(" ");
+    const shelved = events.some(
+      ({ type }) => type === "session.trashed" || type === "session.restored",
+    );
+    if (shelved) shelvedAt = step;
     if (fence === null) {
-      if (events.some((event) => isRunners(event.type)))
+      // Who puts a session away, or takes it back, settles what lies in it: by then every lease is gone.
+      if (!shelved && events.some((event) => isRunners(event.type)))
         yield { promise: "P3", text: `${session}: ${host} wrote [${what}] under no fence.` };
       continue;
     }
-    const newest = taken.findLast((lease) => lease.step <= step);
+    const newest = taken.findLast((lease) => lease.step <= step && lease.step >= shelvedAt);
     if (newest?.fence !== fence)
       yield {
         promise: "P3",

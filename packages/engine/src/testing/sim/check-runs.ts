@@ -61,8 +61,11 @@ function* checkTaken(
 
 /** P4 and P6: each run ends once, writes nothing afterwards, and does not complete once it was cancelled. */
 export function* checkRuns(record: SimRecord, final: FinalStore): Generator<Problem> {
-  for (const { log } of final.sessions)
-    for (const [runId, events] of runsIn(log)) yield* checkRun(record, runId, events);
+  for (const { id, log } of final.sessions) {
+    const isInterrupted = record.interrupted.has(id);
+    for (const [runId, events] of runsIn(log))
+      yield* checkRun(runId, events, isInterrupted || record.cancelAsked.has(runId));
+  }
   for (const { log } of final.sessions)
     for (const { runId, data } of allOf(log, "notice.added"))
       if (data.kind === "not_kept")
@@ -81,9 +84,9 @@ export function* checkRuns(record: SimRecord, final: FinalStore): Generator<Prob
 }
 
 function* checkRun(
-  record: SimRecord,
   runId: RunId,
   events: readonly KnownEvent[],
+  isAskedFor: boolean,
 ): Generator<Problem> {
   const ends = allOf(events, "run.state").filter(({ data }) => terminalStates.has(data.state));
   const [end] = ends;
@@ -100,9 +103,9 @@ function* checkRun(
   if (cancels.length > 0 && end.data.state === "completed")
     yield { promise: "P6", text: `${runId} was cancelled and completed.` };
   // Leaving is not stopping: nothing but a person's wish ends a run so.
-  const wished = record.cancelAsked.has(runId) || cancels.some(({ data }) => data.by !== undefined);
-  const isRemoved = end.data.cause === "removed";
-  if (end.data.state === "cancelled" && !wished && !isRemoved)
+  const { state, cause = "" } = end.data;
+  const isWished = isAskedFor || cancels.some(({ data }) => data.by !== undefined);
+  if (state === "cancelled" && !isWished && cause !== "removed" && cause !== "trashed")
     yield { promise: "P6", text: `${runId} was cancelled, and nobody had asked for it.` };
 }
 

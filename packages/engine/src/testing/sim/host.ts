@@ -1,4 +1,4 @@
-import { createIds, type IdSource } from "@holdfast/protocol";
+import type { IdSource } from "@holdfast/protocol";
 
 import { createLog, type Log } from "../../log/index.ts";
 import { type Clock, type Holder, StoreFailure } from "../../ports/index.ts";
@@ -32,9 +32,7 @@ export class SimHost implements Actor {
     this.#world = world;
     this.name = `host ${slot}.${life}`;
     this.clock = hostClock(world, this, scheduler.chance.between(0, 1_000_000));
-    this.ids = createIds(() => world.storeTime(), {
-      nextUint32: () => Math.floor(scheduler.chance.next() * 4_294_967_296),
-    });
+    this.ids = world.makeIds();
     const recorded = recordedStore(world.plant(world.openStore()), {
       record,
       host: this.name,
@@ -53,7 +51,7 @@ export class SimHost implements Actor {
       holder: () => this.holder,
       liveness: { isDead: (holder) => world.isDead(holder) },
       leaseMs: profile.leaseMs,
-      sweepMs: profile.leaseMs / 6,
+      sweepMs: profile.leaseMs / 3,
       policy: profile.policy,
       maxRuns: 8,
       limits: { steps: 6, timeMs: 60_000, modelTries: 3 },

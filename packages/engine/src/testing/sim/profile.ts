@@ -46,15 +46,11 @@ export function drawProfile(chance: Chance, mode?: Profile["mode"]): Profile {
     poke: 0.1,
   };
   return {
-    hosts: chance.between(1, 3),
-    writers: chance.between(1, 3),
-    readers: chance.between(1, 2),
-    actsOfAWriter: chance.between(3, 8),
-    leaseMs: chance.pick([2_000, 6_000, 12_000]),
+    ...drawSize(chance),
+    leaseMs: chance.pick([1_500, 3_000, 6_000]),
     policy: chance.weighted({ resume: 6, ask: 1, off: 1 }),
-    troubleMs: chance.between(5_000, 30_000),
     mode: mode ?? chance.weighted({ liveness: 3, safety: 1 }),
-    nemesisMs: chance.happens(0.15) ? Infinity : chance.pick([500, 2_000, 6_000]),
+    nemesisMs: chance.happens(0.15) ? Infinity : chance.pick([300, 1_000, 3_000]),
     nemesis,
     failing: sometimes(0.1),
     unknown: sometimes(0.1),
@@ -63,5 +59,20 @@ export function drawProfile(chance: Chance, mode?: Profile["mode"]): Profile {
     doubleWake: sometimes(0.3),
     proof: chance.pick([0, 0.5, 1]),
     lateStart: sometimes(0.6),
+  };
+}
+
+/** Most runs are small: what is wrong shows in a small one too, and there can be many more of them. */
+function drawSize(
+  chance: Chance,
+): Pick<Profile, "hosts" | "writers" | "readers" | "actsOfAWriter" | "troubleMs"> {
+  const isSmall = chance.happens(0.8);
+  const upTo = (small: number, large: number): number => chance.between(1, isSmall ? small : large);
+  return {
+    hosts: upTo(2, 3),
+    writers: upTo(2, 3),
+    readers: upTo(1, 2),
+    actsOfAWriter: 1 + upTo(3, 8),
+    troubleMs: 1_000 + upTo(4_000, 12_000),
   };
 }

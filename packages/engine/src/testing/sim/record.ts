@@ -71,6 +71,8 @@ export class SimRecord {
   /** Runs whose cancel a client asked for, and those of them that it was acknowledged for. */
   readonly cancelAsked = new Set<RunId>();
   readonly cancelled = new Set<RunId>();
+  /** Sessions whose run, whichever it was, somebody wanted out of the way. */
+  readonly interrupted = new Set<SessionId>();
   readonly effects: Effect[] = [];
   readonly shown: Shown[] = [];
   /** Broken promises that were noticed on the way. */

@@ -1,7 +1,8 @@
-import { createIds, newEvent, ownerId } from "@holdfast/protocol";
+import { newEvent, ownerId } from "@holdfast/protocol";
 
+import { restore } from "../../history/index.ts";
 import type { Store } from "../../ports/index.ts";
-import { requestCancel } from "../../run/index.ts";
+import { requestCancel, resumeRun } from "../../run/index.ts";
 import { checkEnd, checkReader } from "./check-end.ts";
 import { checkLog } from "./check-log.ts";
 import { checkEffects, checkInputs, checkRuns } from "./check-runs.ts";
@@ -94,9 +95,7 @@ async function runSeed(seed: number, options: SimOptions): Promise<SimResult> {
 
 async function makeSessions(world: World, store: Store, chance: Chance): Promise<void> {
   const { record, owner } = world;
-  const ids = createIds(() => world.storeTime(), {
-    nextUint32: () => Math.floor(chance.next() * 4_294_967_296),
-  });
+  const ids = world.makeIds();
   const recorded = recordedStore(store, { record, host: "outset", step: () => 0 });
   for (let left = chance.between(1, 2); left > 0; left -= 1) {
     const session = ids.make("session");
@@ -148,6 +147,7 @@ async function comeToRest(
 /** What only a person can do: fetch sessions from the trash, and decide on runs that were paused. */
 async function tidyUp(world: World, store: Store): Promise<void> {
   const client = new Client(world, "tidier");
+  const commands = world.makeIds();
   const { owner, record } = world;
   for (;;) {
     await client.pause(2_000);
@@ -155,10 +155,19 @@ async function tidyUp(world: World, store: Store): Promise<void> {
       const derived = await store.audit.derived(id);
       if (derived === null) continue;
       if (derived.session.trashedAt !== null)
-        await client.ask("restore", ({ log }) => log.restoreSession(owner, id));
-      for (const run of derived.runs.filter(({ state }) => state === "paused")) {
-        record.cancelAsked.add(run.id);
-        await client.ask("cancel", ({ log, ids }) => requestCancel(log, ids, owner, run.id));
+        await client.ask("restore", ({ log, ids, holder }) =>
+          restore({ log, ids, holder: () => holder }, { owner, session: id }),
+        );
+      for (const { id: runId } of derived.runs.filter(({ state }) => state === "paused")) {
+        if (world.scheduler.chance.happens(0.5)) {
+          const command = commands.make("event");
+          await client.ask("resume", ({ log, ids }) =>
+            resumeRun(log, ids, { owner, runId, command }),
+          );
+        } else {
+          record.cancelAsked.add(runId);
+          await client.ask("cancel", ({ log, ids }) => requestCancel(log, ids, owner, runId));
+        }
       }
     }
   }

@@ -1,4 +1,10 @@
-import type { OwnerId, RunId, SessionId } from "@holdfast/protocol";
+import {
+  createIds,
+  type IdSource,
+  type OwnerId,
+  type RunId,
+  type SessionId,
+} from "@holdfast/protocol";
 
 import type { FailureCode, Holder, Store } from "../../ports/index.ts";
 import type { Profile } from "./profile.ts";
@@ -51,6 +57,13 @@ export class World {
 
   storeTime(): number {
     return bootTime + this.scheduler.now + this.#clockOffset;
+  }
+
+  /** Ids from the seed. */
+  makeIds(): IdSource {
+    return createIds(() => this.storeTime(), {
+      nextUint32: () => Math.floor(this.scheduler.chance.next() * 4_294_967_296),
+    });
   }
 
   /** A bounded jump, forward or back, of the clock that leases and events take their time from. */

@@ -1,6 +1,5 @@
-import type { InputMode, MessageId, SessionId } from "@holdfast/protocol";
+import { type IdSource, type InputMode, type MessageId, type SessionId } from "@holdfast/protocol";
 
-import { branch, clear, redo, retry, truncate, undo } from "../../history/index.ts";
 import { StoreFailure } from "../../ports/index.ts";
 import {
   type Admission,
@@ -8,8 +7,10 @@ import {
   changeInput,
   removeInput,
   requestCancel,
+  resumeRun,
 } from "../../run/index.ts";
 import { Client, unheard } from "./client.ts";
+import { drawHistoryAct, historyActs } from "./history-acts.ts";
 import type { SimHost } from "./host.ts";
 import type { World } from "./world.ts";
 
@@ -26,23 +27,16 @@ const acts = {
   changeInput: 1,
   removeInput: 1,
   cancel: 2,
-  undo: 1,
-  redo: 1,
-  retry: 1,
-  truncate: 0.5,
-  clear: 0.3,
-  branch: 0.5,
-  trash: 0.4,
-  restore: 0.6,
+  resume: 1,
+  ...historyActs,
 } as const;
-
-const mostSessions = 4;
 
 /** A person at one of several pages: says things, changes their mind, repeats what was not answered. */
 export class Writer {
   readonly #client: Client;
   readonly #world: World;
   readonly #name: string;
+  readonly #ids: IdSource;
   readonly #said: Said[] = [];
   readonly #messages: { readonly session: SessionId; readonly messageId: MessageId }[] = [];
   #count = 0;
@@ -51,6 +45,7 @@ export class Writer {
     this.#world = world;
     this.#name = name;
     this.#client = new Client(world, name);
+    this.#ids = world.makeIds();
   }
 
   async work(): Promise<void> {
@@ -74,12 +69,8 @@ export class Writer {
         return this.#changeWaiting(act);
       case "cancel":
         return this.#cancel();
-      case "trash":
-        return this.#ask("trash", (host) => host.log.trashSession(this.#world.owner, session));
-      case "restore":
-        return this.#ask("restore", (host) => host.log.restoreSession(this.#world.owner, session));
-      case "branch":
-        return this.#branch(session);
+      case "resume":
+        return this.#resume();
       default:
         return this.#changeHistory(act, session);
     }
@@ -170,46 +161,42 @@ export class Writer {
     if (result.status === "requested" || result.status === "ended") record.cancelled.add(runId);
   }
 
-  async #branch(session: SessionId): Promise<void> {
-    const { owner, sessions } = this.#world;
-    if (sessions.length >= mostSessions) return;
-    const result = await this.#heard("branch", (host) => branch(host, { owner, session }));
-    if (result !== unheard && result.status === "branched") sessions.push(result.session);
-  }
-
-  async #changeHistory(
-    act: "undo" | "redo" | "retry" | "truncate" | "clear",
-    session: SessionId,
-  ): Promise<void> {
-    const { owner, scheduler, record } = this.#world;
-    const target = { owner, session };
-    const known = record.acknowledged.filter((each) => each.session === session);
-    switch (act) {
-      case "undo":
-        return this.#ask(act, (host) => undo(host, target, scheduler.chance.between(1, 2)));
-      case "redo":
-        return this.#ask(act, (host) => redo(host, target));
-      case "clear":
-        return this.#ask(act, (host) => clear(host, target));
-      case "truncate": {
-        const last = known.at(-1);
-        return last && this.#ask(act, (host) => truncate(host, target, last.seq));
-      }
-      case "retry":
-        return this.#retry(session);
-    }
-  }
-
-  async #retry(session: SessionId): Promise<void> {
-    const { owner } = this.#world;
-    this.#count += 1;
-    const clientId = `${this.#name}-${this.#count}`.replace(" ", "-");
-    const result = await this.#heard("retry", async (host) => {
-      const heard = await retry(host, { owner, session }, { clientId });
-      if (heard.status === "accepted") this.#poke(host, session);
-      return heard;
+  /** Goes on with any run, whether that makes sense or not; the same command again changes nothing. */
+  async #resume(): Promise<void> {
+    const { owner, runs, scheduler } = this.#world;
+    if (runs.length === 0) return;
+    const target = { owner, runId: scheduler.chance.pick(runs), command: this.#ids.make("event") };
+    await this.#repeatedly("resume", async (host) => {
+      const result = await resumeRun(host.log, host.ids, target);
+      if (result.status !== "resumed") return result;
+      this.#poke(host, result.session);
+      if (!runs.includes(result.runId)) runs.push(result.runId);
+      return result;
     });
-    if (result === unheard || result.status !== "accepted") return;
-    this.#learn({ session, clientId, text: "", mode: "queue" }, result);
+  }
+
+  async #changeHistory(act: keyof typeof historyActs, session: SessionId): Promise<void> {
+    const { sessions } = this.#world;
+    const words = this.#drawMessage(session);
+    const work = drawHistoryAct(this.#world, act, { session, ids: this.#ids, words });
+    const result = await this.#repeatedly(act, work);
+    if (result === unheard) return;
+    if (result.status === "branched" && !sessions.includes(result.session))
+      sessions.push(result.session);
+    if (result.status !== "accepted") return;
+    this.#learn(words, result);
+  }
+
+  /** A command that was not answered is sent again under the same name, to whichever host. */
+  async #repeatedly<T extends { readonly status: string }>(
+    what: string,
+    work: (host: SimHost) => Promise<T>,
+  ): Promise<T | typeof unheard> {
+    for (;;) {
+      const result = await this.#heard(what, work);
+      const isAnswered = result !== unheard && result.status !== "failed";
+      if (isAnswered || this.#world.scheduler.chance.happens(0.5)) return result;
+      await this.#client.pause(1_000);
+    }
   }
 }
