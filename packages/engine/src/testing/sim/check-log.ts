@@ -1,4 +1,4 @@
-import type { KnownEvent, SessionId } from "@holdfast/protocol";
+import type { KnownEvent, SessionId, StoredEvent } from "@holdfast/protocol";
 
 import type { FinalSession, FinalStore } from "./final-store.ts";
 import type { Problem, SimRecord } from "./record.ts";
@@ -36,13 +36,9 @@ function* checkFences({ commits, leases }: SimRecord, session: SessionId): Gener
   let shelvedAt = -1;
   for (const { step, host, fence, events } of commits.filter((each) => each.session === session)) {
     const what = events.map((event) => event.type).join(" ");
-    const shelved = events.some(
-      ({ type }) => type === "session.trashed" || type === "session.restored",
-    );
-    if (shelved) shelvedAt = step;
+    if (isShelving(events)) shelvedAt = step;
     if (fence === null) {
-      // Who puts a session away, or takes it back, settles what lies in it: by then every lease is gone.
-      if (!shelved && events.some((event) => isRunners(event.type)))
+      if (!settlesAtRest(events) && events.some((event) => isRunners(event.type)))
         yield { promise: "P3", text: `${session}: ${host} wrote [${what}] under no fence.` };
       continue;
     }
@@ -55,6 +51,17 @@ function* checkFences({ commits, leases }: SimRecord, session: SessionId): Gener
     else if (holders.get(fence) !== host)
       yield { promise: "P3", text: `${session}: ${host} wrote under another's fence ${fence}.` };
   }
+}
+
+/** Puts a session away or takes it back: every lease is gone then. */
+function isShelving(events: readonly StoredEvent[]): boolean {
+  return events.some(({ type }) => type === "session.trashed" || type === "session.restored");
+}
+
+/** Where nobody holds the run, whoever ends it settles what lies there. */
+function settlesAtRest(events: readonly StoredEvent[]): boolean {
+  const cancels = events.some(({ type }) => type === "run.cancel");
+  return isShelving(events) || (cancels && events.some(({ type }) => type === "run.state"));
 }
 
 /** What only the holder of a run may write. */

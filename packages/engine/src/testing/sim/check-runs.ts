@@ -136,7 +136,26 @@ export function* checkEffects(record: SimRecord, final: FinalStore): Generator<P
       yield { promise: "P7", text: `${host} did ${callId} again.` };
     done.add(callId);
   }
+  yield* checkAllowed(record);
   for (const session of final.sessions) yield* checkTold(record, session);
+}
+
+/** What a person was asked for was begun only after they had said yes. */
+function* checkAllowed({ commits, effects }: SimRecord): Generator<Problem> {
+  const asked = new Map<unknown, CallId>();
+  const allowedAt = new Map<CallId, number>();
+  for (const { step, events } of commits)
+    for (const { type, data } of events) {
+      if (type === "approval.asked") asked.set(data["approvalId"], data["callId"] as CallId);
+      if (type !== "approval.answered") continue;
+      const callId = asked.get(data["approvalId"]);
+      const isYes = data["decision"] !== "deny" && data["decision"] !== "expired";
+      if (callId !== undefined && isYes) allowedAt.set(callId, step);
+    }
+  const asks = new Set(asked.values());
+  for (const { callId, step, host } of effects)
+    if (asks.has(callId) && (allowedAt.get(callId) ?? Infinity) > step)
+      yield { promise: "P7", text: `${host} began ${callId}, which nobody had allowed.` };
 }
 
 function* checkTold(record: SimRecord, { log }: FinalSession): Generator<Problem> {

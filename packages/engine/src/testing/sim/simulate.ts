@@ -3,6 +3,7 @@ import { newEvent, ownerId } from "@holdfast/protocol";
 import { restore } from "../../history/index.ts";
 import type { Store } from "../../ports/index.ts";
 import { requestCancel, resumeRun } from "../../run/index.ts";
+import { answerOne } from "./answer-one.ts";
 import { checkEnd, checkReader } from "./check-end.ts";
 import { checkLog } from "./check-log.ts";
 import { checkEffects, checkInputs, checkRuns } from "./check-runs.ts";
@@ -144,7 +145,7 @@ async function comeToRest(
   return problems;
 }
 
-/** What only a person can do: fetch sessions from the trash, and decide on runs that were paused. */
+/** What only a person can do: fetch sessions from the trash, answer what was asked, decide on runs that were paused. */
 async function tidyUp(world: World, store: Store): Promise<void> {
   const client = new Client(world, "tidier");
   const commands = world.makeIds();
@@ -158,6 +159,8 @@ async function tidyUp(world: World, store: Store): Promise<void> {
         await client.ask("restore", ({ log, ids, holder }) =>
           restore({ log, ids, holder: () => holder }, { owner, session: id }),
         );
+      if (derived.session.liveState === "waiting")
+        await client.ask("answer", (host) => answerOne(world, host));
       for (const { id: runId } of derived.runs.filter(({ state }) => state === "paused")) {
         if (world.scheduler.chance.happens(0.5)) {
           const command = commands.make("event");

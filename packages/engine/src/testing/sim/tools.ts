@@ -1,3 +1,5 @@
+import type { Json, JsonObject } from "@holdfast/protocol";
+
 import type { Tool, ToolCall, ToolHands, ToolResult } from "../../ports/index.ts";
 import type { SimHost } from "./host.ts";
 import type { World } from "./world.ts";
@@ -8,10 +10,17 @@ const timeLimitMs = 4_000;
 
 /** Two tools that leave a mark outside: one that must not be repeated, one that may be. */
 export function randomTools(world: World, host: SimHost): readonly Tool[] {
-  return [
-    { ...aTool("act", world, host), replay: "never" },
-    { ...aTool("look", world, host), replay: "safe" },
-  ];
+  return [{ ...aTool("act", world, host), approval: needsAPerson }, aTool("look", world, host)];
+}
+
+/** Some calls of the tool that must not be repeated need a person's word first. */
+function needsAPerson(input: Json): "none" | "ask" {
+  const n = isObject(input) ? input["n"] : 0;
+  return typeof n === "number" && n < 3 ? "ask" : "none";
+}
+
+function isObject(value: Json): value is JsonObject {
+  return value !== null && typeof value === "object" && !Array.isArray(value);
 }
 
 function aTool(name: (typeof toolNames)[number], world: World, host: SimHost): Tool {

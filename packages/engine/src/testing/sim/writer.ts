@@ -9,6 +9,7 @@ import {
   requestCancel,
   resumeRun,
 } from "../../run/index.ts";
+import { answerOne } from "./answer-one.ts";
 import { Client, unheard } from "./client.ts";
 import { drawHistoryAct, historyActs } from "./history-acts.ts";
 import type { SimHost } from "./host.ts";
@@ -28,6 +29,7 @@ const acts = {
   removeInput: 1,
   cancel: 2,
   resume: 1,
+  answer: 3,
   ...historyActs,
 } as const;
 
@@ -71,6 +73,8 @@ export class Writer {
         return this.#cancel();
       case "resume":
         return this.#resume();
+      case "answer":
+        return this.#ask("answer", (host) => answerOne(this.#world, host));
       default:
         return this.#changeHistory(act, session);
     }
