@@ -1,3 +1,4 @@
+import type { Chance } from "./chance.ts";
 import { anActor } from "./scheduler.ts";
 import type { World } from "./world.ts";
 
@@ -18,8 +19,7 @@ export async function runNemesis(world: World): Promise<void> {
         if (host !== null) crashAndRestart(world, world.hosts.indexOf(host));
         break;
       case "pause":
-        if (host !== null)
-          host.pausedUntil = scheduler.now + chance.between(1, profile.leaseMs * 3);
+        if (host !== null) host.pausedUntil = scheduler.now + drawPause(chance, profile.leaseMs);
         break;
       case "outage": {
         const code = chance.pick([
@@ -40,6 +40,11 @@ export async function runNemesis(world: World): Promise<void> {
         break;
     }
   }
+}
+
+/** A moment, or long enough that others have the lease when it is over. */
+function drawPause(chance: Chance, leaseMs: number): number {
+  return chance.happens(0.4) ? chance.between(1, leaseMs) : chance.between(leaseMs, leaseMs * 4);
 }
 
 function crashAndRestart(world: World, slot: number): void {

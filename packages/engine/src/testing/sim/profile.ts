@@ -69,7 +69,7 @@ function drawSize(
   const isSmall = chance.happens(0.8);
   const upTo = (small: number, large: number): number => chance.between(1, isSmall ? small : large);
   return {
-    hosts: upTo(2, 3),
+    hosts: chance.happens(0.2) ? 1 : 1 + upTo(1, 2),
     writers: upTo(2, 3),
     readers: upTo(1, 2),
     actsOfAWriter: 1 + upTo(3, 8),

@@ -1,3 +1,4 @@
+import { turn } from "../manual-clock.ts";
 import type { Chance } from "./chance.ts";
 
 /** Whoever something happens to. While it is paused, nothing does; once it is dead, nothing ever will. */
@@ -81,7 +82,8 @@ export class Scheduler {
     this.#steps += 1;
     this.note(next.actor, next.what);
     next.act();
-    await everybodyRests();
+    // One turn of the event loop: every promise that could go on has gone on.
+    await turn();
     return true;
   }
 
@@ -110,11 +112,6 @@ export class Scheduler {
       next.tie = this.chance.next();
     }
   }
-}
-
-/** A tick comes when no promise is left that could go on: sooner than a turn of the event loop, and as surely. */
-function everybodyRests(): Promise<void> {
-  return new Promise((resolve) => process.nextTick(resolve));
 }
 
 function earliest(all: readonly Pending[]): Pending | undefined {
