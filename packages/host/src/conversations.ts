@@ -12,6 +12,7 @@ import { createLiveness, currentHolder } from "@holdfast/store/identity";
 
 import type { Config } from "./config/index.ts";
 import type { NamedModel } from "./open-model.ts";
+import { openTools } from "./tools/index.ts";
 
 /** What carries conversations in this process: the door to their logs, and the one who works on them. */
 export interface Conversations {
@@ -24,7 +25,7 @@ const mostRuns = 1_000;
 const systemText = "You are a helpful assistant.";
 
 export function prepareConversations(
-  { leaseMs, resume }: Pick<Config, "leaseMs" | "resume">,
+  { home, leaseMs, resume }: Pick<Config, "home" | "leaseMs" | "resume">,
   store: Store,
   model: NamedModel,
   report: (bug: Error) => void,
@@ -44,7 +45,7 @@ export function prepareConversations(
     sweepMs: leaseMs.value / 6,
     maxRuns: mostRuns,
     limits,
-    tools: new Map(),
+    tools: openTools({ home: home.value, store, environment: process.env }),
     modelFor: async () => model,
     system: async () => systemText,
     onError(error) {

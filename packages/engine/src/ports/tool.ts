@@ -11,6 +11,7 @@ import type {
 import type { ToolSpec } from "./model.ts";
 
 export interface ToolCall {
+  readonly owner: OwnerId;
   readonly session: SessionId;
   readonly runId: RunId;
   readonly callId: CallId;
@@ -46,7 +47,6 @@ export interface Tool extends ToolSpec {
 
 /** A call that is about to run, and what its tool says about it. */
 export interface PolicyQuestion extends ToolCall {
-  readonly owner: OwnerId;
   readonly name: string;
   readonly asks: "none" | "ask";
 }

@@ -166,8 +166,8 @@ async function attempt(
   hands: ToolHands,
 ): Promise<Ended> {
   try {
-    const { session, runId } = run;
-    return await tool.run({ session, runId, callId: call.callId, input: call.input }, hands);
+    const { owner, session, runId } = run;
+    return await tool.run({ owner, session, runId, callId: call.callId, input: call.input }, hands);
   } catch (error) {
     return { outcome: "failed", output: error instanceof Error ? error.message : String(error) };
   }

@@ -18,7 +18,7 @@ import { listen } from "../http/index.ts";
 import { type ApiRig, openApi } from "../testing/index.ts";
 
 async function open(clock: Clock = systemClock) {
-  const rig = openApi([], clock);
+  const rig = openApi([], { clock });
   onTestFinished(async () => {
     await rig.close();
     expect(rig.bugs).toEqual([]);

@@ -1,5 +1,6 @@
 import type { Route } from "../http/index.ts";
 import { createAnswerOnce } from "./answer-once.ts";
+import { approvalRoutes } from "./approvals.ts";
 import { eventRoutes } from "./events.ts";
 import { historyRoutes } from "./history.ts";
 import { messageRoutes } from "./messages.ts";
@@ -18,6 +19,7 @@ export function apiRoutes(options: ApiOptions): Route[] {
     ...messageRoutes(parts),
     ...historyRoutes(parts),
     ...runRoutes(parts),
+    ...approvalRoutes(parts),
     ...searchRoutes(parts),
     ...eventRoutes(parts),
   ];

@@ -10,7 +10,7 @@ I obey directives in a message, in their order:
 - \`{words:500}\` says that many words
 - \`{rate:100}\` speaks at that many words a second from there on
 - \`{think:50}\` thinks for that many words
-- \`{tool:terminal {"command":"ls"}}\` asks for that tool (there are none yet), then goes on with its result
+- \`{tool:terminal {"command":"ls"}}\` asks for that tool and, when you have allowed it, goes on with its result
 - \`{fail:429}\` fails at first as with that HTTP status, \`{fail:429!}\` fails each time
 - \`{stall:10}\` is silent for that many seconds
 - \`{echo}\` says back the context that I was given

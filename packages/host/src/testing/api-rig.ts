@@ -1,4 +1,4 @@
-import { type Clock, createLog, type Log, Runner, systemClock } from "@holdfast/engine";
+import { type Clock, createLog, type Log, Runner, systemClock, type Tool } from "@holdfast/engine";
 import { aHolder, type ScriptedModel, scriptedModel, type Script } from "@holdfast/engine/testing";
 import { type Client, createClient, ids, type OwnerId, ownerId } from "@holdfast/protocol";
 import { createMemoryStore, type MemoryStore } from "@holdfast/store";
@@ -36,7 +36,15 @@ export interface ApiRig {
 
 const token = "a-token-for-this-test";
 
-export function openApi(script: Script = [], clock: Clock = systemClock): ApiRig {
+export interface ApiOptions {
+  readonly clock?: Clock;
+  readonly tools?: readonly Tool[];
+}
+
+export function openApi(
+  script: Script = [],
+  { clock = systemClock, tools = [] }: ApiOptions = {},
+): ApiRig {
   const rules = { keepsAnswers: true, begins: true };
   const store = withRules(createMemoryStore(), rules);
   const log = createLog(store);
@@ -57,7 +65,7 @@ export function openApi(script: Script = [], clock: Clock = systemClock): ApiRig
     sweepMs: 60_000,
     maxRuns: 10,
     limits: { steps: 10, timeMs: 60_000, modelTries: 1 },
-    tools: new Map(),
+    tools: new Map(tools.map((tool) => [tool.name, tool])),
     modelFor: async () => ({ name: "scripted", model }),
     system: async () => "",
     onError: report,

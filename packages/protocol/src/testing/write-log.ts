@@ -164,8 +164,8 @@ function takeStep(
       emit("approval.asked", { approvalId, callId, name: "sh", input: {}, inputHash: "h" }, runId);
       emit("run.state", { state: "waiting" }, runId);
       emit("approval.answered", { approvalId, decision: "once" }, runId);
-      emit("run.state", { state: "running" }, runId);
-      emit("step.started", { step: number, model: "test/model" }, runId);
+      emit("run.state", { state: "claimed", cause: "answered" }, runId);
+      emit("run.state", { state: "claimed" }, runId);
     }
     emit("tool.started", { callId, resultId, name: "sh", input: { a: 1 }, replay: "never" }, runId);
   }

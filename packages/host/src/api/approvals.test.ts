@@ -1,0 +1,86 @@
+import { aTool, calls, ok, says } from "@holdfast/engine/testing";
+import { ids } from "@holdfast/protocol";
+import { expect, onTestFinished, test } from "vitest";
+
+import { newSession, openApi, untilEnded, valueOf } from "../testing/index.ts";
+
+async function openWaiting() {
+  const paid: unknown[] = [];
+  const pay = aTool("pay", async ({ input }) => ok(`paid ${paid.push(input)}`), {
+    approval: () => "ask",
+  });
+  const script = [[calls("pay", "rent"), calls("pay", "tax")], says("Done.")];
+  const rig = openApi(script, { tools: [pay] });
+  onTestFinished(async () => {
+    await rig.close();
+    expect(rig.bugs).toEqual([]);
+  });
+  const { client } = rig;
+  const session = await newSession(rig);
+  const params = { id: session };
+  const { runId } = valueOf(
+    await client.sendMessage({ params, body: { clientId: "one", text: "Pay" } }),
+  );
+  await expect
+    .poll(async () => valueOf(await client.readSession({ params })).session.liveState)
+    .toBe("waiting");
+  const open = async () => valueOf(await client.listApprovals()).approvals;
+  return { rig, client, session, params, runId, paid, open };
+}
+
+test("[P7] what waits for a person is listed, answered over HTTP, and then done", async () => {
+  const { rig, client, session, params, runId, paid, open } = await openWaiting();
+  const [first, second] = await open();
+  expect(first).toMatchObject({
+    sessionId: session,
+    runId,
+    name: "pay",
+    state: "open",
+    decision: null,
+  });
+  const read = valueOf(await client.readSession({ params }));
+  expect(read.live?.approvals.map(({ approvalId }) => approvalId).toSorted()).toEqual(
+    [first?.approvalId, second?.approvalId].map(String).toSorted(),
+  );
+
+  const answer = (which: typeof first, decision: "once" | "deny") =>
+    client.answerApproval({
+      params: { id: which?.approvalId ?? ids.make("approval") },
+      body: { decision },
+    });
+  expect(valueOf(await answer(first, "once")).approval).toMatchObject({ decision: "once" });
+  expect(valueOf(await answer(first, "once")).approval).toMatchObject({ decision: "once" });
+  expect(await answer(first, "deny")).toMatchObject({ error: { code: "approval_answered" } });
+  expect(paid).toEqual([]);
+  valueOf(await answer(second, "deny"));
+  await untilEnded(rig, session);
+  expect(paid).toEqual([first?.input]);
+  expect(await open()).toEqual([]);
+  expect(await answer(undefined, "once")).toMatchObject({ error: { code: "approval_not_found" } });
+});
+
+test("open approvals come in pages, of one session or of all, and a made-up cursor is refused", async () => {
+  const { client, rig, session, open } = await openWaiting();
+  const query = { limit: 1, sessionId: session };
+  const page = valueOf(await client.listApprovals({ query }));
+  expect(page.approvals).toHaveLength(1);
+  const cursor = page.nextCursor ?? "";
+  const rest = valueOf(await client.listApprovals({ query: { ...query, cursor } }));
+  expect(rest.nextCursor).toBeNull();
+  expect([...page.approvals, ...rest.approvals]).toEqual(await open());
+  const elsewhere = valueOf(
+    await client.listApprovals({ query: { sessionId: await newSession(rig) } }),
+  );
+  expect(elsewhere.approvals).toEqual([]);
+  expect((await rig.ask("GET", "/api/approvals?cursor=made-up")).status).toBe(400);
+});
+
+test("[S3.16] a run that waits and is cancelled over HTTP has ended, with what it asked, before the answer comes", async () => {
+  const { client, params, runId, open, paid } = await openWaiting();
+  const { run } = valueOf(await client.cancelRun({ params: { id: runId } }));
+  expect(run.state).toBe("cancelled");
+  expect(await open()).toEqual([]);
+  const { session, live } = valueOf(await client.readSession({ params }));
+  expect([session.liveRun, session.liveState, live]).toEqual([null, null, null]);
+  expect(paid).toEqual([]);
+});

@@ -1,0 +1,14 @@
+/** What a command may know of the host's environment. Everything else stays here, and the secrets with it. */
+const allowed: readonly RegExp[] = [
+  /^(PATH|HOME|USER|LOGNAME|SHELL|TZ|TMPDIR|LANG|LANGUAGE)$/,
+  /^LC_[A-Z]+$/,
+];
+
+export function allowedEnvironment(
+  environment: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string>> {
+  const entries = Object.entries(environment).flatMap(([name, value]) =>
+    value !== undefined && allowed.some((pattern) => pattern.test(name)) ? [[name, value]] : [],
+  );
+  return { ...Object.fromEntries(entries), TERM: "dumb" };
+}

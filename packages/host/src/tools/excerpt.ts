@@ -1,0 +1,40 @@
+/** Keeps the beginning and the end of a text of any length, in bounded memory. */
+export interface Excerpt {
+  add(text: string): void;
+  text(): string;
+}
+
+export function createExcerpt(keep: number): Excerpt {
+  const half = Math.max(1, Math.floor(keep / 2));
+  let head = "";
+  let tail: string[] = [];
+  let tailLength = 0;
+  let left = 0;
+
+  /** Pieces are joined now and then rather than with each one: adding stays cheap, however small they are. */
+  function trimTail(): void {
+    if (tailLength <= 2 * half) return;
+    const joined = tail.join("");
+    left += joined.length - half;
+    tail = [joined.slice(-half)];
+    tailLength = half;
+  }
+
+  return {
+    add(text) {
+      const room = half - head.length;
+      if (room > 0) head += text.slice(0, room);
+      const rest = room > 0 ? text.slice(room) : text;
+      if (rest === "") return;
+      tail.push(rest);
+      tailLength += rest.length;
+      trimTail();
+    },
+    text() {
+      const end = tail.join("");
+      const dropped = left + Math.max(0, end.length - half);
+      if (dropped === 0) return (head + end).toWellFormed();
+      return `${head}\n[${dropped} characters are left out here]\n${end.slice(-half)}`.toWellFormed();
+    },
+  };
+}
