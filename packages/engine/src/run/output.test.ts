@@ -26,10 +26,10 @@ describe("a tool's output", () => {
     const rig = await openRunRig(store, { model, tools: [aTool("read", async () => ok(output))] });
     const { runId } = await rig.say("Read");
     await rig.work();
-    const entry = (await rig.entries()).find(({ type }) => type === "message.tool");
-    const [part] = entry?.data["parts"] as [{ output: string; blobId?: string }];
+    const entry = present((await rig.entries()).find(({ type }) => type === "message.tool"));
+    const [part] = entry.data["parts"] as [{ output: string; blobId?: string }];
     const toModel = model.requests[1]?.messages.findLast(({ role }) => role === "tool");
-    return { rig, runId, part, toModel, size: JSON.stringify(entry?.data).length };
+    return { rig, runId, part, toModel, size: JSON.stringify(entry.data).length };
   }
 
   test("of moderate size stays where it is", async () => {

@@ -7,8 +7,9 @@ const allowed: readonly RegExp[] = [
 export function allowedEnvironment(
   environment: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, string>> {
-  const entries = Object.entries(environment).flatMap(([name, value]) =>
-    value !== undefined && allowed.some((pattern) => pattern.test(name)) ? [[name, value]] : [],
-  );
-  return { ...Object.fromEntries(entries), TERM: "dumb" };
+  const passed: Record<string, string> = {};
+  for (const [name, value] of Object.entries(environment)) {
+    if (value !== undefined && allowed.some((pattern) => pattern.test(name))) passed[name] = value;
+  }
+  return { ...passed, TERM: "dumb" };
 }

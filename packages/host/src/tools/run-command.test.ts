@@ -45,7 +45,9 @@ function isRunning(pid: number): boolean {
   }
 }
 
-const gone = (pid: string) => expect.poll(() => isRunning(Number(pid))).toBe(false);
+async function gone(pid: string): Promise<void> {
+  await expect.poll(() => isRunning(Number(pid))).toBe(false);
+}
 
 test("arguments arrive as they are, in the folder, and no shell looks at them", async () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "holdfast-command-")));
