@@ -1,5 +1,8 @@
+import { join } from "node:path";
+
 import {
   createLog,
+  type JournalPlace,
   type Log,
   Runner,
   type RunLimits,
@@ -9,28 +12,33 @@ import {
 } from "@holdfast/engine";
 import { ids } from "@holdfast/protocol";
 import { createLiveness, currentHolder } from "@holdfast/store/identity";
+import { openSpillFolder } from "@holdfast/store/spill";
 
 import type { Config } from "./config/index.ts";
 import type { NamedModel } from "./open-model.ts";
+import { createStoringBoard, type StoringBoard } from "./storing.ts";
 import { openTools } from "./tools/index.ts";
 
 /** What carries conversations in this process: the door to their logs, and the one who works on them. */
 export interface Conversations {
   readonly log: Log;
   readonly runner: Runner;
+  readonly storing: StoringBoard;
 }
 
 const limits: RunLimits = { steps: 100, timeMs: 60 * 60_000, modelTries: 5 };
 const mostRuns = 1_000;
 const systemText = "You are a helpful assistant.";
 
-export function prepareConversations(
+export async function prepareConversations(
   { home, leaseMs, resume }: Pick<Config, "home" | "leaseMs" | "resume">,
   store: Store,
   model: NamedModel,
   report: (bug: Error) => void,
-): Conversations {
+): Promise<Conversations> {
   const log = createLog(store);
+  const storing = createStoringBoard();
+  const journals = await openJournals(home.value, report);
   const runner = new Runner({
     log,
     ids,
@@ -48,11 +56,29 @@ export function prepareConversations(
     tools: openTools({ home: home.value, store, environment: process.env }),
     modelFor: async () => model,
     system: async () => systemText,
+    journals,
+    onStoring: storing.tell,
     onError(error) {
       // A look through the store that was under way when the host stopped: that is no bug.
       if (error instanceof StoreFailure && error.code === "store_closed") return;
       report(error instanceof Error ? error : new Error(String(error)));
     },
   });
-  return { log, runner };
+  return { log, runner, storing };
+}
+
+/** Room for the first spill is taken now. A host without such a place works, and waits where others would spill. */
+async function openJournals(
+  home: string,
+  report: (bug: Error) => void,
+): Promise<JournalPlace | undefined> {
+  try {
+    const journals = await openSpillFolder(join(home, "spill"));
+    await journals.reserve();
+    return journals;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    report(new Error(`Nothing can be stored here while the store does not answer: ${reason}`));
+    return undefined;
+  }
 }

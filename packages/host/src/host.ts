@@ -45,7 +45,8 @@ export async function startHost(
 
   const stopping = new AbortController();
   const closing = new AbortController();
-  const { log, runner } = prepareConversations(config, store.value, model.value, report);
+  const talk = await prepareConversations(config, store.value, model.value, report);
+  const { log, runner, storing } = talk;
   const signIns = keepSignIns(config.home.value, token.value);
   const doorkeeper = createDoorkeeper(token.value, Date.now, signIns);
   const { host, origin, basePath } = config;
@@ -60,6 +61,7 @@ export async function startHost(
       log,
       ids,
       runner,
+      storing,
       clock: systemClock,
       holder: () => currentHolder("api"),
       stopping: stopping.signal,

@@ -41,18 +41,24 @@ export const toolOutcome = z.enum(["ok", "failed", "cancelled", "unknown"]);
 export type ToolOutcome = z.infer<typeof toolOutcome>;
 
 /** Parts are loose: a field that a newer Holdfast wrote is carried through by an older one. */
-export const textPart = z.looseObject({ type: z.literal("text"), text: z.string() });
+const marks = {
+  /** It was not in the store when its run was given up, and was found afterwards. */
+  recovered: z.literal(true).optional(),
+};
+export const textPart = z.looseObject({ type: z.literal("text"), text: z.string(), ...marks });
 export const reasoningPart = z.looseObject({
   type: z.literal("reasoning"),
   text: z.string(),
   /** What the provider wants back unchanged on the next request. */
   opaque: jsonObject.optional(),
+  ...marks,
 });
 export const toolCallPart = z.looseObject({
   type: z.literal("tool_call"),
   callId,
   name: z.string(),
   input: json,
+  ...marks,
 });
 export const toolResultPart = z.looseObject({
   type: z.literal("tool_result"),
@@ -62,6 +68,7 @@ export const toolResultPart = z.looseObject({
   /** The whole output, or its beginning when `blobId` holds the whole. */
   output: z.string(),
   blobId: blobId.optional(),
+  ...marks,
 });
 export const filePart = z.looseObject({
   type: z.literal("file"),

@@ -2,6 +2,7 @@ import {
   type CallId,
   decodeEvent,
   type EventData,
+  inPlace,
   type JsonObject,
   type Part,
   type Seq,
@@ -25,7 +26,8 @@ export interface RenderedMessage {
  * answer that says so, since a provider refuses a call that stands alone. P9: an entry is rendered the same whatever
  * comes behind it, but for a call whose result is still to come.
  */
-export function renderEntries(entries: readonly StoredEvent[]): readonly RenderedMessage[] {
+export function renderEntries(visible: readonly StoredEvent[]): readonly RenderedMessage[] {
+  const entries = inContext(visible);
   const results = resultsIn(entries);
   const rendered: RenderedMessage[] = [];
   for (const entry of entries) {
@@ -62,7 +64,8 @@ export function quoted(source: string, text: string): string {
 }
 
 /** The calls of the newest assistant message that have no result yet: what a run that goes on has to do first. */
-export function pendingCalls(entries: readonly StoredEvent[]): readonly ModelCall[] {
+export function pendingCalls(visible: readonly StoredEvent[]): readonly ModelCall[] {
+  const entries = inContext(visible);
   const results = resultsIn(entries);
   const newest = entries.findLast(
     (entry) => entry.type === "message.assistant" || entry.type === "message.user",
@@ -70,6 +73,11 @@ export function pendingCalls(entries: readonly StoredEvent[]): readonly ModelCal
   const decoded = newest && decodeEvent(newest);
   if (decoded?.kind !== "known" || decoded.event.type !== "message.assistant") return [];
   return callsOf(decoded.event.data.parts).filter((call) => !results.has(call.callId));
+}
+
+/** In the order in which a person reads them, without what another attempt has replaced. */
+function inContext(visible: readonly StoredEvent[]): readonly StoredEvent[] {
+  return inPlace(visible).filter((entry) => entry.data["superseded"] !== true);
 }
 
 function assistantMessage(data: Assistant): Extract<ModelMessage, { role: "assistant" }> {

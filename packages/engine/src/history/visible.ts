@@ -31,7 +31,8 @@ export async function* newestFirst(
 
 /** Counts in the list: what a person or the model said. */
 export function isMessage(entry: StoredEvent): boolean {
-  return entry.type === "message.user" || entry.type === "message.assistant";
+  if (entry.type === "message.assistant") return entry.data["above"] === undefined;
+  return entry.type === "message.user";
 }
 
 export function textOfEntry(entry: StoredEvent): string {

@@ -59,7 +59,8 @@ export function foldRun(
       return row && { ...row, tries: isWhole ? 0 : row.tries, journalFrom: event.seq };
     }
     case "message.tool":
-      return row && { ...row, journalFrom: event.seq };
+      // What was found late is of a step that is over; the journal of the running one goes on.
+      return row && event.data.above === undefined ? { ...row, journalFrom: event.seq } : row;
     default:
       return row;
   }

@@ -2,6 +2,7 @@ export * from "./agent.ts";
 export * from "./audit.ts";
 export * from "./clock.ts";
 export * from "./commit.ts";
+export * from "./journal.ts";
 export * from "./lease.ts";
 export * from "./liveness.ts";
 export * from "./model.ts";

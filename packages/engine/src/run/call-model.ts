@@ -53,6 +53,7 @@ export async function callModel(
         kind = event.kind;
         room = journal.addText(messageId, part, event.kind, event.text);
         if (room !== undefined) await room;
+        if (journal.stopped !== null) return { end: { failure: journal.stopped }, calls, usage };
         break;
       case "call":
         if (calls.length === largest.calls || storedSize(event.input) > largest.callInput) {

@@ -1,13 +1,14 @@
 import type { IdSource, OwnerId, SessionId } from "@holdfast/protocol";
 
 import type { Log } from "../log/index.ts";
-import type { Holder, InputRow, LeaseRow } from "../ports/index.ts";
+import type { Clock, Holder, InputRow, LeaseRow } from "../ports/index.ts";
 import { RunHandle } from "./run-handle.ts";
 import { takenInput } from "./steer.ts";
 
 export interface ClaimDeps {
   readonly log: Log;
   readonly ids: IdSource;
+  readonly clock: Clock;
   readonly holder: () => Holder;
   readonly leaseMs: number;
 }
@@ -33,7 +34,7 @@ export async function takeLease(
  * of the conversation, so it never stands before the answer that was running when it came.
  */
 export async function claimNext(
-  { log, ids }: ClaimDeps,
+  { log, ids, clock }: ClaimDeps,
   owner: OwnerId,
   lease: LeaseRow,
 ): Promise<RunHandle | null> {
@@ -43,13 +44,8 @@ export async function claimNext(
       snapshot === null || snapshot.run !== null ? undefined : nextInput(snapshot.inbox);
     if (snapshot === null || input === undefined) return null;
     const { head } = snapshot.session;
-    const run = new RunHandle(log, ids, {
-      owner,
-      runId: input.runId,
-      lease,
-      head,
-      lane: input.lane,
-    });
+    const { runId, lane } = input;
+    const run = new RunHandle(log, ids, { owner, runId, lease, head, lane }, clock);
     const events = [run.event("run.state", { state: "claimed" }), takenInput(run, input)];
     const result = await run.send({ events, expect: { head } });
     if (result.status === "committed") return run;

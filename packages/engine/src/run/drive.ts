@@ -1,7 +1,7 @@
 import type { NewEvent, RequestRecord, RunState, StoredEvent } from "@holdfast/protocol";
 
 import { pendingCalls } from "../context/index.ts";
-import type { Clock, ModelFailure, Random } from "../ports/index.ts";
+import type { ModelFailure, Random, SpillEnd } from "../ports/index.ts";
 import { type CallEnd, callModel } from "./call-model.ts";
 import { Journal } from "./journal.ts";
 import { type KnownContext, RunContext } from "./run-context.ts";
@@ -10,6 +10,7 @@ import { runTools } from "./run-tools.ts";
 import { type SetUpDeps, setUpStep } from "./set-up.ts";
 import { settledMessage, usageEvent } from "./settle.ts";
 import type { VerdictDeps } from "./sort-calls.ts";
+import { type SpillDeps, spillMark } from "./spill.ts";
 import { takeSteering } from "./steer.ts";
 import type { Tick } from "./tick.ts";
 
@@ -22,9 +23,8 @@ export interface RunLimits {
   readonly modelTries: number;
 }
 
-export interface DriveDeps extends SetUpDeps, VerdictDeps {
+export interface DriveDeps extends SetUpDeps, VerdictDeps, SpillDeps {
   readonly tick: Tick;
-  readonly clock: Clock;
   readonly random: Random;
   readonly limits: RunLimits;
 }
@@ -70,12 +70,7 @@ export async function driveRun(
     if (entries === null) return run.lose("trashed");
     const calls = pendingCalls(entries.tail);
     if (calls.length > 0) {
-      await runTools(
-        deps,
-        run,
-        calls,
-        new Journal(run.runId, run.ids, deps.tick, (events) => run.write(events), journal),
-      );
+      await runTools(deps, run, calls, new Journal(deps, run, journal));
       journal = [];
       continue;
     }
@@ -115,18 +110,29 @@ async function askModel(
   const begun = await run.write([
     ...(framed.event === undefined ? [] : [run.event("context.framed", framed.event)]),
     run.event("run.state", { state: "running" }),
-    run.event("step.started", { step, model: name, ...(tries > 0 && { try: tries }) }),
+    run.event("step.started", {
+      step,
+      model: name,
+      ...(tries > 0 && { try: tries }),
+      ...spillMark(deps.journals, run),
+    }),
   ]);
   const seq = begun?.at(-1)?.seq;
   const sent = seq === undefined ? null : await context.request(framed.bytes, seq);
   if (sent === null) return null;
   const { messages, tools, record } = sent;
-  const journal = new Journal(run.runId, run.ids, deps.tick, (events) => run.write(events));
+  await deps.journals?.reserve();
+  const journal = new Journal(deps, run);
   const messageId = run.ids.make("message");
   const request = { model: name, messages, tools };
   const end = await callModel(run, model, request, { journal, messageId, clock: deps.clock });
+  await journal.end(spillEndOf(name, end));
   if (!(await journal.flush())) return null;
   return { ...end, modelName: name, journal, context, record };
+}
+
+function spillEndOf(model: string, { end, calls, usage }: CallEnd): SpillEnd {
+  return { how: typeof end === "string" ? end : "failed", model, calls, usage };
 }
 
 /** Turns what a model call left behind into entries, and says how the run goes on. */
@@ -209,10 +215,10 @@ async function endRun(
   cause?: string,
 ): Promise<void> {
   const ended = run.event("run.state", { state, ...(cause !== undefined && { cause }) });
-  let result = await run.send({ events: [...entries, ended] });
+  let result = await run.sendUntilTaken({ events: [...entries, ended] });
   if (result.status === "refused" && result.code === "cancel_requested") {
     const cancelled = run.event("run.state", { state: "cancelled" });
-    result = await run.send({ events: [...entries, cancelled] });
+    result = await run.sendUntilTaken({ events: [...entries, cancelled] });
   }
   if (result.status === "committed") run.lose("ended");
   else run.loseBy(result);

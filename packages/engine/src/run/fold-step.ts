@@ -3,6 +3,7 @@ import {
   decodeEvent,
   type EventData,
   type MessageId,
+  type NewEvent,
   type Part,
   roleOf,
   type Seq,
@@ -28,6 +29,8 @@ export interface StreamedTool {
   readonly output: string;
   readonly ended: EventData<"tool.ended"> | null;
   readonly deltas: readonly Range[];
+  /** Something of it was not in the store and was found afterwards. */
+  readonly recovered?: true;
 }
 
 /** What a step has left behind so far. */
@@ -38,10 +41,14 @@ export interface StepFold {
   readonly stray: readonly Range[];
 }
 
+/** The number of what has none. */
+const nowhere = 0 as Seq;
+
 interface OpenPart {
   readonly index: number;
   readonly kind: "text" | "reasoning";
   readonly text: GrowingText;
+  recovered: boolean;
 }
 
 interface OpenMessage {
@@ -57,6 +64,7 @@ interface OpenTool {
   readonly output: GrowingText;
   readonly deltas: Range[];
   readonly ended: EventData<"tool.ended"> | null;
+  readonly recovered?: true;
 }
 
 /**
@@ -69,10 +77,16 @@ export class StepFolder {
   readonly #stray: Range[] = [];
   #message: OpenMessage | null = null;
 
+  /** What was found in a spill goes behind what the store has; it has no numbers to account for. */
+  addSpilled(event: NewEvent): void {
+    this.add({ ...event, seq: nowhere, at: 0 });
+  }
+
   add(stored: StoredEvent): void {
     const decoded = decodeEvent(stored);
     if (decoded.kind !== "known") return;
     const { event } = decoded;
+    const found = event.seq === nowhere ? ({ recovered: true } as const) : {};
     switch (event.type) {
       case "message.delta":
         return this.#addDelta(event.data, event.seq, event.at);
@@ -85,11 +99,14 @@ export class StepFolder {
       case "tool.output": {
         const tool = this.#tools.get(event.data.callId);
         extend(tool?.deltas ?? this.#stray, event.seq);
-        return tool?.output.add(event.data.text);
+        if (tool === undefined) return;
+        tool.output.add(event.data.text);
+        this.#tools.set(event.data.callId, { ...tool, ...found });
+        return;
       }
       case "tool.ended": {
         const tool = this.#tools.get(event.data.callId);
-        if (tool) this.#tools.set(event.data.callId, { ...tool, ended: event.data });
+        if (tool) this.#tools.set(event.data.callId, { ...tool, ended: event.data, ...found });
         return;
       }
       default:
@@ -99,8 +116,8 @@ export class StepFolder {
   /** What has been added so far. */
   fold(): StepFold {
     const tools = this.#tools.entries().map(([callId, tool]): [CallId, StreamedTool] => {
-      const { started, output, ended, deltas } = tool;
-      return [callId, { started, output: output.toString(), ended, deltas: copied(deltas) }];
+      const { output, deltas, ...rest } = tool;
+      return [callId, { ...rest, output: output.toString(), deltas: copied(deltas) }];
     });
     const message = this.#message && closeMessage(this.#message);
     return { message, tools: new Map(tools), stray: copied(this.#stray) };
@@ -110,15 +127,19 @@ export class StepFolder {
     const { messageId: id, text } = delta;
     this.#message ??= { id, begunAt: at, parts: [], deltas: [], timing: new Timing() };
     const { parts, deltas, timing, begunAt } = this.#message;
-    growPart(parts, delta);
+    growPart(parts, delta, seq === nowhere);
     extend(deltas, seq);
-    timing.add(at - begunAt, text.length);
+    if (seq !== nowhere) timing.add(at - begunAt, text.length);
   }
 }
 
-export function foldStep(journal: Iterable<StoredEvent>): StepFold {
+export function foldStep(
+  journal: Iterable<StoredEvent>,
+  spilled: Iterable<NewEvent> = [],
+): StepFold {
   const folder = new StepFolder();
   for (const event of journal) folder.add(event);
+  for (const event of spilled) folder.addSpilled(event);
   return folder.fold();
 }
 
@@ -132,14 +153,17 @@ export function deltaRanges(journal: Iterable<StoredEvent>): Range[] {
 function growPart(
   parts: OpenPart[],
   { part: index = 0, kind = "text", text }: EventData<"message.delta">,
+  recovered: boolean,
 ): void {
   let open = parts.find((each) => each.index === index);
-  if (open === undefined) parts.push((open = { index, kind, text: new GrowingText() }));
+  if (open === undefined) parts.push((open = { index, kind, text: new GrowingText(), recovered }));
   open.text.add(text);
+  open.recovered ||= recovered;
 }
 
 /** Numbers that follow each other are one range. */
 function extend(ranges: Range[], seq: Seq): void {
+  if (seq === nowhere) return;
   const last = ranges.at(-1);
   if (last !== undefined && last[1] + 1 === seq) last[1] = seq;
   else ranges.push([seq, seq]);
@@ -152,6 +176,10 @@ function copied(ranges: readonly Range[]): Range[] {
 function closeMessage({ id, parts, deltas, timing }: OpenMessage): StreamedMessage {
   const closed = parts
     .toSorted((a, b) => a.index - b.index)
-    .map(({ kind, text }): Part => ({ type: kind, text: text.toString() }));
+    .map(({ kind, text, recovered }): Part => ({
+      type: kind,
+      text: text.toString(),
+      ...(recovered && { recovered: true }),
+    }));
   return { messageId: id, parts: closed, deltas: copied(deltas), timing: timing.pairs() };
 }

@@ -1,18 +1,10 @@
-import {
-  type CallId,
-  type IdSource,
-  type MessageId,
-  newEvent,
-  type NewEvent,
-  type RunId,
-  type StoredEvent,
-} from "@holdfast/protocol";
+import type { CallId, MessageId, NewEvent, StoredEvent } from "@holdfast/protocol";
 
+import type { ModelFailure, SpillEnd } from "../ports/index.ts";
 import { type StepFold, StepFolder } from "./fold-step.ts";
+import type { RunHandle } from "./run-handle.ts";
+import { type Attempt, RunSpill, type SpillDeps } from "./spill.ts";
 import type { Tick } from "./tick.ts";
-
-/** Commits under the run's fence. `null`: the run is no longer ours, or the store cannot take it. */
-export type WriteJournal = (events: readonly NewEvent[]) => Promise<readonly StoredEvent[] | null>;
 
 /** Text that waits for the next tick: one event for each part, however many pieces the model sent. */
 type Waiting =
@@ -25,7 +17,13 @@ type Waiting =
     }
   | { readonly kind: "output"; readonly callId: CallId; text: string };
 
+export interface JournalDeps extends SpillDeps {
+  readonly tick: Tick;
+}
+
 const mostWaiting = 256 * 1024;
+/** A store that has not answered in so long is away; its answer still counts when it comes. */
+const patienceMs = 2_000;
 /** In characters: far below what an event may have, whatever they are. */
 const largestDelta = 64 * 1024;
 
@@ -34,30 +32,26 @@ const largestDelta = 64 * 1024;
  * is there. What a model sends while a commit is under way shares the next one; a store that is slow slows the model.
  */
 export class Journal {
-  readonly #runId: RunId;
-  readonly #ids: IdSource;
-  readonly #tick: Tick;
-  readonly #write: WriteJournal;
+  readonly #run: RunHandle;
+  readonly #deps: JournalDeps;
+  readonly #spill: RunSpill;
   readonly #folder = new StepFolder();
   #waiting: Waiting[] = [];
   #waitingLength = 0;
   #flushing: Promise<void> | undefined;
   /** Ends the wait for the next tick. */
   #hurry: () => void = () => {};
-  #lost = false;
 
-  constructor(
-    runId: RunId,
-    ids: IdSource,
-    tick: Tick,
-    write: WriteJournal,
-    begun: readonly StoredEvent[] = [],
-  ) {
-    this.#runId = runId;
-    this.#ids = ids;
-    this.#tick = tick;
-    this.#write = write;
-    for (const event of begun) this.#folder.add(event);
+  constructor(deps: JournalDeps, run: RunHandle, begun: readonly StoredEvent[] = []) {
+    this.#deps = deps;
+    this.#run = run;
+    this.#spill = new RunSpill(deps, run, (events) => this.#stands(events));
+    this.#stands(begun);
+  }
+
+  /** Set when nothing takes any more output: then whoever produces it has to stop. */
+  get stopped(): ModelFailure | null {
+    return this.#spill.stopped;
   }
 
   /** What is durable of the step. */
@@ -92,20 +86,48 @@ export class Journal {
     return this.#added(text);
   }
 
-  /** Commits an event now, behind everything that was added before it. Says whether it stands. */
+  /**
+   * Commits an event now, behind everything that was added before it. Says whether it stands. While the store is away the
+   * end of a tool is kept with the rest; nothing else is, so nothing begins that the store does not know of.
+   */
   async record(event: NewEvent): Promise<boolean> {
-    await this.flush();
-    return this.#commit([event]);
+    if (event.type !== "tool.ended") {
+      if (!(await this.flush())) return false;
+      const stored = await this.#run.write([event]);
+      if (stored !== null) this.#stands(stored);
+      return stored !== null;
+    }
+    await this.#pour();
+    await this.#commit([event]);
+    return this.flush();
   }
 
-  /** Resolves when everything that was added is durable, or the journal is lost. */
+  /** Keeps how the stream ended, if the store is away. */
+  async end(end: SpillEnd): Promise<void> {
+    await this.#pour();
+    await this.#spill.seal(end);
+  }
+
+  /** Resolves when everything that was added stands in the store, or the run is lost. */
   async flush(): Promise<boolean> {
+    do {
+      await this.#pour();
+      await this.#spill.settled();
+    } while (this.#waiting.length > 0 && !this.#lost);
+    return !this.#lost;
+  }
+
+  get #lost(): boolean {
+    return this.#run.lost !== null;
+  }
+
+  /** Resolves when everything that was added is in the store or in the file. */
+  async #pour(): Promise<void> {
     while ((this.#waiting.length > 0 || this.#flushing !== undefined) && !this.#lost) {
       this.#flushing ??= this.#flushWaiting();
       this.#hurry();
       await this.#flushing;
     }
-    return !this.#lost;
   }
 
   #added(text: string): Promise<void> | undefined {
@@ -128,7 +150,7 @@ export class Journal {
 
   async #nextTick(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const leave = this.#tick.join(resolve);
+    const leave = this.#deps.tick.join(resolve);
     this.#hurry = () => {
       leave();
       resolve();
@@ -138,26 +160,40 @@ export class Journal {
   }
 
   #eventOf(waiting: Waiting): NewEvent {
-    const id = this.#ids.make("event");
-    if (waiting.kind === "output") {
-      return newEvent(
-        id,
-        "tool.output",
-        { callId: waiting.callId, text: waiting.text },
-        this.#runId,
-      );
-    }
+    if (waiting.kind === "output")
+      return this.#run.event("tool.output", { callId: waiting.callId, text: waiting.text });
     const { messageId, part, as, text } = waiting;
     const place = part === 0 ? {} : { part };
     const kind = as === "text" ? {} : { kind: as };
-    return newEvent(id, "message.delta", { messageId, text, ...place, ...kind }, this.#runId);
+    return this.#run.event("message.delta", { messageId, text, ...place, ...kind });
   }
 
-  async #commit(events: readonly NewEvent[]): Promise<boolean> {
-    if (this.#lost) return false;
-    const stored = await this.#write(events);
-    if (stored === null) this.#lost = true;
-    else for (const event of stored) this.#folder.add(event);
-    return stored !== null;
+  #stands(stored: readonly StoredEvent[]): void {
+    for (const event of stored) this.#folder.add(event);
+  }
+
+  async #commit(events: readonly NewEvent[]): Promise<void> {
+    if (this.#lost) return;
+    if (this.#spill.active) return this.#spill.add(events);
+    if (this.#deps.journals === undefined) {
+      const stored = await this.#run.write(events);
+      if (stored !== null) this.#stands(stored);
+      return;
+    }
+    const attempt = this.#run.tryWrite(events);
+    const result = await this.#inTime(attempt);
+    if (result === "late") await this.#spill.add(events, attempt);
+    else if (result === "away") await this.#spill.add(events);
+    else if (result !== null) this.#stands(result);
+  }
+
+  async #inTime(attempt: Promise<Attempt>): Promise<Attempt | "late"> {
+    const answered = new AbortController();
+    const late = this.#deps.clock.sleep(patienceMs, answered.signal).then(() => "late" as const);
+    try {
+      return await Promise.race([attempt, late]);
+    } finally {
+      answered.abort();
+    }
   }
 }

@@ -1,8 +1,17 @@
-import type { NewEvent, Seq } from "@holdfast/protocol";
+import type { EventData, NewEvent, Seq } from "@holdfast/protocol";
 
 import type { Snapshot } from "../ports/index.ts";
+import type { FoundSpill } from "./find-spill.ts";
 import { foldStep, type StreamedTool } from "./fold-step.ts";
-import { endOf, type PartialCause, type RunWriter, settledMessage, settledTool } from "./settle.ts";
+import {
+  endOf,
+  markedCalls,
+  type PartialCause,
+  type RunWriter,
+  settledMessage,
+  settledTool,
+  usageEvent,
+} from "./settle.ts";
 
 /** What a run has left behind in its journal, as entries. */
 export interface Leftovers {
@@ -11,33 +20,42 @@ export interface Leftovers {
   readonly dropped: readonly [Seq, Seq][];
   /** P7: what was started and not seen to end, in a sentence; empty when there is nothing of the kind. */
   readonly unknown: string;
+  readonly unknownTools: readonly EventData<"tool.started">[];
 }
 
 export interface LeftoverOptions {
   readonly partial: PartialCause;
   /** The run goes on: a tool that allows it begins anew, and what it had put out is dropped. */
   readonly mayStartAgain: boolean;
+  /** What its runner had written down while the store was away. */
+  readonly spill?: FoundSpill;
 }
 
 /** Entries for everything that the journal holds: no delta stays open, and no call that was begun stays untold. */
 export function leftoversOf(
   run: RunWriter,
   snapshot: Snapshot,
-  { partial, mayStartAgain }: LeftoverOptions,
+  { partial, mayStartAgain, spill }: LeftoverOptions,
 ): Leftovers {
-  const fold = foldStep(snapshot.journal);
+  const fold = foldStep(snapshot.journal, spill?.events);
   // A settlement ends a step's journal, so every tool in it is one whose result nobody has told yet.
   const begun = [...fold.tools.values()];
   // P7: in a run that ends here, nothing starts again that could tell how it went.
   const isKept = (tool: StreamedTool) =>
     tool.ended !== null || tool.started.replay === "never" || !mayStartAgain;
   const kept = begun.filter(isKept).map((tool) => settledTool(run, endOf(tool), tool.deltas));
-  const message = settledMessage(run, fold.message, { model: modelOf(snapshot), partial });
+  const end = spill?.end ?? null;
+  const model = end?.model ?? modelOf(snapshot);
+  const how = spill?.isWhole === true ? { calls: markedCalls(end?.calls ?? []) } : { partial };
+  const message = settledMessage(run, fold.message, { model, ...how });
+  const usages = usageEvent(run, model, end?.usage ?? null);
   const again = begun.filter((tool) => !isKept(tool)).flatMap((tool) => tool.deltas);
+  const unknown = begun.filter((tool) => isKept(tool) && tool.ended === null);
   return {
-    settled: [...message, ...kept],
+    settled: [...message, ...kept, ...usages],
     dropped: [...again, ...fold.stray].map(([from, to]) => [from, to]),
-    unknown: tellUnknown(begun.filter((tool) => isKept(tool) && tool.ended === null)),
+    unknown: tellUnknown(unknown),
+    unknownTools: unknown.map(({ started }) => started),
   };
 }
 

@@ -5,12 +5,15 @@ import { goesOnByWord, rests } from "../log/index.ts";
 import type { LeaseRow, RunRow, Snapshot } from "../ports/index.ts";
 import type { ClaimDeps } from "./claim.ts";
 import type { RunPosition } from "./drive.ts";
+import { findSpill, type FoundSpill } from "./find-spill.ts";
 import { deltaRanges } from "./fold-step.ts";
-import { type Leftovers, leftoversOf } from "./leftovers.ts";
+import { leftoversOf } from "./leftovers.ts";
+import { noticeFor, type NoticeReasons } from "./recovery-notice.ts";
 import { RunHandle } from "./run-handle.ts";
 import { unrunCalls } from "./settle.ts";
 import { largest } from "./sizes.ts";
 import { refusals } from "./sort-calls.ts";
+import type { SpillDeps } from "./spill.ts";
 
 /** What happens to a run whose runner is gone: goes on by itself, waits for a person, or ends. */
 export type ResumePolicy = "resume" | "ask" | "off";
@@ -18,6 +21,10 @@ export type ResumePolicy = "resume" | "ask" | "off";
 const attempts = 3;
 /** Enough for the newest message and the results of all of its calls. */
 export const entriesOfAStep = 2 * largest.calls + 50;
+
+export interface RecoverDeps extends ClaimDeps, SpillDeps {
+  readonly policy: ResumePolicy;
+}
 
 export interface Recovered {
   readonly run: RunHandle;
@@ -30,7 +37,7 @@ export interface Recovered {
  * goes on by a person's word was not interrupted, so there is nothing to tell. `null`: there is nothing to go on with.
  */
 export async function recoverRun(
-  deps: ClaimDeps & { readonly policy: ResumePolicy },
+  deps: RecoverDeps,
   owner: OwnerId,
   lease: LeaseRow,
 ): Promise<Recovered | null> {
@@ -43,15 +50,22 @@ export async function recoverRun(
     const { run: row, session } = snapshot;
     if (rests(row.state) && !row.cancelRequested) return null;
     const run = new RunHandle(log, ids, { owner, runId: row.id, lease, head: session.head });
-    const next = decideNext(row, deps.policy);
+    const place = { session: lease.session, runId: row.id };
+    const spill = await findSpill(deps.journals, place, snapshot.journal);
+    const next = isAnswered(spill, row) ? completed : decideNext(row, deps.policy);
+    const firstSeen = await log.store.now();
     const unrun = rests(row.state) ? pendingCalls(snapshot.entries.entries) : [];
-    const events = [
-      ...settleLeftovers(run, snapshot, next),
+    const left = [
+      ...settleLeftovers(run, snapshot, { ...next, spill, firstSeen }),
       ...unrunCalls(run, unrun, refusals.cancelled),
-      next.event(run),
     ];
+    const events = named([...left, next.event(run)], spill);
     const result = await run.send({ events, expect: { head: session.head } });
     if (result.status === "refused" && result.code === "head_moved") continue;
+    if (result.status === "committed" && spill.answer.status === "output") {
+      await deps.journals?.forget(spill.answer.header);
+      deps.onStoring?.(lease.session, "restored");
+    }
     if (result.status === "committed" && next.goesOn)
       return { run, position: positionOf(row, result.at) };
     if (result.status !== "committed") run.loseBy(result);
@@ -70,6 +84,25 @@ interface NextMove {
   readonly goesOn: boolean;
   readonly ends: boolean;
   event(run: RunHandle): NewEvent;
+}
+
+/** The answer was whole when its runner let go: it only had to be stored. */
+const completed: NextMove = {
+  goesOn: false,
+  ends: true,
+  event: (run) => run.event("run.state", { state: "completed" }),
+};
+
+function isAnswered({ isWhole, end, saysSomething }: FoundSpill, row: RunRow): boolean {
+  return isWhole && saysSomething && end?.calls.length === 0 && !row.cancelRequested;
+}
+
+/** A spill is brought in by the commit that its header names: once, whoever does it. */
+function named(events: readonly NewEvent[], { answer }: FoundSpill): readonly NewEvent[] {
+  if (answer.status !== "output") return events;
+  return events.map((event, index) =>
+    index === 0 ? { ...event, id: answer.header.ingestId } : event,
+  );
 }
 
 /** What a take-over does with the run, by how often it was taken over and what the person wants. */
@@ -95,11 +128,15 @@ function decideNext(row: RunRow, policy: ResumePolicy): NextMove {
 function settleLeftovers(
   run: RunHandle,
   snapshot: Snapshot,
-  { ends }: NextMove,
+  rest: NoticeReasons,
 ): readonly NewEvent[] {
-  const left = leftoversOf(run, snapshot, { partial: "interrupted", mayStartAgain: !ends });
-  if (left.settled.length === 0 && left.dropped.length === 0) return [];
-  return [...left.settled, noticeOf(run, left)];
+  const { spill, ends } = rest;
+  const left = leftoversOf(run, snapshot, { partial: "interrupted", mayStartAgain: !ends, spill });
+  const notice = noticeFor(run.runId, snapshot.journal, left, rest);
+  if (notice === null) return left.settled;
+  const deltas = left.dropped.length > 0 ? { deltas: [...left.dropped] } : {};
+  const noticeId = run.ids.make("notice");
+  return [...left.settled, run.event("notice.added", { noticeId, ...notice, ...deltas })];
 }
 
 /**
@@ -130,15 +167,4 @@ export async function giveUpRun(
     const result = await run.send({ events, expect: { head: session.head } });
     if (result.status !== "refused" || result.code !== "head_moved") return;
   }
-}
-
-function noticeOf(run: RunHandle, { unknown, dropped }: Leftovers): NewEvent {
-  const warning = unknown === "" ? "" : ` ${unknown}`;
-  return run.event("notice.added", {
-    noticeId: run.ids.make("notice"),
-    kind: "recovered",
-    text: `The host stopped in the middle of this answer. What it had said and done until then is above.${warning}`,
-    details: { cause: "host_stopped", runId: run.runId },
-    ...(dropped.length > 0 && { deltas: [...dropped] }),
-  });
 }

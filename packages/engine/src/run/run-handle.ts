@@ -14,7 +14,14 @@ import {
 } from "@holdfast/protocol";
 
 import type { Log } from "../log/index.ts";
-import type { Commit, CommitResult, LeaseRow, Refused } from "../ports/index.ts";
+import {
+  type Clock,
+  type Commit,
+  type CommitResult,
+  type LeaseRow,
+  type Refused,
+  systemClock,
+} from "../ports/index.ts";
 
 /** Why a runner has let go of a run. Unless it has ended, whoever takes it over goes on from the log. */
 export type LossReason =
@@ -25,6 +32,13 @@ export type LossReason =
   | "store"
   | "stopping"
   | "refused";
+
+type Part = Pick<Commit, "events" | "expect" | "touch">;
+
+const firstPauseMs = 100;
+const longestPauseMs = 1_000;
+/** How long a tick is sent again before its journal looks for another place. */
+const tickRetryMs = 1_000;
 
 /**
  * A run in a runner's hands: where it writes, and under which fence. The binding to its session is here and
@@ -39,7 +53,9 @@ export class RunHandle {
   readonly lane: LaneKey | null;
   readonly ids: IdSource;
   readonly #log: Log;
+  readonly #clock: Clock;
   readonly #over = new AbortController();
+  readonly #gone = new AbortController();
   #head: Seq;
   #lost: LossReason | null = null;
   #refusal: Refused | null = null;
@@ -52,8 +68,10 @@ export class RunHandle {
     log: Log,
     ids: IdSource,
     run: { owner: OwnerId; runId: RunId; lease: LeaseRow; head: Seq; lane?: LaneKey | null },
+    clock: Clock = systemClock,
   ) {
     this.#log = log;
+    this.#clock = clock;
     this.ids = ids;
     this.owner = run.owner;
     this.session = run.lease.session;
@@ -97,8 +115,14 @@ export class RunHandle {
     return this.#over.signal;
   }
 
+  /** Aborted by the loss alone. */
+  get lossSignal(): AbortSignal {
+    return this.#gone.signal;
+  }
+
   lose(reason: LossReason): void {
     this.#lost ??= reason;
+    this.#gone.abort();
     this.#over.abort();
   }
 
@@ -114,11 +138,22 @@ export class RunHandle {
   }
 
   /**
-   * Commits under the fence and gives the events back as they stand in the log. `null`: the run is lost, and nothing
-   * of it is in our hands any more.
+   * Commits under the fence and gives the events back as they stand in the log. A store that is away is waited for until
+   * the lease would run out. `null`: the run is lost, and nothing of it is in our hands any more.
    */
   async write(events: readonly NewEvent[]): Promise<readonly StoredEvent[] | null> {
-    const result = await this.send({ events });
+    const result = await this.sendUntilTaken({ events });
+    return this.#storedBy(events, result);
+  }
+
+  /** One try: `away` says that the store could not take it, and that the same events are to be sent again. */
+  async tryWrite(events: readonly NewEvent[]): Promise<readonly StoredEvent[] | null | "away"> {
+    const result = await this.send({ events }, tickRetryMs);
+    if (result.status === "failed" && result.code !== "store_closed") return "away";
+    return this.#storedBy(events, result);
+  }
+
+  #storedBy(events: readonly NewEvent[], result: CommitResult): readonly StoredEvent[] | null {
     if (result.status !== "committed") {
       this.loseBy(result);
       return null;
@@ -127,13 +162,27 @@ export class RunHandle {
     return events.map((event, index) => ({ ...event, seq: (first + index) as Seq, at }));
   }
 
-  /** As `write`, for a commit whose refusal means something to the caller. */
-  async send(commit: Pick<Commit, "events" | "expect">): Promise<CommitResult> {
+  /** Sends the same commit until the store answers it, or the run is lost: who cannot renew stops by the keeper's clock. */
+  async sendUntilTaken(commit: Part): Promise<CommitResult> {
+    for (let tries = 0; ; tries += 1) {
+      const result = await this.send(commit);
+      if (result.status !== "failed" || result.code === "store_closed") return result;
+      if (this.#lost !== null) return result;
+      const pause = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(tries, 10));
+      await this.#clock.sleep(pause, this.#gone.signal);
+    }
+  }
+
+  /** One commit, for callers to whom a refusal or a failure means something. */
+  async send(commit: Part, retryForMs?: number): Promise<CommitResult> {
     const { owner, session, lease } = this;
     if (this.#lost !== null)
       return { status: "refused", code: "fenced", message: "The run was given up." };
     const under = { lease: "run", fence: lease.fence } as const;
-    const result = await this.#log.commit({ ...commit, owner, session, under });
+    const result = await this.#log.commit(
+      { ...commit, owner, session, under },
+      { signal: this.#gone.signal, ...(retryForMs !== undefined && { retryForMs }) },
+    );
     if (result.status === "committed") {
       // A number that is not ours came between: it may be a cancel.
       const isAlone = result.first === this.#head + 1;

@@ -1,17 +1,19 @@
 import type { BlobId, MessageId, ToolOutcome } from "@holdfast/protocol";
 
-import type { Clock, ModelCall, Tool, ToolHands } from "../ports/index.ts";
+import type { Clock, JournalPlace, ModelCall, Tool, ToolHands } from "../ports/index.ts";
 import type { StreamedTool } from "./fold-step.ts";
 import type { Journal } from "./journal.ts";
 import { keepOutput } from "./keep-output.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { endOf, settledTool, type ToolEnd } from "./settle.ts";
+import { spillMark } from "./spill.ts";
 import { fitting, largest, storedSize } from "./sizes.ts";
 import { sortCalls, type Verdict, type VerdictDeps } from "./sort-calls.ts";
 
 export interface ToolDeps extends VerdictDeps {
   readonly tools: ReadonlyMap<string, Tool>;
   readonly clock: Clock;
+  readonly journals?: JournalPlace | undefined;
 }
 
 /** A tool that ignores its signal is left alone after this time. */
@@ -101,7 +103,14 @@ async function startTool(
   const { callId, name, input } = call;
   const { replay } = tool;
   const started = await journal.record(
-    run.event("tool.started", { callId, resultId, name, input, replay }),
+    run.event("tool.started", {
+      callId,
+      resultId,
+      name,
+      input,
+      replay,
+      ...spillMark(deps.journals, run),
+    }),
   );
   // A run that was lost while this was on its way is somebody else's: what is not begun is not begun here.
   if (!started || run.lost !== null)

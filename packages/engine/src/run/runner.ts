@@ -1,9 +1,10 @@
-import type { OwnerId, SessionId } from "@holdfast/protocol";
+import type { EventId, OwnerId, SessionId, StoredEvent } from "@holdfast/protocol";
 
 import type { LeaseRow, Liveness, LiveWork, Work } from "../ports/index.ts";
 import { expireApproval } from "./answer.ts";
 import { type ClaimDeps, claimNext, takeLease } from "./claim.ts";
 import { type DriveDeps, driveRun, type RunPosition } from "./drive.ts";
+import { decideLate, type LateWork, lookAtFile, lookForLate } from "./late-journal.ts";
 import { type HeldLease, LeaseKeeper } from "./lease-keeper.ts";
 import { giveUpRun, recoverRun, type ResumePolicy } from "./recover.ts";
 import type { RunHandle } from "./run-handle.ts";
@@ -47,6 +48,9 @@ export class Runner {
   /** When a lease that has expired was first seen with that expiry, by our own clock. */
   readonly #expired = new Map<SessionId, { readonly expiresAt: number; readonly seenAt: number }>();
 
+  /** Spills that the store does not take as they are: they stay for a person to look at. */
+  readonly #refused = new Set<EventId>();
+
   constructor(deps: RunnerDeps) {
     this.#deps = deps;
     this.#keeper = new LeaseKeeper(deps.log.store.leases, deps.clock, deps.leaseMs);
@@ -62,21 +66,82 @@ export class Runner {
   /** Says that a session may have work, or that its run was asked to end. Never throws, never waits. */
   poke(owner: OwnerId, session: SessionId): void {
     for (const { lease, run } of this.#keeper.held) if (lease.session === session) void run?.look();
-    this.#begin(owner, session, undefined);
+    void this.#begin(owner, session, () => this.#workOn(owner, session, undefined));
+  }
+
+  /**
+   * Brings in what these entries say is still being recovered, if it has turned up. `changed`: read again. Whoever asks
+   * while it is being done, here or elsewhere, is answered at once.
+   */
+  async recoverLate(
+    owner: OwnerId,
+    session: SessionId,
+    entries: Iterable<StoredEvent>,
+  ): Promise<"changed" | "unchanged"> {
+    const { journals } = this.#deps;
+    if (journals === undefined || this.#working.has(session)) return "unchanged";
+    const works = await lookForLate({ ...this.#deps, journals }, session, entries);
+    if (works.length === 0 || this.#working.has(session)) return "unchanged";
+    return (await this.#bringIn(owner, session, works)) === "changed" ? "changed" : "unchanged";
+  }
+
+  /** Files that lie in this home and that nobody writes: left by a process that is gone, or carried here. */
+  async #bringInFiles(): Promise<void> {
+    const { journals, log } = this.#deps;
+    if (journals === undefined) return;
+    for (const header of await journals.left()) {
+      const { owner, session, runId, ingestId } = header;
+      if (this.#working.has(session) || this.#refused.has(ingestId)) continue;
+      const run = await log.store.reads.run(owner, runId);
+      // A run that is under way is recovered with all that it left, or ends first.
+      const isNobodys = run !== null && !["claimed", "running"].includes(run.state);
+      const work = isNobodys ? await lookAtFile({ ...this.#deps, journals }, header) : null;
+      if (work === null) continue;
+      const done = await this.#bringIn(owner, session, [work]);
+      if (done === "refused") this.#refused.add(ingestId);
+    }
+  }
+
+  /** Under the session's lease, and only if nobody has it: then they look after it, or the next one who reads does. */
+  async #bringIn(
+    owner: OwnerId,
+    session: SessionId,
+    works: readonly LateWork[],
+  ): Promise<"changed" | "unchanged" | "refused"> {
+    const { journals } = this.#deps;
+    if (journals === undefined) return "unchanged";
+    let done: "changed" | "unchanged" | "refused" = "unchanged";
+    const begun = this.#begin(owner, session, async () => {
+      const lease = await takeLease(this.#deps, session);
+      if (lease === null) return;
+      try {
+        for (const work of works) {
+          const result = await decideLate({ ...this.#deps, journals }, owner, lease, work);
+          if (result?.status === "refused") done = "refused";
+          else if (result !== null && done === "unchanged") done = "changed";
+        }
+      } finally {
+        await this.#deps.log.store.leases.release(lease);
+      }
+    });
+    await begun;
+    return done;
   }
 
   /** One look through the store: what waits, and what was left behind. */
   async sweep(): Promise<void> {
     const { work } = this.#deps;
     for (const item of await work.live(pageSize)) {
-      if (this.#isLeftBehind(item))
-        this.#begin(item.owner, item.session, this.#provenDead(item.lease));
+      const { owner, session, lease } = item;
+      if (!this.#isLeftBehind(item)) continue;
+      void this.#begin(owner, session, () => this.#workOn(owner, session, this.#provenDead(lease)));
     }
     for (const { owner, session } of await work.queued(pageSize)) {
       if (this.#working.has(session)) continue;
       const lease = await this.#deps.log.store.leases.read("run", session);
-      this.#begin(owner, session, this.#provenDead(lease));
+      void this.#begin(owner, session, () => this.#workOn(owner, session, this.#provenDead(lease)));
     }
+    await this.#bringInFiles();
     await this.#expireApprovals();
   }
 
@@ -108,19 +173,21 @@ export class Runner {
   }
 
   /** One at a time for each session; who comes meanwhile makes it look once more. */
-  #begin(owner: OwnerId, session: SessionId, left: LeaseRow | undefined): void {
-    if (this.#stop.signal.aborted || this.#working.size >= this.#deps.maxRuns) return;
+  #begin(owner: OwnerId, session: SessionId, begin: () => Promise<void>): Promise<void> {
+    const nothing = Promise.resolve();
+    if (this.#stop.signal.aborted || this.#working.size >= this.#deps.maxRuns) return nothing;
     if (this.#working.has(session)) {
       this.#again.add(session);
-      return;
+      return nothing;
     }
-    const work = this.#workOn(owner, session, left)
+    const work = begin()
       .catch((error: unknown) => this.#deps.onError(error))
       .finally(() => {
         this.#working.delete(session);
         if (this.#again.delete(session)) this.poke(owner, session);
       });
     this.#working.set(session, work);
+    return work;
   }
 
   async #workOn(owner: OwnerId, session: SessionId, left: LeaseRow | undefined): Promise<void> {

@@ -55,6 +55,11 @@ export function settledMessage(
   ];
 }
 
+/** Calls that stand in a spill alone. */
+export function markedCalls(calls: readonly ModelCall[]): readonly ModelCall[] {
+  return calls.map((call) => ({ ...call, recovered: true }));
+}
+
 export interface ToolEnd {
   readonly callId: CallId;
   readonly resultId: MessageId;
@@ -62,6 +67,7 @@ export interface ToolEnd {
   readonly outcome: ToolOutcome;
   readonly output: string;
   readonly blobId?: BlobId | undefined;
+  readonly recovered?: true | undefined;
 }
 
 /** How a tool ended, as far as its journal tells. P7: one that was started and not seen to end is unknown. */
@@ -70,7 +76,7 @@ export function endOf(tool: StreamedTool): ToolEnd {
   if (tool.ended === null)
     return { callId, name, resultId, outcome: "unknown", output: tool.output };
   const { outcome, output, blobId } = tool.ended;
-  return { callId, name, resultId, outcome, output, blobId };
+  return { callId, name, resultId, outcome, output, blobId, recovered: tool.recovered };
 }
 
 /** The entry that stands for a tool and its streamed output. */
@@ -79,10 +85,11 @@ export function settledTool(
   end: ToolEnd,
   deltas: StreamedTool["deltas"],
 ): NewEvent {
-  const { callId, resultId, name, outcome, output, blobId } = end;
+  const { callId, resultId, name, outcome, output, blobId, recovered } = end;
+  const marks = { ...(blobId && { blobId }), ...(recovered && { recovered }) };
   return run.event("message.tool", {
     messageId: resultId,
-    parts: [{ type: "tool_result", callId, name, outcome, output, ...(blobId && { blobId }) }],
+    parts: [{ type: "tool_result", callId, name, outcome, output, ...marks }],
     ...(deltas.length > 0 && { deltas: [...deltas] }),
   });
 }

@@ -1,8 +1,11 @@
-import { createIds, type NewEvent, type Seq, type StoredEvent } from "@holdfast/protocol";
+import { createIds, type NewEvent } from "@holdfast/protocol";
+import { memoryHarness } from "@holdfast/store/testing";
 import { expect, test } from "vitest";
 
-import { aMessageId, aRunId, gated, manualClock, turn } from "../testing/index.ts";
+import { createLog, type Log } from "../log/index.ts";
+import { aMessageId, aRunId, gated, manualClock, openSession, turn } from "../testing/index.ts";
 import { Journal } from "./journal.ts";
+import { RunHandle } from "./run-handle.ts";
 import { Tick } from "./tick.ts";
 
 function setUp() {
@@ -62,11 +65,21 @@ test("what a model says until the beat is one event, and a flush waits for no be
   const clock = manualClock();
   const commits: NewEvent[][] = [];
   const slow = gated();
-  const journal = new Journal(aRunId(), createIds(), new Tick(clock), async (events) => {
-    commits.push([...events]);
-    if (commits.length === 2) await slow.promise;
-    return events.map((event, index): StoredEvent => ({ ...event, seq: index as Seq, at: 0 }));
-  });
+  const { store } = await memoryHarness.open();
+  const chat = await openSession(store);
+  const { head } = await chat.row();
+  const log = createLog(store);
+  const watched: Log = {
+    ...log,
+    async commit(commit) {
+      commits.push([...commit.events]);
+      if (commits.length === 2) await slow.promise;
+      return log.commit(commit);
+    },
+  };
+  const held = { owner: chat.owner, runId: aRunId(), lease: await chat.lease(), head };
+  const run = new RunHandle(watched, createIds(), held);
+  const journal = new Journal({ clock, tick: new Tick(clock) }, run);
   const messageId = aMessageId();
   const say = (text: string) => journal.addText(messageId, 0, "text", text);
   await say("One");

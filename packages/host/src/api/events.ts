@@ -34,7 +34,7 @@ interface Voice {
 }
 
 export function eventRoutes(parts: ApiParts): Route[] {
-  const { log } = parts;
+  const { log, storing } = parts;
 
   /** P6: a reader that comes or goes touches nothing but its own tail. */
   async function followSession(
@@ -68,6 +68,10 @@ export function eventRoutes(parts: ApiParts): Route[] {
   /** P5: sends what the tail gives, which is durable, in order and without a hole. */
   async function speak(stream: EventStream, owner: OwnerId, voice: Voice): Promise<void> {
     const { signal } = stream;
+    const unwatch = storing.watch(voice.session, (status) => {
+      void stream.write(encodeStatus(status));
+    });
+    signal.addEventListener("abort", unwatch, { once: true });
     for await (const item of log.tail(owner, voice.session, voice.cursor(), { signal })) {
       await tell(stream, voice, item);
     }

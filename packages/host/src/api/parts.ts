@@ -1,11 +1,13 @@
 import type { Clock, Holder, Log, Runner } from "@holdfast/engine";
 
+import type { StoringBoard } from "../storing.ts";
 import type { MountParts } from "./contract.ts";
 
 /** What the handlers work with. */
 export interface ApiParts extends MountParts {
   readonly log: Log;
-  readonly runner: Pick<Runner, "poke">;
+  readonly runner: Pick<Runner, "poke" | "recoverLate">;
+  readonly storing: Pick<StoringBoard, "watch">;
   readonly clock: Clock;
   /** Who we are where a lease is taken. */
   readonly holder: () => Holder;

@@ -1,13 +1,15 @@
-import type { Reads, RunRow, Snapshot } from "@holdfast/engine";
+import { type Reads, type RunRow, type Snapshot, withAmendments } from "@holdfast/engine";
 import {
   entriesOf,
   foldJournal,
+  inPlace,
   type OwnerId,
   type Seq,
   type SessionId,
   type SessionRead,
 } from "@holdfast/protocol";
 
+import type { ApiParts } from "./parts.ts";
 import { viewInput, viewRun, viewSession } from "./views.ts";
 
 export interface PageQuery {
@@ -19,20 +21,28 @@ const defaultLimit = 100;
 
 /** Everything a page shows of a session, from one snapshot, by the reducer's own functions (P5). */
 export async function readSnapshot(
-  reads: Reads,
+  { log, runner }: Pick<ApiParts, "log" | "runner">,
   owner: OwnerId,
   id: SessionId,
   { limit = defaultLimit, before }: PageQuery,
 ): Promise<SessionRead | null> {
+  const { reads } = log.store;
   const query = { limit, ...(before !== undefined && { before }) };
-  const snapshot = await reads.snapshot(owner, id, query);
+  const page = before === undefined ? "newest" : "earlier";
+  let snapshot = await reads.snapshot(owner, id, query);
   if (snapshot === null) return null;
+  let visible = await withAmendments(reads, snapshot.session, snapshot.entries.entries, page);
+  // What a notice still waits for may have turned up: then this read has brought it in, and shows it.
+  if ((await runner.recoverLate(owner, id, visible)) === "changed") {
+    snapshot = (await reads.snapshot(owner, id, query)) ?? snapshot;
+    visible = await withAmendments(reads, snapshot.session, snapshot.entries.entries, page);
+  }
   const { session, entries, inbox, journal } = snapshot;
   const run = snapshot.run ?? (await lastRun(reads, owner, snapshot));
   const first = entries.entries[0];
   return {
     session: viewSession(session),
-    entries: [...entriesOf(entries.entries)],
+    entries: [...entriesOf(visible)],
     run: run && viewRun(run),
     inbox: inbox.map(viewInput),
     seq: session.head,
@@ -50,6 +60,6 @@ async function lastRun(
   owner: OwnerId,
   { entries }: Snapshot,
 ): Promise<RunRow | null> {
-  const newest = entries.entries.findLast((event) => event.runId !== undefined);
+  const newest = inPlace(entries.entries).findLast((event) => event.runId !== undefined);
   return newest?.runId === undefined ? null : reads.run(owner, newest.runId);
 }

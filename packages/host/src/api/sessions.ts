@@ -65,7 +65,7 @@ export function sessionRoutes(parts: ApiParts): Route[] {
     mountCall(parts, "createSession", createSession),
     mountCall(parts, "listSessions", ({ owner, query }) => listSessions(log.store, owner, query)),
     mountCall(parts, "readSession", async ({ owner, params, query }) => {
-      const read = await readSnapshot(reads, owner, params.id, query);
+      const read = await readSnapshot(parts, owner, params.id, query);
       return read === null ? problem("session_not_found") : answer(read);
     }),
     mountCall(parts, "changeSession", changeSession),

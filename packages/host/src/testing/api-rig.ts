@@ -7,6 +7,7 @@ import type { Hono } from "hono";
 import { apiRoutes } from "../api/index.ts";
 import { createDoorkeeper } from "../auth/index.ts";
 import { createApp, type HostEnv } from "../http/index.ts";
+import { createStoringBoard, type StoringBoard } from "../storing.ts";
 
 /** The API on a store that keeps nothing, with a model that says what the test wants. No network. */
 export interface ApiRig {
@@ -16,6 +17,7 @@ export interface ApiRig {
   readonly store: MemoryStore;
   readonly log: Log;
   readonly model: ScriptedModel;
+  readonly storing: StoringBoard;
   readonly bugs: Error[];
   readonly bearer: Readonly<Record<string, string>>;
   /** Asks without the client, for what the client would not send. */
@@ -70,6 +72,7 @@ export function openApi(
     system: async () => "",
     onError: report,
   });
+  const storing = createStoringBoard();
   const stopping = new AbortController();
   const closing = new AbortController();
   const app = createApp({
@@ -86,7 +89,9 @@ export function openApi(
         poke: (...session) => {
           if (rules.begins) runner.poke(...session);
         },
+        recoverLate: (...read) => runner.recoverLate(...read),
       },
+      storing,
       clock,
       holder: () => aHolder(),
       stopping: stopping.signal,
@@ -104,6 +109,7 @@ export function openApi(
     store,
     log,
     model,
+    storing,
     bugs,
     bearer,
     async ask(method, path, body, headers = {}) {

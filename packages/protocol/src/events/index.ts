@@ -22,6 +22,8 @@ export {
   inputMode,
   clientId,
   partialCause,
+  spillMark,
+  type SpillMark,
 } from "./run.ts";
 export {
   type ContextFrame,
@@ -33,6 +35,7 @@ export {
   sessionSettings,
   titleSource,
 } from "./session.ts";
+export { type PendingRecovery, pendingRecoveryIn, type RecoveryKind } from "./recovery.ts";
 
 /** Every event that this version writes or reads. */
 export const eventDefinitions = [...sessionEvents, ...runEvents] as const;

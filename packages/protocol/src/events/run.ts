@@ -1,6 +1,16 @@
 import { z } from "zod";
 
-import { approvalId, blobId, callId, laneKey, messageId, runId, seq } from "../ids.ts";
+import {
+  approvalId,
+  blobId,
+  callId,
+  fence,
+  laneKey,
+  messageId,
+  noticeId,
+  runId,
+  seq,
+} from "../ids.ts";
 import { attachment, json, part, toolOutcome } from "../parts.ts";
 import { defineEvent, settledDeltas } from "./define.ts";
 
@@ -68,6 +78,19 @@ export type RequestRecord = z.infer<typeof requestRecord>;
 /** Why a message ends before its model was done. */
 export const partialCause = z.enum(["cancelled", "interrupted", "failed", "limit"]);
 
+/** Where the runner keeps what its model says while the store cannot take it, and the fence that names its file there. */
+export const spillMark = z.looseObject({ place: z.string().min(1).max(64), fence });
+export type SpillMark = z.infer<typeof spillMark>;
+
+/**
+ * An entry that was found after its run had been given up stands directly above the notice that it names, whatever its
+ * number, and is there only where that notice is. One that another attempt has replaced is not told to the model.
+ */
+const latePlace = {
+  above: noticeId.optional(),
+  superseded: z.literal(true).optional(),
+};
+
 export const runEvents = [
   defineEvent(
     "input.accepted",
@@ -110,6 +133,7 @@ export const runEvents = [
       model: z.string(),
       /** How often this step was tried before. */
       try: z.int().positive().optional(),
+      spill: spillMark.optional(),
     }),
   ),
   defineEvent(
@@ -134,6 +158,7 @@ export const runEvents = [
       name: z.string(),
       input: json,
       replay: z.enum(["never", "safe"]),
+      spill: spillMark.optional(),
     }),
   ),
   defineEvent("tool.output", 1, "delta", z.looseObject({ callId, text: z.string() })),
@@ -194,12 +219,13 @@ export const runEvents = [
       request: requestRecord.optional(),
       /** `[ms, characters]` for each group of deltas, for replay. */
       timing: z.array(z.tuple([z.int(), z.int()])).optional(),
+      ...latePlace,
     }),
   ),
   defineEvent(
     "message.tool",
     1,
     "entry",
-    z.looseObject({ ...messageContent, deltas: settledDeltas }),
+    z.looseObject({ ...messageContent, deltas: settledDeltas, ...latePlace }),
   ),
 ] as const;

@@ -78,6 +78,10 @@ export const messageEntry = z.looseObject({
   lane: laneKey.optional(),
   model: z.string().optional(),
   partial: partialCause.optional(),
+  /** Found late: it stands directly above this notice, whatever its number. */
+  above: noticeId.optional(),
+  /** Another attempt has taken its place: shown, and not told to the model. */
+  superseded: z.literal(true).optional(),
 });
 export const noticeEntry = z.looseObject({
   ...entryPlace,

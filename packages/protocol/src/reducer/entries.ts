@@ -1,4 +1,4 @@
-import type { KnownEvent, SeqRange } from "../events/index.ts";
+import type { KnownEvent } from "../events/index.ts";
 import type { EntryView, NoticeEntry } from "../http/index.ts";
 
 type EntryEvent<T extends KnownEvent["type"]> = Extract<KnownEvent, { type: T }>;
@@ -47,9 +47,4 @@ export function rewordNotice(
 function reworded(old: NoticeEntry, event: EntryEvent<"notice.changed">): NoticeEntry {
   const { seq, at, runId } = old;
   return { ...event.data, type: "notice", seq, at, ...(runId !== undefined && { runId }) };
-}
-
-/** Numbers alone decide, for a branch too: its own go on from where it left its origin. */
-export function isVisible(entry: EntryView, ranges: readonly SeqRange[]): boolean {
-  return ranges.some(({ from, to }) => entry.seq >= from && (to === null || entry.seq <= to));
 }

@@ -8,5 +8,6 @@ export {
   type SessionState,
 } from "./state.ts";
 export { entriesOf, foldJournal } from "./reads.ts";
+export { inPlace } from "./late.ts";
 export type { Gap } from "./gaps.ts";
 export { foldSession, type SessionFacts } from "./session.ts";

@@ -2,6 +2,7 @@ import { decodeEvent, type KnownEvent, type StoredEvent } from "../events/index.
 import type { EntryView, LiveView } from "../http/index.ts";
 import type { RunId } from "../ids.ts";
 import { entryOf, rewordNotice } from "./entries.ts";
+import { inPlace } from "./late.ts";
 import { emptyLive, foldLive } from "./live.ts";
 
 /**
@@ -10,7 +11,7 @@ import { emptyLive, foldLive } from "./live.ts";
  */
 export function entriesOf(events: Iterable<StoredEvent>): readonly EntryView[] {
   let entries: EntryView[] = [];
-  for (const event of knownOf(events)) {
+  for (const event of knownOf(inPlace([...events]))) {
     if (event.type === "notice.changed") entries = [...rewordNotice(entries, event)];
     const entry = entryOf(event);
     if (entry !== null) entries.push(entry);

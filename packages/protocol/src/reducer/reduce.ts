@@ -4,9 +4,10 @@ import {
   type KnownEvent,
   type StoredEvent,
 } from "../events/index.ts";
-import { entryOf, isVisible, rewordNotice } from "./entries.ts";
+import { entryOf, rewordNotice } from "./entries.ts";
 import { explainGaps, openGap } from "./gaps.ts";
 import { changeInbox } from "./inbox.ts";
+import { isLate, viewsInPlace, visibleIn } from "./late.ts";
 import { emptyLive, foldLive } from "./live.ts";
 import { changeRun, requestCancel } from "./run.ts";
 import { foldSession } from "./session.ts";
@@ -89,7 +90,9 @@ function explained(state: SessionState, event: KnownEvent): SessionState {
 
 function addEntry(state: SessionState, event: KnownEvent): SessionState {
   const entry = entryOf(event);
-  return entry === null ? state : { ...state, entries: [...state.entries, entry] };
+  if (entry === null) return state;
+  const entries = [...state.entries, entry];
+  return { ...state, entries: isLate(entry) ? viewsInPlace(entries) : entries };
 }
 
 /** The entry comes and what stood for it goes in one step: nothing is shown twice, or not at all. */
@@ -109,8 +112,7 @@ function cutHistory(
   state: SessionState,
   event: Extract<KnownEvent, { type: "history.cut" | "history.restored" }>,
 ): SessionState {
-  const entries = state.entries.filter((entry) => isVisible(entry, event.data.ranges));
-  return { ...state, entries };
+  return { ...state, entries: visibleIn(state.entries, event.data.ranges) };
 }
 
 function historyReturned(state: SessionState): SessionState {

@@ -78,6 +78,8 @@ function changesOf(facts: SessionFacts, event: KnownEvent): Changes {
       };
     case "message.user":
     case "message.assistant": {
+      // What was found late belongs to an earlier turn: it neither counts again nor previews the last one.
+      if (event.type === "message.assistant" && event.data.above !== undefined) return moved;
       const text = textOf(event.data.parts);
       return {
         ...moved,

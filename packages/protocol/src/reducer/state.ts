@@ -9,6 +9,7 @@ import type {
 import type { OwnerId, Seq, SessionId } from "../ids.ts";
 import { terminalStates } from "../events/index.ts";
 import type { Gap } from "./gaps.ts";
+import { isLate } from "./late.ts";
 
 /**
  * Why the state cannot go on by events alone:
@@ -78,7 +79,10 @@ export function prependEntries(
   state: SessionState,
   page: Pick<SessionRead, "entries" | "earlier">,
 ): SessionState {
-  const first = state.entries[0]?.seq ?? Infinity;
-  const added = page.entries.filter((entry) => entry.seq < first);
+  const first = state.entries.find((entry) => !isLate(entry))?.seq ?? Infinity;
+  const held = new Set(state.entries.map(({ seq }) => seq));
+  const added = page.entries.filter(
+    (entry) => (isLate(entry) || entry.seq < first) && !held.has(entry.seq),
+  );
   return { ...state, entries: [...added, ...state.entries], earlier: page.earlier };
 }

@@ -84,7 +84,7 @@ interface StateProps {
   readonly trouble: string | null;
 }
 
-function State({ followed: { state, connection, ended }, trouble }: StateProps) {
+function State({ followed: { state, connection, ended, status }, trouble }: StateProps) {
   return <output className="quiet run-state">{words()}</output>;
 
   function words(): string {
@@ -92,6 +92,7 @@ function State({ followed: { state, connection, ended }, trouble }: StateProps) 
     if (trouble !== null) return trouble;
     if (connection === "reconnecting") return "Reconnecting. Nothing is lost.";
     if (connection === "offline") return "The host does not answer. What was accepted is safe.";
+    if (status !== null) return status;
     if (state?.session.liveState === "paused") return "The run was interrupted and waits for you.";
     return state?.session.liveRun ? "Answering" : "";
   }

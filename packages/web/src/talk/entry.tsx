@@ -16,6 +16,9 @@ export function Entry({ entry }: { entry: EntryView }) {
           {entry.parts.map((part, index) => (
             <PartView key={index} part={part} />
           ))}
+          {entry.superseded === true && (
+            <p className="quiet">Found late; the answer was given again below.</p>
+          )}
           {entry.partial !== undefined && <p className="quiet">{whyPartial[entry.partial]}</p>}
         </article>
       );

@@ -12,9 +12,11 @@ export interface Conversation {
   readonly state: SessionState | null;
   readonly connection: ConnectionState | null;
   readonly ended: ApiError | null;
+  /** How the host is, when that is worth a word. */
+  readonly status: string | null;
 }
 
-const nothing: Conversation = { state: null, connection: null, ended: null };
+const nothing: Conversation = { state: null, connection: null, ended: null, status: null };
 
 /** Follows one session until the signal, and tells every change. Leaving stops nothing but the following. */
 async function follow(
@@ -26,6 +28,7 @@ async function follow(
   const onConnection = (connection: ConnectionState): void => tell({ connection });
   for await (const item of client.open(id, { signal, onConnection })) {
     if (item.kind === "state") tell({ state: item.state });
+    if (item.kind === "status") tell({ status: item.status.text ?? null });
     if (item.kind === "ended") tell({ ended: item.error });
   }
 }

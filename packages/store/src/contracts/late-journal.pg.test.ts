@@ -1,0 +1,289 @@
+import {
+  fsckStore,
+  gate,
+  gated,
+  present,
+  says,
+  scriptedModel,
+  until,
+} from "@holdfast/engine/testing";
+import { ids, newEvent, type NoticeEntry, pendingRecoveryIn } from "@holdfast/protocol";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { createDatabase } from "../../../../test/support/postgres.ts";
+import { postgresDatabase, sqliteDatabase } from "./database.ts";
+import {
+  carry,
+  headers,
+  type Home,
+  type LateBed,
+  openLateBed,
+  shown,
+  spilled,
+} from "./late-bed.ts";
+
+/** Says nothing more until it is stopped. */
+const silence = gate(new Promise(() => {}));
+const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
+
+describe.each(databases)("a late journal on $name", (kind) => {
+  let bed: LateBed;
+  beforeAll(async () => {
+    bed = await openLateBed(kind);
+  });
+  afterAll(() => bed[Symbol.asyncDispose]());
+
+  /** A run that said "It was " to the store and "a dark night." to the spill of another home; recovered here without it. */
+  async function recovering(
+    rest: { policy?: "off" | "ask" | "resume" } = {},
+    script = [says("Again.")],
+  ) {
+    const [there, here] = [await bed.home(), await bed.home()];
+    const away = gated();
+    const reply = [says("It was "), gate(away.promise), says("a dark night."), silence];
+    const { said, outage } = await bed.leaveBehind([reply], there);
+    const { chat } = said;
+    await until(async () => JSON.stringify(await chat.events()).includes("It was "));
+    outage.away = true;
+    away.open();
+    await spilled(there, chat.session, "dark night");
+    const runner = bed.recoverer(here, rest, script);
+    await runner.sweep();
+    await runner.idle();
+    return { said, chat, there, here, runner, read: () => bed.read(runner, chat) };
+  }
+
+  const noticeIn = (entries: Awaited<ReturnType<LateBed["read"]>>): NoticeEntry => {
+    const notices = entries.filter((entry) => entry.type === "notice");
+    expect(notices).toHaveLength(1);
+    return present(notices[0]);
+  };
+
+  test("[S4.1] before the journal is there the notice says recovering, and the run is over", async () => {
+    const { chat, said, read, here } = await recovering();
+    const entries = await read();
+    expect(shown(entries)).toEqual(["user: Begin", "assistant: It was ", "notice: recovering"]);
+    const notice = noticeIn(entries);
+    expect(notice.text).not.toMatch(/[Nn]othing/);
+    expect(notice.details).toMatchObject({
+      runId: said.runId,
+      recovery: { tries: 0 },
+    });
+    const { recovery } = present(pendingRecoveryIn(notice.details));
+    expect(recovery.firstSeen).toBeGreaterThan(notice.at - 10_000);
+    expect(recovery.firstSeen).toBeLessThanOrEqual(notice.at);
+    expect(await chat.row()).toMatchObject({ liveRun: null, openDeltas: 0 });
+    expect(await said.run()).toMatchObject({ state: "interrupted" });
+    expect(here.files()).toEqual([]);
+  });
+
+  test("[S4.2] when it has turned up, its text and tools stand above the notice, in transcript and context", async () => {
+    const { chat, said, read, there, here } = await recovering();
+    const before = await chat.row();
+    const [header] = await headers(there);
+    const { owner, session, runId, fence, place } = present(header);
+    // As a runner would have written it whose tools begin without the store.
+    await there.journals.forget(present(header));
+    const begun = await there.journals.begin({
+      owner,
+      session,
+      runId,
+      fence,
+      place,
+      ingestId: ids.make("event"),
+    });
+    if (begun.status === "failed") throw new Error(begun.message);
+    const call = { callId: ids.make("call"), resultId: ids.make("message") };
+    const messageId = ids.make("message");
+    const write = (type: "message.delta" | "tool.started" | "tool.ended", data: object) =>
+      newEvent(ids.make("event"), type, data as never, runId);
+    await begun.file.append([
+      write("message.delta", { messageId, text: "a dark night. " }),
+      write("tool.started", { ...call, name: "look", input: {}, replay: "never" }),
+      write("tool.ended", { ...call, outcome: "ok", output: "rain" }),
+      write("message.delta", { messageId, text: "It rained." }),
+    ]);
+    await begun.file.close();
+
+    const next = bed.recoverer(here, {}, [says("And so on.")]);
+    const after = await bed.say("And then?", { chat });
+    next.poke(chat.owner, chat.session);
+    await next.idle();
+    carry(there, here);
+    const entries = await read();
+    expect(shown(entries)).toEqual([
+      "user: Begin",
+      "assistant: It was ",
+      "assistant: a dark night. It rained.*|calls look*",
+      "tool: ok rain*",
+      "notice: recovered",
+      "user: And then?",
+      "assistant: And so on.",
+    ]);
+    expect(noticeIn(entries).details).toEqual({ cause: "host_stopped", runId: said.runId });
+    expect(here.files()).toEqual([]);
+    // Nothing of it moves the list: what was said since then is newer.
+    expect(await chat.row()).toMatchObject({
+      preview: "And so on.",
+      messageCount: before.messageCount + 2,
+    });
+
+    const model = scriptedModel([says("Indeed.")]);
+    const third = bed.recoverer(here, { modelFor: async () => ({ name: "scripted", model }) });
+    await bed.say("Go on", { chat: after.chat });
+    third.poke(chat.owner, chat.session);
+    await third.idle();
+    const told = present(model.requests[0]).messages.map((each) =>
+      each.role === "tool" ? `tool: ${each.output}` : `${each.role}: ${each.text}`,
+    );
+    expect(told.slice(1, 6)).toEqual([
+      "user: Begin",
+      "assistant: It was ",
+      "assistant: a dark night. It rained.",
+      "tool: rain",
+      "user: And then?",
+    ]);
+  });
+
+  test("[S4.3] of two reads at the same moment one does the work, and the other is answered at once", async () => {
+    const { chat, runner, read, there, here } = await recovering();
+    const hold = gated();
+    const other = bed.recoverer({
+      ...here,
+      journals: { ...here.journals, forget: () => hold.promise },
+    });
+    carry(there, here);
+    const working = bed.read(other, chat);
+    await until(async () => (await chat.entries()).at(-1)?.type === "notice.changed");
+    // The first one has not finished, and holds the lease.
+    expect(shown(await read()).slice(0, 2)).toEqual(["user: Begin", "assistant: It was "]);
+    hold.open();
+    expect(shown(await working).at(-1)).toBe("notice: recovered");
+    const events = await chat.events();
+    expect(events.filter((event) => event.type === "notice.changed")).toHaveLength(1);
+    await runner.idle();
+  });
+
+  test("[S4.4] twenty reads of a journal that is still arriving use no try and write nothing", async () => {
+    const { chat, read } = await recovering();
+    const { head } = await chat.row();
+    for (let reads = 0; reads < 20; reads += 1) await read();
+    const notice = noticeIn(await read());
+    expect(notice).toMatchObject({ kind: "recovering", details: { recovery: { tries: 0 } } });
+    expect((await chat.row()).head).toBe(head);
+  });
+
+  /** A journal whose end is known, and that says nothing. */
+  async function sealEmpty(there: Home, here: Home): Promise<void> {
+    const header = present((await headers(there))[0]);
+    const begun = await here.journals.begin(header);
+    if (begun.status === "failed") throw new Error(begun.message);
+    await begun.file.seal({ how: "stopped", model: "scripted", calls: [], usage: null });
+    await begun.file.close();
+  }
+
+  test("[S4.5] a sealed journal without output uses a try on each read, and the twelfth gives up", async () => {
+    const { read, there, here } = await recovering();
+    await sealEmpty(there, here);
+    for (let tries = 1; tries < 12; tries += 1) {
+      const notice = noticeIn(await read());
+      expect(notice).toMatchObject({ kind: "recovering", details: { recovery: { tries } } });
+    }
+    const entries = await read();
+    expect(shown(entries)).toEqual([
+      "user: Begin",
+      "assistant: It was ",
+      "notice: nothing_recovered",
+    ]);
+    expect(noticeIn(entries).details).not.toHaveProperty("recovery");
+    expect(shown(await read())).toEqual(shown(entries));
+  });
+
+  test("[S4.6] after a day the notice gives up, and the journal is not read", async () => {
+    const { read, here, chat } = await recovering();
+    const looks = here.looks();
+    bed.pass(24 * 60 * 60_000);
+    expect(shown(await read()).at(-1)).toBe("notice: nothing_recovered");
+    expect(here.looks()).toBe(looks);
+    expect((await chat.row()).activityAt).toBeLessThan((await bed.store.now()) - 60_000);
+  });
+
+  test("[S4.9] any number of reads, restarts and recoverers leave one notice and each text once", async () => {
+    const { chat, there, here } = await recovering();
+    carry(there, here);
+    const hosts = Array.from({ length: 4 }, () => bed.recoverer(here));
+    await Promise.all(
+      hosts.flatMap((host) => [host.sweep(), bed.read(host, chat), bed.read(host, chat)]),
+    );
+    await Promise.all(hosts.map((host) => host.idle()));
+    // A host that died between the commit and the removal leaves the file: it is known.
+    carry(there, here);
+    const restarted = bed.recoverer(here);
+    await restarted.sweep();
+    await restarted.idle();
+    const last = await bed.read(restarted, chat);
+    expect(shown(last)).toEqual([
+      "user: Begin",
+      "assistant: It was ",
+      "assistant: a dark night.*",
+      "notice: recovered",
+    ]);
+    expect(here.files()).toEqual([]);
+  });
+
+  test("text that turns up after the run went on is kept as superseded, and the model is not told", async () => {
+    const { chat, read, there, here } = await recovering({ policy: "resume" });
+    carry(there, here);
+    expect(shown(await read())).toEqual([
+      "user: Begin",
+      "assistant: It was ",
+      "assistant: a dark night.* (superseded)",
+      "notice: recovered",
+      "assistant: Again.",
+    ]);
+    const model = scriptedModel([says("Yes.")]);
+    const next = bed.recoverer(here, { modelFor: async () => ({ name: "scripted", model }) });
+    await bed.say("Sure?", { chat });
+    next.poke(chat.owner, chat.session);
+    await next.idle();
+    expect(JSON.stringify(model.requests)).toContain("Again.");
+    expect(JSON.stringify(model.requests)).not.toContain("dark night");
+  });
+
+  test("what lies in the runner's own home is brought in with the take-over itself", async () => {
+    const home = await bed.home();
+    const away = gated();
+    const reply = [says("It was "), gate(away.promise), says("a dark night."), silence];
+    const { said, outage } = await bed.leaveBehind([reply], home);
+    await until(async () => JSON.stringify(await said.chat.events()).includes("It was "));
+    outage.away = true;
+    away.open();
+    await spilled(home, said.chat.session, "dark night");
+    const runner = bed.recoverer(home);
+    await runner.sweep();
+    await runner.idle();
+    expect(shown(await bed.read(runner, said.chat))).toEqual([
+      "user: Begin",
+      "assistant: It was a dark night.*",
+      "notice: recovered",
+    ]);
+    expect(home.files()).toEqual([]);
+  });
+
+  test("a home that is known to be empty says so at once", async () => {
+    const home = await bed.home();
+    const { said } = await bed.leaveBehind([[silence]], home);
+    await until(async () => (await said.run()).state === "running");
+    const runner = bed.recoverer(home);
+    await runner.sweep();
+    await runner.idle();
+    expect(shown(await bed.read(runner, said.chat))).toEqual([
+      "user: Begin",
+      "notice: nothing_recovered",
+    ]);
+  });
+
+  test("[P14] and fsck accounts for all of it", async () => {
+    expect(await fsckStore(bed.store)).toEqual([]);
+  });
+});

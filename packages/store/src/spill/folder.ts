@@ -1,0 +1,218 @@
+import { randomBytes } from "node:crypto";
+import { constants } from "node:fs";
+import { link, mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+
+import type {
+  JournalAnswer,
+  JournalPlace,
+  SpillBegun,
+  SpillHeader,
+  SpillRef,
+} from "@holdfast/engine";
+
+import { headerText, readHeader, readSpill } from "./content.ts";
+import { failure, writeAll, writeSpill } from "./file.ts";
+import { encodeRecord } from "./record.ts";
+
+export interface SpillFolderOptions {
+  /** Room that is kept for each spill beforehand. */
+  readonly roomBytes?: number;
+  /** For so many spills at once. */
+  readonly mostReserves?: number;
+}
+
+/** More than the largest message with its calls. A spill that outgrows it goes on in what the disk still has. */
+const usualRoom = 2 * 1024 * 1024;
+const usualReserves = 4;
+/** A file that is larger was not written by us. */
+const largestFile = 64 * 1024 * 1024;
+const headerRoom = 64 * 1024;
+const placeFile = "place";
+const suffix = ".spill";
+
+/**
+ * A folder of spills: one file for each run and fence, closed to everybody else. Room is kept in files of zeros, so that a
+ * disk that fills up later does not take it away; a spill begins as one of them and gets its name once its header is durable.
+ */
+export async function openSpillFolder(
+  path: string,
+  { roomBytes = usualRoom, mostReserves = usualReserves }: SpillFolderOptions = {},
+): Promise<JournalPlace> {
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  const place = await keepPlace(path);
+  await sweepReserves(path);
+  const reserves: string[] = [];
+  const writing = new Set<string>();
+  let filling: Promise<void> | undefined;
+
+  async function fill(): Promise<void> {
+    const name = join(path, `${randomBytes(8).toString("hex")}.reserve.${process.pid}`);
+    try {
+      const handle = await open(name, "wx", 0o600);
+      try {
+        await writeAll(handle, Buffer.alloc(roomBytes), 0);
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
+      reserves.push(name);
+    } catch {
+      // Without room beforehand a spill takes what there is when it is needed.
+      await rm(name, { force: true }).catch(() => undefined);
+    }
+  }
+
+  async function begin(header: SpillHeader): Promise<SpillBegun> {
+    const name = nameOf(header);
+    const target = join(path, name);
+    const reserve = reserves.pop();
+    let source = reserve ?? `${target}.new`;
+    let handle = reserve && (await open(reserve, "r+").catch(() => undefined));
+    try {
+      if (!handle) handle = await open((source = `${target}.new`), "w+", 0o600);
+      // Twice: a header that is lost would take everything behind it along.
+      const head = Buffer.concat([0, 1].map((number) => encodeRecord(number, headerText(header))));
+      await writeAll(handle, head, 0);
+      await handle.datasync();
+      await rename(source, target);
+      await syncFolder(path);
+      writing.add(name);
+      const remove = () => forget(header);
+      const closed = () => void writing.delete(name);
+      return { status: "begun", file: writeSpill(handle, head.length, { remove, closed }) };
+    } catch (error) {
+      if (handle) await handle.close().catch(() => undefined);
+      return failure(error);
+    }
+  }
+
+  async function forget(ref: SpillRef): Promise<void> {
+    try {
+      await rm(join(path, nameOf(ref)), { force: true });
+      await syncFolder(path);
+    } catch {
+      // It is found again by the next look, and known to be in the store.
+    }
+  }
+
+  async function read(ref: SpillRef): Promise<JournalAnswer> {
+    try {
+      const answer = readSpill(await readBeginning(join(path, nameOf(ref)), largestFile));
+      if (answer.status === "arriving" || answer.status === "known_empty") return answer;
+      const { session, runId, fence } = answer.header;
+      // A file under another run's name is nobody's.
+      const isIts = session === ref.session && runId === ref.runId && fence === ref.fence;
+      return isIts ? answer : { status: "arriving" };
+    } catch (error) {
+      // A folder that is gone for the moment proves nothing about what was in it.
+      const isKnown =
+        isCode(error, "ENOENT") && ref.place === place && (await readPlace(path)) === place;
+      return { status: isKnown ? "known_empty" : "arriving" };
+    }
+  }
+
+  return {
+    place,
+    async reserve() {
+      if (reserves.length < Math.min(mostReserves, writing.size + 1))
+        await (filling ??= fill().finally(() => (filling = undefined)));
+    },
+    begin,
+    read,
+    forget,
+    async left() {
+      const names = await readdir(path).catch(() => []);
+      const others = names.filter((name) => name.endsWith(suffix) && !writing.has(name));
+      const headers = await Promise.all(
+        others.map((name) =>
+          readBeginning(join(path, name), headerRoom).then(readHeader, () => undefined),
+        ),
+      );
+      return headers.filter((each) => each !== undefined);
+    },
+  };
+}
+
+function nameOf({ runId, fence }: SpillRef): string {
+  return `${runId}-${fence}${suffix}`;
+}
+
+/** The folder's own name: it stays with the folder wherever that goes, and a copy of another's is not taken for ours. */
+async function keepPlace(path: string): Promise<string> {
+  const file = join(path, placeFile);
+  const known = await readPlace(path);
+  if (/^[0-9a-f]{32}$/.test(known)) return known;
+  const made = `${file}.${randomBytes(8).toString("hex")}`;
+  const handle = await open(made, "wx", 0o600);
+  try {
+    await handle.writeFile(randomBytes(16).toString("hex"));
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  try {
+    // Of two that make one at the same time the first has named it.
+    await link(made, file);
+  } catch (error) {
+    if (!isCode(error, "EEXIST")) throw error;
+  } finally {
+    await rm(made, { force: true });
+  }
+  await syncFolder(path);
+  return readFile(file, "utf8");
+}
+
+function readPlace(path: string): Promise<string> {
+  return readFile(join(path, placeFile), "utf8").catch(() => "");
+}
+
+/** Room that processes before us had kept. Those that still live have it in their hands by its name alone. */
+async function sweepReserves(path: string): Promise<void> {
+  for (const name of await readdir(path)) {
+    const pid = /\.reserve\.(\d+)$/.exec(name)?.[1];
+    if (pid !== undefined && !isAlive(Number(pid))) await rm(join(path, name), { force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return !isCode(error, "ESRCH");
+  }
+}
+
+async function readBeginning(file: string, most: number): Promise<Buffer> {
+  // Anything may lie in a folder: a pipe would be waited for, and a link leads elsewhere.
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
+  const handle = await open(file, flags);
+  try {
+    const stats = await handle.stat();
+    const size = stats.isFile() ? stats.size : 0;
+    const bytes = Buffer.alloc(Math.min(size, most));
+    let done = 0;
+    while (done < bytes.length) {
+      const { bytesRead } = await handle.read(bytes, done, bytes.length - done, done);
+      if (bytesRead === 0) break;
+      done += bytesRead;
+    }
+    return bytes.subarray(0, done);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const handle = await open(path, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
+}

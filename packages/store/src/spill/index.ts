@@ -1,0 +1,1 @@
+export { openSpillFolder, type SpillFolderOptions } from "./folder.ts";
