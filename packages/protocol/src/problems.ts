@@ -119,6 +119,11 @@ export const problemKinds = {
     next: readAgain,
   },
   version_conflict: { status: 409, title: "The conversation changed meanwhile.", next: readAgain },
+  covers_cut: {
+    status: 409,
+    title: "What was to be summarised was taken out of view meanwhile.",
+    next: readAgain,
+  },
   epoch_moved: { status: 409, title: "The session was compacted meanwhile.", next: readAgain },
   session_trashed: {
     status: 409,

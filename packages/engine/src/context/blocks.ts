@@ -50,9 +50,20 @@ export function buildContext(
 
 /** Head, summary, tail: the summary stands where what it covers stood. */
 function renderContext({ head, epoch, tail }: ContextEntries): readonly RenderedMessage[] {
-  if (epoch === null) return renderEntries(tail);
-  return [...renderEntries(head), renderSummary(epoch), ...renderEntries(tail)];
+  const rest = renderEntries(tail);
+  if (epoch === null) return rest;
+  const summary = renderSummary(epoch);
+  // The summary stands on the person's side: what follows it is an answer, or a person's word behind one.
+  const read = rest[0]?.message.role === "user" ? [{ seq: epoch.seq, message: hasRead }] : [];
+  return [...renderEntries(head), summary, ...read, ...rest];
 }
+
+const hasRead: ModelMessage = {
+  role: "assistant",
+  text: "I have read the summary.",
+  reasoning: [],
+  calls: [],
+};
 
 function renderSummary({ seq, number, covers, summary }: AppliedEpoch): RenderedMessage {
   const source = `summary ${number} of the entries ${covers.from} to ${covers.to} of this conversation, written by a model`;

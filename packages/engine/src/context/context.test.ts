@@ -82,6 +82,7 @@ describe("what the model gets", () => {
       "one",
       "Answer to one",
       expect.stringContaining("> Summary 1"),
+      "I have read the summary.",
       "three",
       "Answer to three",
       "four",
@@ -108,7 +109,12 @@ describe("what the model gets", () => {
     const first = await compact(1, await seqOfUser("one"), await seqOfUser("Answer to one"));
     await compact(2, await seqOfUser("one"), await seqOfUser("Answer to two"));
     await chat.commit([anEvent("context.epoch", { epoch: 1, at: first })]);
-    expect(await texts()).toEqual([expect.stringContaining("Summary 1"), "two", "Answer to two"]);
+    expect(await texts()).toEqual([
+      expect.stringContaining("Summary 1"),
+      "I have read the summary.",
+      "two",
+      "Answer to two",
+    ]);
     await chat.commit([anEvent("context.epoch", { epoch: 0 })]);
     expect(await texts()).toEqual(["one", "Answer to one", "two", "Answer to two"]);
   });

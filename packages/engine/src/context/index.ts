@@ -5,6 +5,13 @@ export {
   type HeldLock,
 } from "./compaction-lock.ts";
 export type { Heartbeat } from "./compaction-lock-heartbeat.ts";
+export {
+  compactSession,
+  type Compaction,
+  type CompactionDeps,
+  type CompactionReason,
+  type CompactionTarget,
+} from "./compact.ts";
 export { buildContext, type BuiltContext, type FrameBytes, type HashMemo } from "./blocks.ts";
 export { type Framed, frameContext, type FrameSource } from "./frame.ts";
 export { shortHash } from "./hash.ts";

@@ -8,6 +8,7 @@ import {
   type MessageId,
   roleOf,
   type RunId,
+  type Seq,
   type StoredEvent,
   terminalStates,
 } from "@holdfast/protocol";
@@ -87,6 +88,7 @@ export class CommitFold {
       this.#checkRun(event) ??
       this.#checkInput(event) ??
       this.#checkApproval(event) ??
+      this.#checkCovers(event) ??
       this.#addBlobs(event);
     if (refused !== undefined) return refused;
     this.#countSettled(event);
@@ -168,6 +170,16 @@ export class CommitFold {
     yield* this.approvals.values();
     for (const row of this.#loaded.approvals.values())
       if (!this.approvals.has(row.id) && row.session === this.session.id) yield row;
+  }
+
+  /** An epoch counts only while all that it covers is visible; cuts take from the end, so its own end tells. */
+  #checkCovers(event: KnownEvent): Refused | undefined {
+    if (event.type !== "context.compacted") return undefined;
+    const { from, to } = event.data.covers;
+    const isSeen = (seq: Seq) =>
+      this.session.ranges.some((range) => seq >= range.from && seq <= (range.to ?? Infinity));
+    if (from <= to && isSeen(from) && isSeen(to)) return undefined;
+    return refuse("covers_cut", "What the summary stands for is not in view any more.");
   }
 
   #addBlobs(event: KnownEvent): Refused | undefined {

@@ -69,6 +69,7 @@ export type RefusalCode =
   | "version_conflict"
   | "head_moved"
   | "epoch_moved"
+  | "covers_cut"
   | "run_live"
   | "run_ended"
   | "cancel_requested"

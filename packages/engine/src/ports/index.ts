@@ -11,5 +11,6 @@ export * from "./requests.ts";
 export * from "./rows.ts";
 export * from "./search.ts";
 export * from "./store.ts";
+export * from "./summariser.ts";
 export * from "./tool.ts";
 export * from "./work.ts";

@@ -34,6 +34,7 @@ const problemCodes: Record<Refusal["code"] | FailureCode, ProblemCode> = {
   revision_conflict: "revision_conflict",
   version_conflict: "version_conflict",
   head_moved: "head_moved",
+  covers_cut: "covers_cut",
   epoch_moved: "epoch_moved",
   run_live: "run_live",
   run_ended: "run_ended",

@@ -1,0 +1,175 @@
+import {
+  type IdSource,
+  newEvent,
+  type OwnerId,
+  type Seq,
+  type SessionId,
+} from "@holdfast/protocol";
+
+import type { Log } from "../log/index.ts";
+import type {
+  CommitResult,
+  CountTokens,
+  Failed,
+  Holder,
+  SessionRow,
+  Summariser,
+} from "../ports/index.ts";
+import { backedOffUntil, backOff } from "./compaction-back-off.ts";
+import type { CompactionLock, HeldLock } from "./compaction-lock.ts";
+import {
+  type CompactionPlan,
+  type CompactionSizes,
+  isWorthIt,
+  planCompaction,
+} from "./plan-compaction.ts";
+import { type ContextEntries, readContext } from "./read-context.ts";
+import { writeSummary } from "./write-summary.ts";
+
+export interface CompactionDeps {
+  readonly log: Log;
+  readonly ids: IdSource;
+  readonly lock: CompactionLock;
+  readonly holder: () => Holder;
+  readonly summariser: Summariser;
+  readonly count: CountTokens;
+}
+
+/** Who asks. A person is not told to wait; everybody else is. */
+export type CompactionReason = "asked" | "preflight" | "overflow" | "idle" | "hygiene";
+
+export interface CompactionTarget {
+  readonly owner: OwnerId;
+  readonly session: SessionId;
+  readonly reason: CompactionReason;
+  readonly sizes: CompactionSizes;
+  readonly focus?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * - `compacted`: the context begins with the new summary.
+ * - `deferred`: somebody else is at it, was first, or the lock was lost; everything is as it was, and that is no failure.
+ * - `refused`: it would not free enough, or it was tried in vain not long ago.
+ */
+export type Compaction =
+  | {
+      readonly status: "compacted";
+      readonly epoch: number;
+      readonly seq: Seq;
+      readonly covers: CompactionPlan["covers"];
+      readonly freedTokens: number;
+    }
+  | { readonly status: "deferred"; readonly why: "held" | "newer" | "lost" | "rewound" }
+  | { readonly status: "refused"; readonly code: "nothing_to_gain" | "backed_off" }
+  | { readonly status: "refused"; readonly code: "session_not_found" | "session_trashed" }
+  | Failed;
+
+/**
+ * The one way to compact a session, whoever asks. What is said while the summary is written stays live behind it: the
+ * commit names what it covers, and needs its lock, its epoch and that nothing of it was taken out of view.
+ */
+export async function compactSession(
+  deps: CompactionDeps,
+  target: CompactionTarget,
+): Promise<Compaction> {
+  const { owner, session, reason } = target;
+  const { reads } = deps.log.store;
+  const before = await reads.session(owner, session);
+  if (before === null) return { status: "refused", code: "session_not_found" };
+  if (before.trashedAt !== null) return { status: "refused", code: "session_trashed" };
+  const holder = deps.holder();
+  const lock = await deps.lock.acquire(session, holder);
+  if (lock === null) return { status: "deferred", why: "held" };
+  try {
+    const row = await reads.session(owner, session);
+    const entries = await readContext(reads, owner, session);
+    if (row === null || entries === null) return { status: "refused", code: "session_not_found" };
+    // Whoever had the lock before us has done what we came for.
+    if (row.epoch !== before.epoch) return { status: "deferred", why: "newer" };
+    const now = await deps.log.store.now();
+    if (reason !== "asked" && backedOffUntil(entries) > now)
+      return { status: "refused", code: "backed_off" };
+    return await compactUnder(deps, target, { lock, row, entries });
+  } finally {
+    await deps.lock.release(session, holder);
+  }
+}
+
+interface Hold {
+  readonly lock: HeldLock;
+  readonly row: SessionRow;
+  readonly entries: ContextEntries;
+}
+
+async function compactUnder(
+  deps: CompactionDeps,
+  target: CompactionTarget,
+  { lock, row, entries }: Hold,
+): Promise<Compaction> {
+  const plan = planCompaction(entries, deps.count, target.sizes);
+  if (plan === null) return inVain(deps, target, entries);
+  const heartbeat = deps.lock.keep(lock);
+  try {
+    const signal = AbortSignal.any([heartbeat.lost, ...(target.signal ? [target.signal] : [])]);
+    const summary = await writeSummary(deps, target, plan, signal);
+    if (signal.aborted) return { status: "deferred", why: "lost" };
+    const summaryTokens = deps.count(summary);
+    if (!isWorthIt(plan, summaryTokens)) return await inVain(deps, target, entries);
+    const epoch = row.epoch + 1;
+    const result = await deps.log.commit({
+      owner: target.owner,
+      session: target.session,
+      events: [
+        newEvent(deps.ids.make("event"), "context.compacted", {
+          epoch,
+          covers: plan.covers,
+          summary,
+          ...(entries.frame && { frame: entries.frame }),
+        }),
+      ],
+      under: { lease: "compaction", fence: lock.fence },
+      expect: { epoch: row.epoch },
+    });
+    const { covers, coveredTokens } = plan;
+    return outcomeOf(result, { epoch, covers, freedTokens: coveredTokens - summaryTokens });
+  } finally {
+    await heartbeat.stop();
+  }
+}
+
+function outcomeOf(
+  result: CommitResult,
+  done: Omit<Extract<Compaction, { status: "compacted" }>, "status" | "seq">,
+): Compaction {
+  if (result.status === "committed") return { status: "compacted", seq: result.last, ...done };
+  if (result.status === "failed") return result;
+  switch (result.code) {
+    case "epoch_moved":
+      return { status: "deferred", why: "newer" };
+    case "covers_cut":
+      return { status: "deferred", why: "rewound" };
+    case "session_trashed":
+    case "session_not_found":
+      return { status: "refused", code: result.code };
+    default:
+      return { status: "deferred", why: "lost" };
+  }
+}
+
+/** A person who asks is answered; for the others it is written down when it may be tried again. */
+async function inVain(
+  { log, ids }: CompactionDeps,
+  { owner, session, reason }: CompactionTarget,
+  entries: ContextEntries,
+): Promise<Compaction> {
+  if (reason !== "asked") {
+    const notice = newEvent(ids.make("event"), "notice.added", {
+      noticeId: ids.make("notice"),
+      ...backOff(entries, await log.store.now()),
+    });
+    const result = await log.commit({ owner, session, events: [notice], touch: "quiet" });
+    if (result.status === "failed") return result;
+  }
+  return { status: "refused", code: "nothing_to_gain" };
+}

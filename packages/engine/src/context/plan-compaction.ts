@@ -1,0 +1,86 @@
+import type { Seq } from "@holdfast/protocol";
+
+import type { CountTokens, SummaryMaterial } from "../ports/index.ts";
+import type { ContextEntries } from "./read-context.ts";
+import { type Unit, unitsOf } from "./units.ts";
+
+export interface CompactionSizes {
+  /** What is kept as it is at the end, in tokens. */
+  readonly tailTokens: number;
+  readonly summaryTokens: number;
+}
+
+export interface CompactionPlan {
+  readonly covers: { readonly from: Seq; readonly to: Seq };
+  /** What is new to the summary. What an earlier one covers is in that one's words. */
+  readonly material: readonly SummaryMaterial[];
+  readonly previous: string | null;
+  /** Of what goes, and of everything that is live, in tokens. */
+  readonly coveredTokens: number;
+  readonly liveTokens: number;
+}
+
+/** A compaction has to free this part of what is live, or it is not worth what it costs. */
+const leastFreed = 0.2;
+
+/**
+ * What a summary would stand for. It begins behind the first turn, or where the last summary began, and ends before the
+ * tail: the newest person's message and everything behind it always stay, and so does what fits beside them. Units are
+ * covered whole, so a call is never parted from its results. `null`: there is not enough to gain.
+ */
+export function planCompaction(
+  entries: ContextEntries,
+  count: CountTokens,
+  sizes: CompactionSizes,
+): CompactionPlan | null {
+  const { epoch, head, tail } = entries;
+  const units = unitsOf(tail, count);
+  const begin = epoch === null ? afterFirstTurn(units) : 0;
+  const end = tailBegin(units, begin, sizes.tailTokens);
+  const covered = units.slice(begin, end);
+  const [first] = covered;
+  const last = covered.at(-1);
+  if (first === undefined || last === undefined) return null;
+  const previousTokens = epoch === null ? 0 : count(epoch.summary);
+  const coveredTokens = tokensOf(covered) + previousTokens;
+  const liveTokens = tokensOf(units) + tokensOf(unitsOf(head, count)) + previousTokens;
+  const plan = {
+    covers: { from: epoch?.covers.from ?? first.first, to: last.last },
+    material: covered.flatMap(({ material }) => material),
+    previous: epoch?.summary ?? null,
+    coveredTokens,
+    liveTokens,
+  };
+  return isWorthIt(plan, sizes.summaryTokens) ? plan : null;
+}
+
+/** Whether a summary of that length leaves enough room behind. */
+export function isWorthIt(
+  { coveredTokens, liveTokens }: Pick<CompactionPlan, "coveredTokens" | "liveTokens">,
+  summaryTokens: number,
+): boolean {
+  return coveredTokens - summaryTokens >= liveTokens * leastFreed;
+}
+
+/** The first message with its answer says what the conversation is about. A first message alone would stand before the summary as a second request. */
+function afterFirstTurn(units: readonly Unit[]): number {
+  const [first, second] = units;
+  return first?.kind === "user" && second?.kind === "answer" ? 2 : 0;
+}
+
+function tailBegin(units: readonly Unit[], begin: number, tailTokens: number): number {
+  const newest = units.findLastIndex(({ kind }) => kind === "user");
+  let end = newest === -1 ? units.length : newest;
+  let kept = tokensOf(units.slice(end));
+  while (end > begin) {
+    const unit = units[end - 1];
+    if (unit === undefined || kept + unit.tokens > tailTokens) break;
+    kept += unit.tokens;
+    end -= 1;
+  }
+  return end;
+}
+
+function tokensOf(units: readonly Unit[]): number {
+  return units.reduce((sum, unit) => sum + unit.tokens, 0);
+}

@@ -1,0 +1,21 @@
+/** Forms that secrets have. A summary outlives what it was made from, and goes to a model that may be another's. */
+const forms: readonly (readonly [RegExp, string])[] = [
+  [
+    /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
+    "[private key]",
+  ],
+  [/\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}\b/g, "[token]"],
+  [/\b(?:sk|pk|rk|gh[opsur]|github_pat|glpat|xox[abeprs]|hf|npm)[-_][\w-]{16,}\b/g, "[key]"],
+  [/\bAKIA[0-9A-Z]{16}\b/g, "[key]"],
+  [/\bAIza[\w-]{30,}\b/g, "[key]"],
+  [/\b(Bearer|Basic)\s+[\w+/=.~-]{12,}/gi, "$1 [token]"],
+  [/(:\/\/[^\s:/@]+:)[^\s@/]+@/g, "$1[password]@"],
+  [
+    /\b((?:api[-_ ]?key|secret|token|passw(?:or)?d|passphrase)["']?\s*[:=]\s*)("[^"\n]{4,}"|'[^'\n]{4,}'|[^\s"',;]{4,})/gi,
+    "$1[redacted]",
+  ],
+];
+
+export function redactSecrets(text: string): string {
+  return forms.reduce((left, [form, name]) => left.replaceAll(form, name), text);
+}
