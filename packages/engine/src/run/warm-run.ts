@@ -45,7 +45,9 @@ function inHands(borrowed: BorrowedAgent<KnownContext>, run: RunHandle): WarmRun
 
 /** The run fails with what kept its agent from being built, as with any model that cannot be opened. */
 function notBuilt(error: unknown): WarmRun {
-  const reject = () => Promise.reject(error instanceof Error ? error : new Error(String(error)));
+  const reject = async (): Promise<never> => {
+    throw error instanceof Error ? error : new Error(String(error));
+  };
   return {
     setUp: { modelFor: reject, system: reject, tools: new Map() },
     known: emptyContext(),

@@ -74,7 +74,7 @@ function openAgents(bed: RunBed, clock = manualClock()) {
     /** Whether all that was sent before stands at the beginning of what was sent now. */
     goesOn: (before: number, now: number) =>
       texts(before).every((message, index) => texts(now)[index] === message),
-    hold: (until: Promise<void>) => void (wait = until),
+    hold: (opened: Promise<void>) => void (wait = opened),
     async send(chat: OpenSession, lane: LaneKey, text: string): Promise<void> {
       const { owner, session } = chat;
       const input = { owner, session, lane, clientId: ids.make("message"), text };
