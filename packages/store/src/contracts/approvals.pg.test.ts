@@ -1,6 +1,8 @@
 import { answerApproval, branch, requestCancel } from "@holdfast/engine";
 import {
+  anApproval,
   anOwner,
+  aRunState,
   calls,
   fails,
   fsckStore,
@@ -9,7 +11,7 @@ import {
   says,
   until,
 } from "@holdfast/engine/testing";
-import { ids } from "@holdfast/protocol";
+import { type CallId, ids } from "@holdfast/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createDatabase } from "../../../../test/support/postgres.ts";
@@ -113,6 +115,24 @@ describe.each(databases)("approvals on $name", (kind) => {
     if (branched.status !== "branched") throw new Error(JSON.stringify(branched));
     const inherited = await bed.store.reads.approvalsFor(owner, branched.session, ids.make("run"));
     expect(inherited).toEqual([]);
+  });
+
+  test("[P7] what was allowed is allowed with these arguments: a call with others does not run", async () => {
+    const it = await beginAsking(bed, "Pay the same", [calls("pay", "rent"), says("I see.")]);
+    await it.die({ when: "before", says: withEvent("approval.asked") });
+    const message = (await it.chat.entries()).findLast(({ type }) => type === "message.assistant");
+    const [part] = message?.data["parts"] as [{ callId: CallId }];
+    const forged = anApproval(it.runId, { callId: part.callId, name: "pay", input: "a coffee" });
+    await it.chat.commit([forged, aRunState(it.runId, "waiting")]);
+    await it.answer("once");
+    const next = it.runner();
+    await next.sweep();
+    await next.idle();
+    expect(it.effects).toEqual([]);
+    expect(await it.told()).toContainEqual(
+      expect.stringMatching(/^tool: cancelled This is not what/),
+    );
+    expect(await it.ends()).toEqual(["completed"]);
   });
 
   test("[P7] nobody answers for seven days: expired by the sweep, not run, and the run goes on", async () => {
