@@ -81,7 +81,8 @@ export function toolsWithEffects(file: string, by: string, chance: Chance): read
       leaveEffect(file, { callId, by, replay });
       const output = `${by} did ${callId}`;
       write(output);
-      await systemClock.sleep(chance.between(0, 80), signal);
+      // Long enough for somebody to be killed between an effect and its record.
+      await systemClock.sleep(chance.between(0, 400), signal);
       return { outcome: "ok", output };
     },
   });

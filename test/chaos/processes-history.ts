@@ -56,6 +56,8 @@ export class History {
   readonly #descriptor: number;
   /** How far each follower was shown each session. */
   readonly shown = new Map<string, number>();
+  /** Who has written under a fence most recently. */
+  busiest: string | undefined;
   #acknowledged = 0;
 
   constructor(file: string) {
@@ -72,6 +74,8 @@ export class History {
     const happened: Happened = { at: Date.now(), ...happening };
     this.happened.push(happened);
     if (happening.kind === "answered" && happening.answer.kind === "done") this.#acknowledged += 1;
+    if (happening.kind === "said" && happening.saying.word === "committed")
+      this.busiest = happening.by;
     if (happening.kind === "seen" || happening.kind === "placed")
       this.shown.set(`${happening.by} ${happening.session}`, placeAfter(happening));
     writeSync(this.#descriptor, `${JSON.stringify(happened)}\n`);

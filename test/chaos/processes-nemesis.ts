@@ -18,7 +18,7 @@ export interface NemesisOptions {
 
 const longestWaitMs = 2_000;
 /** A lease, half of it by the clock of whoever takes over, and some time to do so. */
-const longStopMs = leaseMs * 1.9;
+const longStopMs = leaseMs * 2.5;
 
 /** Does harm to processes and to their store, one thing after another, until enough have died. */
 export class Nemesis {
@@ -71,14 +71,14 @@ export class Nemesis {
   async #harm(): Promise<void> {
     const { chance, members, place } = this.#options;
     const dice = chance.next();
-    if (dice < 0.1) return this.#stop(chance.pick([50, 400, longStopMs]));
-    if (dice < 0.13) return this.#leave();
-    if (dice < 0.22 && place.faults.length > 0)
+    if (dice < 0.16) return this.#stop(chance.pick([300, longStopMs, longStopMs]));
+    if (dice < 0.19) return this.#leave();
+    if (dice < 0.28 && place.faults.length > 0)
       return this.#troubleStore(chance.between(0, place.faults.length - 1));
-    if (dice < 0.27) return this.#killAll();
+    if (dice < 0.32) return this.#killAll();
     const victim = chance.pick(members);
     // Now and then someone dies while it is still starting.
-    if (dice > 0.4) await victim.member.ready;
+    if (dice > 0.44) await victim.member.ready;
     await rest(chance.between(0, 200));
     await this.#kill(victim);
   }
@@ -111,9 +111,12 @@ export class Nemesis {
 
   /** Sometimes for longer than a lease: then another one takes over, and the sleeper wakes up late. */
   async #stop(ms: number): Promise<void> {
-    const { member } = this.#options.chance.pick(this.#options.members);
-    await member.ready;
-    this.#later(member.stop(ms));
+    const { chance, history, members } = this.#options;
+    // Whoever is about to write is the one that must not, later on.
+    const busy = members.find(({ name }) => history.busiest?.startsWith(`${name}.`));
+    const victim = chance.next() < 0.7 ? (busy ?? chance.pick(members)) : chance.pick(members);
+    await victim.member.ready;
+    this.#later(victim.member.stop(ms));
   }
 
   async #leave(): Promise<void> {
