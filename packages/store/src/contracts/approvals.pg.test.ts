@@ -120,8 +120,9 @@ describe.each(databases)("approvals on $name", (kind) => {
   test("[P7] what was allowed is allowed with these arguments: a call with others does not run", async () => {
     const it = await beginAsking(bed, "Pay the same", [calls("pay", "rent"), says("I see.")]);
     await it.die({ when: "before", says: withEvent("approval.asked") });
-    const message = (await it.chat.entries()).findLast(({ type }) => type === "message.assistant");
-    const [part] = message?.data["parts"] as [{ callId: CallId }];
+    const entries = await it.chat.entries();
+    const message = present(entries.findLast(({ type }) => type === "message.assistant"));
+    const [part] = message.data["parts"] as [{ callId: CallId }];
     const forged = anApproval(it.runId, { callId: part.callId, name: "pay", input: "a coffee" });
     await it.chat.commit([forged, aRunState(it.runId, "waiting")]);
     await it.answer("once");
