@@ -9,6 +9,7 @@ import {
   type Store,
   StoreFailure,
   systemClock,
+  Titles,
 } from "@holdfast/engine";
 import { ids } from "@holdfast/protocol";
 import { createLiveness, currentHolder } from "@holdfast/store/identity";
@@ -24,6 +25,7 @@ export interface Conversations {
   readonly log: Log;
   readonly runner: Runner;
   readonly storing: StoringBoard;
+  readonly titles: Titles;
 }
 
 const limits: RunLimits = { steps: 100, timeMs: 60 * 60_000, modelTries: 5 };
@@ -39,6 +41,12 @@ export async function prepareConversations(
   const log = createLog(store);
   const storing = createStoringBoard();
   const journals = await openJournals(home.value, report);
+  function onError(error: unknown): void {
+    // A look through the store that was under way when the host stopped: that is no bug.
+    if (error instanceof StoreFailure && error.code === "store_closed") return;
+    report(error instanceof Error ? error : new Error(String(error)));
+  }
+  const titles = new Titles({ log, ids, clock: systemClock, titler: model.titler, onError });
   const runner = new Runner({
     log,
     ids,
@@ -58,13 +66,10 @@ export async function prepareConversations(
     system: async () => systemText,
     journals,
     onStoring: storing.tell,
-    onError(error) {
-      // A look through the store that was under way when the host stopped: that is no bug.
-      if (error instanceof StoreFailure && error.code === "store_closed") return;
-      report(error instanceof Error ? error : new Error(String(error)));
-    },
+    onEnded: (owner, session) => titles.poke(owner, session),
+    onError,
   });
-  return { log, runner, storing };
+  return { log, runner, storing, titles };
 }
 
 /** Room for the first spill is taken now. A host without such a place works, and waits where others would spill. */

@@ -46,7 +46,7 @@ export async function startHost(
   const stopping = new AbortController();
   const closing = new AbortController();
   const talk = await prepareConversations(config, store.value, model.value, report);
-  const { log, runner, storing } = talk;
+  const { log, runner, storing, titles } = talk;
   const signIns = keepSignIns(config.home.value, token.value);
   const doorkeeper = createDoorkeeper(token.value, Date.now, signIns);
   const { host, origin, basePath } = config;
@@ -77,6 +77,7 @@ export async function startHost(
     return listener;
   }
   runner.start();
+  titles.start();
   void keepTidy(store.value, systemClock, stopping.signal);
   const server = listener.value;
   const opened = store.value;
@@ -84,7 +85,8 @@ export async function startHost(
   /** Nothing new is taken, the runs are let go of, whoever watches has seen that, and then the store is closed. */
   async function stop(): Promise<void> {
     stopping.abort();
-    await within(runnerPatienceMs, runner.stop());
+    const stopped = Promise.all([runner.stop(), titles.stop()]);
+    await within(runnerPatienceMs, stopped);
     closing.abort();
     await server.close();
     await opened.close();
@@ -100,7 +102,7 @@ export async function startHost(
   });
 }
 
-async function within(ms: number, work: Promise<void>): Promise<void> {
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
   const finished = new AbortController();
   await Promise.race([work, systemClock.sleep(ms, finished.signal)]);
   finished.abort();

@@ -1,4 +1,4 @@
-import type { Model } from "@holdfast/engine";
+import type { Model, Titler } from "@holdfast/engine";
 
 import type { Config } from "./config/index.ts";
 import { done, failed, type Outcome } from "./failure.ts";
@@ -6,6 +6,7 @@ import { done, failed, type Outcome } from "./failure.ts";
 export interface NamedModel {
   readonly name: string;
   readonly model: Model;
+  readonly titler: Titler;
 }
 
 /** The model that the settings name. A provider is loaded when it is used. */
@@ -17,6 +18,7 @@ export async function openModel({ model }: Pick<Config, "model">): Promise<Outco
       `The model ${name} is not there yet: for now HOLDFAST_MODEL can only be rehearsal, the built-in model that needs no provider.`,
     );
   }
-  const { createRehearsalModel } = await import("./models/index.ts");
-  return done({ name, model: createRehearsalModel() });
+  const { createRehearsalModel, createTitler } = await import("./models/index.ts");
+  const opened = { name, model: createRehearsalModel() };
+  return done({ ...opened, titler: createTitler(opened) });
 }

@@ -11,4 +11,5 @@ export {
 export { interrupting, type InterruptDeps, type StillRunning } from "./interrupt.ts";
 export { redo } from "./redo.ts";
 export { type NewWords, retry } from "./retry.ts";
+export { Titles, type TitlesDeps } from "./titles.ts";
 export { restore, trash } from "./trash.ts";

@@ -12,5 +12,6 @@ export * from "./rows.ts";
 export * from "./search.ts";
 export * from "./store.ts";
 export * from "./summariser.ts";
+export * from "./titler.ts";
 export * from "./tool.ts";
 export * from "./work.ts";

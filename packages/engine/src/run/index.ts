@@ -13,7 +13,7 @@ export { leftoversOf } from "./leftovers.ts";
 export type { ResumePolicy } from "./recover.ts";
 export { withAmendments } from "./late-notices.ts";
 export { resumeRun, type ResumeResult, type ResumeTarget } from "./resume.ts";
-export { writerFor } from "./settle.ts";
+export { usageOfCall, writerFor } from "./settle.ts";
 export { takenInput } from "./steer.ts";
 export { RunHandle, type LossReason } from "./run-handle.ts";
 export { Runner, type RunnerDeps } from "./runner.ts";

@@ -20,6 +20,8 @@ interface RunnerParts extends ClaimDeps, Omit<DriveDeps, "tick" | keyof SetUpDep
   readonly sweepMs: number;
   /** How many runs may be under way in this process. */
   readonly maxRuns: number;
+  /** Told when a run has ended here, for what follows in the background. */
+  readonly onEnded?: (owner: OwnerId, session: SessionId) => void;
   /** A bug in a run stops the run, not the host; this is where it is told. */
   readonly onError: (error: unknown) => void;
 }
@@ -227,6 +229,7 @@ export class Runner {
     }
     // A run that we could not end is somebody's to take over; the messages behind it wait for that.
     if (run.lost !== "ended") held.lose(run.lost ?? "fenced");
+    else this.#deps.onEnded?.(run.owner, run.session);
   }
 
   async #driveWarm(run: RunHandle, position: RunPosition): Promise<void> {

@@ -1,6 +1,7 @@
 import {
   type BlobId,
   type CallId,
+  type EventData,
   type IdSource,
   type MessageId,
   newEvent,
@@ -111,18 +112,20 @@ export function usageEvent(
   model: string,
   usage: ModelUsage | null,
 ): readonly NewEvent[] {
-  if (usage === null) return [];
+  return usage === null ? [] : [run.event("usage.recorded", usageOfCall(model, usage))];
+}
+
+/** A model call as the ledger takes it. */
+export function usageOfCall(model: string, usage: ModelUsage): EventData<"usage.recorded"> {
   const { input, output, cacheRead, cacheWrite, costMicros } = usage;
-  return [
-    run.event("usage.recorded", {
-      model,
-      input: whole(input),
-      output: whole(output),
-      ...(cacheRead !== undefined && { cacheRead: whole(cacheRead) }),
-      ...(cacheWrite !== undefined && { cacheWrite: whole(cacheWrite) }),
-      ...(costMicros !== undefined && { costMicros: whole(costMicros) }),
-    }),
-  ];
+  return {
+    model,
+    input: whole(input),
+    output: whole(output),
+    ...(cacheRead !== undefined && { cacheRead: whole(cacheRead) }),
+    ...(cacheWrite !== undefined && { cacheWrite: whole(cacheWrite) }),
+    ...(costMicros !== undefined && { costMicros: whole(costMicros) }),
+  };
 }
 
 /** Ten thousand dollars for one call: above it a count is nonsense, and sums of nonsense must stay sums. */

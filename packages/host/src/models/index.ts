@@ -1,1 +1,2 @@
 export { createRehearsalModel } from "./rehearsal.ts";
+export { createTitler } from "./titler.ts";

@@ -19,6 +19,7 @@ import {
   wordsOf,
 } from "./rehearsal-lines.ts";
 import { passageOf } from "./rehearsal-passages.ts";
+import { questionIn, titleInstruction } from "./title-prompt.ts";
 import { createVoice } from "./rehearsal-voice.ts";
 
 export interface RehearsalOptions {
@@ -52,6 +53,10 @@ interface Stage {
 
 async function* perform(request: ModelRequest, stage: Stage): AsyncGenerator<ModelEvent> {
   const { failures, signal } = stage;
+  if (isAskedForTitle(request)) {
+    yield { kind: "text", text: titleOf(request) };
+    return;
+  }
   const cue = findCue(request.messages);
   const voice = createVoice({ ...stage, wordsPerSecond: cue.wordsPerSecond });
   const failing = failuresOnPurpose(cue, failures);
@@ -119,4 +124,18 @@ function failuresOnPurpose(cue: Cue, counts: FailureCounts): FailuresOnPurpose {
       return before;
     },
   };
+}
+
+function isAskedForTitle({ messages: [first] }: ModelRequest): boolean {
+  return first?.role === "system" && first.text === titleInstruction;
+}
+
+const wordsOfTitle = 6;
+
+/** The first words of what was asked, without its directives. */
+function titleOf({ messages }: ModelRequest): string {
+  const prompt = messages.find((message) => message.role === "user");
+  const asked = questionIn(prompt?.text ?? "").replaceAll(/\{[^{}]*\}/g, " ");
+  const words = asked.split(/\s+/).filter((word) => word !== "");
+  return words.slice(0, wordsOfTitle).join(" ") || "Rehearsal";
 }

@@ -1,0 +1,169 @@
+import { type IdSource, newEvent, type OwnerId, type SessionId } from "@holdfast/protocol";
+
+import type { Log } from "../log/index.ts";
+import type { Clock, SessionRow, Titler, TitleResult } from "../ports/index.ts";
+import { usageOfCall } from "../run/index.ts";
+import { textOfEntry } from "./visible.ts";
+
+export interface TitlesDeps {
+  readonly log: Log;
+  readonly ids: IdSource;
+  readonly clock: Clock;
+  readonly titler: Titler;
+  readonly onError: (error: unknown) => void;
+}
+
+const sweepMs = 60_000;
+/** Who ended the run titles at once. Whoever sweeps leaves it this long. */
+const graceMs = 30_000;
+const patienceMs = 30_000;
+const mostAtOnce = 2;
+const pageSize = 20;
+const tries = 3;
+
+type Titled = Extract<TitleResult, { status: "titled" }>;
+
+/**
+ * Gives sessions a better title than the beginning of their first message, once, in the background. It holds no lease and
+ * no run waits for it. What there is to do stands in the store, so a restart forgets nothing; a session that has its title
+ * is never looked at again.
+ */
+export class Titles {
+  readonly #deps: TitlesDeps;
+  readonly #stop = new AbortController();
+  readonly #waiting = new Map<SessionId, OwnerId>();
+  readonly #failures = new Map<SessionId, number>();
+  readonly #underWay = new Map<SessionId, Promise<void>>();
+  #loop: Promise<void> = Promise.resolve();
+
+  constructor(deps: TitlesDeps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    this.#loop = this.#sweepOnAndOn();
+  }
+
+  /** Says that a run of the session has ended. */
+  poke(owner: OwnerId, session: SessionId): void {
+    if (this.#stop.signal.aborted || this.#underWay.has(session)) return;
+    this.#waiting.set(session, owner);
+    this.#begin();
+  }
+
+  async idle(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay.values());
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.#waiting.clear();
+    await this.#loop;
+    await this.idle();
+  }
+
+  /** One look for what a process that is gone has left undone. */
+  async sweep(): Promise<void> {
+    const { log } = this.#deps;
+    const now = await log.store.now();
+    for (const { owner, session } of await log.store.work.untitled(pageSize)) {
+      const row = await log.store.reads.session(owner, session);
+      if (row !== null && row.activityAt + graceMs <= now) this.poke(owner, session);
+    }
+  }
+
+  async #sweepOnAndOn(): Promise<void> {
+    const { clock, onError } = this.#deps;
+    while (!this.#stop.signal.aborted) {
+      await this.sweep().catch(onError);
+      await clock.sleep(sweepMs, this.#stop.signal);
+    }
+  }
+
+  #begin(): void {
+    for (const [session, owner] of this.#waiting) {
+      if (this.#underWay.size >= mostAtOnce) return;
+      this.#waiting.delete(session);
+      const work = this.#titleSession(owner, session)
+        .catch((error: unknown) => this.#deps.onError(error))
+        .finally(() => {
+          this.#underWay.delete(session);
+          this.#begin();
+        });
+      this.#underWay.set(session, work);
+    }
+  }
+
+  async #titleSession(owner: OwnerId, session: SessionId): Promise<void> {
+    const { reads } = this.#deps.log.store;
+    const row = await reads.session(owner, session);
+    if (row === null || !needsTitle(row)) return;
+    const result = await this.#ask(row);
+    if (this.#stop.signal.aborted) return;
+    if (result.status === "titled") return this.#write(owner, session, result);
+    const failures = (this.#failures.get(session) ?? 0) + 1;
+    this.#failures.set(session, failures);
+    // Nobody will find a better one: the derived title stands for good, and the session is done with.
+    if (failures >= tries && row.title !== null)
+      await this.#write(owner, session, { title: row.title });
+  }
+
+  async #ask(row: SessionRow): Promise<TitleResult> {
+    const { log, clock, titler } = this.#deps;
+    const { owner, id: session } = row;
+    const page = await log.store.reads.entries(owner, session, { limit: pageSize });
+    const entries = page?.entries ?? [];
+    const first = entries.findIndex(({ type }) => type === "message.user");
+    const answer = entries.find(({ type }, index) => index > first && type === "message.assistant");
+    const question = entries[first];
+    if (question === undefined || answer === undefined) return { status: "failed" };
+    const done = new AbortController();
+    const late = AbortSignal.any([this.#stop.signal, done.signal]);
+    const over = clock.sleep(patienceMs, late).then((): TitleResult => ({ status: "failed" }));
+    const request = {
+      owner,
+      session,
+      question: textOfEntry(question),
+      answer: textOfEntry(answer),
+    };
+    try {
+      return await Promise.race([titler.title(request, late), over]);
+    } finally {
+      done.abort();
+    }
+  }
+
+  /**
+   * Written only while the title is still the derived one: the revision proves it inside the transaction, and a person's
+   * own choice would win in the fold in any case. Quiet: a title moves nothing in the list.
+   */
+  async #write(
+    owner: OwnerId,
+    session: SessionId,
+    named: Pick<Titled, "title"> & Partial<Titled>,
+  ): Promise<void> {
+    const { log, ids } = this.#deps;
+    this.#failures.delete(session);
+    const { title, model, usage } = named;
+    const changed = newEvent(ids.make("event"), "session.changed", {
+      title,
+      titleSource: "generated",
+    });
+    const spent =
+      usage && model !== undefined
+        ? [newEvent(ids.make("event"), "usage.recorded", usageOfCall(model, usage))]
+        : [];
+    for (;;) {
+      const row = await log.store.reads.session(owner, session);
+      if (row === null || !needsTitle(row)) return;
+      const expect = { revision: row.revision };
+      const events = [changed, ...spent];
+      const result = await log.commit({ owner, session, events, expect, touch: "quiet" });
+      if (result.status !== "refused" || result.code !== "revision_conflict") return;
+    }
+  }
+}
+
+function needsTitle({ titleSource, lastState, trashedAt }: SessionRow): boolean {
+  return titleSource === "derived" && lastState === "completed" && trashedAt === null;
+}
