@@ -57,7 +57,7 @@ describe.each(databases)("titles on $name", ({ create }) => {
     return chat;
   }
 
-  async function title(chat: OpenSession) {
+  async function titleOf(chat: OpenSession) {
     const row = await chat.row();
     return [row.title, row.titleSource];
   }
@@ -65,18 +65,18 @@ describe.each(databases)("titles on $name", ({ create }) => {
   test("[S3.17] a title is derived at once, generated in the background, and moves nothing in the list", async () => {
     const chat = await talked();
     const { sortAt, activityAt } = await chat.row();
-    expect(await title(chat)).toEqual(["How do herons sleep?", "derived"]);
+    expect(await titleOf(chat)).toEqual(["How do herons sleep?", "derived"]);
     const titles = titlesBy(async ({ question, answer }) => titled(`${question} ${answer}`));
     titles.poke(chat.owner, chat.session);
     await titles.idle();
-    expect(await title(chat)).toEqual(["How do herons sleep? Standing.", "generated"]);
+    expect(await titleOf(chat)).toEqual(["How do herons sleep? Standing.", "generated"]);
     expect(await chat.row()).toMatchObject({ sortAt, activityAt });
     expect(await store.reads.usage(chat.owner, { session: chat.session })).toMatchObject({
       calls: 1,
       input: 3,
     });
     await chat.commit([anEvent("session.changed", { title: "x", titleSource: "derived" })]);
-    expect(await title(chat)).toEqual(["How do herons sleep? Standing.", "generated"]);
+    expect(await titleOf(chat)).toEqual(["How do herons sleep? Standing.", "generated"]);
   });
 
   test("[S3.17] a name that the person chose meanwhile stays, and is not even written over", async () => {
@@ -94,11 +94,11 @@ describe.each(databases)("titles on $name", ({ create }) => {
     const { head } = await chat.row();
     go.resolve();
     await titles.idle();
-    expect(await title(chat)).toEqual(["My own", "chosen"]);
+    expect(await titleOf(chat)).toEqual(["My own", "chosen"]);
     expect((await chat.row()).head).toBe(head);
     // Nor by a late writer that asks for nothing.
     await chat.commit([anEvent("session.changed", { title: "Late", titleSource: "generated" })]);
-    expect(await title(chat)).toEqual(["My own", "chosen"]);
+    expect(await titleOf(chat)).toEqual(["My own", "chosen"]);
   });
 
   test("[S3.17] what changes meanwhile without being a name keeps no title away", async () => {
@@ -109,7 +109,7 @@ describe.each(databases)("titles on $name", ({ create }) => {
     });
     titles.poke(chat.owner, chat.session);
     await titles.idle();
-    expect(await title(chat)).toEqual(["Generated", "generated"]);
+    expect(await titleOf(chat)).toEqual(["Generated", "generated"]);
   });
 
   test("a restart finds what is untitled, and a session that is done is never looked at again", async () => {
@@ -129,9 +129,9 @@ describe.each(databases)("titles on $name", ({ create }) => {
       await titles.idle();
     }
     expect(asked.toSorted()).toEqual(["Hopeless", "Hopeless", "Hopeless", "Lost in a crash"]);
-    expect(await title(lost)).toEqual(["Found", "generated"]);
-    expect(await title(hopeless)).toEqual(["Hopeless", "generated"]);
-    expect(await title(untouched)).toEqual(["Chosen", "chosen"]);
+    expect(await titleOf(lost)).toEqual(["Found", "generated"]);
+    expect(await titleOf(hopeless)).toEqual(["Hopeless", "generated"]);
+    expect(await titleOf(untouched)).toEqual(["Chosen", "chosen"]);
     expect(await store.work.untitled(10)).toEqual([]);
   });
 });
