@@ -15,7 +15,8 @@ import { largest, storedSize } from "./sizes.ts";
 
 /** How a model call ended, and what it asked for. What it said is in the journal. */
 export interface CallEnd {
-  readonly end: "done" | "stopped" | { readonly failure: ModelFailure };
+  /** `abandoned`: it did not stop when it was told to, and may still be at it. */
+  readonly end: "done" | "stopped" | "abandoned" | { readonly failure: ModelFailure };
   readonly calls: readonly ModelCall[];
   readonly usage: ModelUsage | null;
 }
@@ -41,7 +42,9 @@ export async function callModel(
   await using stream = new ModelStream(() => model.stream(request, signal), signal, clock);
   for (;;) {
     const event = await stream.next();
-    if (signal.aborted) return { end: "stopped", calls, usage };
+    if (signal.aborted) {
+      return { end: stream.isAbandoned ? "abandoned" : "stopped", calls, usage };
+    }
     if (event === null) return { end: "done", calls, usage };
     switch (event.kind) {
       case "text":
@@ -99,6 +102,10 @@ class ModelStream implements AsyncDisposable {
     this.#clock = clock;
     if (signal.aborted) this.#abandonLater();
     else signal.addEventListener("abort", this.#abandonLater, { once: true });
+  }
+
+  get isAbandoned(): boolean {
+    return this.#isAbandoned;
   }
 
   /** `null`: there is nothing more to come. */

@@ -25,6 +25,8 @@ export interface RunLimits {
 
 export interface DriveDeps extends SetUpDeps, VerdictDeps, SpillDeps {
   readonly tick: Tick;
+  /** P6: what was left alone can write nothing any more. */
+  readonly raiseFence: () => Promise<void>;
   readonly random: Random;
   readonly limits: RunLimits;
 }
@@ -132,7 +134,8 @@ async function askModel(
 }
 
 function spillEndOf(model: string, { end, calls, usage }: CallEnd): SpillEnd {
-  return { how: typeof end === "string" ? end : "failed", model, calls, usage };
+  const how = end === "abandoned" ? "stopped" : typeof end === "string" ? end : "failed";
+  return { how, model, calls, usage };
 }
 
 /** Turns what a model call left behind into entries, and says how the run goes on. */
@@ -147,7 +150,8 @@ async function settleCall(
   // What is settled carries the record; a run that cannot settle it is lost, and with it what it knew.
   if (message !== null || calls.length > 0) call.context.recorded();
   const usages = usageEvent(run, model, usage);
-  if (end === "stopped") {
+  if (end === "stopped" || end === "abandoned") {
+    if (end === "abandoned") await deps.raiseFence();
     if (run.cancelled)
       await endRun(run, "cancelled", [
         ...settledMessage(run, message, { model, request, partial: "cancelled" }),

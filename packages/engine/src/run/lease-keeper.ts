@@ -1,9 +1,9 @@
-import type { Clock, LeaseRow, Leases } from "../ports/index.ts";
+import type { Clock, Holder, LeaseRow, Leases } from "../ports/index.ts";
 import type { LossReason, RunHandle } from "./run-handle.ts";
 
 /** A session's lease in our hands, from run to run. */
 export class HeldLease {
-  readonly lease: LeaseRow;
+  lease: LeaseRow;
   /** The run that is driven under it at the moment. */
   run: RunHandle | null = null;
   /** By our own clock. */
@@ -74,6 +74,24 @@ export class LeaseKeeper {
     await this.#leases.release(held.lease);
   }
 
+  /**
+   * Takes the lease again under a higher fence: whatever is left alone and still goes on under the old one can write
+   * nothing any more. A new holder, since the old one would get its old fence.
+   */
+  async raiseFence(held: HeldLease, holder: Holder): Promise<void> {
+    const { kind, session, fence: replacing } = held.lease;
+    const askedAt = this.#clock.now();
+    const request = { kind, session, holder, ttlMs: this.#leaseMs, replacing };
+    const result = await this.#leases.acquire(request);
+    if (result.status !== "acquired") {
+      held.lose(result.status === "failed" ? "store" : "fenced");
+      return;
+    }
+    held.lease = result.lease;
+    held.until = askedAt + this.#leaseMs;
+    held.run?.goOnUnder(result.lease);
+  }
+
   async #beat(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#clock.sleep(this.#leaseMs / 3, signal);
@@ -96,10 +114,12 @@ export class LeaseKeeper {
     ]);
     answered.abort();
     if (result?.status === "renewed") {
-      const lost = new Set(result.lost.map((ref) => ref.session));
+      const lost = new Map(result.lost.map(({ session, fence }) => [session, fence]));
       for (const held of asked) {
-        if (lost.has(held.lease.session)) held.lose("fenced");
-        else held.until = askedAt + this.#leaseMs;
+        const { session, fence } = held.lease;
+        // One whose fence was raised meanwhile is not the one that was asked for.
+        if (lost.get(session) === fence) held.lose("fenced");
+        else if (!lost.has(session)) held.until = askedAt + this.#leaseMs;
       }
     }
   }

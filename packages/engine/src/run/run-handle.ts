@@ -48,7 +48,6 @@ export class RunHandle {
   readonly owner: OwnerId;
   readonly session: SessionId;
   readonly runId: RunId;
-  readonly lease: LeaseRow;
   /** Where the run's message came from, as far as is known. */
   readonly lane: LaneKey | null;
   readonly ids: IdSource;
@@ -56,6 +55,7 @@ export class RunHandle {
   readonly #clock: Clock;
   readonly #over = new AbortController();
   readonly #gone = new AbortController();
+  #lease: LeaseRow;
   #head: Seq;
   #lost: LossReason | null = null;
   #refusal: Refused | null = null;
@@ -76,7 +76,7 @@ export class RunHandle {
     this.owner = run.owner;
     this.session = run.lease.session;
     this.runId = run.runId;
-    this.lease = run.lease;
+    this.#lease = run.lease;
     this.lane = run.lane ?? null;
     this.#head = run.head;
   }
@@ -89,6 +89,15 @@ export class RunHandle {
   /** The version before our first commit: what others have brought it to. */
   get versionBefore(): number {
     return this.#versionBefore;
+  }
+
+  get lease(): LeaseRow {
+    return this.#lease;
+  }
+
+  /** The same run under a higher fence: what was sent under the old one and is still on its way is refused. */
+  goOnUnder(lease: LeaseRow): void {
+    this.#lease = lease;
   }
 
   /** Set when the run is no longer ours to write. */

@@ -14,6 +14,7 @@ export interface ToolDeps extends VerdictDeps {
   readonly tools: ReadonlyMap<string, Tool>;
   readonly clock: Clock;
   readonly journals?: JournalPlace | undefined;
+  readonly raiseFence: () => Promise<void>;
 }
 
 /** A tool that ignores its signal is left alone after this time. */
@@ -49,6 +50,7 @@ export async function runTools(
     ),
   );
   if (!(await journal.flush())) return;
+  if (ends.some(({ outcome }) => outcome === "unknown")) await deps.raiseFence();
   const { tools } = journal.fold();
   const settled = ends.map((end) => settledTool(run, end, tools.get(end.callId)?.deltas ?? []));
   if (settled.length > 0 && (await run.write(settled)) === null) return;

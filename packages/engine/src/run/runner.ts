@@ -12,7 +12,7 @@ import type { SetUpDeps } from "./set-up.ts";
 import { Tick } from "./tick.ts";
 import { type WarmAgents, warmUp } from "./warm-run.ts";
 
-interface RunnerParts extends ClaimDeps, Omit<DriveDeps, "tick" | keyof SetUpDeps> {
+interface RunnerParts extends ClaimDeps, Omit<DriveDeps, "tick" | "raiseFence" | keyof SetUpDeps> {
   readonly work: Work;
   readonly liveness: Liveness;
   readonly policy: ResumePolicy;
@@ -221,7 +221,7 @@ export class Runner {
     held.run = run;
     if (held.lost) run.lose("fenced");
     if (this.#stop.signal.aborted) run.lose("stopping");
-    await this.#driveWarm(run, position);
+    await this.#driveWarm(held, run, position);
     held.run = null;
     if (run.refusal !== null) {
       await giveUpRun(this.#deps, run.owner, held.lease, run.refusal.code);
@@ -232,12 +232,13 @@ export class Runner {
     else this.#deps.onEnded?.(run.owner, run.session);
   }
 
-  async #driveWarm(run: RunHandle, position: RunPosition): Promise<void> {
-    const deps = this.#deps;
-    if (!("agents" in deps)) return driveRun({ ...deps, tick: this.#tick }, run, position);
+  async #driveWarm(held: HeldLease, run: RunHandle, position: RunPosition): Promise<void> {
+    const raiseFence = () => this.#keeper.raiseFence(held, this.#deps.holder());
+    const deps = { ...this.#deps, tick: this.#tick, raiseFence };
+    if (!("agents" in deps)) return driveRun(deps, run, position);
     const warm = await warmUp(deps.agents, run);
     try {
-      await driveRun({ ...deps, ...warm.setUp, tick: this.#tick }, run, position, warm.known);
+      await driveRun({ ...deps, ...warm.setUp }, run, position, warm.known);
     } finally {
       warm.release();
     }

@@ -1,4 +1,4 @@
-import { createLog, type Log, type Store, systemClock } from "@holdfast/engine";
+import { createLog, type Log, requestCancel, type Store, systemClock } from "@holdfast/engine";
 import {
   aTool,
   at,
@@ -17,7 +17,7 @@ import {
   thinks,
   until,
 } from "@holdfast/engine/testing";
-import type { StoredEvent } from "@holdfast/protocol";
+import { ids, type StoredEvent } from "@holdfast/protocol";
 import { writeFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -27,6 +27,7 @@ import { type Elsewhere, startElsewhere } from "./elsewhere.ts";
 import { holdable, holdWrites } from "./hold-writes.ts";
 import { openRunBed, type RunBed } from "./run-bed.ts";
 import { inShort } from "./runs-elsewhere.ts";
+import { watchStore } from "./watched-store.ts";
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
@@ -96,11 +97,11 @@ describe.each(databases)("what people see of a run on $name", (kind) => {
     runner.poke(owner, said.chat.session);
     await streamed(said, "So far");
     runner.start();
+    await until(() => clock.sleepers >= 3);
     expect(await elsewhere.runs.cancel(owner, said.runId)).toEqual({ status: "requested" });
     const { head } = await said.chat.row();
     expect(await elsewhere.runs.cancel(owner, said.runId)).toEqual({ status: "requested" });
     expect(await said.chat.row()).toMatchObject({ head, liveState: "running" });
-    await until(() => clock.sleepers >= 3);
     await clock.advance(1_000);
     await runner.idle();
     await runner.stop();
@@ -108,6 +109,36 @@ describe.each(databases)("what people see of a run on $name", (kind) => {
     expect(await said.told()).toEqual(["user: Talk", "assistant: So far"]);
     expect(await elsewhere.runs.cancel(owner, said.runId)).toEqual({ status: "ended" });
     expect(await said.ends()).toEqual(["cancelled"]);
+  });
+
+  test("[P6] a model that ignores its signal is left alone after five seconds, under a higher fence", async () => {
+    const clock = manualClock();
+    const watched = watchStore(bed.store);
+    const model = scriptedModel([[says("So far"), hang], says("Here I am.")]);
+    const runner = createRunner(watched.store, createLog(watched.store), { model, clock });
+    const said = await bed.say("Talk");
+    const { owner, session } = said.chat;
+    runner.poke(owner, session);
+    await streamed(said, "So far");
+    const next = await bed.say("And now?", { chat: said.chat });
+    await requestCancel(bed.log, ids, owner, said.runId);
+    const asleep = clock.sleepers;
+    runner.poke(owner, session);
+    await until(() => clock.sleepers > asleep);
+    await clock.advance(4_999);
+    const fence = Math.max(...watched.fences);
+    expect(await said.run()).toMatchObject({ state: "running", cancelRequested: true });
+    await clock.advance(1);
+    await runner.idle();
+    expect(await said.ends()).toEqual(["cancelled"]);
+    expect(watched.fences.filter((each) => each > fence).length).toBeGreaterThan(1);
+    expect(watched.fences).toEqual(watched.fences.toSorted((a, b) => a - b));
+    expect(await next.told()).toEqual([
+      "user: Talk",
+      "assistant: So far",
+      "user: And now?",
+      "assistant: Here I am.",
+    ]);
   });
 
   test("[P6] who follows may leave or die: the run goes on", async () => {

@@ -5,6 +5,8 @@ export interface WatchedStore {
   readonly store: Store;
   /** `sent run.state+step.started`, `answered …`: in the order in which it happened. */
   readonly trace: string[];
+  /** The fences that commits were sent under. */
+  readonly fences: number[];
   /** The leases' renewals so far. */
   readonly renewals: () => number;
   /** The next commit with an event of this type does not reach the database before it is released. */
@@ -29,6 +31,7 @@ export function watchStore(given: Store): WatchedStore {
     gate?.reached();
     await gate?.released;
     watched.trace.push(`sent ${types.join("+")}`);
+    if (asked.under !== undefined) watched.fences.push(asked.under.fence);
     const result = await given.commit(asked);
     watched.trace.push(`answered ${types.join("+")}`);
     await watched.onCommitted(types);
@@ -48,6 +51,7 @@ export function watchStore(given: Store): WatchedStore {
       },
     }),
     trace: [],
+    fences: [],
     renewals: () => renewals,
     holdNext(type) {
       const reached = Promise.withResolvers<void>();
