@@ -149,29 +149,28 @@ describe.each(databases)("checkpoints of a run on $name", (kind) => {
     expect(await written()).toEqual([]);
   });
 
-  test("[S3.11] what the run does moves the last activity forward", async () => {
-    const [first, second] = [gated(), gated()];
+  test("[S3.11] words, tools and the end of a run move the last activity forward", async () => {
+    const [words, call, result] = [gated(), gated(), gated()];
     const { chat } = await bed.say("Talk");
-    const runner = runnerFor(
-      [[says("One. "), gate(first.promise), says("Two. "), calls("look")], says("Three.")],
-      {
-        tools: new Map([["look", aTool("look", async () => (await second.promise, ok("seen")))]]),
-      },
-    );
+    const look = aTool("look", async () => (await result.promise, ok("seen")));
+    const script = [gate(words.promise), says("One. "), gate(call.promise), calls("look")];
+    const runner = runnerFor([script, says("Two.")], { tools: new Map([["look", look]]) });
     runner.poke(chat.owner, chat.session);
-    await streamed({ chat }, "One. ");
-    const activity = async () => (await chat.row()).activityAt;
-    const times = [await activity()];
-    bed.pass(60_000);
-    first.open();
-    await recorded({ chat }, "tool.started");
-    times.push(await activity());
-    bed.pass(60_000);
-    second.open();
-    await runner.idle();
-    times.push(await activity());
+    const steps = [
+      () => recorded({ chat }, "step.started"),
+      () => (words.open(), streamed({ chat }, "One. ")),
+      () => (call.open(), recorded({ chat }, "tool.started")),
+      () => (result.open(), runner.idle()),
+    ];
+    const times: number[] = [];
+    for (const step of steps) {
+      await step();
+      times.push((await chat.row()).activityAt);
+      bed.pass(60_000);
+    }
+    const begun = present(times[0]);
     for (const [index, time] of times.entries())
-      expect(time).toBeGreaterThanOrEqual(present(times[0]) + index * 60_000);
+      expect(time).toBeGreaterThanOrEqual(begun + index * 60_000);
   });
 
   test("[S3.13] the last checkpoint has been answered before the settlement is sent", async () => {

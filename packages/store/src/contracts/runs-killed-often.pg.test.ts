@@ -94,6 +94,8 @@ describe.each(databases)("processes that are killed one after the other on $name
   });
 
   test("[P1] who did not hear the answer may send again: the message is there once", async () => {
+    for (const { input, answer } of heard.slice(0, 3))
+      expect(await admitMessage(bed.log, ids, input)).toEqual({ ...answer, repeated: true });
     for (const input of unheard) {
       const answer = await admitMessage(bed.log, ids, input);
       expect(answer).toMatchObject({ status: "accepted" });
