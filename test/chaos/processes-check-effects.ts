@@ -1,6 +1,6 @@
 import type { KnownEvent } from "@holdfast/protocol";
 
-import { countBy, type Evidence, known } from "./processes-evidence.ts";
+import { countBy, type Evidence, isFromSpill, known } from "./processes-evidence.ts";
 
 type Started = Extract<KnownEvent, { type: "tool.started" }>;
 
@@ -27,7 +27,10 @@ export function checkEffects({ logs, effects }: Evidence): string[] {
     for (const part of event.data.parts) {
       if (part.type !== "tool_result") continue;
       const { callId, outcome } = part;
-      results.set(callId, [...(results.get(callId) ?? []), outcome]);
+      const before = results.get(callId) ?? [];
+      // What a spill tells takes the place of what was not known.
+      const isNews = isFromSpill(event) && before.join() === "unknown";
+      results.set(callId, [...(isNews ? [] : before), outcome]);
     }
   }
   for (const [callId, outcomes] of results)

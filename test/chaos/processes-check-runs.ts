@@ -1,7 +1,14 @@
 import type { KnownEvent, RunId } from "@holdfast/protocol";
 
 import { isTerminal } from "./processes-book.ts";
-import { acknowledged, bySeq, countBy, type Evidence, known } from "./processes-evidence.ts";
+import {
+  acknowledged,
+  bySeq,
+  countBy,
+  type Evidence,
+  isFromSpill,
+  known,
+} from "./processes-evidence.ts";
 
 type Accepted = Extract<KnownEvent, { type: "input.accepted" }>;
 
@@ -50,7 +57,7 @@ const work: ReadonlySet<string> = new Set([
   "tool.ended",
 ]);
 
-/** P4: every run that was accepted has ended, once, and did nothing afterwards. */
+/** P4: every run that was accepted has ended, once, and did nothing afterwards. What it had spilled may come in later. */
 export function checkRuns({ logs }: Evidence): string[] {
   const problems: string[] = [];
   for (const [session, events] of logs) {
@@ -62,7 +69,7 @@ export function checkRuns({ logs }: Evidence): string[] {
       const ended = ends.get(runId) ?? [];
       if (event.type === "run.state" && isTerminal(event.data.state))
         ends.set(runId, [...ended, seq]);
-      else if (ended.length > 0 && work.has(event.type))
+      else if (ended.length > 0 && work.has(event.type) && !isFromSpill(event))
         problems.push(`[P4] ${runId} of ${session} had ended and wrote ${event.type} at ${seq}`);
     }
     for (const [runId, seqs] of ends)

@@ -17,7 +17,7 @@ import {
 const patienceMs = 5_000;
 
 export interface MemberWorld extends Pick<MemberOptions, "history" | "isTroubled"> {
-  readonly orders: Omit<RunnerOrders, "name" | "seed">;
+  readonly orders: Omit<RunnerOrders, "name" | "spill" | "seed">;
   readonly folder: string;
   readonly nextSeed: () => number;
 }
@@ -39,7 +39,12 @@ export function runnerDoor(name: string, world: MemberWorld): DoorMember {
     launch: (instance) => ({
       args: [runnerScript],
       env: compiled(world),
-      orders: { ...world.orders, name: instance, seed: world.nextSeed() } satisfies RunnerOrders,
+      orders: {
+        ...world.orders,
+        name: instance,
+        spill: join(world.folder, name, "spill"),
+        seed: world.nextSeed(),
+      } satisfies RunnerOrders,
     }),
     isReady: (line) => (JSON.parse(line) as Saying).word === "ready",
     hear(by, line) {

@@ -33,6 +33,17 @@ export function known(events: readonly StoredEvent[]): KnownEvent[] {
   });
 }
 
+/** An entry that stands for what a spill held: it may come after its run has ended, and tell what was unknown until then. */
+export function isFromSpill(event: KnownEvent): boolean {
+  if (event.type !== "message.assistant" && event.type !== "message.tool") return false;
+  const { above, superseded, parts } = event.data;
+  return (
+    above !== undefined ||
+    superseded === true ||
+    parts.some((part) => "recovered" in part && part.recovered === true)
+  );
+}
+
 type Settlement = Extract<
   KnownEvent,
   { type: "message.assistant" | "message.tool" | "notice.added" }

@@ -1,6 +1,6 @@
 import { isTerminal } from "./processes-book.ts";
 import type { Checked } from "./processes-check.ts";
-import { acknowledged, countBy, known } from "./processes-evidence.ts";
+import { acknowledged, countBy, isFromSpill, known } from "./processes-evidence.ts";
 import type { FaultName, History } from "./processes-history.ts";
 import type { Effect } from "./processes-protocol.ts";
 
@@ -47,6 +47,7 @@ export function figuresOf(
     "effects of tools": effects.length,
     "tools whose outcome is unknown": unknown.length,
     "take-overs": log.filter(isTakeOver).length,
+    "answers brought in from a spill": log.filter(isFromSpill).length,
     "commits under a fence": said.filter((word) => word === "committed").length,
     "refused to a late holder (fenced)": said.filter((word) => word === "fenced").length,
     "events shown to followers": seen,

@@ -14,6 +14,8 @@ export interface RunnerOrders {
   readonly name: string;
   /** Where tools leave their effects, outside of the store. */
   readonly effects: string;
+  /** Where streams go on while the store is away: each place has its own, as each home does. */
+  readonly spill: string;
   readonly seed: number;
 }
 

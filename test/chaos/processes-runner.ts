@@ -5,6 +5,7 @@ import { createInterface } from "node:readline";
 import { createLog, Runner, StoreFailure, systemClock } from "@holdfast/engine";
 import { ids } from "@holdfast/protocol";
 import { createLiveness, currentHolder } from "@holdfast/store/identity";
+import { openSpillFolder } from "@holdfast/store/spill";
 
 import { scriptedTurns, toolsWithEffects } from "./processes-agent.ts";
 import { grantWish } from "./processes-grant.ts";
@@ -18,7 +19,7 @@ const say = (saying: Saying): void => sayLine(saying);
 const lines = createInterface(process.stdin)[Symbol.asyncIterator]();
 const first = await lines.next();
 const orders = JSON.parse(first.value ?? "") as RunnerOrders;
-const { backend, target, owner, name, effects, seed } = orders;
+const { backend, target, owner, name, effects, spill, seed } = orders;
 
 function tellError(error: unknown): void {
   const code = error instanceof StoreFailure ? error.code : null;
@@ -29,6 +30,8 @@ function tellError(error: unknown): void {
 const opened = await openTarget(backend, target);
 const store = recordingStore(opened, owner, say);
 const log = createLog(store);
+const journals = await openSpillFolder(spill);
+await journals.reserve();
 const tools = toolsWithEffects(effects, name, seededChance(seed));
 const holder = () => currentHolder("chaos");
 const runner = new Runner({
@@ -47,6 +50,7 @@ const runner = new Runner({
   tools: new Map(tools.map((tool) => [tool.name, tool])),
   modelFor: async () => ({ name: "scripted", model: scriptedTurns(name) }),
   system: async () => "You are being tested.",
+  journals,
   onError: tellError,
 });
 runner.start();
