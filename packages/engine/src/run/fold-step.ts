@@ -10,6 +10,7 @@ import {
   type StoredEvent,
 } from "@holdfast/protocol";
 
+import type { Clock } from "../ports/index.ts";
 import { GrowingText } from "./growing-text.ts";
 import { Timing } from "./timing.ts";
 
@@ -140,6 +141,22 @@ export function foldStep(
   const folder = new StepFolder();
   for (const event of journal) folder.add(event);
   for (const event of spilled) folder.addSpilled(event);
+  return folder.fold();
+}
+
+/** A journal may be long: after so many events others have their turn. */
+const mostAtOnce = 2_000;
+
+/** As `foldStep`, without holding the event loop up. */
+export async function foldLongStep(
+  clock: Clock,
+  journal: readonly StoredEvent[],
+): Promise<StepFold> {
+  const folder = new StepFolder();
+  for (const [index, event] of journal.entries()) {
+    if (index > 0 && index % mostAtOnce === 0) await clock.sleep(0);
+    folder.add(event);
+  }
   return folder.fold();
 }
 

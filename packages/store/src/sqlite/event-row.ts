@@ -94,3 +94,24 @@ export function readChain(
 ): Cells[] {
   return lastDelta === null ? [] : connection.cells(chainSql, lastDelta, after).toReversed();
 }
+
+const chainPart = `
+  WITH RECURSIVE chain (pos, prev) AS (
+    SELECT pos, prev FROM deltas WHERE pos = ?
+    UNION ALL
+    SELECT older.pos, older.prev FROM chain JOIN deltas older ON older.pos = chain.prev
+    LIMIT ?
+  )
+  SELECT ${eventColumns}, d.prev FROM chain JOIN deltas d USING (pos)`;
+
+/** Some of a chain, the newest first, with where it goes on: `null` at its beginning. */
+export interface ChainPart {
+  readonly rows: readonly Cells[];
+  readonly older: number | null;
+}
+
+export function readChainPart(connection: Connection, from: number, limit: number): ChainPart {
+  const rows = connection.cells(chainPart, from, limit);
+  const prev = rows.at(-1)?.[columns.length] ?? null;
+  return { rows, older: prev === null ? null : Number(prev) };
+}

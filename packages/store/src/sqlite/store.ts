@@ -29,8 +29,8 @@ import {
   decodeEventPage,
   decodeList,
   decodeRows,
-  decodeSnapshot,
   type Queries,
+  readWholeSnapshot,
   type ReportDamage,
   type Wake,
 } from "./read/index.ts";
@@ -135,7 +135,14 @@ export class SqliteStore implements Store {
         decodeList(await this.#ask("sessions", [owner, query]), query),
       events: async (...args) => decodeEventPage(await this.#ask("events", args), report),
       entries: async (...args) => decodeEntryPage(await this.#ask("entries", args), report),
-      snapshot: async (...args) => decodeSnapshot(await this.#ask("snapshot", args), report),
+      snapshot: (...args) =>
+        readWholeSnapshot(
+          {
+            snapshot: () => this.#ask("snapshot", args),
+            deltas: (from) => this.#ask("deltas", [from]),
+          },
+          report,
+        ),
       event: async (...args) => decodeRows(await this.#ask("event", args), report)[0] ?? null,
       run: (...args) => this.#ask("run", args),
       lane: (...args) => this.#ask("lane", args),

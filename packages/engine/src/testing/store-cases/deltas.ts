@@ -48,6 +48,22 @@ export const deltaCases: readonly StoreCase[] = [
     },
   },
   {
+    title: "a journal of thousands of deltas is whole in a snapshot, in order with what is between them",
+    async run({ store }) {
+      const chat = await openSession(store);
+      const { runId, under } = await chat.startRun();
+      const deltas = (count: number) => Array.from({ length: count }, () => aDelta(runId));
+      for (const count of [700, 300, 800, 700]) {
+        await chat.commit([aUsage(runId), ...deltas(count)], { under });
+      }
+      const { journal, session } = await chat.snapshot();
+      const numbers = Array.from({ length: 2_504 }, (_, index) => 5 + index);
+      same(seqsOf(journal).slice(-2_504), numbers);
+      same(session.head, 2_508);
+      same(journal.filter(({ type }) => type === "usage.recorded").length, 4);
+    },
+  },
+  {
     title: "a settlement stands for every open delta: too few, too many or none said is refused",
     async run({ store }) {
       const chat = await openSession(store);

@@ -1,9 +1,8 @@
-import type { EntryPage, EventPage, Snapshot } from "@holdfast/engine";
+import type { EntryPage, EventPage } from "@holdfast/engine";
 import type { StoredEvent } from "@holdfast/protocol";
 
 import type { Cells } from "../connection.ts";
 import { decodeEventCells } from "../event-row.ts";
-import type { RawSnapshot } from "./queries.ts";
 import type { RawEntries, RawEvents } from "./read-events.ts";
 
 /** Tells about a row that cannot be read. The view goes on without it; the row stays where it is. */
@@ -32,16 +31,4 @@ export function decodeEntryPage(page: RawEntries | null, report: ReportDamage): 
 export function decodeEntryPage(page: RawEntries | null, report: ReportDamage): EntryPage | null {
   if (page === null) return null;
   return { entries: decodeRows(page.rows, report), more: page.more };
-}
-
-export function decodeSnapshot(
-  snapshot: RawSnapshot | null,
-  report: ReportDamage,
-): Snapshot | null {
-  if (snapshot === null) return null;
-  return {
-    ...snapshot,
-    entries: decodeEntryPage(snapshot.entries, report),
-    journal: decodeRows(snapshot.journal, report),
-  };
 }

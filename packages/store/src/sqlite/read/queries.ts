@@ -25,15 +25,17 @@ import { z } from "zod";
 import { bytes, text } from "../columns.ts";
 import type { Cells, Connection } from "../connection.ts";
 import { decodeInput, decodeLease, decodeRun } from "../derived-rows.ts";
-import { eventColumns } from "../event-row.ts";
+import { type ChainPart, eventColumns } from "../event-row.ts";
 import { decodeRequest, requestByKey } from "../request-row.ts";
 import { readSession, type StoredSession } from "../session-row.ts";
 import { type AuditQueries, auditQueries } from "./audit-queries.ts";
 import { type ApprovalQueries, approvalQueries } from "./read-approvals.ts";
 import { type WorkQueries, workQueries } from "./work-queries.ts";
 import {
+  noDeltas,
   type RawEntries,
   type RawEvents,
+  readDeltas,
   readEntries,
   readEvents,
   readJournal,
@@ -44,6 +46,8 @@ import { readList } from "./read-list.ts";
 export interface RawSnapshot extends Omit<Snapshot, "entries" | "journal"> {
   readonly entries: RawEntries;
   readonly journal: readonly Cells[];
+  /** The newest of its deltas; the rest is asked for in parts. */
+  readonly deltas: ChainPart;
 }
 
 /** Everything that can be read, with what it answers. */
@@ -54,6 +58,8 @@ export interface Queries extends AuditQueries, WorkQueries, ApprovalQueries {
   events(owner: OwnerId, id: SessionId, query: EventQuery): RawEvents | null;
   entries(owner: OwnerId, id: SessionId, query: EntryQuery): RawEntries | null;
   snapshot(owner: OwnerId, id: SessionId, query: EntryQuery): RawSnapshot | null;
+  /** Deltas of a journal, from there on backwards. */
+  deltas(from: number): ChainPart;
   event(owner: OwnerId, session: SessionId, id: EventId): readonly Cells[];
   run(owner: OwnerId, id: RunId): RunRow | null;
   lane(owner: OwnerId, lane: LaneKey): SessionId | null;
@@ -114,9 +120,12 @@ export function makeQueries(connection: Connection): Queries {
         entries: readEntries(connection, session, query),
         run,
         inbox: connection.sql(waiting).all(session.key).map(decodeInput),
-        journal: run === null ? [] : readJournal(connection, session, run),
+        ...(run === null
+          ? { journal: [], deltas: noDeltas }
+          : readJournal(connection, session, run)),
       };
     },
+    deltas: (from) => readDeltas(connection, from),
     event(owner, id, event) {
       const session = owned(owner, id);
       return session === null ? [] : connection.cells(eventById, session.key, event);

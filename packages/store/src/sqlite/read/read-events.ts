@@ -1,7 +1,7 @@
 import type { EntryQuery, EventQuery, SessionRow } from "@holdfast/engine";
 
 import type { Cells, Connection } from "../connection.ts";
-import { eventColumns, readChain } from "../event-row.ts";
+import { type ChainPart, eventColumns, readChain, readChainPart } from "../event-row.ts";
 import type { StoredSession } from "../session-row.ts";
 
 /**
@@ -88,13 +88,23 @@ const journalOf = `
   SELECT ${eventColumns} FROM events
    WHERE session_key = ? AND seq >= ? AND entry = 0 AND run_id = ? ORDER BY seq`;
 
-/** What the live run has written since its running step began. */
+/** So many deltas leave the thread at once: taking them over holds nobody up for long. */
+const partSize = 1_000;
+
+/** What the live run has written to the log since its running step began, and the newest of its deltas. */
 export function readJournal(
   connection: Connection,
   session: StoredSession,
   run: { readonly id: string; readonly journalFrom: number },
-): Cells[] {
-  const rows = connection.cells(journalOf, session.key, run.journalFrom, run.id);
-  const open = readChain(connection, session.lastDelta, 0);
-  return [...rows, ...open].toSorted(bySeq);
+): { readonly journal: readonly Cells[]; readonly deltas: ChainPart } {
+  return {
+    journal: connection.cells(journalOf, session.key, run.journalFrom, run.id),
+    deltas: session.lastDelta === null ? noDeltas : readDeltas(connection, session.lastDelta),
+  };
+}
+
+export const noDeltas: ChainPart = { rows: [], older: null };
+
+export function readDeltas(connection: Connection, from: number): ChainPart {
+  return readChainPart(connection, from, partSize);
 }

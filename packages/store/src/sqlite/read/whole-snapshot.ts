@@ -1,0 +1,67 @@
+import type { Snapshot } from "@holdfast/engine";
+import type { StoredEvent } from "@holdfast/protocol";
+
+import type { ChainPart } from "../event-row.ts";
+import { decodeEntryPage, decodeRows, type ReportDamage } from "./decode-events.ts";
+import type { RawSnapshot } from "./queries.ts";
+
+interface SnapshotReads {
+  readonly snapshot: () => Promise<RawSnapshot | null>;
+  readonly deltas: (from: number) => Promise<ChainPart>;
+}
+
+/**
+ * A snapshot whose journal comes in parts, each of them decoded by itself: a long one holds the event loop up no longer than
+ * a short one. Deltas never change, so those that are read later are the ones of the first instant, as long as they are
+ * there; once they are settled and cleared away, the instant is over and another one is read.
+ */
+export async function readWholeSnapshot(
+  reads: SnapshotReads,
+  report: ReportDamage,
+): Promise<Snapshot | null> {
+  for (;;) {
+    const raw = await reads.snapshot();
+    if (raw === null) return null;
+    const deltas = await decodeDeltas(reads, raw.deltas, report);
+    if (deltas === "cleared") continue;
+    const { session, run, inbox } = raw;
+    const journal = inOrder(decodeRows(raw.journal, report), deltas);
+    return { session, run, inbox, entries: decodeEntryPage(raw.entries, report), journal };
+  }
+}
+
+/** The oldest first. */
+async function decodeDeltas(
+  reads: SnapshotReads,
+  newest: ChainPart,
+  report: ReportDamage,
+): Promise<readonly StoredEvent[] | "cleared"> {
+  const parts: (readonly StoredEvent[])[] = [];
+  let part = newest;
+  for (;;) {
+    // The next one is read while this one is decoded.
+    const next = part.older === null ? undefined : reads.deltas(part.older);
+    parts.unshift(decodeRows(part.rows.toReversed(), report));
+    if (next === undefined) return parts.flat();
+    part = await next;
+    if (part.rows.length === 0) return "cleared";
+  }
+}
+
+/** Both are in the order of their numbers, and few are in the log. */
+function inOrder(
+  log: readonly StoredEvent[],
+  deltas: readonly StoredEvent[],
+): readonly StoredEvent[] {
+  if (deltas.length === 0) return log;
+  const journal: StoredEvent[] = [];
+  let next = 0;
+  for (const delta of deltas) {
+    for (let event = log[next]; event !== undefined && event.seq < delta.seq; event = log[next]) {
+      journal.push(event);
+      next += 1;
+    }
+    journal.push(delta);
+  }
+  return journal.concat(log.slice(next));
+}
