@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import { aDelta, aMessageId, aRunId, at } from "../testing/index.ts";
-import { StepFolder } from "./fold-step.ts";
+import { aDelta, aMessageId, aRunId, at, manualClock, turn } from "../testing/index.ts";
+import { foldLongStep, foldStep, StepFolder } from "./fold-step.ts";
 
 const runId = aRunId();
 
@@ -44,4 +44,22 @@ test("what was folded before does not change when more is added", () => {
   folder.add({ ...aDelta(runId, " three", before.message?.messageId), seq: at(3), at: 2_000 });
   expect(before.message).toEqual(copy);
   expect(folder.fold().message?.parts).toEqual([{ type: "text", text: "One two three" }]);
+});
+
+test("a long journal is folded as a short one, and others have their turn meanwhile", async () => {
+  const messageId = aMessageId();
+  const journal = Array.from({ length: 5_000 }, (_, index) => ({
+    ...aDelta(runId, `${index} `, messageId),
+    seq: at(index + 1),
+    at: index,
+  }));
+  const clock = manualClock();
+  const folding = foldLongStep(clock, journal);
+  for (let turns = 0; turns < 2; turns += 1) {
+    await turn();
+    expect(clock.sleepers).toBe(1);
+    await clock.advance(0);
+  }
+  expect(await folding).toEqual(foldStep(journal));
+  expect(clock.sleepers).toBe(0);
 });

@@ -151,12 +151,14 @@ const mostAtOnce = 2_000;
 export async function foldLongStep(
   clock: Clock,
   journal: readonly StoredEvent[],
+  spilled: Iterable<NewEvent> = [],
 ): Promise<StepFold> {
   const folder = new StepFolder();
   for (const [index, event] of journal.entries()) {
     if (index > 0 && index % mostAtOnce === 0) await clock.sleep(0);
     folder.add(event);
   }
+  for (const event of spilled) folder.addSpilled(event);
   return folder.fold();
 }
 

@@ -2,7 +2,7 @@ import type { EventData, NewEvent, Seq } from "@holdfast/protocol";
 
 import type { Snapshot } from "../ports/index.ts";
 import type { FoundSpill } from "./find-spill.ts";
-import { foldStep, type StreamedTool } from "./fold-step.ts";
+import { foldStep, type StepFold, type StreamedTool } from "./fold-step.ts";
 import {
   endOf,
   markedCalls,
@@ -29,15 +29,17 @@ export interface LeftoverOptions {
   readonly mayStartAgain: boolean;
   /** What its runner had written down while the store was away. */
   readonly spill?: FoundSpill;
+  /** The journal and the spill, where they were folded before. */
+  readonly fold?: StepFold;
 }
 
 /** Entries for everything that the journal holds: no delta stays open, and no call that was begun stays untold. */
 export function leftoversOf(
   run: RunWriter,
   snapshot: Snapshot,
-  { partial, mayStartAgain, spill }: LeftoverOptions,
+  { partial, mayStartAgain, spill, ...rest }: LeftoverOptions,
 ): Leftovers {
-  const fold = foldStep(snapshot.journal, spill?.events);
+  const fold = rest.fold ?? foldStep(snapshot.journal, spill?.events);
   // A settlement ends a step's journal, so every tool in it is one whose result nobody has told yet.
   const begun = [...fold.tools.values()];
   // P7: in a run that ends here, nothing starts again that could tell how it went.

@@ -2,11 +2,11 @@ import { type NewEvent, type OwnerId, terminalStates } from "@holdfast/protocol"
 
 import { pendingCalls } from "../context/index.ts";
 import { goesOnByWord, rests } from "../log/index.ts";
-import type { LeaseRow, RunRow, Snapshot } from "../ports/index.ts";
+import type { Clock, LeaseRow, RunRow, Snapshot } from "../ports/index.ts";
 import type { ClaimDeps } from "./claim.ts";
 import type { RunPosition } from "./drive.ts";
 import { findSpill, type FoundSpill } from "./find-spill.ts";
-import { deltaRanges } from "./fold-step.ts";
+import { deltaRanges, foldLongStep, type StepFold } from "./fold-step.ts";
 import { leftoversOf } from "./leftovers.ts";
 import { noticeFor, type NoticeReasons } from "./recovery-notice.ts";
 import { RunHandle } from "./run-handle.ts";
@@ -55,8 +55,9 @@ export async function recoverRun(
     const next = isAnswered(spill, row) ? completed : decideNext(row, deps.policy);
     const firstSeen = await log.store.now();
     const unrun = rests(row.state) ? pendingCalls(snapshot.entries.entries) : [];
+    const fold = await foldLongStep(deps.clock, snapshot.journal, spill.events);
     const left = [
-      ...settleLeftovers(run, snapshot, { ...next, spill, firstSeen }),
+      ...settleLeftovers(run, snapshot, fold, { ...next, spill, firstSeen }),
       ...unrunCalls(run, unrun, refusals.cancelled),
     ];
     const events = named([...left, next.event(run)], spill);
@@ -128,10 +129,12 @@ function decideNext(row: RunRow, policy: ResumePolicy): NextMove {
 function settleLeftovers(
   run: RunHandle,
   snapshot: Snapshot,
+  fold: StepFold,
   rest: NoticeReasons,
 ): readonly NewEvent[] {
   const { spill, ends } = rest;
-  const left = leftoversOf(run, snapshot, { partial: "interrupted", mayStartAgain: !ends, spill });
+  const options = { partial: "interrupted", mayStartAgain: !ends, spill, fold } as const;
+  const left = leftoversOf(run, snapshot, options);
   const notice = noticeFor(run.runId, snapshot.journal, left, rest);
   if (notice === null) return left.settled;
   const deltas = left.dropped.length > 0 ? { deltas: [...left.dropped] } : {};
