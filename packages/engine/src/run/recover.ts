@@ -2,7 +2,7 @@ import { type NewEvent, type OwnerId, terminalStates } from "@holdfast/protocol"
 
 import { pendingCalls } from "../context/index.ts";
 import { goesOnByWord, rests } from "../log/index.ts";
-import type { Clock, LeaseRow, RunRow, Snapshot } from "../ports/index.ts";
+import type { LeaseRow, RunRow, Snapshot } from "../ports/index.ts";
 import type { ClaimDeps } from "./claim.ts";
 import type { RunPosition } from "./drive.ts";
 import { findSpill, type FoundSpill } from "./find-spill.ts";
