@@ -16,6 +16,7 @@ export interface Block {
   /** The entry that it was made from; `null` for what the frame gives. */
   readonly seq: Seq | null;
   readonly hash: string;
+  readonly characters: number;
 }
 
 /** What a model is asked, and the hash of each block of it. Cache markers are a provider's business and in neither. */
@@ -39,7 +40,11 @@ export function buildContext(
     { seq: null, text: JSON.stringify(frame.tools) },
     ...rendered.map(({ seq, message }) => ({ seq, text: JSON.stringify(message) })),
   ];
-  const blocks = texts.map(({ seq, text }): Block => ({ seq, hash: hashOf(text, memo) }));
+  const blocks = texts.map(({ seq, text }): Block => ({
+    seq,
+    hash: hashOf(text, memo),
+    characters: text.length,
+  }));
   forgetOthers(memo, texts);
   return {
     messages: [{ role: "system", text: frame.system }, ...rendered.map(({ message }) => message)],

@@ -15,6 +15,7 @@ export {
 export { buildContext, type BuiltContext, type FrameBytes, type HashMemo } from "./blocks.ts";
 export { type Framed, frameContext, type FrameSource } from "./frame.ts";
 export { shortHash } from "./hash.ts";
+export { type EpochResult, type EpochTarget, restoreEpoch } from "./restore-epoch.ts";
 export { pendingCalls } from "./messages.ts";
 export { recordRequest, sentBefore, type SentRequest } from "./prefix.ts";
 export {

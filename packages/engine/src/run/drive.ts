@@ -3,6 +3,7 @@ import type { NewEvent, RequestRecord, RunState, StoredEvent } from "@holdfast/p
 import { pendingCalls } from "../context/index.ts";
 import type { ModelFailure, Random, SpillEnd } from "../ports/index.ts";
 import { type CallEnd, callModel } from "./call-model.ts";
+import { type ContextFit, fitContext, makeRoom } from "./fit-context.ts";
 import { Journal } from "./journal.ts";
 import { type KnownContext, RunContext } from "./run-context.ts";
 import type { RunHandle } from "./run-handle.ts";
@@ -29,6 +30,8 @@ export interface DriveDeps extends SetUpDeps, VerdictDeps, SpillDeps {
   readonly raiseFence: () => Promise<void>;
   readonly random: Random;
   readonly limits: RunLimits;
+  /** Without it, a context that is too long ends its run. */
+  readonly fit?: ContextFit;
 }
 
 /** Where a run stands when a runner takes it into its hands. */
@@ -94,6 +97,8 @@ interface AskedModel extends CallEnd {
   readonly journal: Journal;
   readonly context: RunContext;
   readonly record: RequestRecord;
+  /** About how many were sent. */
+  readonly tokens: number;
 }
 
 async function askModel(
@@ -109,6 +114,7 @@ async function askModel(
     return null;
   }
   const { name, model, framed } = ready;
+  if (deps.fit !== undefined) await fitContext(deps.fit, run, context, name, framed.bytes);
   const begun = await run.write([
     ...(framed.event === undefined ? [] : [run.event("context.framed", framed.event)]),
     run.event("run.state", { state: "running" }),
@@ -122,7 +128,7 @@ async function askModel(
   const seq = begun?.at(-1)?.seq;
   const sent = seq === undefined ? null : await context.request(framed.bytes, seq);
   if (sent === null) return null;
-  const { messages, tools, record } = sent;
+  const { messages, tools, record, characters } = sent;
   await deps.journals?.reserve();
   const journal = new Journal(deps, run);
   const messageId = run.ids.make("message");
@@ -130,7 +136,9 @@ async function askModel(
   const end = await callModel(run, model, request, { journal, messageId, clock: deps.clock });
   await journal.end(spillEndOf(name, end));
   if (!(await journal.flush())) return null;
-  return { ...end, modelName: name, journal, context, record };
+  if (end.usage !== null) context.learnTokens(characters, end.usage);
+  const tokens = context.tokensIn(characters);
+  return { ...end, modelName: name, journal, context, record, tokens };
 }
 
 function spillEndOf(model: string, { end, calls, usage }: CallEnd): SpillEnd {
@@ -174,7 +182,7 @@ async function settleCall(
     }
     return "ended";
   }
-  const { failure } = end;
+  const failure = await madeRoom(deps, run, call, end.failure);
   const kept = [...settledMessage(run, message, { model, request, partial: "failed" }), ...usages];
   if (!mayTryAgain(failure) || tries + 1 >= deps.limits.modelTries) {
     await endRun(
@@ -188,15 +196,32 @@ async function settleCall(
   // Durable, so that whoever takes over goes on counting; and shown, so that a person sees why nothing comes.
   const again = run.event("run.state", { state: "running", cause: failure.code });
   if ((await run.write([...kept, again])) === null) return "ended";
-  await deps.clock.sleep(pauseBefore(tries, failure, deps.random), run.signal);
+  const pause = pauseBefore(tries, failure, deps.random);
+  if (pause > 0) await deps.clock.sleep(pause, run.signal);
   return "again";
+}
+
+/** `atOnce`: what was in the way is not there any more. */
+type PassingFailure = ModelFailure & { readonly atOnce?: true };
+
+/** A context that was too long is made shorter, and then it is a failure in passing. */
+async function madeRoom(
+  { fit, clock }: DriveDeps,
+  run: RunHandle,
+  { modelName: model, tokens }: AskedModel,
+  failure: ModelFailure,
+): Promise<PassingFailure> {
+  if (failure.class !== "overflow" || fit === undefined) return failure;
+  const room = await makeRoom(fit, run, { model, tokens }, clock);
+  return room === "made" ? { ...failure, class: "retryable", atOnce: true } : room;
 }
 
 function mayTryAgain(failure: ModelFailure): boolean {
   return failure.class === "retryable" || failure.class === "overloaded";
 }
 
-function pauseBefore(tries: number, failure: ModelFailure, random: Random): number {
+function pauseBefore(tries: number, failure: PassingFailure, random: Random): number {
+  if (failure.atOnce === true) return 0;
   return Math.max(backoffBefore(tries, random), failure.retryAfterMs ?? 0);
 }
 

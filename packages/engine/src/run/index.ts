@@ -9,6 +9,7 @@ export {
 export { answerApproval, type AnswerResult, expireApproval } from "./answer.ts";
 export { type CancelResult, requestCancel } from "./cancel.ts";
 export type { RunLimits } from "./drive.ts";
+export type { ContextFit } from "./fit-context.ts";
 export { leftoversOf } from "./leftovers.ts";
 export type { ResumePolicy } from "./recover.ts";
 export { withAmendments } from "./late-notices.ts";

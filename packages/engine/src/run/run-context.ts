@@ -15,7 +15,7 @@ import {
   sentBefore,
   type SentRequest,
 } from "../context/index.ts";
-import type { Store } from "../ports/index.ts";
+import type { ModelUsage, Store } from "../ports/index.ts";
 import type { RunHandle } from "./run-handle.ts";
 
 /** What is known of a session's context from step to step, and from run to run while an agent stays warm. */
@@ -24,15 +24,18 @@ export interface KnownContext {
   /** The newest request, and as much of it as stands in the log. */
   sent: SentRequest | null;
   recorded: readonly string[] | null;
+  /** As the provider's own counts have shown it. */
+  charactersPerToken: number;
   readonly hashes: HashMemo;
 }
 
 export function emptyContext(): KnownContext {
-  return { entries: null, sent: null, recorded: null, hashes: new Map() };
+  return { entries: null, sent: null, recorded: null, charactersPerToken: 4, hashes: new Map() };
 }
 
 export interface SentContext extends BuiltContext {
   readonly record: RequestRecord;
+  readonly characters: number;
 }
 
 /** A session's context as one run uses it. Reads what is new, hashes what is new. */
@@ -78,7 +81,26 @@ export class RunContext {
     const context = buildContext(entries, bytes, hashes);
     const record = recordRequest(sent, recorded, entries, context.blocks);
     this.#known.sent = { seq: begun, hashes: context.blocks.map(({ hash }) => hash) };
-    return { ...context, record };
+    return { ...context, record, characters: sizeOf(context) };
+  }
+
+  /** About how long the next request is, before it is made. */
+  estimateTokens(bytes: FrameBytes): number {
+    const { entries, hashes } = this.#known;
+    if (entries === null) return 0;
+    return this.tokensIn(sizeOf(buildContext(entries, bytes, hashes)));
+  }
+
+  tokensIn(characters: number): number {
+    return Math.ceil(characters / this.#known.charactersPerToken);
+  }
+
+  /** What the provider counted for a request of so many characters. */
+  learnTokens(characters: number, { input, cacheRead = 0, cacheWrite = 0 }: ModelUsage): void {
+    const tokens = Math.max(input, cacheRead + cacheWrite);
+    const seen = characters / tokens;
+    // A provider that counts nothing, or nonsense, is not believed.
+    if (seen >= 1 && seen <= 10) this.#known.charactersPerToken = seen;
   }
 
   /** The record stands in the log, with the message that was made from its request. */
@@ -92,6 +114,10 @@ export class RunContext {
     this.#known.sent ??= before;
     this.#known.recorded = before?.hashes ?? null;
   }
+}
+
+function sizeOf({ blocks }: BuiltContext): number {
+  return blocks.reduce((sum, { characters }) => sum + characters, 0);
 }
 
 function goesOn(known: ContextEntries | null, entries: ContextEntries): boolean {

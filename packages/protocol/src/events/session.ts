@@ -105,9 +105,11 @@ export const sessionEvents = [
     1,
     "entry",
     z.looseObject({
-      /** The epoch that applies from here on; 0 is the whole conversation. */
+      /** Epochs are counted: whatever changes how the context begins has a number of its own. */
       epoch: z.int().nonnegative(),
-      /** Where its `context.compacted` stands. */
+      /** The epoch that applies again; 0 is the whole conversation. */
+      restores: z.int().nonnegative().optional(),
+      /** Where the `context.compacted` of that epoch stands. */
       at: seq.optional(),
     }),
   ),

@@ -1,0 +1,63 @@
+import { decodeEvent, type IdSource, newEvent, type Seq } from "@holdfast/protocol";
+import type { OwnerId, SessionId } from "@holdfast/protocol";
+
+import { type Log, newestFirst } from "../log/index.ts";
+import type { CommitResult, Refused } from "../ports/index.ts";
+
+export interface EpochTarget {
+  readonly owner: OwnerId;
+  readonly session: SessionId;
+  readonly expectedHead?: Seq | undefined;
+}
+
+export type EpochResult =
+  | CommitResult
+  | { readonly status: "refused"; readonly code: "epoch_not_found"; readonly message: string };
+
+/** Lets the context begin as it did in an earlier epoch; 0 is the whole conversation. The later ones stay, and can be restored too. */
+export async function restoreEpoch(
+  { log, ids }: { readonly log: Log; readonly ids: IdSource },
+  { owner, session, expectedHead }: EpochTarget,
+  number: number,
+): Promise<EpochResult> {
+  const row = await log.store.reads.session(owner, session);
+  if (row === null) return noSession;
+  const at = number === 0 ? null : await placeOf(log, owner, session, number);
+  if (at === undefined)
+    return {
+      status: "refused",
+      code: "epoch_not_found",
+      message: "There is no such epoch in view.",
+    };
+  const event = newEvent(ids.make("event"), "context.epoch", {
+    epoch: row.epoch + 1,
+    restores: number,
+    ...(at !== null && { at }),
+  });
+  const expect = { head: expectedHead ?? row.head, epoch: row.epoch, idle: true } as const;
+  return log.commit({ owner, session, events: [event], expect });
+}
+
+/** Where the summary of that epoch stands; `null` for one that is the whole conversation, `undefined` for none. */
+async function placeOf(
+  log: Log,
+  owner: OwnerId,
+  session: SessionId,
+  number: number,
+): Promise<Seq | null | undefined> {
+  for await (const entry of newestFirst(log.store.reads, owner, session)) {
+    if (entry.type !== "context.compacted" && entry.type !== "context.epoch") continue;
+    const decoded = decodeEvent(entry);
+    if (decoded.kind !== "known") continue;
+    const { event } = decoded;
+    if (event.type === "context.compacted" && event.data.epoch === number) return event.seq;
+    if (event.type === "context.epoch" && event.data.epoch === number) return event.data.at ?? null;
+  }
+  return undefined;
+}
+
+const noSession: Refused = {
+  status: "refused",
+  code: "session_not_found",
+  message: "There is no such session.",
+};

@@ -1,0 +1,108 @@
+import { ids } from "@holdfast/protocol";
+import { memoryHarness } from "@holdfast/store/testing";
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+import { type Compaction, compactSession, createCompactionLock } from "../context/index.ts";
+import {
+  aHolder,
+  fails,
+  manualClock,
+  openRunRig,
+  says,
+  scriptedModel,
+  type Script,
+  type StoreHarness,
+  told,
+  uses,
+} from "../testing/index.ts";
+import type { ContextFit } from "./fit-context.ts";
+
+let harness: StoreHarness;
+beforeEach(async () => {
+  harness = await memoryHarness.open();
+});
+afterEach(() => harness.close());
+
+const long = (text: string) => `${text} ${"word ".repeat(100)}`.trim();
+
+/** A session whose model has a window of so many tokens, and what was asked for. */
+async function openTight(script: Script, windowTokens: number | null) {
+  const asked: string[] = [];
+  const done: Compaction[] = [];
+  const model = scriptedModel(script);
+  const rig = await openRunRig(harness.store, {
+    model,
+    clock: manualClock(),
+    deps: {
+      get fit(): ContextFit {
+        return {
+          windowOf: () => windowTokens,
+          async compact(run, reason, window) {
+            asked.push(reason);
+            const result = await compactSession(
+              {
+                log: rig.log,
+                ids,
+                lock: createCompactionLock(harness.store.leases),
+                holder: () => aHolder(),
+                count: (text) => Math.ceil(text.length / 4),
+                summariser: {
+                  summarise: async () => ({ status: "summarised", text: "In short." }),
+                },
+              },
+              {
+                owner: run.owner,
+                session: run.session,
+                reason,
+                sizes: { tailTokens: window * 0.3, summaryTokens: window * 0.1 },
+              },
+            );
+            done.push(result);
+            return result;
+          },
+        };
+      },
+    },
+  });
+  return { rig, model, asked, done };
+}
+
+test("a context that is nearly full is compacted before its model is asked", async () => {
+  const { rig, model, asked } = await openTight(
+    (_request, before) => says(long(`Answer ${before}`)),
+    1_000,
+  );
+  for (const text of ["one", "two", "three", "four", "five"]) {
+    await rig.say(long(text));
+    await rig.work();
+  }
+  expect(new Set(asked)).toEqual(new Set(["preflight"]));
+  const last = JSON.stringify(model.requests.at(-1));
+  expect(last).toContain("In short.");
+  expect(last).not.toContain("two word");
+  expect(told(await rig.entries()).filter((line) => line.startsWith("user"))).toHaveLength(5);
+});
+
+test("[S0.12] a model that finds its context too long is asked again with a shorter one, in the same run", async () => {
+  const { rig, model, asked } = await openTight(
+    (_request, before) =>
+      before === 3 ? fails("overflow", { code: "too_long" }) : says(long(`Answer ${before}`)),
+    null,
+  );
+  for (const text of ["one", "two", "three"]) {
+    await rig.say(long(text));
+    await rig.work();
+  }
+  const { runId } = await rig.say(long("four"));
+  await rig.work();
+  expect(asked).toEqual(["overflow"]);
+  expect(await rig.run(runId)).toMatchObject({ state: "completed" });
+  expect(JSON.stringify(model.requests.at(-1))).toContain("In short.");
+});
+
+test("one that cannot be made shorter ends its run, in words that tell what to do", async () => {
+  const { rig } = await openTight(() => [fails("overflow"), uses()], null);
+  const { runId } = await rig.say("Short, and yet too long");
+  await rig.work();
+  expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "context_too_long" });
+});
