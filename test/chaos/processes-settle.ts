@@ -60,7 +60,17 @@ async function isDone(options: SettleOptions): Promise<boolean> {
   const { log, owner } = options;
   const { approvals, live, queued } = await readWork(options);
   for (const { id } of approvals) await answerApproval(log, ids, owner, id, "once");
-  return approvals.length === 0 && live.length === 0 && queued.length === 0;
+  if (approvals.length + live.length + queued.length > 0) return false;
+  // Between those reads a message may have become a run, or a run may have made room for one: each session tells by itself.
+  return everyAsync(options.book.all.keys(), async (id) => {
+    const snapshot = await log.store.reads.snapshot(owner, id, { limit: 1 });
+    return snapshot === null || (snapshot.run === null && snapshot.inbox.length === 0);
+  });
+}
+
+async function everyAsync<T>(items: Iterable<T>, isSo: (item: T) => Promise<boolean>) {
+  for (const item of items) if (!(await isSo(item))) return false;
+  return true;
 }
 
 async function readWork({ log: { store }, owner }: SettleOptions) {
