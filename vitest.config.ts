@@ -1,4 +1,13 @@
+import { enableCompileCache, getCompileCacheDir } from "node:module";
+
 import { defineConfig } from "vitest/config";
+
+// Many tests start processes and threads. What one of them has compiled the others take over: the environment is inherited.
+// Not while coverage is measured, which wants to see everything compiled.
+if (!process.argv.includes("--coverage")) {
+  enableCompileCache(new URL("node_modules/.cache/holdfast/compiled", import.meta.url).pathname);
+  process.env["NODE_COMPILE_CACHE"] ??= getCompileCacheDir();
+}
 
 const sources = "{packages/*/src,scripts}";
 const needsPostgres = "{packages/*/src,test}/**/*.pg.test.ts";

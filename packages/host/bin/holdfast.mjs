@@ -1,4 +1,6 @@
 #!/usr/bin/env node
+import { fileURLToPath } from "node:url";
+
 // Plain JavaScript, so that a Node that is too old for the rest still gets as far as this sentence.
 const needed = 24;
 const major = Number(process.versions.node.split(".")[0]);
@@ -9,5 +11,14 @@ if (major < needed) {
   );
   process.exitCode = 1;
 } else {
+  await compileOnce();
   await import("../src/main.ts");
+}
+
+/** What one start has compiled the next one takes over, and so do the store's threads: the environment is inherited. */
+async function compileOnce() {
+  const { enableCompileCache, getCompileCacheDir } = await import("node:module");
+  const kept = new URL("../../../node_modules/.cache/holdfast/compiled/", import.meta.url);
+  enableCompileCache(process.env.NODE_COMPILE_CACHE ?? fileURLToPath(kept));
+  process.env.NODE_COMPILE_CACHE ??= getCompileCacheDir();
 }

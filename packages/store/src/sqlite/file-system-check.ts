@@ -33,6 +33,9 @@ function unsafe(folder: string, why: string): OpenFailure {
   );
 }
 
+/** Devices that this process has seen pass. */
+const passed = new Set<number>();
+
 /**
  * Proves, once for each device, that the folder can hold a database that several processes write to: a second
  * process must see a commit, must be kept out by the lock, and the file must sync. A mark in the folder remembers it.
@@ -43,9 +46,11 @@ export async function checkFileSystem(file: string): Promise<void> {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const network = networkDiskOf(statfsSync(folder).type);
     if (network !== undefined) throw unsafe(folder, `is on a network disk (${network})`);
-    const mark = join(folder, `.holdfast-disk-${statSync(folder).dev}`);
+    const { dev } = statSync(folder);
+    const mark = join(folder, `.holdfast-disk-${dev}`);
     if (existsSync(mark)) return;
-    await tryOut(folder);
+    if (!passed.has(dev)) await tryOut(folder);
+    passed.add(dev);
     writeFileSync(
       mark,
       "This disk has passed Holdfast's check of locks, shared memory and syncs.\n",

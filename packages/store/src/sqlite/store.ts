@@ -80,21 +80,13 @@ export async function openSqliteStore(options: SqliteOptions): Promise<SqliteSto
     } satisfies WriterOptions,
     { preload: options.probeModule, bell },
   );
-  const watchList = new WatchList();
-  const reader = new ThreadClient<ReaderRequest, Wake>(
-    scripts.reader,
-    { file: options.file },
-    { onNote: ({ sessions }) => watchList.wake(sessions) },
-  );
   try {
-    await Promise.all([writer.ready, reader.ready]);
+    await writer.ready;
   } catch (error) {
-    await Promise.all([writer.close({ op: "close" }), reader.close({ op: "close" })]);
+    await writer.close({ op: "close" });
     throw error;
   }
-  watchList.onChange = (sessions, everyMs) =>
-    void reader.ask({ op: "watch", sessions, everyMs }).catch(() => {});
-  return new SqliteStore(options, writer, reader, watchList);
+  return new SqliteStore(options, writer);
 }
 
 export class SqliteStore implements Store {
@@ -107,22 +99,17 @@ export class SqliteStore implements Store {
   readonly search: Search;
   readonly #options: SqliteOptions;
   readonly #writer: ThreadClient<WriterRequest>;
-  readonly #reader: ThreadClient<ReaderRequest, Wake>;
-  readonly #watchList: WatchList;
+  /** Started by the first question: many a process only writes. */
+  #reader: ThreadClient<ReaderRequest, Wake> | undefined;
+  readonly #watchList = new WatchList();
   readonly #queue: GroupQueue<Operation, Outcome>;
   readonly #search: SqliteSearch;
   #closed = false;
 
-  constructor(
-    options: SqliteOptions,
-    writer: ThreadClient<WriterRequest>,
-    reader: ThreadClient<ReaderRequest, Wake>,
-    watchList: WatchList,
-  ) {
+  constructor(options: SqliteOptions, writer: ThreadClient<WriterRequest>) {
     this.#options = options;
     this.#writer = writer;
-    this.#reader = reader;
-    this.#watchList = watchList;
+    this.#watchList.onChange = (sessions, everyMs) => this.#tellReader(sessions, everyMs);
     this.#queue = new GroupQueue({
       run: (group) => this.#writeGroup(group),
       tickMs: options.tickMs ?? 25,
@@ -221,7 +208,7 @@ export class SqliteStore implements Store {
     this.#watchList.clear();
     await this.#search.close();
     await this.#queue.drain();
-    await this.#reader.close({ op: "close" });
+    await this.#reader?.close({ op: "close" });
     await this.#writer.close({ op: "close" });
   }
 
@@ -263,6 +250,23 @@ export class SqliteStore implements Store {
     if (this.#closed)
       return Promise.reject(new StoreFailure("store_closed", "The store was closed."));
     const request = { op: "query", name, args } as ReaderRequest;
-    return this.#reader.ask(request) as Promise<ReturnType<Queries[Name]>>;
+    return this.#startedReader().ask(request) as Promise<ReturnType<Queries[Name]>>;
+  }
+
+  #startedReader(): ThreadClient<ReaderRequest, Wake> {
+    this.#reader ??= new ThreadClient<ReaderRequest, Wake>(
+      scripts.reader,
+      { file: this.#options.file },
+      { onNote: ({ sessions }) => this.#watchList.wake(sessions) },
+    );
+    return this.#reader;
+  }
+
+  /** One that was never started need not be told that nobody watches. */
+  #tellReader(sessions: readonly string[], everyMs: number | null): void {
+    if (this.#reader === undefined && everyMs === null) return;
+    void this.#startedReader()
+      .ask({ op: "watch", sessions, everyMs })
+      .catch(() => {});
   }
 }

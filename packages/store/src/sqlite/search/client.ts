@@ -14,9 +14,9 @@ const script = new URL("./thread.ts", import.meta.url);
 
 /**
  * The index follows when the writers pause, and after a while even if they do not: it shares their disk and their
- * cores. Nor is a thread started for a store that is opened, written to once and closed.
+ * cores. Nor is a thread started for a store that is opened, written to for a moment and closed.
  */
-const pauseMs = 250;
+const pausesMs = { first: 1_000, later: 250 };
 const atMostMs = 2_000;
 const maxLimit = 500;
 
@@ -81,6 +81,7 @@ class SearchClient implements SqliteSearch {
     if (this.#closed) return;
     const now = performance.now();
     this.#behindSince ??= now;
+    const pauseMs = this.#thread === undefined ? pausesMs.first : pausesMs.later;
     if (now + pauseMs > this.#behindSince + atMostMs && this.#wake !== undefined) return;
     clearTimeout(this.#wake);
     this.#wake = setTimeout(() => {

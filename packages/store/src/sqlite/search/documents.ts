@@ -1,4 +1,5 @@
-import { emptySession, foldSession, type SearchRole } from "@holdfast/engine";
+import type { SearchRole } from "@holdfast/engine";
+import { emptySession, foldSession } from "@holdfast/engine/log";
 import {
   decodeEvent,
   type DecodedEvent,

@@ -1,4 +1,5 @@
-import { answerKeptMs, type RequestRow } from "@holdfast/engine";
+import type { RequestRow } from "@holdfast/engine";
+import { answerKeptMs } from "@holdfast/engine/ports";
 
 import type { Connection } from "../connection.ts";
 import { decodeRequest, requestByKey } from "../request-row.ts";

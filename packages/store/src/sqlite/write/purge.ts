@@ -1,4 +1,5 @@
-import { blobsIn, type PurgeResult } from "@holdfast/engine";
+import type { PurgeResult } from "@holdfast/engine";
+import { blobsIn } from "@holdfast/engine/log";
 import { decodeEvent, type OwnerId, type SessionId } from "@holdfast/protocol";
 
 import type { Connection } from "../connection.ts";

@@ -1,17 +1,12 @@
+import type { ApprovalRow, Commit, CommitResult, InputRow, Needs, RunRow } from "@holdfast/engine";
 import {
   answerAgain,
   answerRepeated,
-  type ApprovalRow,
-  type Commit,
-  type CommitResult,
   decideCommit,
-  type InputRow,
   type Loaded,
-  type Needs,
   needsOf,
   type Plan,
-  type RunRow,
-} from "@holdfast/engine";
+} from "@holdfast/engine/log";
 import {
   type ApprovalId,
   type BlobId,

@@ -1,10 +1,5 @@
-import {
-  decideLease,
-  type LeaseRef,
-  type LeaseRequest,
-  type LeaseResult,
-  type RenewResult,
-} from "@holdfast/engine";
+import type { LeaseRef, LeaseRequest, LeaseResult, RenewResult } from "@holdfast/engine";
+import { decideLease } from "@holdfast/engine/log";
 
 import type { Connection } from "../connection.ts";
 import { leases as table } from "../derived-rows.ts";
