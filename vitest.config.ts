@@ -1,12 +1,14 @@
-import { enableCompileCache, getCompileCacheDir } from "node:module";
+import { enableCompileCache } from "node:module";
+import { fileURLToPath } from "node:url";
 
 import { defineConfig } from "vitest/config";
 
 // Many tests start processes and threads. What one of them has compiled the others take over: the environment is inherited.
 // Not while coverage is measured, which wants to see everything compiled.
 if (!process.argv.includes("--coverage")) {
-  enableCompileCache(new URL("node_modules/.cache/holdfast/compiled", import.meta.url).pathname);
-  process.env["NODE_COMPILE_CACHE"] ??= getCompileCacheDir();
+  const kept = new URL("node_modules/.cache/holdfast/compiled/", import.meta.url);
+  process.env["NODE_COMPILE_CACHE"] ??= fileURLToPath(kept);
+  enableCompileCache(process.env["NODE_COMPILE_CACHE"]);
 }
 
 const sources = "{packages/*/src,scripts}";

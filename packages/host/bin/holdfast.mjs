@@ -1,6 +1,4 @@
 #!/usr/bin/env node
-import { fileURLToPath } from "node:url";
-
 // Plain JavaScript, so that a Node that is too old for the rest still gets as far as this sentence.
 const needed = 24;
 const major = Number(process.versions.node.split(".")[0]);
@@ -15,10 +13,11 @@ if (major < needed) {
   await import("../src/main.ts");
 }
 
-/** What one start has compiled the next one takes over, and so do the store's threads: the environment is inherited. */
+/** What one start has compiled the next takes over, and so do the store's threads: they inherit the environment. */
 async function compileOnce() {
-  const { enableCompileCache, getCompileCacheDir } = await import("node:module");
+  const { enableCompileCache } = await import("node:module");
+  const { fileURLToPath } = await import("node:url");
   const kept = new URL("../../../node_modules/.cache/holdfast/compiled/", import.meta.url);
-  enableCompileCache(process.env.NODE_COMPILE_CACHE ?? fileURLToPath(kept));
-  process.env.NODE_COMPILE_CACHE ??= getCompileCacheDir();
+  process.env.NODE_COMPILE_CACHE = process.env.NODE_COMPILE_CACHE || fileURLToPath(kept);
+  enableCompileCache(process.env.NODE_COMPILE_CACHE);
 }

@@ -27,7 +27,8 @@ export interface OpenOptions {
 
 export function openPlace(place: Place, options: OpenOptions = {}): Promise<Store> {
   const { clockOffset } = options;
-  if (place.kind === "sqlite") return openSqliteStore({ file: place.file, ...options });
+  if (place.kind === "sqlite")
+    return openSqliteStore({ file: place.file, reader: "when asked", ...options });
   return openPostgresStore({ url: place.url, ...(clockOffset && { clockOffset }) });
 }
 

@@ -1,7 +1,5 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
@@ -48,8 +46,6 @@ export interface Elsewhere {
 }
 
 const script = new URL("./elsewhere-main.ts", import.meta.url);
-/** Sixteen processes and threads compile the same sources: Node's usual folder keeps what the first one made. */
-const env = { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), "node-compile-cache") };
 
 interface Link {
   readonly pid: number | undefined;
@@ -63,7 +59,6 @@ interface Link {
 function linkToProcess(): Link {
   const child = fork(fileURLToPath(script), {
     execArgv: [],
-    env,
     serialization: "advanced",
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
@@ -83,7 +78,7 @@ function linkToProcess(): Link {
 }
 
 function linkToThread(): Link {
-  const worker = new Worker(script, { env });
+  const worker = new Worker(script);
   return {
     pid: undefined,
     send: (message) => worker.postMessage(message, []),

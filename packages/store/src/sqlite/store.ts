@@ -48,6 +48,8 @@ export interface SqliteOptions {
   readonly maxGroup?: number;
   readonly busyMs?: number;
   readonly checkpointPages?: number;
+  /** When the thread that reads is started: a process that hardly ever asks may leave it to its first question. */
+  readonly reader?: "now" | "when asked";
   /** Added to the clock; tests move time with it. */
   readonly clockOffset?: () => number;
   /** A module that calls `watchStatements`; tests fail or die at a chosen statement with it. */
@@ -80,13 +82,15 @@ export async function openSqliteStore(options: SqliteOptions): Promise<SqliteSto
     } satisfies WriterOptions,
     { preload: options.probeModule, bell },
   );
+  const store = new SqliteStore(options, writer);
+  const readerReady = options.reader === "when asked" ? undefined : store.startReader();
   try {
-    await writer.ready;
+    await Promise.all([writer.ready, readerReady]);
   } catch (error) {
-    await writer.close({ op: "close" });
+    await store.close();
     throw error;
   }
-  return new SqliteStore(options, writer);
+  return store;
 }
 
 export class SqliteStore implements Store {
@@ -99,7 +103,6 @@ export class SqliteStore implements Store {
   readonly search: Search;
   readonly #options: SqliteOptions;
   readonly #writer: ThreadClient<WriterRequest>;
-  /** Started by the first question: many a process only writes. */
   #reader: ThreadClient<ReaderRequest, Wake> | undefined;
   readonly #watchList = new WatchList();
   readonly #queue: GroupQueue<Operation, Outcome>;
@@ -251,6 +254,11 @@ export class SqliteStore implements Store {
       return Promise.reject(new StoreFailure("store_closed", "The store was closed."));
     const request = { op: "query", name, args } as ReaderRequest;
     return this.#startedReader().ask(request) as Promise<ReturnType<Queries[Name]>>;
+  }
+
+  /** Resolves when it can be asked without waiting for the thread to start. */
+  startReader(): Promise<void> {
+    return this.#startedReader().ready;
   }
 
   #startedReader(): ThreadClient<ReaderRequest, Wake> {
