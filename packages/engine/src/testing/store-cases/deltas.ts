@@ -48,7 +48,8 @@ export const deltaCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a journal of thousands of deltas is whole in a snapshot, in order with what is between them",
+    title:
+      "a journal of thousands of deltas is whole in a snapshot, in order with what is between them",
     async run({ store }) {
       const chat = await openSession(store);
       const { runId, under } = await chat.startRun();
