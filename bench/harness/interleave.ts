@@ -10,8 +10,8 @@ export interface Contender {
   /** Operations in a row in each round. */
   readonly perRound: number;
   /**
-   * The event loop is watched while it runs, in rounds of its own: looking each millisecond costs what it looks at up to
-   * a fifth. Off for drivers that block it by nature.
+   * The event loop is watched while it runs, in rounds of its own: looking each millisecond slows down
+   * what it looks at. Off for drivers that block it by nature.
    */
   readonly watchLoop?: true;
 }
