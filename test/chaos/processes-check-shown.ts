@@ -1,6 +1,6 @@
 import { decodeEvent, type Part, type SessionId, type StoredEvent } from "@holdfast/protocol";
 
-import { bySeq, type Evidence, settlements } from "./processes-evidence.ts";
+import { bySeq, type Evidence, type Settlement, settlements } from "./processes-evidence.ts";
 
 /**
  * P5: what a follower saw is stored. An event that is no delta stands as it was shown; the text of a delta stands in the
@@ -70,28 +70,29 @@ function judgeFor(log: readonly StoredEvent[]): (event: StoredEvent) => string |
   };
 }
 
-function isKept(
-  shown: StoredEvent,
-  by: StoredEvent | { type: string; data: object },
-  place: number,
-): boolean {
+function isKept(shown: StoredEvent, entry: Settlement, place: number): boolean {
   const decoded = decodeEvent(shown);
-  const entry = decodeEvent(by as StoredEvent);
-  if (decoded.kind !== "known" || entry.kind !== "known") return false;
+  if (decoded.kind !== "known") return false;
   const { event } = decoded;
-  if (entry.event.type === "notice.added") {
-    // A tool that is begun again drops what it had written; nothing else does.
-    return event.type === "tool.output";
+  switch (entry.type) {
+    case "notice.added":
+      // A tool that is begun again drops what it had written; nothing else does.
+      return event.type === "tool.output";
+    case "message.tool":
+      return (
+        event.type === "tool.output" &&
+        entry.data.parts.some(
+          (part) => part.type === "tool_result" && part.output.includes(event.data.text),
+        )
+      );
+    case "message.assistant": {
+      if (event.type !== "message.delta" || entry.data.messageId !== event.data.messageId)
+        return false;
+      const { timing = [], parts } = entry.data;
+      const offset = timing.slice(0, place).reduce((sum, [, length]) => sum + length, 0);
+      return parts.map(textIn).join("").startsWith(event.data.text, offset);
+    }
   }
-  if (event.type === "tool.output" && entry.event.type === "message.tool")
-    return entry.event.data.parts.some(
-      (part) => part.type === "tool_result" && part.output.includes(event.data.text),
-    );
-  if (event.type !== "message.delta" || entry.event.type !== "message.assistant") return false;
-  if (entry.event.data.messageId !== event.data.messageId) return false;
-  const { timing = [], parts } = entry.event.data;
-  const offset = timing.slice(0, place).reduce((sum, [, length]) => sum + length, 0);
-  return parts.map(textIn).join("").startsWith(event.data.text, offset);
 }
 
 function textIn(part: Part): string {

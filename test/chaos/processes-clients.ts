@@ -17,9 +17,6 @@ export interface ClientOptions {
   readonly sessions: number;
 }
 
-/** The numbers of wishes are shared by all clients. */
-let asked = 0;
-
 const mostSent = 25;
 const mostOpen = 4;
 
@@ -143,7 +140,7 @@ export class ChaosClient {
       return { kind: "lost", why: "nobody is there" };
     }
     const door = chance.pick(up);
-    const number = (asked += 1);
+    const number = history.nextNumber();
     history.note({ kind: "asked", number, by: name, door: door.name, wish });
     return door.ask(number, wish);
   }

@@ -44,7 +44,7 @@ export function isFromSpill(event: KnownEvent): boolean {
   );
 }
 
-type Settlement = Extract<
+export type Settlement = Extract<
   KnownEvent,
   { type: "message.assistant" | "message.tool" | "notice.added" }
 >;

@@ -59,6 +59,7 @@ export class History {
   /** Who has written under a fence most recently. */
   busiest: string | undefined;
   #acknowledged = 0;
+  #numbers = 0;
 
   constructor(file: string) {
     this.file = file;
@@ -68,6 +69,12 @@ export class History {
   /** How many wishes have been acknowledged so far. */
   get acknowledged(): number {
     return this.#acknowledged;
+  }
+
+  /** Names a wish. */
+  nextNumber(): number {
+    this.#numbers += 1;
+    return this.#numbers;
   }
 
   note(happening: Happening): void {

@@ -98,15 +98,14 @@ async function followersBehind({ book, history, log, owner }: SettleOptions): Pr
   return behind;
 }
 
-async function readEverywhere({ members, book }: SettleOptions): Promise<LastReads> {
+async function readEverywhere({ members, book, history }: SettleOptions): Promise<LastReads> {
   const reads = new Map<SessionId, Map<string, Answer>>();
-  let number = -1;
   for (const session of book.all.keys()) {
     // A read may itself bring in what a runner had spilled; the next one then sees it.
     await within(10_000, async () => {
       const answers = new Map<string, Answer>();
       for (const door of members)
-        answers.set(door.name, await door.ask((number -= 1), { act: "read", session }));
+        answers.set(door.name, await door.ask(history.nextNumber(), { act: "read", session }));
       reads.set(session, answers);
       return new Set([...answers.values()].map((answer) => JSON.stringify(answer))).size === 1;
     });
