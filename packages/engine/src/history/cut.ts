@@ -88,13 +88,30 @@ export function clear(deps: HistoryDeps, target: HistoryTarget): Promise<History
  * A command that was carried out before, and whose answer got lost, would be computed anew on what it left behind. Its
  * event tells: then it is answered as the first time.
  */
-export async function once<R>(
+export async function once<R extends { readonly status: string }>(
   { log }: HistoryDeps,
   target: HistoryTarget,
   act: () => Promise<R>,
 ): Promise<R | Committed> {
   const done = await doneBefore(log, target);
-  return done ?? act();
+  return done ?? whileItMoves(target, act);
+}
+
+const tries = 20;
+
+/**
+ * Between the look and the write a title may come, or a message: who named no head did not mean one, and looks again.
+ */
+export async function whileItMoves<R extends { readonly status: string }>(
+  { expectedHead }: HistoryTarget,
+  act: () => Promise<R>,
+): Promise<R> {
+  for (let attempt = 1; ; attempt += 1) {
+    const result = await act();
+    const hasMoved =
+      result.status === "refused" && "code" in result && result.code === "head_moved";
+    if (expectedHead !== undefined || !hasMoved || attempt === tries) return result;
+  }
 }
 
 export async function doneBefore(
@@ -146,6 +163,8 @@ export function cut(
     preview,
     before: { ranges: [...row.ranges], messageCount: row.messageCount, preview: row.preview },
   });
+  // A run moves the head with every word: that it is live says more than that something moved.
+  if (row.liveRun !== null) return Promise.resolve(runLive);
   const expect = { head: expectedHead ?? row.head, idle: true } as const;
   // Both must hold: what the person saw, and what was counted here.
   if (expect.head !== row.head) return Promise.resolve(moved(row));
@@ -168,4 +187,10 @@ export const noSession: Refused = {
   status: "refused",
   code: "session_not_found",
   message: "There is no such session.",
+};
+
+export const runLive: Refused = {
+  status: "refused",
+  code: "run_live",
+  message: "A run is going on in this session.",
 };

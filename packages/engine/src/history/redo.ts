@@ -15,6 +15,7 @@ import {
   moved,
   noSession,
   once,
+  runLive,
 } from "./cut.ts";
 
 type Cut = EventData<"history.cut">;
@@ -31,6 +32,7 @@ async function restoreLastCut(
   const { owner, session, expectedHead, command = ids.make("event") } = target;
   const row = await log.store.reads.session(owner, session);
   if (row === null) return noSession;
+  if (row.liveRun !== null) return runLive;
   // What was looked at below must be what stands when it is written.
   if (expectedHead !== undefined && expectedHead !== row.head) return moved(row);
   const before = await lastCut(log.store.reads, target, row);

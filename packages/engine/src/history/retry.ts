@@ -17,6 +17,7 @@ import {
   impossible,
   type Impossible,
   noSession,
+  whileItMoves,
 } from "./cut.ts";
 import { idFor } from "./derived-id.ts";
 
@@ -42,7 +43,7 @@ export async function retry(
   const { owner, session } = target;
   const command = await idFor("event", "retry", owner, session, words.clientId);
   const earlier = await retriedBefore(deps.log, { ...target, command }, words);
-  return earlier ?? askAgain(deps, { ...target, command }, words);
+  return earlier ?? whileItMoves(target, () => askAgain(deps, { ...target, command }, words));
 }
 
 async function askAgain(

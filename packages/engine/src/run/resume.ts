@@ -40,7 +40,7 @@ export async function resumeRun(
     const { session } = run;
     const done = await reads.event(owner, session, command);
     if (done !== null) return { status: "resumed", session, runId: done.runId ?? runId };
-    const snapshot = await reads.snapshot(owner, session, { limit: 1 });
+    const snapshot = await reads.snapshot(owner, session, { limit: 10 });
     // Read behind the snapshot: if it has moved since then, the head has too.
     const now = snapshot && (await reads.run(owner, runId));
     if (now === null || snapshot === null) return { status: "not_found" };
@@ -74,7 +74,8 @@ function continuationOf(
     return refuse("run_live", "A run is going on in this session.");
   if (run.state === "completed")
     return refuse("run_ended", "The run has completed: there is nothing to go on with.");
-  if (entries.entries.at(-1)?.runId !== run.id)
+  const newest = entries.entries.findLast((entry) => entry.runId !== undefined);
+  if (newest?.runId !== run.id)
     return refuse("head_moved", "The conversation has gone on since this run, or it never began.");
   const runId = ids.make("run");
   const accepted = newEvent(
