@@ -100,9 +100,9 @@ describe.each(databases)("history on $name", ({ create }) => {
     const { rig, chat, deps, target, runId } = await speaking();
     await rig.say("Waits", { mode: "queue" });
     const seen = new Set<string>();
-    let over = false;
+    const over = new AbortController();
     async function poll(reader: Store): Promise<void> {
-      while (!over) {
+      while (!over.signal.aborted) {
         await turn();
         const { session, run, journal, entries } = present(
           await reader.reads.snapshot(chat.owner, chat.session, { limit: 20 }),
@@ -126,7 +126,7 @@ describe.each(databases)("history on $name", ({ create }) => {
     await Promise.all(renamed);
     await rig.work();
     expect(await undo(deps, target)).toMatchObject({ status: "committed" });
-    over = true;
+    over.abort();
     await Promise.all(readers);
     expect([...seen]).toEqual(["one instant"]);
     expect((await rig.run(runId)).state).toBe("cancelled");
