@@ -15,7 +15,10 @@ import { ids } from "@holdfast/protocol";
 import { createLiveness, currentHolder } from "@holdfast/store/identity";
 import { openSpillFolder } from "@holdfast/store/spill";
 
+import { openAgents } from "./agents.ts";
+import { type Compactor, openCompactor } from "./compaction.ts";
 import type { Config } from "./config/index.ts";
+import { summariseWith } from "./models/summarise.ts";
 import type { NamedModel } from "./open-model.ts";
 import { createStoringBoard, type StoringBoard } from "./storing.ts";
 import { openTools } from "./tools/index.ts";
@@ -25,12 +28,12 @@ export interface Conversations {
   readonly log: Log;
   readonly runner: Runner;
   readonly storing: StoringBoard;
+  readonly compactor: Compactor;
   readonly titles: Titles;
 }
 
 const limits: RunLimits = { steps: 100, timeMs: 60 * 60_000, modelTries: 5 };
 const mostRuns = 1_000;
-const systemText = "You are a helpful assistant.";
 
 export async function prepareConversations(
   { home, leaseMs, resume }: Pick<Config, "home" | "leaseMs" | "resume">,
@@ -47,13 +50,16 @@ export async function prepareConversations(
     report(error instanceof Error ? error : new Error(String(error)));
   }
   const titles = new Titles({ log, ids, clock: systemClock, titler: model.titler, onError });
+  const liveness = createLiveness();
+  const compactor = openCompactor(log, liveness, summariseWith(model.name, model.model));
+  const tools = openTools({ home: home.value, store, environment: process.env });
   const runner = new Runner({
     log,
     ids,
     clock: systemClock,
     random: Math.random,
     work: store.work,
-    liveness: createLiveness(),
+    liveness,
     holder: () => currentHolder("runner"),
     leaseMs: leaseMs.value,
     policy: resume.value,
@@ -61,15 +67,14 @@ export async function prepareConversations(
     sweepMs: leaseMs.value / 6,
     maxRuns: mostRuns,
     limits,
-    tools: openTools({ home: home.value, store, environment: process.env }),
-    modelFor: async () => model,
-    system: async () => systemText,
+    agents: openAgents({ store, clock: systemClock, model, tools, report: onError }),
+    fit: compactor,
     journals,
     onStoring: storing.tell,
     onEnded: (owner, session) => titles.poke(owner, session),
     onError,
   });
-  return { log, runner, storing, titles };
+  return { log, runner, storing, titles, compactor };
 }
 
 /** Room for the first spill is taken now. A host without such a place works, and waits where others would spill. */

@@ -46,7 +46,7 @@ export async function startHost(
   const stopping = new AbortController();
   const closing = new AbortController();
   const talk = await prepareConversations(config, store.value, model.value, report);
-  const { log, runner, storing, titles } = talk;
+  const { log, runner, storing, titles, compactor } = talk;
   const signIns = keepSignIns(config.home.value, token.value);
   const doorkeeper = createDoorkeeper(token.value, Date.now, signIns);
   const { host, origin, basePath } = config;
@@ -62,6 +62,7 @@ export async function startHost(
       ids,
       runner,
       storing,
+      compactor,
       clock: systemClock,
       holder: () => currentHolder("api"),
       stopping: stopping.signal,

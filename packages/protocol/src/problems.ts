@@ -102,6 +102,11 @@ export const problemKinds = {
     next: "Cancel its run, or undo it afterwards.",
   },
   nothing_to_undo: { status: 409, title: "There is nothing to undo.", next: readAgain },
+  nothing_to_gain: {
+    status: 409,
+    title: "There is too little in the conversation to make it shorter.",
+    next: "Go on talking, or begin a new session.",
+  },
   nothing_to_redo: { status: 409, title: "There is nothing to bring back.", next: readAgain },
   approval_answered: {
     status: 409,

@@ -1,6 +1,7 @@
 import type { Route } from "../http/index.ts";
 import { createAnswerOnce } from "./answer-once.ts";
 import { approvalRoutes } from "./approvals.ts";
+import { contextRoutes } from "./context.ts";
 import { eventRoutes } from "./events.ts";
 import { historyRoutes } from "./history.ts";
 import { messageRoutes } from "./messages.ts";
@@ -18,6 +19,7 @@ export function apiRoutes(options: ApiOptions): Route[] {
     ...sessionRoutes(parts),
     ...messageRoutes(parts),
     ...historyRoutes(parts),
+    ...contextRoutes(parts),
     ...runRoutes(parts),
     ...approvalRoutes(parts),
     ...searchRoutes(parts),

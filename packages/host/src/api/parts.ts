@@ -1,5 +1,6 @@
 import type { Clock, Holder, Log, Runner } from "@holdfast/engine";
 
+import type { Compactor } from "../compaction.ts";
 import type { StoringBoard } from "../storing.ts";
 import type { MountParts } from "./contract.ts";
 
@@ -8,6 +9,7 @@ export interface ApiParts extends MountParts {
   readonly log: Log;
   readonly runner: Pick<Runner, "poke" | "recoverLate">;
   readonly storing: Pick<StoringBoard, "watch">;
+  readonly compactor: Pick<Compactor, "compactNow" | "windowOf">;
   readonly clock: Clock;
   /** Who we are where a lease is taken. */
   readonly holder: () => Holder;

@@ -5,6 +5,8 @@ import { createMemoryStore, type MemoryStore } from "@holdfast/store";
 import type { Hono } from "hono";
 
 import { apiRoutes } from "../api/index.ts";
+import { openCompactor } from "../compaction.ts";
+import { summariseWith } from "../models/summarise.ts";
 import { createDoorkeeper } from "../auth/index.ts";
 import { createApp, type HostEnv } from "../http/index.ts";
 import { createStoringBoard, type StoringBoard } from "../storing.ts";
@@ -92,6 +94,7 @@ export function openApi(
         recoverLate: (...read) => runner.recoverLate(...read),
       },
       storing,
+      compactor: openCompactor(log, { isDead: () => "unknown" }, summariseWith("scripted", model)),
       clock,
       holder: () => aHolder(),
       stopping: stopping.signal,

@@ -34,7 +34,7 @@ export async function untilSpeaking({ client }: Talk, id: SessionId): Promise<vo
 /** Says something and waits for the end of its run. */
 export async function converse(rig: Talk, id: SessionId, ...texts: readonly string[]) {
   for (const text of texts) {
-    const body = { clientId: `say-${text}`, text };
+    const body = { clientId: `say-${text.slice(0, 40).replaceAll(" ", "-")}`, text };
     valueOf(await rig.client.sendMessage({ params: { id }, body }));
     await untilEnded(rig, id);
   }

@@ -111,7 +111,7 @@ export const historyRoutes = {
       /** `deferred`: somebody else is at it. */
       schema: z.looseObject({ outcome: z.enum(["started", "deferred"]), sessionId }),
     },
-    problems: refusals,
+    problems: [...refusals, "nothing_to_gain"],
   }),
   restoreEpoch: defineRoute({
     ...common,

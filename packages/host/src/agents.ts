@@ -1,0 +1,65 @@
+import {
+  AgentCache,
+  type Clock,
+  type KnownContext,
+  type Store,
+  type Tool,
+  type WarmAgents,
+} from "@holdfast/engine";
+
+import type { NamedModel } from "./open-model.ts";
+
+export interface AgentParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly model: NamedModel;
+  readonly tools: ReadonlyMap<string, Tool>;
+  readonly report: (error: unknown) => void;
+}
+
+const persona = "You are a helpful assistant.";
+const megabyte = 1024 * 1024;
+const limits = { bytes: 256 * megabyte, count: 200, idleMs: 30 * 60_000, baselines: 32 };
+/** What a client and its tools take up, about. */
+const agentBytes = 64 * 1024;
+const closeBudgetMs = 10_000;
+const scarceAt = 0.85;
+
+/** The agents of this process, kept warm by lane. */
+export function openAgents({ store, clock, model, tools, report }: AgentParts): WarmAgents {
+  return new AgentCache<KnownContext>({
+    factory: {
+      signature: async () => JSON.stringify([model.name, persona]),
+      build: async () => ({
+        modelName: model.name,
+        model: model.model,
+        system: async () => persona,
+        tools,
+        bytes: agentBytes,
+        close: async () => {},
+      }),
+    },
+    readVersion: async (owner, session) =>
+      (await store.reads.session(owner, session))?.version ?? null,
+    clock,
+    limits,
+    beforeClose: async () => {},
+    memory: howMuchMemory,
+    sizeOf,
+    closeBudgetMs,
+    onError: report,
+  });
+}
+
+function howMuchMemory(): "enough" | "scarce" {
+  const { rss } = process.memoryUsage();
+  const most = process.constrainedMemory();
+  return most > 0 && rss > most * scarceAt ? "scarce" : "enough";
+}
+
+/** The texts are kept for their hashes, and once more in the entries. */
+function sizeOf({ hashes }: KnownContext): number {
+  let characters = 0;
+  for (const text of hashes.keys()) characters += text.length;
+  return characters * 4;
+}

@@ -1,0 +1,68 @@
+import { says, type Script } from "@holdfast/engine/testing";
+import { expect, onTestFinished, test } from "vitest";
+
+import { type ApiRig, converse, newSession, openApi, shown, valueOf } from "../testing/index.ts";
+
+function open(script: Script): ApiRig {
+  const rig = openApi(script);
+  onTestFinished(async () => {
+    await rig.close();
+    expect(rig.bugs).toEqual([]);
+  });
+  return rig;
+}
+
+/** So long that five of them are too many. */
+const long = (text: string) => `${text} ${"word ".repeat(10_000)}`.trim();
+
+/** Answers whoever talks, and writes what it is asked to when it is asked for a summary. */
+const script: Script = ({ messages }) => {
+  const first = messages[0];
+  const isSummary = first?.role === "system" && first.text.includes("summary");
+  return says(isSummary ? "They counted to five." : "Yes.");
+};
+
+async function talked() {
+  const rig = open(script);
+  const id = await newSession(rig);
+  await converse(rig, id, ...["one", "two", "three", "four", "five"].map(long));
+  return { rig, id, client: rig.client, params: { id } };
+}
+
+test("[S0.12] a person compacts over HTTP: the model gets the summary, the page keeps every message", async () => {
+  const { rig, id, client, params } = await talked();
+  const before = await shown(rig, id);
+  const answer = valueOf(await client.compact({ params, body: { focus: "numbers" } }));
+  expect(answer).toEqual({ outcome: "started", sessionId: id });
+  expect(await shown(rig, id)).toEqual(before);
+  await converse(rig, id, "And now?");
+  const sent = JSON.stringify(rig.model.requests.at(-1));
+  expect(sent).toContain("They counted to five.");
+  expect(sent).not.toContain("two word");
+  expect(JSON.stringify(rig.model.requests.at(-2))).toContain("numbers");
+});
+
+test("the whole conversation, and the summary again, are one request away", async () => {
+  const { rig, id, client, params } = await talked();
+  valueOf(await client.compact({ params, body: {} }));
+  const restored = valueOf(await client.restoreEpoch({ params: { id, n: 0 }, body: {} }));
+  expect(restored.session.epoch).toBe(2);
+  await converse(rig, id, "And now?");
+  expect(JSON.stringify(rig.model.requests.at(-1))).toContain("two word");
+  valueOf(await client.restoreEpoch({ params: { id, n: 1 }, body: {} }));
+  await converse(rig, id, "And then?");
+  expect(JSON.stringify(rig.model.requests.at(-1))).not.toContain("two word");
+  expect(await client.restoreEpoch({ params: { id, n: 7 }, body: {} })).toMatchObject({
+    error: { code: "epoch_not_found" },
+  });
+});
+
+test("a conversation that is short is told to be so, and stays as it is", async () => {
+  const rig = open(script);
+  const id = await newSession(rig);
+  await converse(rig, id, "Hello");
+  expect(await rig.client.compact({ params: { id }, body: {} })).toMatchObject({
+    error: { code: "nothing_to_gain" },
+  });
+  expect(await shown(rig, id)).toEqual(["Hello", "Yes."]);
+});

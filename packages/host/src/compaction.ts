@@ -1,0 +1,53 @@
+import {
+  type Compaction,
+  type CompactionReason,
+  compactSession,
+  type ContextFit,
+  createCompactionLock,
+  type Liveness,
+  type Log,
+  type Summariser,
+} from "@holdfast/engine";
+import { ids, type OwnerId, type SessionId } from "@holdfast/protocol";
+import { currentHolder } from "@holdfast/store/identity";
+
+import { windowOf } from "./models/windows.ts";
+
+/** Everything in this process that makes a conversation shorter for its model goes through this one door. */
+export interface Compactor extends ContextFit {
+  compactNow(
+    target: { readonly owner: OwnerId; readonly session: SessionId; readonly focus?: string },
+    reason: CompactionReason,
+    windowTokens: number,
+  ): Promise<Compaction>;
+}
+
+const tailShare = 0.3;
+const summaryShare = 0.1;
+const longestSummary = 4_000;
+const charactersPerToken = 4;
+
+export function openCompactor(log: Log, liveness: Liveness, summariser: Summariser): Compactor {
+  const deps = {
+    log,
+    ids,
+    lock: createCompactionLock(log.store.leases, { liveness }),
+    holder: () => currentHolder("compaction"),
+    summariser,
+    count: (text: string) => Math.ceil(text.length / charactersPerToken),
+  };
+  const compactNow: Compactor["compactNow"] = (target, reason, windowTokens) =>
+    compactSession(deps, {
+      ...target,
+      reason,
+      sizes: {
+        tailTokens: Math.floor(windowTokens * tailShare),
+        summaryTokens: Math.min(longestSummary, Math.floor(windowTokens * summaryShare)),
+      },
+    });
+  return {
+    windowOf,
+    compact: ({ owner, session }, reason, window) => compactNow({ owner, session }, reason, window),
+    compactNow,
+  };
+}
