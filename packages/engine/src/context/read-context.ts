@@ -9,7 +9,7 @@ import {
   type StoredEvent,
 } from "@holdfast/protocol";
 
-import { newestFirst } from "../log/index.ts";
+import { newestFirst, withAmendments } from "../log/index.ts";
 import type { Reads } from "../ports/index.ts";
 
 /** The summary that the context begins with, and which entries it stands for. */
@@ -49,7 +49,9 @@ export async function readContext(
     const read = await readOnce(reads, owner, session);
     const after = await reads.session(owner, session);
     const { version, ranges } = before;
-    if (after?.version === version) return { version, ranges, ...read };
+    // What was found late goes with its notice, also when a cut has taken its number out of view.
+    const tail = await withAmendments(reads, before, read.tail, "newest");
+    if (after?.version === version) return { version, ranges, ...read, tail };
   }
 }
 

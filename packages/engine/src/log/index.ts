@@ -18,3 +18,4 @@ export { newestFirst } from "./newest-first.ts";
 export { maxCommitLength } from "./payload-size.ts";
 export { plainText } from "@holdfast/protocol";
 export type { TailItem, TailOptions } from "./tail.ts";
+export { type Aftermath, pendingNotices, readAftermath, withAmendments } from "./late-notices.ts";

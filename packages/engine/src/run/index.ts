@@ -12,7 +12,6 @@ export type { RunLimits } from "./drive.ts";
 export type { ContextFit } from "./fit-context.ts";
 export { leftoversOf } from "./leftovers.ts";
 export type { ResumePolicy } from "./recover.ts";
-export { withAmendments } from "./late-notices.ts";
 export { resumeRun, type ResumeResult, type ResumeTarget } from "./resume.ts";
 export { usageOfCall, writerFor } from "./settle.ts";
 export { takenInput } from "./steer.ts";

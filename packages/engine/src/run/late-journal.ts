@@ -12,6 +12,7 @@ import {
   terminalStates,
 } from "@holdfast/protocol";
 
+import { type Aftermath, pendingNotices, readAftermath } from "../log/index.ts";
 import type {
   CommitResult,
   JournalAnswer,
@@ -22,7 +23,6 @@ import type {
 } from "../ports/index.ts";
 import type { ClaimDeps } from "./claim.ts";
 import { lateEntries } from "./late-entries.ts";
-import { type Aftermath, pendingNotices, readAftermath } from "./late-notices.ts";
 import { damageIn, longestWaitMs, mostTries, recoveryNotice } from "./recovery-notice.ts";
 import { RunHandle } from "./run-handle.ts";
 

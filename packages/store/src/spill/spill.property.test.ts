@@ -1,0 +1,202 @@
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import type { SpillHeader } from "@holdfast/engine";
+import { type Fence, ids, newEvent, type NewEvent, ownerId } from "@holdfast/protocol";
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { endText, eventsText, headerText, readSpill } from "./content.ts";
+import { openSpillFolder } from "./index.ts";
+import { decodeRecords, encodeRecord } from "./record.ts";
+
+const texts = fc.array(fc.string({ unit: "binary", maxLength: 60 }), {
+  minLength: 1,
+  maxLength: 12,
+});
+
+const fileOf = (payloads: readonly string[]) =>
+  payloads.map((text, number) => encodeRecord(number, text));
+
+describe("records", () => {
+  test("come back as they were written, whatever room is behind them", () => {
+    fc.assert(
+      fc.property(texts, fc.nat(200), (payloads, room) => {
+        const found = decodeRecords(Buffer.concat([...fileOf(payloads), Buffer.alloc(room)]));
+        expect(found.damage).toEqual([]);
+        expect(found.records.map(({ text }) => text)).toEqual(
+          payloads.map((text) => text.toWellFormed()),
+        );
+      }),
+    );
+  });
+
+  test("[S4.8] a flipped bit costs the record that it is in, and is reported", () => {
+    fc.assert(
+      fc.property(texts, fc.nat(), fc.nat(7), (payloads, place, bit) => {
+        const records = fileOf(payloads);
+        const bytes = Buffer.concat(records);
+        const at = place % bytes.length;
+        bytes[at] = (bytes[at] ?? 0) ^ (1 << bit);
+        let end = 0;
+        const hit = records.findIndex((record) => at < (end += record.length));
+        const { records: found, damage } = decodeRecords(bytes);
+        expect(found.map(({ number }) => number)).toEqual(
+          payloads.map((_, number) => number).filter((number) => number !== hit),
+        );
+        expect(damage).toHaveLength(1);
+      }),
+    );
+  });
+
+  test("[S4.8] a torn end costs the last record, and is reported unless it is torn between two", () => {
+    fc.assert(
+      fc.property(texts, fc.nat(), (payloads, place) => {
+        const records = fileOf(payloads);
+        const bytes = Buffer.concat(records);
+        const length = place % bytes.length;
+        let end = 0;
+        const whole = records.filter((record) => (end += record.length) <= length);
+        const { records: found, damage } = decodeRecords(bytes.subarray(0, length));
+        expect(found).toHaveLength(whole.length);
+        const isClean = Buffer.concat(whole).length === length;
+        expect(damage.map(({ kind }) => kind)).toEqual(isClean ? [] : ["torn"]);
+      }),
+    );
+  });
+
+  test("[S4.8] a repeated record counts once, and is reported", () => {
+    fc.assert(
+      fc.property(texts, fc.nat(), (payloads, which) => {
+        const records = fileOf(payloads);
+        const again = records[which % records.length] ?? Buffer.alloc(0);
+        const { records: found, damage } = decodeRecords(Buffer.concat([...records, again]));
+        expect(found).toHaveLength(payloads.length);
+        expect(damage.map(({ kind }) => kind)).toEqual(["repeated"]);
+      }),
+    );
+  });
+
+  test("anything may be in a file: reading it ends, and says what is not ours", () => {
+    const marks = fc.constant(Buffer.from("HFS1\0\0\xff\0", "latin1"));
+    const pieces = fc.array(
+      fc.oneof(
+        fc.uint8Array({ maxLength: 50 }).map((each) => Buffer.from(each)),
+        marks,
+      ),
+    );
+    fc.assert(
+      fc.property(pieces, (all) => {
+        const bytes = Buffer.concat(all);
+        expect(() => readSpill(bytes)).not.toThrow();
+      }),
+    );
+    expect(decodeRecords(Buffer.from("HFS1\0\x01\0\0".repeat(20_000), "latin1")).records).toEqual(
+      [],
+    );
+  });
+});
+
+function aHeader(): SpillHeader {
+  return {
+    owner: ownerId.parse("somebody"),
+    session: ids.make("session"),
+    runId: ids.make("run"),
+    fence: 3 as Fence,
+    place: "here",
+    ingestId: ids.make("event"),
+  };
+}
+
+function aDelta(header: SpillHeader, text: string): NewEvent {
+  const data = { messageId: ids.make("message"), text };
+  return newEvent(ids.make("event"), "message.delta", data, header.runId);
+}
+
+describe("what a spill says", () => {
+  const header = aHeader();
+  const event = aDelta(header, "dark");
+  const end = { how: "done", model: "m", calls: [], usage: null } as const;
+  const read = (...payloads: string[]) => readSpill(Buffer.concat(fileOf(payloads)));
+
+  test("nothing but a header is still arriving; with an end it is sealed; with output it is that", () => {
+    expect(read()).toEqual({ status: "arriving" });
+    expect(read(headerText(header))).toEqual({ status: "arriving" });
+    expect(read(headerText(header), endText(end))).toMatchObject({ status: "sealed", header });
+    expect(read(headerText(header), eventsText([event]))).toMatchObject({
+      status: "output",
+      events: [event],
+      end: null,
+    });
+  });
+
+  test("records that say nothing of the kind, and events of another run, are left out", () => {
+    const foreign = aDelta(aHeader(), "not ours");
+    const hostile = [
+      "null",
+      "[]",
+      '{"kind":"events","events":[{"id":"evt_x"}]}',
+      '{"__proto__":1}',
+      "{",
+    ];
+    const answer = read(headerText(header), ...hostile, eventsText([event, foreign]));
+    expect(answer).toMatchObject({ status: "output", events: [event] });
+    expect("damage" in answer && answer.damage.map(({ kind }) => kind)).toEqual(
+      hostile.map(() => "foreign"),
+    );
+  });
+});
+
+describe("a folder of spills", () => {
+  let path: string;
+  beforeEach(() => {
+    path = mkdtempSync(join(tmpdir(), "holdfast-spill-"));
+  });
+  afterEach(() => rmSync(path, { recursive: true, force: true }));
+
+  test("keeps what it was given, closed to others, until it is told to forget it", async () => {
+    const folder = await openSpillFolder(path, { roomBytes: 4_096 });
+    await folder.reserve();
+    const header = { ...aHeader(), place: folder.place };
+    expect(await folder.read(header)).toEqual({ status: "known_empty" });
+    expect(await folder.read({ ...header, place: "elsewhere" })).toEqual({ status: "arriving" });
+    const begun = await folder.begin(header);
+    if (begun.status === "failed") throw new Error(begun.message);
+    const written = [aDelta(header, "a"), aDelta(header, "b".repeat(10_000))];
+    for (const event of written)
+      expect(await begun.file.append([event])).toEqual({ status: "kept" });
+    expect(await folder.left()).toEqual([]);
+    await begun.file.close();
+    expect(await folder.left()).toEqual([header]);
+    for (const name of readdirSync(path)) expect(statSync(join(path, name)).mode & 0o077).toBe(0);
+
+    const again = await openSpillFolder(path);
+    expect(again.place).toBe(folder.place);
+    expect(await again.read(header)).toMatchObject({
+      status: "output",
+      events: written,
+      damage: [],
+    });
+    await again.forget(header);
+    expect(await again.read(header)).toEqual({ status: "known_empty" });
+  });
+
+  test("a folder that is not there, or is another's, proves nothing", async () => {
+    const folder = await openSpillFolder(path);
+    rmSync(path, { recursive: true });
+    const header = { ...aHeader(), place: folder.place };
+    expect(await folder.read(header)).toEqual({ status: "arriving" });
+    expect(await folder.left()).toEqual([]);
+    expect(await folder.begin(header)).toMatchObject({ status: "failed" });
+  });
+
+  test("the room of processes that are gone is given back, and other things in it are left alone", async () => {
+    writeFileSync(join(path, "0011.reserve.999999999"), "");
+    writeFileSync(join(path, "notes.txt"), "");
+    writeFileSync(join(path, "nobody.spill"), "what is this");
+    const folder = await openSpillFolder(path);
+    expect(readdirSync(path).toSorted()).toEqual(["nobody.spill", "notes.txt", "place"]);
+    expect(await folder.left()).toEqual([]);
+  });
+});
