@@ -1,3 +1,6 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
 import {
   fsckStore,
   gate,
@@ -7,6 +10,7 @@ import {
   scriptedModel,
   until,
 } from "@holdfast/engine/testing";
+import { undo } from "@holdfast/engine";
 import { ids, newEvent, type NoticeEntry, pendingRecoveryIn } from "@holdfast/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -229,6 +233,64 @@ describe.each(databases)("a late journal on $name", (kind) => {
       "notice: recovered",
     ]);
     expect(here.files()).toEqual([]);
+  });
+
+  test("[S4.8] a damaged record costs itself, and the notice says so", async () => {
+    const { read, there, here } = await recovering();
+    carry(there, here);
+    const [name = ""] = here.files();
+    const file = join(here.path, name);
+    const bytes = readFileSync(file);
+    // The header stands there twice; one of the two is flipped, and the last record is torn.
+    bytes[40] = (bytes[40] ?? 0) ^ 1;
+    const last = bytes.lastIndexOf("HFS1");
+    const torn = Buffer.concat([bytes.subarray(0, last), bytes.subarray(last, last + 60)]);
+    const again = bytes.subarray(last, bytes.indexOf("}]}", last) + 3);
+    writeFileSync(
+      file,
+      Buffer.concat([bytes.subarray(0, last), again, again, torn.subarray(last)]),
+    );
+    const entries = await read();
+    expect(shown(entries).slice(2)).toEqual(["assistant: a dark night.*", "notice: recovered"]);
+    const notice = noticeIn(entries);
+    expect(notice.text).toContain("could not be read");
+    expect(notice.details?.["damage"]).toMatchObject([
+      { kind: "damaged" },
+      { kind: "repeated" },
+      { kind: "torn" },
+    ]);
+  });
+
+  test("undoing a later turn leaves what was found late where its notice is, for people and for the model", async () => {
+    const { chat, read, there, here } = await recovering();
+    const next = bed.recoverer(here, {}, [says("And so on.")]);
+    await bed.say("And then?", { chat });
+    next.poke(chat.owner, chat.session);
+    await next.idle();
+    carry(there, here);
+    await read();
+    const { owner, session } = chat;
+    const undone = await undo({ log: bed.log, ids }, { owner, session });
+    expect(undone).toMatchObject({ status: "committed" });
+    const expected = [
+      "user: Begin",
+      "assistant: It was ",
+      "assistant: a dark night.*",
+      "notice: recovered",
+    ];
+    expect(shown(await read())).toEqual(expected);
+    const model = scriptedModel([says("Indeed.")]);
+    const third = bed.recoverer(here, { modelFor: async () => ({ name: "scripted", model }) });
+    await bed.say("Go on", { chat });
+    third.poke(owner, session);
+    await third.idle();
+    const told = present(model.requests[0]).messages.slice(1);
+    expect(told.map((each) => "text" in each && each.text)).toEqual([
+      "Begin",
+      "It was ",
+      "a dark night.",
+      "Go on",
+    ]);
   });
 
   test("text that turns up after the run went on is kept as superseded, and the model is not told", async () => {

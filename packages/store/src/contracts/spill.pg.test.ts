@@ -1,4 +1,10 @@
-import { createLog, type RunnerDeps, type Storing } from "@holdfast/engine";
+import {
+  createLog,
+  type JournalPlace,
+  type Model,
+  type RunnerDeps,
+  type Storing,
+} from "@holdfast/engine";
 import {
   aTool,
   calls,
@@ -15,7 +21,7 @@ import {
   until as comesTo,
   uses,
 } from "@holdfast/engine/testing";
-import type { RunState } from "@holdfast/protocol";
+import type { NewEvent, RunState } from "@holdfast/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createDatabase } from "../../../../test/support/postgres.ts";
@@ -219,6 +225,48 @@ describe.each(databases)("a run that loses its store, on $name", (kind) => {
       "assistant: It was a dark and stormy",
       "notice: nowhere_to_store",
     ]);
+  });
+
+  test("a model that is faster than the disk waits for it: what is in memory stays bounded", async () => {
+    const [more, slow] = [gated(), gated()];
+    const home: Home = await bed.home();
+    let said = 0;
+    let writes = 0;
+    const piece = "x".repeat(16 * 1024);
+    const model: Model = {
+      async *stream() {
+        yield { kind: "text", text: "It was " };
+        await more.promise;
+        for (; said < 40; said += 1) yield { kind: "text", text: piece };
+      },
+    };
+    const journals: JournalPlace = {
+      ...home.journals,
+      async begin(header) {
+        const begun = await home.journals.begin(header);
+        if (begun.status === "failed") return begun;
+        const append = async (events: readonly NewEvent[]) => {
+          writes += 1;
+          await slow.promise;
+          return begun.file.append(events);
+        };
+        return { status: "begun", file: { ...begun.file, append } };
+      },
+    };
+    const modelFor = async () => ({ name: "fast", model });
+    const run = await begin([], { journals, modelFor });
+    await run.stored("It was ");
+    run.outage.away = true;
+    more.open();
+    await run.until(() => writes === 1);
+    for (let turns = 0; turns < 50; turns += 1) await run.clock.advance(5);
+    // What is being written, and as much again as may wait for it.
+    expect(said * piece.length).toBeLessThan(600 * 1024);
+    expect(said).toBeLessThan(40);
+    slow.open();
+    await run.comeBack();
+    await run.ends("completed");
+    expect(said).toBe(40);
   });
 
   test("[P14] and fsck accounts for all of it", async () => {

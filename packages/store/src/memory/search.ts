@@ -65,6 +65,7 @@ function wordsOf(
     case "message.tool":
       return { role: "tool", text: textOf(event.data.parts) };
     case "notice.added":
+    case "notice.changed":
       return { role: "notice", text: event.data.text };
     default:
       return undefined;

@@ -13,6 +13,7 @@ export function searchableOf(event: StoredEvent): { role: SearchRole; text: stri
     case "message.tool":
       return { role: "tool", text: textOf(decoded.event.data.parts) };
     case "notice.added":
+    case "notice.changed":
       return { role: "notice", text: decoded.event.data.text };
     default:
       return undefined;
