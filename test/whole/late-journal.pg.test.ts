@@ -108,8 +108,13 @@ test.each(["sqlite", "postgres"] as const)(
         signal: watching.signal,
       })) {
         if (item.kind === "status") codes.push(item.status.code);
-        if (item.kind === "event" && item.event.type === "message.delta")
-          shown.push(String(item.event.data["text"]));
+        const text = item.kind === "event" ? item.event.data["text"] : undefined;
+        if (
+          item.kind === "event" &&
+          item.event.type === "message.delta" &&
+          typeof text === "string"
+        )
+          shown.push(text);
       }
     })();
     await expect.poll(() => shown.join("").length, patience).toBeGreaterThan(20);

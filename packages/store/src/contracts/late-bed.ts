@@ -16,8 +16,11 @@ import {
 import {
   aHolder,
   createRunner,
+  gate,
+  gated,
   type OpenSession,
   present,
+  says,
   type Script,
   scriptedModel,
   until,
@@ -191,4 +194,28 @@ function inShort(part: Part): string {
   if (part.type === "text") return `${part.text}${mark}`;
   if (part.type === "tool_call") return `calls ${part.name}${mark}`;
   return part.type === "tool_result" ? `${part.outcome} ${part.output}${mark}` : part.type;
+}
+
+/** Says nothing more until it is stopped. */
+export const silence = gate(new Promise(() => {}));
+
+/** A run that said "It was " to the store and "a dark night." to the spill of another home; recovered here without it. */
+export async function leaveRecovering(
+  bed: LateBed,
+  rest: { policy?: "off" | "ask" | "resume" } = {},
+  script = [says("Again.")],
+) {
+  const [there, here] = [await bed.home(), await bed.home()];
+  const away = gated();
+  const reply = [says("It was "), gate(away.promise), says("a dark night."), silence];
+  const { said, outage } = await bed.leaveBehind([reply], there);
+  const { chat } = said;
+  await until(async () => JSON.stringify(await chat.events()).includes("It was "));
+  outage.away = true;
+  away.open();
+  await spilled(there, chat.session, "dark night");
+  const runner = bed.recoverer(here, rest, script);
+  await runner.sweep();
+  await runner.idle();
+  return { said, chat, there, here, runner, read: () => bed.read(runner, chat) };
 }

@@ -1,16 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import {
-  fsckStore,
-  gate,
-  gated,
-  present,
-  says,
-  scriptedModel,
-  until,
-} from "@holdfast/engine/testing";
-import { undo } from "@holdfast/engine";
+import { fsckStore, gated, present, says, scriptedModel, until } from "@holdfast/engine/testing";
 import { ids, newEvent, type NoticeEntry, pendingRecoveryIn } from "@holdfast/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -21,13 +12,11 @@ import {
   headers,
   type Home,
   type LateBed,
+  leaveRecovering,
   openLateBed,
   shown,
-  spilled,
 } from "./late-bed.ts";
 
-/** Says nothing more until it is stopped. */
-const silence = gate(new Promise(() => {}));
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
 describe.each(databases)("a late journal on $name", (kind) => {
@@ -37,26 +26,6 @@ describe.each(databases)("a late journal on $name", (kind) => {
   });
   afterAll(() => bed[Symbol.asyncDispose]());
 
-  /** A run that said "It was " to the store and "a dark night." to the spill of another home; recovered here without it. */
-  async function recovering(
-    rest: { policy?: "off" | "ask" | "resume" } = {},
-    script = [says("Again.")],
-  ) {
-    const [there, here] = [await bed.home(), await bed.home()];
-    const away = gated();
-    const reply = [says("It was "), gate(away.promise), says("a dark night."), silence];
-    const { said, outage } = await bed.leaveBehind([reply], there);
-    const { chat } = said;
-    await until(async () => JSON.stringify(await chat.events()).includes("It was "));
-    outage.away = true;
-    away.open();
-    await spilled(there, chat.session, "dark night");
-    const runner = bed.recoverer(here, rest, script);
-    await runner.sweep();
-    await runner.idle();
-    return { said, chat, there, here, runner, read: () => bed.read(runner, chat) };
-  }
-
   const noticeIn = (entries: Awaited<ReturnType<LateBed["read"]>>): NoticeEntry => {
     const notices = entries.filter((entry) => entry.type === "notice");
     expect(notices).toHaveLength(1);
@@ -64,7 +33,7 @@ describe.each(databases)("a late journal on $name", (kind) => {
   };
 
   test("[S4.1] before the journal is there the notice says recovering, and the run is over", async () => {
-    const { chat, said, read, here } = await recovering();
+    const { chat, said, read, here } = await leaveRecovering(bed);
     const entries = await read();
     expect(shown(entries)).toEqual(["user: Begin", "assistant: It was ", "notice: recovering"]);
     const notice = noticeIn(entries);
@@ -82,7 +51,7 @@ describe.each(databases)("a late journal on $name", (kind) => {
   });
 
   test("[S4.2] when it has turned up, its text and tools stand above the notice, in transcript and context", async () => {
-    const { chat, said, read, there, here } = await recovering();
+    const { chat, said, read, there, here } = await leaveRecovering(bed);
     const before = await chat.row();
     const [header] = await headers(there);
     const { owner, session, runId, fence, place } = present(header);
@@ -150,7 +119,7 @@ describe.each(databases)("a late journal on $name", (kind) => {
   });
 
   test("[S4.3] of two reads at the same moment one does the work, and the other is answered at once", async () => {
-    const { chat, runner, read, there, here } = await recovering();
+    const { chat, runner, read, there, here } = await leaveRecovering(bed);
     const hold = gated();
     const other = bed.recoverer({
       ...here,
@@ -169,7 +138,7 @@ describe.each(databases)("a late journal on $name", (kind) => {
   });
 
   test("[S4.4] twenty reads of a journal that is still arriving use no try and write nothing", async () => {
-    const { chat, read } = await recovering();
+    const { chat, read } = await leaveRecovering(bed);
     const { head } = await chat.row();
     for (let reads = 0; reads < 20; reads += 1) await read();
     const notice = noticeIn(await read());
@@ -187,7 +156,7 @@ describe.each(databases)("a late journal on $name", (kind) => {
   }
 
   test("[S4.5] a sealed journal without output uses a try on each read, and the twelfth gives up", async () => {
-    const { read, there, here } = await recovering();
+    const { read, there, here } = await leaveRecovering(bed);
     await sealEmpty(there, here);
     for (let tries = 1; tries < 12; tries += 1) {
       const notice = noticeIn(await read());
@@ -204,7 +173,7 @@ describe.each(databases)("a late journal on $name", (kind) => {
   });
 
   test("[S4.6] after a day the notice gives up, and the journal is not read", async () => {
-    const { read, here, chat } = await recovering();
+    const { read, here, chat } = await leaveRecovering(bed);
     const looks = here.looks();
     bed.pass(24 * 60 * 60_000);
     expect(shown(await read()).at(-1)).toBe("notice: nothing_recovered");
@@ -213,7 +182,7 @@ describe.each(databases)("a late journal on $name", (kind) => {
   });
 
   test("[S4.9] any number of reads, restarts and recoverers leave one notice and each text once", async () => {
-    const { chat, there, here } = await recovering();
+    const { chat, there, here } = await leaveRecovering(bed);
     carry(there, here);
     const hosts = Array.from({ length: 4 }, () => bed.recoverer(here));
     await Promise.all(
@@ -236,7 +205,7 @@ describe.each(databases)("a late journal on $name", (kind) => {
   });
 
   test("[S4.8] a damaged record costs itself, and the notice says so", async () => {
-    const { read, there, here } = await recovering();
+    const { read, there, here } = await leaveRecovering(bed);
     carry(there, here);
     const [name = ""] = here.files();
     const file = join(here.path, name);
@@ -258,90 +227,6 @@ describe.each(databases)("a late journal on $name", (kind) => {
       { kind: "damaged" },
       { kind: "repeated" },
       { kind: "torn" },
-    ]);
-  });
-
-  test("undoing a later turn leaves what was found late where its notice is, for people and for the model", async () => {
-    const { chat, read, there, here } = await recovering();
-    const next = bed.recoverer(here, {}, [says("And so on.")]);
-    await bed.say("And then?", { chat });
-    next.poke(chat.owner, chat.session);
-    await next.idle();
-    carry(there, here);
-    await read();
-    const { owner, session } = chat;
-    const undone = await undo({ log: bed.log, ids }, { owner, session });
-    expect(undone).toMatchObject({ status: "committed" });
-    const expected = [
-      "user: Begin",
-      "assistant: It was ",
-      "assistant: a dark night.*",
-      "notice: recovered",
-    ];
-    expect(shown(await read())).toEqual(expected);
-    const model = scriptedModel([says("Indeed.")]);
-    const third = bed.recoverer(here, { modelFor: async () => ({ name: "scripted", model }) });
-    await bed.say("Go on", { chat });
-    third.poke(owner, session);
-    await third.idle();
-    const told = present(model.requests[0]).messages.slice(1);
-    expect(told.map((each) => "text" in each && each.text)).toEqual([
-      "Begin",
-      "It was ",
-      "a dark night.",
-      "Go on",
-    ]);
-  });
-
-  test("text that turns up after the run went on is kept as superseded, and the model is not told", async () => {
-    const { chat, read, there, here } = await recovering({ policy: "resume" });
-    carry(there, here);
-    expect(shown(await read())).toEqual([
-      "user: Begin",
-      "assistant: It was ",
-      "assistant: a dark night.* (superseded)",
-      "notice: recovered",
-      "assistant: Again.",
-    ]);
-    const model = scriptedModel([says("Yes.")]);
-    const next = bed.recoverer(here, { modelFor: async () => ({ name: "scripted", model }) });
-    await bed.say("Sure?", { chat });
-    next.poke(chat.owner, chat.session);
-    await next.idle();
-    expect(JSON.stringify(model.requests)).toContain("Again.");
-    expect(JSON.stringify(model.requests)).not.toContain("dark night");
-  });
-
-  test("what lies in the runner's own home is brought in with the take-over itself", async () => {
-    const home = await bed.home();
-    const away = gated();
-    const reply = [says("It was "), gate(away.promise), says("a dark night."), silence];
-    const { said, outage } = await bed.leaveBehind([reply], home);
-    await until(async () => JSON.stringify(await said.chat.events()).includes("It was "));
-    outage.away = true;
-    away.open();
-    await spilled(home, said.chat.session, "dark night");
-    const runner = bed.recoverer(home);
-    await runner.sweep();
-    await runner.idle();
-    expect(shown(await bed.read(runner, said.chat))).toEqual([
-      "user: Begin",
-      "assistant: It was a dark night.*",
-      "notice: recovered",
-    ]);
-    expect(home.files()).toEqual([]);
-  });
-
-  test("a home that is known to be empty says so at once", async () => {
-    const home = await bed.home();
-    const { said } = await bed.leaveBehind([[silence]], home);
-    await until(async () => (await said.run()).state === "running");
-    const runner = bed.recoverer(home);
-    await runner.sweep();
-    await runner.idle();
-    expect(shown(await bed.read(runner, said.chat))).toEqual([
-      "user: Begin",
-      "notice: nothing_recovered",
     ]);
   });
 

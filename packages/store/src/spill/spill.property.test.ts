@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import type { SpillHeader } from "@holdfast/engine";
 import { type Fence, ids, newEvent, type NewEvent, ownerId } from "@holdfast/protocol";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { endText, eventsText, headerText, readSpill } from "./content.ts";
