@@ -1,4 +1,5 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -55,10 +56,21 @@ async function makeDisk(folder: string): Promise<Place> {
     folder,
     target: join(disk, "store.db"),
     faults: isMounted ? [fill] : [],
-    async [Symbol.asyncDispose]() {
-      if (isMounted) spawnSync("umount", [disk]);
-      rmSync(folder, { recursive: true, force: true });
-    },
+    [Symbol.asyncDispose]: cleanUpWhenLeft(folder, disk),
+  };
+}
+
+/** Takes the disk away when told to, and also when whoever made it is killed: the pipe is the leash. */
+function cleanUpWhenLeft(folder: string, disk: string): () => Promise<void> {
+  const script = 'cat > /dev/null; umount -l "$1"; rm -rf "$2"';
+  const keeper = spawn("sh", ["-c", script, "sh", disk, folder], {
+    stdio: ["pipe", "ignore", "ignore"],
+    detached: true,
+  });
+  const done = once(keeper, "close");
+  return async () => {
+    keeper.stdin.end();
+    await done;
   };
 }
 
