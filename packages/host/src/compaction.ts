@@ -11,7 +11,7 @@ import {
 import { ids, type OwnerId, type SessionId } from "@holdfast/protocol";
 import { currentHolder } from "@holdfast/store/identity";
 
-import { windowOf } from "./models/windows.ts";
+import { windowOf } from "./windows.ts";
 
 /** Everything in this process that makes a conversation shorter for its model goes through this one door. */
 export interface Compactor extends ContextFit {

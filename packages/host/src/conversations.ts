@@ -18,7 +18,7 @@ import { openSpillFolder } from "@holdfast/store/spill";
 import { openAgents } from "./agents.ts";
 import { type Compactor, openCompactor } from "./compaction.ts";
 import type { Config } from "./config/index.ts";
-import { summariseWith } from "./models/summarise.ts";
+import { summariseWith } from "./summarise.ts";
 import type { NamedModel } from "./open-model.ts";
 import { createStoringBoard, type StoringBoard } from "./storing.ts";
 import { openTools } from "./tools/index.ts";

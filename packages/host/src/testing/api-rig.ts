@@ -6,7 +6,7 @@ import type { Hono } from "hono";
 
 import { apiRoutes } from "../api/index.ts";
 import { openCompactor } from "../compaction.ts";
-import { summariseWith } from "../models/summarise.ts";
+import { summariseWith } from "../summarise.ts";
 import { createDoorkeeper } from "../auth/index.ts";
 import { createApp, type HostEnv } from "../http/index.ts";
 import { createStoringBoard, type StoringBoard } from "../storing.ts";
