@@ -103,6 +103,42 @@ describe.each(databases)("where a late journal stands on $name", (kind) => {
     expect(home.files()).toEqual([]);
   });
 
+  test.each(["here", "elsewhere"])(
+    "what the store had after all is not said twice: its spill lies %s",
+    async (where) => {
+      const there = await bed.home();
+      const here = where === "here" ? there : await bed.home();
+      const [lost, more] = [gated(), gated()];
+      const reply = [
+        says("It was "),
+        gate(lost.promise),
+        says("a dark "),
+        gate(more.promise),
+        says("night."),
+        silence,
+      ];
+      const { said, outage } = await bed.leaveBehind([reply], there);
+      const { chat } = said;
+      await until(async () => JSON.stringify(await chat.events()).includes("It was "));
+      outage.swallow = true;
+      lost.open();
+      await spilled(there, chat.session, "a dark ");
+      outage.away = true;
+      more.open();
+      await spilled(there, chat.session, "night.");
+      const runner = bed.recoverer(here);
+      await runner.sweep();
+      await runner.idle();
+      if (where === "elsewhere") carry(there, here);
+      const [, ...answer] = shown(await bed.read(runner, chat));
+      expect(answer).toEqual(
+        where === "here"
+          ? ["assistant: It was a dark night.*", "notice: recovered"]
+          : ["assistant: It was a dark ", "assistant: night.*", "notice: recovered"],
+      );
+    },
+  );
+
   test("a home that is known to be empty says so at once", async () => {
     const home = await bed.home();
     const { said } = await bed.leaveBehind([[silence]], home);
