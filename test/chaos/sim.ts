@@ -49,7 +49,7 @@ const linesShown = 60;
 export function tellFailure({ seed, problems, profile, trace }: SimResult): string {
   const lines = trace();
   return [
-    `Seed ${seed} (${profile.mode}) broke a promise. Again: npm run chaos -- sim --from ${seed} --seeds 1 --trace`,
+    `Seed ${seed} (${profile.mode}) broke a promise. Again: npm run chaos -- sim --trace ${seed}`,
     ...problems.map(({ promise, text }) => `  ${promise}  ${text}`),
     `The last of ${lines.length} events:`,
     ...lines.slice(-linesShown),
