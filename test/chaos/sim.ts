@@ -14,11 +14,9 @@ export const openMemory: OpenSimStore = (clock) => {
 
 export interface SimRun {
   readonly from: number;
-  /** Infinite: until a seed fails. */
   readonly seeds: number;
   readonly mode?: SimOptions["mode"];
   readonly plant?: SimOptions["plant"];
-  readonly onSeed?: (seeds: number) => void;
 }
 
 export interface SimRunResult {
@@ -38,7 +36,6 @@ export async function runSimulations(run: SimRun): Promise<SimRunResult> {
     const result = await simulate(seed, options);
     for (const name of Object.keys(figures) as SimFigure[]) figures[name] += result.figures[name];
     if (result.problems.length > 0) return { seeds, figures, failed: result };
-    run.onSeed?.(seeds);
   }
   return { seeds: run.seeds, figures, failed: null };
 }
