@@ -1,9 +1,10 @@
 import { parseArgs } from "node:util";
 
+import { simulate } from "@holdfast/engine/testing";
+
 import { openMemory, tellFailure } from "./sim.ts";
 import { simulateInWorkers } from "./sim-workers.ts";
 import { type Subject, UsageError, wholeNumber } from "./subject.ts";
-import { simulate } from "@holdfast/engine/testing";
 
 const everySeeds = 5_000;
 
@@ -53,7 +54,10 @@ export const simSubject: Subject = {
 
 /** One seed with everything that happened in it. */
 async function trace(seed: number, mode: "safety" | "liveness" | undefined): Promise<number> {
-  const result = await simulate(seed, { openStore: openMemory, mode });
+  const result = await simulate(seed, {
+    openStore: openMemory,
+    ...(mode && { profile: { mode } }),
+  });
   console.log(result.trace().join("\n"));
   if (result.problems.length === 0) console.log("No promise was broken.");
   else console.log(tellFailure(result));

@@ -8,7 +8,11 @@ parentPort?.on("message", (chunk: SimChunk) => void work(chunk));
 
 async function work({ from, seeds }: SimChunk): Promise<void> {
   const { mode } = workerData as { mode: "safety" | "liveness" | undefined };
-  const { figures, failed, ...done } = await runSimulations({ from, seeds, mode });
+  const { figures, failed, ...done } = await runSimulations({
+    from,
+    seeds,
+    ...(mode && { profile: { mode } }),
+  });
   const report: SimReport = {
     figures: { seeds: done.seeds, ...figures },
     failed: failed && { seed: failed.seed, told: tellFailure(failed) },

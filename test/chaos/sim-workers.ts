@@ -37,6 +37,7 @@ export async function simulateInWorkers(job: SimJob): Promise<SimReport> {
     acknowledged: 0,
     effects: 0,
     shown: 0,
+    spilled: 0,
   };
   let failed: SimReport["failed"] = null;
   const takeChunk = (): SimChunk | null => {

@@ -1,4 +1,4 @@
-import { plantedBugs, simulate } from "@holdfast/engine/testing";
+import { forgottenSpill, plantedBugs, simulate } from "@holdfast/engine/testing";
 import { describe, expect, test } from "vitest";
 
 import { openMemory, runSimulations, tellFailure } from "./sim.ts";
@@ -32,5 +32,26 @@ describe("the simulator", () => {
   ] as const)("%s", async (_title, bug, promise) => {
     const { failed } = await runSimulations({ from: 1, seeds: 200, plant: plantedBugs[bug] });
     expect(failed?.problems.map((problem) => problem.promise)).toContain(promise);
+  });
+
+  test("[P5] the simulator catches a forgotten spill", async () => {
+    const nemesis = { crash: 0.2, pause: 0, outage: 1, clock: 0, poke: 0 };
+    const profile = {
+      mode: "liveness",
+      spills: true,
+      diskFull: 0,
+      nemesisMs: 500,
+      nemesis,
+    } as const;
+    const honest = await runSimulations({ from: 1, seeds: 20, profile });
+    expect(honest.failed && tellFailure(honest.failed)).toBeNull();
+    expect(honest.figures.spilled).toBeGreaterThan(0);
+    const { failed } = await runSimulations({
+      from: 1,
+      seeds: 200,
+      profile,
+      plantJournals: forgottenSpill,
+    });
+    expect(failed?.problems.map((problem) => problem.promise)).toContain("spill");
   });
 });

@@ -15,8 +15,9 @@ export const openMemory: OpenSimStore = (clock) => {
 export interface SimRun {
   readonly from: number;
   readonly seeds: number;
-  readonly mode?: SimOptions["mode"];
+  readonly profile?: SimOptions["profile"];
   readonly plant?: SimOptions["plant"];
+  readonly plantJournals?: SimOptions["plantJournals"];
 }
 
 export interface SimRunResult {
@@ -28,11 +29,19 @@ export interface SimRunResult {
 
 /** Simulates one seed after the other, up to the first that breaks a promise. */
 export async function runSimulations(run: SimRun): Promise<SimRunResult> {
-  const figures = { steps: 0, commits: 0, runs: 0, acknowledged: 0, effects: 0, shown: 0 };
-  const { mode, plant } = run;
+  const figures = {
+    steps: 0,
+    commits: 0,
+    runs: 0,
+    acknowledged: 0,
+    effects: 0,
+    shown: 0,
+    spilled: 0,
+  };
+  const { profile, plant, plantJournals } = run;
   for (let seeds = 1; seeds <= run.seeds; seeds += 1) {
     const seed = run.from + seeds - 1;
-    const options = { openStore: openMemory, mode, ...(plant && { plant }) };
+    const options = { openStore: openMemory, profile, plant, plantJournals };
     const result = await simulate(seed, options);
     for (const name of Object.keys(figures) as SimFigure[]) figures[name] += result.figures[name];
     if (result.problems.length > 0) return { seeds, figures, failed: result };

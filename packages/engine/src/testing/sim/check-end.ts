@@ -9,11 +9,12 @@ import {
 import type { Store } from "../../ports/index.ts";
 import type { FinalSession, FinalStore } from "./final-store.ts";
 import { type Reader, readSession } from "./reader.ts";
-import type { Problem } from "./record.ts";
+import type { Problem, SimRecord } from "./record.ts";
 import type { World } from "./world.ts";
 
 /** When troubles have stopped and everything has come to rest: nothing is left lying about. */
-export function* checkEnd(final: FinalStore): Generator<Problem> {
+export function* checkEnd(record: SimRecord, final: FinalStore): Generator<Problem> {
+  yield* checkSpills(record, final);
   for (const session of final.sessions) {
     for (const { id, state } of session.runs)
       if (!terminalStates.has(state)) yield { promise: "P4", text: `${id} is ${state} for ever.` };
@@ -44,6 +45,17 @@ function isTakeOver({ state, attempt = 0 }: EventData<"run.state">): boolean {
 
 function callsIn({ data }: Extract<KnownEvent, { type: "message.tool" }>): readonly string[] {
   return data.parts.flatMap((part) => (part.type === "tool_result" ? [part.callId] : []));
+}
+
+/** P5: what a host's disk kept while the store was away is in the conversation, one way or another. */
+function* checkSpills({ spilled }: SimRecord, final: FinalStore): Generator<Problem> {
+  if (spilled.length === 0) return;
+  const told = new Map(final.sessions.map(({ id, log }) => [id, JSON.stringify(log)]));
+  for (const { session, event } of spilled) {
+    const text = event.type === "message.delta" ? String(event.data["text"]) : "";
+    if (told.get(session)?.includes(text) === false)
+      yield { promise: "spill", text: `${session}: "${text}" was spilled and never brought back.` };
+  }
 }
 
 /** P5: what a reader has folded is what a fresh read shows. */

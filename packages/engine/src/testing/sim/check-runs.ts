@@ -96,7 +96,10 @@ function* checkRun(
       text: `${runId} ended ${ends.map(({ data }) => data.state).join(", ")}.`,
     };
   if (end === undefined) return;
-  const late = events.filter(({ seq, type }) => seq > end.seq && type !== "run.cancel");
+  // A journal that turned up late comes in quietly, behind the end of its run.
+  const late = events.filter(
+    ({ seq, type, quiet }) => seq > end.seq && type !== "run.cancel" && quiet !== true,
+  );
   for (const { type, seq } of late)
     yield { promise: "P4", text: `${runId} ended at ${end.seq}; ${type} stands at ${seq}.` };
   const cancels = allOf(events, "run.cancel").filter(({ seq }) => seq < end.seq);
@@ -160,9 +163,10 @@ function* checkAllowed({ commits, effects }: SimRecord): Generator<Problem> {
 
 function* checkTold(record: SimRecord, { log }: FinalSession): Generator<Problem> {
   const results = new Map<CallId, { outcome: string; seq: number }>();
-  for (const { data, seq } of allOf(log, "message.tool"))
+  for (const { data, seq, quiet } of allOf(log, "message.tool"))
     for (const part of data.parts) {
-      if (part.type !== "tool_result") continue;
+      // What turns up late stands beside what was told before.
+      if (part.type !== "tool_result" || quiet === true) continue;
       if (results.has(part.callId))
         yield { promise: "P7", text: `The result of ${part.callId} stands twice.` };
       results.set(part.callId, { outcome: part.outcome, seq });

@@ -1,9 +1,10 @@
 import type { IdSource } from "@holdfast/protocol";
 
 import { createLog, type Log } from "../../log/index.ts";
-import { type Clock, type Holder, StoreFailure } from "../../ports/index.ts";
+import { type Clock, type Holder, type JournalPlace, StoreFailure } from "../../ports/index.ts";
 import { Runner } from "../../run/index.ts";
 import { aHolder } from "../factories.ts";
+import { simJournals } from "./disk.ts";
 import { faultyStore } from "./faulty-store.ts";
 import { randomModel } from "./model.ts";
 import { recordedStore } from "./recorded-store.ts";
@@ -58,6 +59,7 @@ export class SimHost implements Actor {
       tools: new Map(randomTools(world, this).map((tool) => [tool.name, tool])),
       modelFor: async () => ({ name: "simulated", model: randomModel(world, this) }),
       system: async () => "You are being simulated.",
+      journals: journalsOf(world, this, slot),
       onError: (error) => this.#onError(error),
     });
     this.runner.start();
@@ -96,6 +98,12 @@ export class SimHost implements Actor {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     this.#world.record.noticed.push({ promise: "bug", text: `${this.name}: ${text}` });
   }
+}
+
+function journalsOf(world: World, host: SimHost, slot: number): JournalPlace | undefined {
+  const disk = world.disks[slot];
+  if (!world.profile.spills || disk === undefined) return undefined;
+  return world.plantJournals(simJournals(world, host, disk));
 }
 
 /** Monotonic, from a point of its own. It goes on while the host is paused. */

@@ -52,7 +52,7 @@ function drawReply(chance: Chance): readonly Act[] {
 
 function drawWords(chance: Chance): readonly Act[] {
   const thought = chance.happens(0.3) ? [{ kind: "reasoning", text: word(chance) } as const] : [];
-  const text = Array.from({ length: chance.between(1, 4) }, () => ({
+  const text = Array.from({ length: chance.between(1, 7) }, () => ({
     kind: "text" as const,
     text: word(chance),
   }));
@@ -60,7 +60,7 @@ function drawWords(chance: Chance): readonly Act[] {
 }
 
 function word(chance: Chance): string {
-  return `w${chance.between(0, 999)} `;
+  return `w${chance.between(0, 999_999_999)} `;
 }
 
 function drawCall(chance: Chance): ModelEvent {

@@ -1,7 +1,7 @@
 import { type NewEvent, terminalStates } from "@holdfast/protocol";
 
 import type { Store } from "../../ports/index.ts";
-import type { Plant } from "./world.ts";
+import type { Plant, PlantJournals } from "./world.ts";
 
 /** Bugs that the simulator has to find: stores that misbehave behind the port, each in one way. */
 export const plantedBugs = {
@@ -54,6 +54,16 @@ export const plantedBugs = {
   /** Finds no message that waits, so that one whose runner was not told of it waits for ever. */
   blindSweep: (store) => ({ ...store, work: { ...store.work, queued: async () => [] } }),
 } satisfies Record<string, Plant>;
+
+/** Keeps nothing of what it is given to keep. */
+export const forgottenSpill: PlantJournals = (journals) => ({
+  ...journals,
+  async begin(header) {
+    const begun = await journals.begin(header);
+    if (begun.status === "begun") await journals.forget(header);
+    return begun;
+  },
+});
 
 interface Answer {
   readonly messageId: NonNullable<CommittedInput>["messageId"];

@@ -33,15 +33,18 @@ export interface Profile {
   /** How often a dead holder can be proven dead. */
   readonly proof: number;
   readonly lateStart: number;
+  /** Of one write to a host's own disk, where the journal goes while the store is away. */
+  readonly diskFull: number;
+  readonly spills: boolean;
 }
 
-export function drawProfile(chance: Chance, mode?: Profile["mode"]): Profile {
+export function drawProfile(chance: Chance): Profile {
   const sometimes = (most: number): number => (chance.happens(0.5) ? chance.next() * most : 0);
   const weight = (): number => (chance.happens(0.6) ? chance.next() : 0);
   const nemesis = {
     crash: weight(),
     pause: weight(),
-    outage: weight(),
+    outage: weight() * 2,
     clock: weight() / 2,
     poke: 0.1,
   };
@@ -49,7 +52,7 @@ export function drawProfile(chance: Chance, mode?: Profile["mode"]): Profile {
     ...drawSize(chance),
     leaseMs: chance.pick([1_500, 3_000, 6_000]),
     policy: chance.weighted({ resume: 6, ask: 1, off: 1 }),
-    mode: mode ?? chance.weighted({ liveness: 3, safety: 1 }),
+    mode: chance.weighted({ liveness: 3, safety: 1 }),
     nemesisMs: chance.happens(0.15) ? Infinity : chance.pick([300, 1_000, 3_000]),
     nemesis,
     failing: sometimes(0.1),
@@ -59,6 +62,8 @@ export function drawProfile(chance: Chance, mode?: Profile["mode"]): Profile {
     doubleWake: sometimes(0.3),
     proof: chance.pick([0, 0.5, 1]),
     lateStart: sometimes(0.6),
+    diskFull: chance.happens(0.2) ? 0.2 : 0,
+    spills: chance.happens(0.7),
   };
 }
 

@@ -3,6 +3,7 @@ import type {
   EventId,
   Fence,
   MessageId,
+  NewEvent,
   OwnerId,
   RunId,
   Seq,
@@ -75,6 +76,8 @@ export class SimRecord {
   readonly interrupted = new Set<SessionId>();
   readonly effects: Effect[] = [];
   readonly shown: Shown[] = [];
+  /** What a host was told that its disk keeps while the store is away. */
+  readonly spilled: { readonly session: SessionId; readonly event: NewEvent }[] = [];
   /** Broken promises that were noticed on the way. */
   readonly noticed: Problem[] = [];
   readonly #stored = new Map<EventId, StoredEvent>();

@@ -17,14 +17,16 @@ import { Reader } from "./reader.ts";
 import { type Problem, SimRecord } from "./record.ts";
 import { recordedStore } from "./recorded-store.ts";
 import { anActor, Scheduler } from "./scheduler.ts";
-import { honest, type OpenSimStore, type Plant, World } from "./world.ts";
+import { type OpenSimStore, type Plant, type PlantJournals, World } from "./world.ts";
 import { Writer } from "./writer.ts";
 
 export interface SimOptions {
   readonly openStore: OpenSimStore;
-  readonly mode?: Profile["mode"] | undefined;
+  /** What is not left to the seed. */
+  readonly profile?: Partial<Profile> | undefined;
   /** A bug that is put in on purpose, to see that it is found. */
-  readonly plant?: Plant;
+  readonly plant?: Plant | undefined;
+  readonly plantJournals?: PlantJournals | undefined;
 }
 
 export interface SimResult {
@@ -36,7 +38,14 @@ export interface SimResult {
   readonly trace: () => readonly string[];
 }
 
-export type SimFigure = "steps" | "commits" | "runs" | "acknowledged" | "effects" | "shown";
+export type SimFigure =
+  | "steps"
+  | "commits"
+  | "runs"
+  | "acknowledged"
+  | "effects"
+  | "shown"
+  | "spilled";
 
 /** How much may happen after troubles have stopped, until everything has come to its end. */
 const patience = { steps: 40_000, ms: 20 * 60_000 };
@@ -49,10 +58,10 @@ export function simulate(seed: number, options: SimOptions): Promise<SimResult> 
 async function runSeed(seed: number, options: SimOptions): Promise<SimResult> {
   const chance = seededChance(seed);
   const scheduler = new Scheduler(chance);
-  const profile = drawProfile(chance, options.mode);
+  const profile = { ...drawProfile(chance), ...options.profile };
   const record = new SimRecord(ownerId.parse("person"));
-  const plant = options.plant ?? honest;
-  const world = new World({ scheduler, profile, record, plant }, options.openStore);
+  const { plant = (inner) => inner, plantJournals = (inner) => inner, openStore } = options;
+  const world = new World({ scheduler, profile, record, plant, plantJournals }, openStore);
   const store = world.openStore();
   await makeSessions(world, store, chance);
   startHosts(world);
@@ -76,7 +85,7 @@ async function runSeed(seed: number, options: SimOptions): Promise<SimResult> {
     ...checkInputs(record, final),
     ...checkRuns(record, final),
     ...checkEffects(record, final),
-    ...(profile.mode === "liveness" ? checkEnd(final) : []),
+    ...(profile.mode === "liveness" ? checkEnd(record, final) : []),
   );
   return {
     seed,
@@ -89,6 +98,7 @@ async function runSeed(seed: number, options: SimOptions): Promise<SimResult> {
       acknowledged: record.acknowledged.length,
       effects: record.effects.length,
       shown: record.shown.length,
+      spilled: record.spilled.length,
     },
     trace: () => scheduler.trace(),
   };
@@ -200,5 +210,7 @@ async function whatIsMissing(
         missing.push(`${reader.name} is at ${state?.seq} of ${head} in ${name}`);
     }
   }
+  for (const { place, files } of world.disks)
+    if (files.size > 0) missing.push(`${files.size} spills lie in ${place}`);
   return missing.join("; ");
 }

@@ -6,10 +6,11 @@ import {
   type SessionId,
 } from "@holdfast/protocol";
 
-import type { FailureCode, Holder, Store } from "../../ports/index.ts";
+import type { FailureCode, Holder, JournalPlace, Store } from "../../ports/index.ts";
 import type { Profile } from "./profile.ts";
 import type { SimRecord } from "./record.ts";
 import type { Scheduler } from "./scheduler.ts";
+import { SimDisk } from "./disk.ts";
 import { SimHost } from "./host.ts";
 
 /** A store on a clock that is given, and more handles on the same data. */
@@ -18,7 +19,7 @@ export type OpenSimStore = (clock: () => number) => () => Store;
 /** A port that misbehaves on purpose; the store itself in an honest run. */
 export type Plant = (store: Store) => Store;
 
-export const honest: Plant = (store) => store;
+export type PlantJournals = (journals: JournalPlace) => JournalPlace;
 
 const bootTime = Date.UTC(2026, 0, 1);
 
@@ -28,9 +29,12 @@ export class World {
   readonly profile: Profile;
   readonly record: SimRecord;
   readonly plant: Plant;
+  readonly plantJournals: PlantJournals;
   readonly openStore: () => Store;
   /** The hosts by their place; `null` while one is down. */
   readonly hosts: (SimHost | null)[] = [];
+  /** By the same places. */
+  readonly disks: SimDisk[] = [];
   /** In the order in which clients learned of them. */
   readonly sessions: SessionId[] = [];
   readonly runs: RunId[] = [];
@@ -41,13 +45,14 @@ export class World {
   #lives = 0;
 
   constructor(
-    parts: Pick<World, "scheduler" | "profile" | "record" | "plant">,
+    parts: Pick<World, "scheduler" | "profile" | "record" | "plant" | "plantJournals">,
     openStore: OpenSimStore,
   ) {
     this.scheduler = parts.scheduler;
     this.profile = parts.profile;
     this.record = parts.record;
     this.plant = parts.plant;
+    this.plantJournals = parts.plantJournals;
     this.openStore = openStore(() => this.storeTime());
   }
 
@@ -77,6 +82,7 @@ export class World {
 
   start(slot: number): SimHost {
     this.#lives += 1;
+    this.disks[slot] ??= new SimDisk(`home ${slot}`);
     const host = new SimHost(this, slot, this.#lives);
     this.hosts[slot] = host;
     this.scheduler.note(host, "starts");
