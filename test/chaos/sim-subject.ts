@@ -6,7 +6,7 @@ import { openMemory, tellFailure } from "./sim.ts";
 import { simulateInWorkers } from "./sim-workers.ts";
 import { type Subject, UsageError, wholeNumber } from "./subject.ts";
 
-const everySeeds = 5_000;
+const everySeeds = 1_000;
 
 /** Engine, store, clock, model and several hosts in one thread, from one seed; seed after seed, in several threads. */
 export const simSubject: Subject = {

@@ -17,5 +17,5 @@ async function work({ from, seeds }: SimChunk): Promise<void> {
     figures: { seeds: done.seeds, ...figures },
     failed: failed && { seed: failed.seed, told: tellFailure(failed) },
   };
-  parentPort?.postMessage(report);
+  parentPort?.postMessage(report, []);
 }

@@ -65,7 +65,7 @@ function runWorker(
   return new Promise((resolve, reject) => {
     const goOn = (): void => {
       const chunk = takeChunk();
-      if (chunk !== null) worker.postMessage(chunk);
+      if (chunk !== null) worker.postMessage(chunk, []);
       else void worker.terminate().then(() => resolve());
     };
     worker.on("message", (report: SimReport) => {

@@ -52,8 +52,8 @@ function* checkSpills({ spilled }: SimRecord, final: FinalStore): Generator<Prob
   if (spilled.length === 0) return;
   const told = new Map(final.sessions.map(({ id, log }) => [id, JSON.stringify(log)]));
   for (const { session, event } of spilled) {
-    const text = event.type === "message.delta" ? String(event.data["text"]) : "";
-    if (told.get(session)?.includes(text) === false)
+    const text = event.type === "message.delta" ? event.data["text"] : "";
+    if (typeof text === "string" && told.get(session)?.includes(text) === false)
       yield { promise: "spill", text: `${session}: "${text}" was spilled and never brought back.` };
   }
 }
