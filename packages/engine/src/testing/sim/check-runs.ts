@@ -176,11 +176,11 @@ function* checkTold(record: SimRecord, { log }: FinalSession): Generator<Problem
     const told = results.get(data.callId);
     if (told === undefined) continue;
     const ended = allOf(log, "tool.ended").findLast((end) => end.data.callId === data.callId);
-    const expected = ended?.data.outcome ?? "unknown";
+    const expected = ended?.data.outcome ?? spilledOutcome(record, data.callId) ?? "unknown";
     if (told.outcome !== expected)
       yield {
         promise: "P7",
-        text: `${data.callId} is told as ${told.outcome}: it is ${expected}.`,
+        text: `${data.callId} is told as ${told.outcome}: it is ${String(expected)}.`,
       };
     const wasSeen = record.effects.some(
       ({ callId, outcome }) => callId === data.callId && outcome === "ok",
@@ -188,4 +188,12 @@ function* checkTold(record: SimRecord, { log }: FinalSession): Generator<Problem
     if (told.outcome === "ok" && !wasSeen)
       yield { promise: "P7", text: `${data.callId} is told as done, and was not.` };
   }
+}
+
+/** How a tool ended while the store was away: whoever takes over knows it from the disk alone. */
+function spilledOutcome({ spilled }: SimRecord, callId: CallId): unknown {
+  const ended = spilled.find(
+    ({ event }) => event.type === "tool.ended" && event.data["callId"] === callId,
+  );
+  return ended?.event.data["outcome"];
 }
