@@ -180,7 +180,7 @@ function* checkTold(record: SimRecord, { log }: FinalSession): Generator<Problem
     if (told.outcome !== expected)
       yield {
         promise: "P7",
-        text: `${data.callId} is told as ${told.outcome}: it is ${String(expected)}.`,
+        text: `${data.callId} is told as ${told.outcome}: it is ${expected}.`,
       };
     const wasSeen = record.effects.some(
       ({ callId, outcome }) => callId === data.callId && outcome === "ok",
@@ -191,9 +191,10 @@ function* checkTold(record: SimRecord, { log }: FinalSession): Generator<Problem
 }
 
 /** How a tool ended while the store was away: whoever takes over knows it from the disk alone. */
-function spilledOutcome({ spilled }: SimRecord, callId: CallId): unknown {
+function spilledOutcome({ spilled }: SimRecord, callId: CallId): string | undefined {
   const ended = spilled.find(
     ({ event }) => event.type === "tool.ended" && event.data["callId"] === callId,
   );
-  return ended?.event.data["outcome"];
+  const outcome = ended?.event.data["outcome"];
+  return typeof outcome === "string" ? outcome : undefined;
 }
