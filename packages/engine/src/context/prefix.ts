@@ -9,6 +9,8 @@ export interface SentRequest {
   readonly hashes: readonly string[] | null;
   /** What came behind it can explain a change. */
   readonly seq: Seq;
+  /** `log`: read from what is in view. A request whose answer was cut away may have been made since. */
+  readonly knownFrom: "log" | "sending";
 }
 
 /** The newest request that the entries tell of. A record that goes on from one that is not here tells only half. */
@@ -17,7 +19,7 @@ export function sentBefore({ head, epoch, tail }: ContextEntries): SentRequest |
   return entries.reduce<SentRequest | null>((sent, entry) => {
     const record = recordIn(entry);
     if (record === undefined) return sent;
-    return { seq: entry.seq, hashes: continued(sent?.hashes ?? null, record) };
+    return { seq: entry.seq, hashes: continued(sent?.hashes ?? null, record), knownFrom: "log" };
   }, null);
 }
 
@@ -43,7 +45,12 @@ export function recordRequest(
   const hashes = blocks.map(({ hash }) => hash);
   const from = recorded !== null && isPrefix(recorded, hashes) ? recorded.length : 0;
   const record = { from, hashes: hashes.slice(from) };
-  if (sent === null || (sent.hashes !== null && isPrefix(sent.hashes, hashes))) return record;
+  if (sent === null) return record;
+  if (sent.hashes !== null && isPrefix(sent.hashes, hashes)) {
+    const cut = sent.knownFrom === "log" ? cutBehind(sent.seq, entries) : undefined;
+    const block = blocks.findIndex(({ seq }) => seq !== null && cut !== undefined && seq > cut.seq);
+    return block === -1 ? record : { ...record, differs: { block, explainedBy: cut } };
+  }
   const block =
     sent.hashes === null
       ? summaryBlock(entries, blocks)
@@ -78,7 +85,14 @@ function explanation(
 ): { seq: Seq; type: string } | undefined {
   const event = tail.findLast(({ seq, type }) => seq > after && explaining.has(type));
   if (event !== undefined) return { seq: event.seq, type: event.type };
-  // A cut stands just below the range that it opened, and is not part of what is visible.
+  return cutBehind(after, { ranges });
+}
+
+/** A cut stands just below the range that it opened, and is not part of what is visible. */
+function cutBehind(
+  after: Seq,
+  { ranges }: Pick<ContextEntries, "ranges">,
+): { seq: Seq; type: string } | undefined {
   const cut = ((ranges.at(-1)?.from ?? 0) - 1) as Seq;
   return cut > after ? { seq: cut, type: "history.cut" } : undefined;
 }

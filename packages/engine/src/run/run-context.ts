@@ -80,7 +80,8 @@ export class RunContext {
     const { sent, recorded, hashes } = this.#known;
     const context = buildContext(entries, bytes, hashes);
     const record = recordRequest(sent, recorded, entries, context.blocks);
-    this.#known.sent = { seq: begun, hashes: context.blocks.map(({ hash }) => hash) };
+    const sentHashes = context.blocks.map(({ hash }) => hash);
+    this.#known.sent = { seq: begun, hashes: sentHashes, knownFrom: "sending" };
     return { ...context, record, characters: sizeOf(context) };
   }
 

@@ -21,6 +21,7 @@ export { searchCases, storeCases } from "./store-cases/index.ts";
 export { followFrom, nextSeqs, openTailRig, type TailRig } from "./tail-rig.ts";
 export { checkStorePrograms, type ProgramOptions } from "./model/index.ts";
 export * from "./scripted-model.ts";
+export { type DayFigures, liveScriptedDay } from "./scripted-day.ts";
 export { createRunner, openRunRig, type RunRig, type RunRigOptions } from "./run-rig.ts";
 export * from "./run-words.ts";
 export * from "./sim/index.ts";

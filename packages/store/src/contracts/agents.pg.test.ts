@@ -12,6 +12,7 @@ import {
   createRunner,
   gate,
   gated,
+  liveScriptedDay,
   manualClock,
   type OpenSession,
   openSession,
@@ -228,6 +229,15 @@ describe.each(databases)("warm agents on $name", (kind) => {
     expect(agents.goesOn(0, 1)).toBe(true);
     expect(agents.cache.figures()).toMatchObject({ hits: 1, folds: 0, builds: 1 });
   });
+
+  test("[P9] through switches, evictions, restarts, steering and others' writes each request begins with the one before, or the log says why not", async () => {
+    const { requests, stable, explained } = await liveScriptedDay(bed.store, {
+      turns: 40,
+      seed: 3,
+    });
+    expect(stable + explained).toBe(requests);
+    expect(stable / requests).toBeGreaterThan(0.8);
+  }, 30_000);
 
   test("[P9] the system prompt and the tools of a session stay as they were sent first", async () => {
     const agents = openAgents(bed);
