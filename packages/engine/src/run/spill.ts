@@ -54,6 +54,8 @@ export class RunSpill {
   /** One thing after the other. */
   #fileWork: Promise<void> = Promise.resolve();
   #stopped: ModelFailure | null = null;
+  /** Whoever waited for the end of a lost run has gone: a file that is opened now is closed by nobody, and replaces what was left. */
+  #isLeft = false;
 
   constructor(deps: SpillDeps, run: RunHandle, onStored: (events: readonly StoredEvent[]) => void) {
     this.#deps = deps;
@@ -88,11 +90,14 @@ export class RunSpill {
   /** Resolves when the store has everything, or the run is lost. */
   async settled(): Promise<void> {
     await this.#bringingBack;
-    await this.#fileWork;
-    if (this.#run.lost === null || this.#file === undefined) return;
-    await this.#file.close();
-    this.#file = undefined;
-    this.#deps.onStoring?.(this.#run.session, "left");
+    await this.#afterFileWork(async () => {
+      if (this.#run.lost === null) return;
+      this.#isLeft = true;
+      if (this.#file === undefined) return;
+      await this.#file.close();
+      this.#file = undefined;
+      this.#deps.onStoring?.(this.#run.session, "left");
+    });
   }
 
   async #bringBack(first: Promise<Attempt> | undefined): Promise<void> {
@@ -139,7 +144,7 @@ export class RunSpill {
   #withFile(write: (file: SpillFile) => Promise<SpillResult>): Promise<void> {
     return this.#afterFileWork(async () => {
       // The store had it before the file.
-      if (!this.active || this.#stopped !== null) return;
+      if (!this.active || this.#stopped !== null || this.#isLeft) return;
       const file = await this.#openFile();
       const result = "append" in file ? await write(file) : file;
       if (result.status === "failed") this.#stop(result.message);
