@@ -3,7 +3,7 @@ import { memoryHarness } from "@holdfast/store/testing";
 import { expect, test } from "vitest";
 
 import { createLog } from "../log/index.ts";
-import { type JournalPlace, systemClock } from "../ports/index.ts";
+import type { JournalPlace } from "../ports/index.ts";
 import { aDelta, manualClock, openSession } from "../testing/index.ts";
 import { RunHandle } from "./run-handle.ts";
 import { RunSpill } from "./spill.ts";
@@ -52,14 +52,4 @@ test("output that comes when a lost run has been left opens no file: nobody woul
   await add();
   expect(journals.opened).toEqual([runId]);
   expect(journals.open.size).toBe(0);
-});
-
-test("a wait whose time has passed already is over at once, and complains of nothing", async () => {
-  const warnings: Error[] = [];
-  const note = (warning: Error): void => void warnings.push(warning);
-  process.on("warning", note);
-  await systemClock.sleep(-1);
-  await new Promise((resolve) => setImmediate(resolve));
-  process.off("warning", note);
-  expect(warnings).toEqual([]);
 });
