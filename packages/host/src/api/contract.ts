@@ -13,12 +13,14 @@ import { z } from "zod";
 
 import { type HostEnv, refuse, type Route } from "../http/index.ts";
 import { type AnswerOnce, decodeKept, type KeyedRequest } from "./answer-once.ts";
-import { type DecodedRequest, decodeRequest } from "./decode.ts";
+import { type DecodedRequest, decodeRequest, type SentBytes } from "./decode.ts";
 import { idsFrom } from "./keyed-ids.ts";
 import { problem, problemFromFailure, type ProblemReply, type Reply } from "./reply.ts";
 
 type Decoded<R, K extends string> =
   R extends Readonly<Record<K, z.ZodType<infer T>>> ? T : undefined;
+
+type BodyOf<R> = R extends { readonly body: "bytes" } ? SentBytes : Decoded<R, "body">;
 
 /** A request as its handler sees it: who asks, and what, as the route's schemas have let it through. */
 export interface Call<N extends RouteName> {
@@ -28,7 +30,7 @@ export interface Call<N extends RouteName> {
   readonly params: Decoded<Routes[N], "params">;
   readonly query: Decoded<Routes[N], "query">;
   readonly headers: Decoded<Routes[N], "headers">;
-  readonly body: Decoded<Routes[N], "body">;
+  readonly body: BodyOf<Routes[N]>;
 }
 
 type MediaOf<N extends RouteName> = Routes[N]["answer"]["media"];
@@ -37,13 +39,13 @@ type NamesOf<Media extends string> = {
 }[RouteName];
 
 export type CallName = NamesOf<"json" | "none">;
-export type StreamName = NamesOf<"events">;
+export type StreamName = NamesOf<"events" | "bytes">;
 
 export type AnswerOf<N extends CallName> = RouteOutput<Routes[N]>;
 
 export type Handler<N extends CallName> = (call: Call<N>) => Promise<Reply<AnswerOf<N>>>;
 
-/** A stream takes the response into its own hands. */
+/** A stream, like bytes, takes the response into its own hands. */
 export type StreamHandler<N extends StreamName> = (
   call: Call<N>,
   c: Context<HostEnv>,
@@ -121,6 +123,7 @@ function mount<N extends RouteName>(
     method: route.method,
     path: route.path,
     policy: route.access,
+    ...(route.largestBody !== undefined && { largestBody: route.largestBody }),
     async handle(c) {
       const replied = await reply(c);
       if (replied instanceof Response) return replied;

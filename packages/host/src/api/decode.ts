@@ -2,6 +2,8 @@ import { fieldErrors, type Route as ContractRoute } from "@holdfast/protocol";
 import type { HonoRequest } from "hono";
 import type { z } from "zod";
 
+import { endedEarly } from "../http/index.ts";
+import { readMediaType } from "./media-type.ts";
 import { answer, problem, type ProblemReply, type Reply } from "./reply.ts";
 
 export interface DecodedRequest {
@@ -9,6 +11,12 @@ export interface DecodedRequest {
   readonly query: unknown;
   readonly headers: unknown;
   readonly body: unknown;
+}
+
+/** A body that is kept as it came. */
+export interface SentBytes {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly mediaType: string;
 }
 
 /** What a request says, as far as its route has a schema for it. Nothing passes that a schema has not let through. */
@@ -50,9 +58,24 @@ async function decodeBody(
   request: HonoRequest,
   schema: ContractRoute["body"],
 ): Promise<Reply<unknown>> {
-  if (schema === undefined || schema === "bytes") return answer(undefined);
+  if (schema === undefined) return answer(undefined);
   const type = request.header("content-type");
-  const bytes = await request.arrayBuffer();
+  const bytes = await request.arrayBuffer().catch(() => undefined);
+  if (bytes === undefined) return problem("invalid_request", endedEarly);
+  return schema === "bytes" ? decodeBytes(type, bytes) : decodeJson(schema, type, bytes);
+}
+
+function decodeBytes(type: string | undefined, bytes: ArrayBuffer): Reply<SentBytes> {
+  const mediaType = readMediaType(type);
+  if (mediaType.kind === "problem") return mediaType;
+  return answer({ mediaType: mediaType.value, bytes: new Uint8Array(bytes) });
+}
+
+function decodeJson(
+  schema: z.ZodType,
+  type: string | undefined,
+  bytes: ArrayBuffer,
+): Reply<unknown> {
   // Where everything may be left out, the body may be too.
   if (type === undefined && bytes.byteLength === 0) return decodeField(schema, {});
   if (!/^application\/json\s*(;|$)/i.test(type ?? "")) return problem("unsupported_media_type");

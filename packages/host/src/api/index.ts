@@ -1,6 +1,7 @@
 import type { Route } from "../http/index.ts";
 import { createAnswerOnce } from "./answer-once.ts";
 import { approvalRoutes } from "./approvals.ts";
+import { blobRoutes } from "./blobs.ts";
 import { contextRoutes } from "./context.ts";
 import { eventRoutes } from "./events.ts";
 import { historyRoutes } from "./history.ts";
@@ -22,6 +23,7 @@ export function apiRoutes(options: ApiOptions): Route[] {
     ...contextRoutes(parts),
     ...runRoutes(parts),
     ...approvalRoutes(parts),
+    ...blobRoutes(parts),
     ...searchRoutes(parts),
     ...eventRoutes(parts),
   ];

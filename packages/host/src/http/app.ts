@@ -28,8 +28,6 @@ export interface AppParts {
   readonly report: (bug: Error) => void;
 }
 
-const largestBody = 1024 * 1024;
-
 /** The whole HTTP surface, without a server: tests ask it with `app.request`. */
 export function createApp(parts: AppParts): Hono<HostEnv> {
   const app = new Hono<HostEnv>();
@@ -44,7 +42,7 @@ export function createApp(parts: AppParts): Hono<HostEnv> {
   table.use(app, safeHeaders());
   table.use(app, checkAddress(parts));
   table.use(app, guardRoutes(table, parts.doorkeeper));
-  table.use(app, limitBody(largestBody));
+  table.use(app, limitBody(table));
 
   for (const route of routesOf(parts)) {
     table.mount(app, { ...route, path: parts.basePath + route.path });

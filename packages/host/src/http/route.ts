@@ -19,29 +19,36 @@ export interface Route {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
   readonly policy: Policy;
+  /** In bytes; a megabyte unless told. */
+  readonly largestBody?: number;
   readonly handle: (c: Context<HostEnv>) => Response | Promise<Response>;
 }
+
+/** What a route has declared about itself. */
+type Declared = Required<Pick<Route, "policy" | "largestBody">>;
 
 /** Routes and the middleware around them, with what each of them declared. */
 export interface PolicyTable {
   /** `middleware` passes a request on and answers only to refuse it. */
-  readonly declared: ReadonlyMap<unknown, Policy | "middleware">;
+  readonly declared: ReadonlyMap<unknown, Declared | "middleware">;
   use(app: Hono<HostEnv>, middleware: MiddlewareHandler<HostEnv>): void;
   mount(app: Hono<HostEnv>, route: Route): void;
 }
 
+const usualBody = 1024 * 1024;
+
 export function createPolicyTable(): PolicyTable {
-  const declared = new Map<unknown, Policy | "middleware">();
+  const declared = new Map<unknown, Declared | "middleware">();
   return {
     declared,
     use(app, middleware) {
       declared.set(middleware, "middleware");
       app.use("*", middleware);
     },
-    mount(app, { method, path, policy, handle }) {
+    mount(app, { method, path, policy, largestBody = usualBody, handle }) {
       // One function per route, so that a handler shared by two keeps both policies apart.
       const handler: Handler<HostEnv> = (c) => handle(c);
-      declared.set(handler, policy);
+      declared.set(handler, { policy, largestBody });
       app.on(method, path, handler);
     },
   };
@@ -72,11 +79,21 @@ export function guardRoutes(
 }
 
 function policyFor(c: Context, table: PolicyTable): Policy | undefined {
-  const policies = matchedRoutes(c)
+  const declared = declaredFor(c, table);
+  if (declared.length === 0 || declared.includes(undefined)) return undefined;
+  return declared.every((each) => each?.policy === "open") ? "open" : "principal";
+}
+
+/** The strictest of those that would handle the request. */
+export function largestBodyFor(c: Context, table: PolicyTable): number {
+  const bounds = declaredFor(c, table).map((each) => each?.largestBody ?? usualBody);
+  return bounds.length === 0 ? usualBody : Math.min(...bounds);
+}
+
+function declaredFor(c: Context, table: PolicyTable): (Declared | undefined)[] {
+  return matchedRoutes(c)
     .map((route) => table.declared.get(route.handler))
-    .filter((policy) => policy !== "middleware");
-  if (policies.length === 0 || policies.includes(undefined)) return undefined;
-  return policies.every((policy) => policy === "open") ? "open" : "principal";
+    .filter((each) => each !== "middleware");
 }
 
 /** Here even the absence of a route is told to nobody who has not signed in. */

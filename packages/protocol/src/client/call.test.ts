@@ -171,10 +171,16 @@ describe("a call", () => {
     const bytes = new Uint8Array([0, 255, 10]);
     const blobId = `blob_${"a".repeat(64)}`;
     const stored = { blobId, size: 3, mediaType: "image/png" };
-    const { client, sent } = hostWith(json(201, stored), () => new Response(bytes));
+    const { client, sent } = hostWith(
+      json(201, stored),
+      json(201, stored),
+      () => new Response(bytes),
+    );
     const put = await client.putBlob({ body: bytes, mediaType: "image/png" });
     if (!put.ok) throw new Error("not stored");
     expect(sent[0]).toMatchObject({ body: bytes, headers: { "content-type": "image/png" } });
+    await client.putBlob({ body: bytes, mediaType: "" });
+    expect(sent[1]).toMatchObject({ headers: { "content-type": "application/octet-stream" } });
     const got = await client.getBlob({ params: { id: put.value.blobId } });
     expect(got).toStrictEqual({ ok: true, value: bytes });
   });

@@ -63,8 +63,9 @@ function encodeTexts(
 function mediaOf(route: Route, input: AnyInput): Record<string, string> {
   const accept = route.answer.media === "events" ? "text/event-stream" : "*/*";
   if (route.body === undefined) return { accept };
-  const isBytes = route.body === "bytes";
-  return { accept, "content-type": (isBytes && input.mediaType) || "application/json" };
+  if (route.body !== "bytes") return { accept, "content-type": "application/json" };
+  // A browser names no type for a file that it does not know.
+  return { accept, "content-type": input.mediaType || "application/octet-stream" };
 }
 
 function bodyOf(route: Route, input: AnyInput): { body?: BodyInit } {

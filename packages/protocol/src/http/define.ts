@@ -25,6 +25,8 @@ export interface Route {
   readonly headers?: z.ZodType;
   /** A schema for JSON; `bytes` for anything. */
   readonly body?: z.ZodType | "bytes";
+  /** In bytes; a megabyte unless told. */
+  readonly largestBody?: number;
   readonly answer: Answer;
   /** Beyond those that every route may give: see `problemsOf`. */
   readonly problems: readonly ProblemCode[];

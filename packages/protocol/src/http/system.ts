@@ -44,7 +44,9 @@ export const systemRoutes = {
     path: "/api/blobs",
     summary: "Keep bytes by their content",
     access: "principal",
+    /** Under the media type that they have; nothing is wrapped around them. */
     body: "bytes",
+    largestBody: 25 * 1024 * 1024,
     answer: { media: "json", status: 201, schema: blobView },
     problems: [],
     // The same bytes are the same blob.
