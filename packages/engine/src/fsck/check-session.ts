@@ -75,7 +75,7 @@ async function rebuild(
 function derivedRows(stored: Derived, derivation: Derivation): Derived | null {
   const session = expectedSession(stored.session, derivation);
   if (session === null) return null;
-  const { runs, inputs, usage, approvals } = derivation;
+  const { runs, inputs, usage, approvals, memory } = derivation;
   return {
     session,
     runs: [...runs.values()],
@@ -83,6 +83,8 @@ function derivedRows(stored: Derived, derivation: Derivation): Derived | null {
     lanes: expectedLanes(stored, derivation),
     usage,
     approvals: [...approvals.values()],
+    marks: memory.marks,
+    memoryTries: memory.tries,
   };
 }
 
@@ -101,7 +103,7 @@ function expectedSession(stored: SessionRow, derivation: Derivation): SessionRow
 
 function compare(stored: Derived, derivation: Derivation): Finding[] {
   const { id: session } = stored.session;
-  const { runs, inputs, usage, approvals } = derivation;
+  const { runs, inputs, usage, approvals, memory } = derivation;
   const named = (table: string) => ({ table, session });
   const lanes = expectedLanes(stored, derivation);
   return [
@@ -110,6 +112,8 @@ function compare(stored: Derived, derivation: Derivation): Finding[] {
     ...compareTable(named("inputs"), stored.inputs, inputs.values(), (row) => row.messageId),
     ...compareTable(named("usage"), stored.usage, usage, (row) => `${session} ${row.seq}`),
     ...compareTable(named("approvals"), stored.approvals, approvals.values(), (row) => row.id),
+    ...compareTable(named("marks"), stored.marks, memory.marks, (row) => `${session} ${row.seq}`),
+    ...compareTable(named("memory_tries"), stored.memoryTries, memory.tries, () => session),
     ...compareTable(named("lanes"), stored.lanes, lanes, (row) => `${row.owner} ${row.lane}`),
   ];
 }

@@ -64,6 +64,14 @@ describe("[P14] damage in what is derived is found, repaired by a rebuild, and p
         approvals: d.approvals.map((row) => ({ ...row, state: "answered", decision: "once" })),
       }),
     ],
+    ["a mark that is missing", "marks", "row_missing", (d) => ({ ...d, marks: [] })],
+    [
+      "a mark of another provider",
+      "marks",
+      "row_differs",
+      (d) => ({ ...d, marks: d.marks.map((row) => ({ ...row, provider: "other" })) }),
+    ],
+    ["a try that is missing", "memory_tries", "row_missing", (d) => ({ ...d, memoryTries: [] })],
     ["a cost that is missing", "usage", "row_missing", (d) => ({ ...d, usage: [] })],
     [
       "a cost that nobody had",

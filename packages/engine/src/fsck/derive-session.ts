@@ -23,6 +23,8 @@ import {
   foldSession,
   inputNamedBy,
   laneOf,
+  memoryChangeOf,
+  MemoryRows,
   usageOf,
 } from "../log/index.ts";
 import type {
@@ -52,6 +54,7 @@ export class Derivation {
   readonly usage: UsageRow[] = [];
   readonly blobs = new Map<BlobId, number>();
   readonly approvals = new Map<ApprovalId, ApprovalRow>();
+  readonly memory = new MemoryRows();
   /** The logs that it reads. */
   readonly origins = new Set<SessionId>();
   events = 0;
@@ -134,6 +137,8 @@ export class Derivation {
     if (used !== undefined) this.usage.push(used);
     for (const row of foldApprovals(this.approvals.values(), event, session))
       this.approvals.set(row.id, row);
+    const memory = memoryChangeOf(event, session);
+    if (memory !== undefined) this.memory.apply(memory);
     for (const blob of blobsIn(event)) this.blobs.set(blob, (this.blobs.get(blob) ?? 0) + 1);
     for (const span of deltasSettledBy(event) ?? []) this.#settle(event, span);
   }

@@ -23,6 +23,7 @@ import type {
   UsageRow,
 } from "../ports/index.ts";
 import { checkApproval, foldApprovals } from "./fold-approval.ts";
+import { checkMemory, type MemoryChange, memoryChangeOf } from "./fold-memory.ts";
 import { blobsIn, foldInput, foldRun, laneOf, usageOf } from "./fold-rows.ts";
 import { foldDelta, foldSession } from "./fold-session.ts";
 import { inputNamedBy, type Loaded } from "./needs.ts";
@@ -41,6 +42,7 @@ export class CommitFold {
   readonly usage: UsageRow[] = [];
   readonly blobs: BlobId[] = [];
   readonly approvals = new Map<ApprovalId, ApprovalRow>();
+  readonly memory: MemoryChange[] = [];
   session: SessionRow;
   /** How many deltas the commit's entries stand for, and how many were open when the first of them came. */
   #settled: { named: number; readonly open: number } | undefined;
@@ -88,6 +90,7 @@ export class CommitFold {
       this.#checkRun(event) ??
       this.#checkInput(event) ??
       this.#checkApproval(event) ??
+      checkMemory(event, this.log) ??
       this.#checkCovers(event) ??
       this.#addBlobs(event);
     if (refused !== undefined) return refused;
@@ -103,6 +106,8 @@ export class CommitFold {
     }
     const lane = laneOf(event, this.session);
     if (lane !== undefined) this.lanes.set(lane.lane, lane);
+    const memory = memoryChangeOf(event, this.session);
+    if (memory !== undefined) this.memory.push(memory);
     const usage = usageOf(event, this.session);
     if (usage !== undefined) this.usage.push(usage);
     return undefined;

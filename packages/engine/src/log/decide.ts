@@ -21,6 +21,7 @@ import type {
 } from "../ports/index.ts";
 import { beginSession, type Begun } from "./begin-session.ts";
 import { CommitFold } from "./commit-fold.ts";
+import type { MemoryChange } from "./fold-memory.ts";
 import type { Loaded } from "./needs.ts";
 import { isTooLarge, maxCommitLength } from "./payload-size.ts";
 import { checkExpectations, refuse } from "./refusals.ts";
@@ -41,6 +42,8 @@ export interface Plan {
   readonly lanes: readonly LaneRow[];
   readonly usage: readonly UsageRow[];
   readonly approvals: readonly ApprovalRow[];
+  /** In their order: what is marked may be forgotten behind it. */
+  readonly memory: readonly MemoryChange[];
   /** One reference more for each; a blob may be named several times. */
   readonly blobs: readonly BlobId[];
   readonly dropsLeases: boolean;
@@ -107,7 +110,7 @@ function fold(
   }
   const refused = folded.finish();
   if (refused !== undefined) return refused;
-  const { session, log, deltas, settles, runs, inputs, lanes, usage, blobs, approvals } = folded;
+  const { session, log, deltas, settles, runs, inputs, lanes, usage, blobs } = folded;
   return {
     status: "planned",
     session,
@@ -120,7 +123,8 @@ function fold(
     inputs: [...inputs.values()],
     lanes: [...lanes.values()],
     usage,
-    approvals: [...approvals.values()],
+    approvals: [...folded.approvals.values()],
+    memory: folded.memory,
     blobs,
     dropsLeases: before.trashedAt === null && session.trashedAt !== null,
     result: answer(before, session, at, inputs),

@@ -6,6 +6,8 @@ import type {
   InputRow,
   LaneRow,
   LeaseRow,
+  MarkRow,
+  MemoryTryRow,
   PurgeRow,
   RunRow,
   SessionRow,
@@ -41,6 +43,8 @@ export interface Derived {
   readonly lanes: readonly LaneRow[];
   readonly usage: readonly UsageRow[];
   readonly approvals: readonly ApprovalRow[];
+  readonly marks: readonly MarkRow[];
+  readonly memoryTries: readonly MemoryTryRow[];
 }
 
 /** The whole store, row by row, for `fsck`. Nothing here is filtered by owner. Keyset order, bounded pages inside. */

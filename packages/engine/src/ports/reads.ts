@@ -10,7 +10,7 @@ import type {
   StoredEvent,
 } from "@holdfast/protocol";
 
-import type { ApprovalRow, InputRow, RunRow, SessionRow } from "./rows.ts";
+import type { ApprovalRow, InputRow, MarkRow, MemoryTryRow, RunRow, SessionRow } from "./rows.ts";
 
 /** Which part of the list. A purged session is on no shelf. */
 export type Shelf = "active" | "archived" | "trash";
@@ -113,6 +113,22 @@ export interface ApprovalPage {
   readonly next: ApprovalCursor | null;
 }
 
+/** What a session's memory provider has still to commit: the oldest turns, and the segment that was tried. */
+export interface Unremembered {
+  readonly marks: readonly MarkRow[];
+  readonly trying: MemoryTryRow | null;
+}
+
+/** What waits for memory providers in all of an owner's sessions, without those in the trash. */
+export interface MemoryBacklog {
+  readonly sessions: number;
+  readonly turns: number;
+  /** When the oldest of these turns was completed. */
+  readonly oldestAt: number | null;
+  /** The failure whose next try is the furthest away. */
+  readonly failing: MemoryTryRow | null;
+}
+
 /** Another owner's row reads exactly like one that does not exist. */
 export interface Reads {
   session(owner: OwnerId, id: SessionId): Promise<SessionRow | null>;
@@ -129,6 +145,9 @@ export interface Reads {
   approval(owner: OwnerId, id: ApprovalId): Promise<ApprovalRow | null>;
   /** Those that are open, oldest first. */
   approvals(owner: OwnerId, query: ApprovalQuery): Promise<ApprovalPage>;
+  /** The oldest first, at most `limit`. */
+  unremembered(owner: OwnerId, session: SessionId, limit: number): Promise<Unremembered>;
+  memory(owner: OwnerId): Promise<MemoryBacklog>;
   /** What bears on the calls of a run: its own approvals, and those that hold for its whole session. */
   approvalsFor(owner: OwnerId, session: SessionId, run: RunId): Promise<readonly ApprovalRow[]>;
 }

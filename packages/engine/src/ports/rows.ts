@@ -101,6 +101,29 @@ export interface ApprovalRow {
   readonly answeredAt: number | null;
 }
 
+/** A completed turn that its memory provider has not committed yet. Its number is the turn's generation. */
+export interface MarkRow {
+  readonly session: SessionId;
+  readonly seq: Seq;
+  readonly runId: RunId;
+  readonly provider: string;
+  readonly configuration: string;
+  readonly at: number;
+}
+
+/** A segment that was handed to its provider and is not committed. There is at most one in a session. */
+export interface MemoryTryRow {
+  readonly session: SessionId;
+  readonly key: string;
+  /** The newest generation that it holds. */
+  readonly upTo: Seq;
+  readonly tries: number;
+  /** Set when the last try has failed: not before then, by the store's clock. */
+  readonly retryAt: number | null;
+  readonly code: string | null;
+  readonly message: string | null;
+}
+
 export type InputState = "queued" | "taken" | "removed";
 
 export interface InputRow {

@@ -27,6 +27,11 @@ export interface Work {
   live(limit: number): Promise<readonly LiveWork[]>;
   /** Sessions whose title is still derived though a run has completed. Each leaves when it is titled otherwise. */
   untitled(limit: number): Promise<readonly WorkItem[]>;
+  /**
+   * Sessions with completed turns that no memory provider has committed, oldest turn first: those that have failed when
+   * their time has come by the store's clock, the others when their newest turn was completed by `restingSince`.
+   */
+  unremembered(limit: number, restingSince: number): Promise<readonly WorkItem[]>;
   /** Open approvals whose time is over by the store's clock, oldest first. */
   expiredApprovals(limit: number): Promise<readonly ExpiredApproval[]>;
 }

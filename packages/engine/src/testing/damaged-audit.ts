@@ -2,18 +2,26 @@ import type { BlobId, LaneKey, SessionId } from "@holdfast/protocol";
 
 import type { Audit, Derived, RawEvent, Store } from "../ports/index.ts";
 import {
+  aMark,
   anApproval,
   aDelta,
   aFile,
   aForeignEvent,
   anEvent,
   anInput,
+  aRunState,
+  aSegment,
+  aRunId,
   aSettledMessage,
   aUsage,
+  aUserMessage,
 } from "./factories.ts";
 import { type OpenSession, openSession, present } from "./open-session.ts";
 
-/** A session with something of everything: a run with settled, pruned and open output, usage, a lane and a blob. */
+/**
+ * A session with something of everything: a run with settled, pruned and open output, usage, a lane and a blob, and a
+ * turn that a memory provider has failed to commit.
+ */
 export async function openFullSession(
   store: Store,
   lane: LaneKey,
@@ -22,6 +30,13 @@ export async function openFullSession(
   const stored = await store.putBlob(chat.owner, new TextEncoder().encode("content"), "text/plain");
   const blob = present(stored.status === "stored" ? stored.id : null);
   await chat.commit([anEvent("lane.bound", { lane }), anInput({ attachments: [aFile(blob)] })]);
+  const { fence } = await chat.lease("run");
+  const earlier = aRunId();
+  const turn = [aRunState(earlier, "claimed"), aUserMessage("Before")];
+  const completed = [...turn, aRunState(earlier, "completed"), aMark(earlier)];
+  const { last } = await chat.commit(completed, { under: { lease: "run", fence } });
+  await chat.commit([aSegment("tried", last), aSegment("failed", last)]);
+  await store.leases.release({ kind: "run", session: chat.session, fence });
   const { runId, under } = await chat.startRun();
   const first = await chat.commit([aDelta(runId), aDelta(runId)], { under });
   await chat.commit([aUsage(runId), aForeignEvent(), anApproval(runId)], { under });

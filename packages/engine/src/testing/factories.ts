@@ -153,6 +153,32 @@ export function aUsage(
   return anEvent("usage.recorded", { model: "rehearsal", input: 10, output: 5, ...used }, runId);
 }
 
+export const aMemoryOwner = { provider: "notes", configuration: "a-hash" } as const;
+
+/** Says that a provider has to remember the turn that this run has completed. */
+export function aMark(runId: RunId, owner: EventData<"memory.marked">["owner"] = aMemoryOwner) {
+  return anEvent("memory.marked", { owner }, runId);
+}
+
+export interface SegmentWords {
+  readonly key?: string;
+  readonly tries?: number;
+  readonly retryAt?: number;
+}
+
+/** What is said of the segment that ends with this generation. */
+export function aSegment(
+  how: "tried" | "failed" | "committed",
+  upTo: number,
+  { key = "a-key", tries = 1, retryAt = 0 }: SegmentWords = {},
+): NewEvent {
+  const segment = { key, upTo: at(upTo) };
+  if (how === "committed") return anEvent("memory.committed", segment);
+  if (how === "tried") return anEvent("memory.tried", { ...segment, tries, owner: aMemoryOwner });
+  const failure = { code: "provider_down", message: "It is away." };
+  return anEvent("memory.failed", { ...segment, tries, retryAt, ...failure });
+}
+
 export function aNotice(text = "Something happened."): NewEvent {
   return anEvent("notice.added", { noticeId: ids.make("notice"), kind: "test", text });
 }

@@ -3,6 +3,7 @@ import type { z } from "zod";
 import type { Seq } from "../ids.ts";
 import { type EventDefinition, type EventRole, indexDefinitions } from "./define.ts";
 import type { NewEvent, StoredEvent } from "./envelope.ts";
+import { memoryEvents } from "./memory.ts";
 import { runEvents } from "./run.ts";
 import { sessionEvents } from "./session.ts";
 
@@ -38,7 +39,7 @@ export {
 export { type PendingRecovery, pendingRecoveryIn, type RecoveryKind } from "./recovery.ts";
 
 /** Every event that this version writes or reads. */
-export const eventDefinitions = [...sessionEvents, ...runEvents] as const;
+export const eventDefinitions = [...sessionEvents, ...runEvents, ...memoryEvents] as const;
 /** By type, then by version: a lookup for every event makes no string. */
 const versions = new Map<string, Map<number, EventDefinition>>();
 for (const definition of indexDefinitions(eventDefinitions).values()) {

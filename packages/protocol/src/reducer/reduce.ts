@@ -78,6 +78,10 @@ function applyEvent(state: SessionState, event: KnownEvent): SessionState {
     case "lane.bound":
     case "context.framed":
     case "usage.recorded":
+    case "memory.marked":
+    case "memory.tried":
+    case "memory.failed":
+    case "memory.committed":
       return state;
   }
 }

@@ -1,4 +1,4 @@
-import type { Audit, Orphan, RawEvent } from "@holdfast/engine";
+import { type Audit, MemoryRows, type Orphan, type RawEvent } from "@holdfast/engine";
 import type { SessionId } from "@holdfast/protocol";
 
 import { blobIdOf } from "../shared/index.ts";
@@ -32,10 +32,13 @@ export function createAudit(data: MemoryData): Audit {
         lanes: [...data.lanes.values()].filter((lane) => lane.session === id),
         usage: data.usage.filter((row) => row.session === id),
         approvals: [...session.approvals.values()],
+        marks: session.memory.marks,
+        memoryTries: session.memory.tries,
       };
     },
 
-    async replaceDerived({ session: row, runs, inputs, lanes, usage, approvals }) {
+    async replaceDerived(derived) {
+      const { session: row, runs, inputs, lanes, usage, approvals } = derived;
       const session = data.sessions.get(row.id);
       if (session?.row.head !== row.head) return "moved";
       session.row = row;
@@ -45,6 +48,7 @@ export function createAudit(data: MemoryData): Audit {
       for (const input of inputs) session.inputs.set(input.messageId, input);
       session.approvals.clear();
       for (const approval of approvals) session.approvals.set(approval.id, approval);
+      session.memory = new MemoryRows(derived.marks, derived.memoryTries[0]);
       for (const [key, lane] of data.lanes) if (lane.session === row.id) data.lanes.delete(key);
       for (const lane of lanes) data.lanes.set(laneKeyOf(lane.owner, lane.lane), lane);
       data.usage = [...data.usage.filter((used) => used.session !== row.id), ...usage];

@@ -7,6 +7,7 @@ import {
   emptySession,
   type InputRow,
   type Loaded,
+  MemoryRows,
   needsOf,
   type Plan,
 } from "@holdfast/engine";
@@ -73,6 +74,7 @@ function apply(data: MemoryData, commit: Commit, plan: Plan): void {
     runs: new Map(),
     inputs: new Map(),
     approvals: new Map(),
+    memory: new MemoryRows(),
     leases: new Map(),
     fences: new Map(),
   };
@@ -81,6 +83,7 @@ function apply(data: MemoryData, commit: Commit, plan: Plan): void {
   for (const run of plan.runs) session.runs.set(run.id, run);
   for (const input of plan.inputs) session.inputs.set(input.messageId, input);
   for (const approval of plan.approvals) session.approvals.set(approval.id, approval);
+  for (const change of plan.memory) session.memory.apply(change);
   for (const lane of plan.lanes) data.lanes.set(laneKeyOf(lane.owner, lane.lane), lane);
   data.usage.push(...plan.usage);
   for (const id of plan.blobs) {

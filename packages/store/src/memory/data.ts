@@ -5,6 +5,7 @@ import type {
   LaneRow,
   LeaseKind,
   LeaseRow,
+  MemoryRows,
   PurgeRow,
   RawEvent,
   RequestRow,
@@ -45,6 +46,7 @@ export interface SessionData {
   readonly runs: Map<RunId, RunRow>;
   readonly inputs: Map<MessageId, InputRow>;
   readonly approvals: Map<ApprovalId, ApprovalRow>;
+  memory: MemoryRows;
   readonly leases: Map<LeaseKind, LeaseRow>;
   /** The greatest fence ever given. */
   readonly fences: Map<LeaseKind, number>;

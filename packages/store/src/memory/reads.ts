@@ -120,6 +120,26 @@ export function createReads(data: MemoryData): Reads {
       return { approvals, next: more ? { askedAt: last.askedAt, id: last.id } : null };
     },
 
+    async unremembered(owner, id, limit) {
+      const memory = sessionOf(data, owner, id)?.memory;
+      return { marks: memory?.marks.slice(0, limit) ?? [], trying: memory?.trying ?? null };
+    },
+
+    async memory(owner) {
+      const all = [...data.sessions.values()]
+        .filter(({ row }) => row.owner === owner && row.trashedAt === null)
+        .map(({ memory }) => memory);
+      const turns = all.flatMap(({ marks }) => marks);
+      const failed = all.flatMap(({ tries }) => tries).filter(({ code }) => code !== null);
+      const latest = failed.toSorted((a, b) => (b.retryAt ?? 0) - (a.retryAt ?? 0));
+      return {
+        sessions: all.filter(({ marks }) => marks.length > 0).length,
+        turns: turns.length,
+        oldestAt: turns.length === 0 ? null : Math.min(...turns.map(({ at }) => at)),
+        failing: latest[0] ?? null,
+      };
+    },
+
     async approvalsFor(owner, session, run) {
       return approvalsOf(data, owner)
         .filter((approval) => approval.session === session)

@@ -29,6 +29,18 @@ export function createWork(data: MemoryData): Work {
         .slice(0, limit)
         .map(({ row }) => ({ owner: row.owner, session: row.id }));
     },
+    async unremembered(limit, restingSince) {
+      const isDue = ({ memory: { trying, marks } }: SessionData) => {
+        const retryAt = trying?.retryAt ?? null;
+        if (retryAt !== null) return retryAt <= data.clock();
+        return marks.every(({ at }) => at <= restingSince);
+      };
+      return sessions()
+        .filter((session) => session.memory.marks.length > 0 && isDue(session))
+        .toSorted((a, b) => markedAt(a) - markedAt(b) || (a.row.id < b.row.id ? -1 : 1))
+        .slice(0, limit)
+        .map(({ row }) => ({ owner: row.owner, session: row.id }));
+    },
     async expiredApprovals(limit) {
       return sessions()
         .flatMap(({ approvals }) => [...approvals.values()])
@@ -48,6 +60,10 @@ function isRunnersWork({ row, runs }: SessionData): boolean {
 function waitingSince({ inputs }: Pick<SessionData, "inputs">): number {
   const waiting = [...inputs.values()].filter((input) => input.state === "queued");
   return Math.min(Infinity, ...waiting.map((input) => input.at));
+}
+
+function markedAt({ memory: { marks } }: SessionData): number {
+  return Math.min(...marks.map(({ at }) => at));
 }
 
 function heldUntil({ leases }: Pick<SessionData, "leases">): number {

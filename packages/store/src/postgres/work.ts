@@ -29,6 +29,16 @@ const untitled = statement(
     ORDER BY id LIMIT $1`,
 );
 
+const unremembered = statement(
+  "unremembered_work",
+  `SELECT s.owner_id, s.id
+     FROM (SELECT session_id, min(at) AS oldest, max(at) AS newest FROM marks GROUP BY session_id) m
+     JOIN sessions s ON s.id = m.session_id LEFT JOIN memory_tries t ON t.session_id = m.session_id
+    WHERE s.trashed_at IS NULL
+      AND CASE WHEN t.retry_at IS NULL THEN m.newest <= $2 ELSE t.retry_at <= $3 END
+    ORDER BY m.oldest, s.id LIMIT $1`,
+);
+
 const expired = statement(
   "expired_approvals",
   `SELECT owner_id, session_id AS id, id AS approval FROM approvals
@@ -49,6 +59,10 @@ export function createWork(readers: Readers, now: () => Promise<number>): Work {
     },
     async untitled(limit) {
       return (await readers.rows(untitled, [limit])).map(itemOf);
+    },
+    async unremembered(limit, restingSince) {
+      const rows = await readers.rows(unremembered, [limit, restingSince, await now()]);
+      return rows.map(itemOf);
     },
     async expiredApprovals(limit) {
       const rows = await readers.rows(expired, [await now(), limit]);

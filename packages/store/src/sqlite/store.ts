@@ -140,6 +140,8 @@ export class SqliteStore implements Store {
       blob: (...args) => this.#ask("blob", args),
       approval: (...args) => this.#ask("approval", args),
       approvals: (...args) => this.#ask("approvals", args),
+      unremembered: (...args) => this.#ask("unremembered", args),
+      memory: (...args) => this.#ask("memory", args),
       approvalsFor: (...args) => this.#ask("approvalsFor", args),
     };
     this.leases = {
@@ -153,6 +155,8 @@ export class SqliteStore implements Store {
       queued: (limit) => this.#ask("queuedWork", [limit]),
       live: (limit) => this.#ask("liveWork", [limit]),
       untitled: (limit) => this.#ask("untitledWork", [limit]),
+      unremembered: async (limit, restingSince) =>
+        this.#ask("unrememberedWork", [limit, restingSince, await this.now()]),
       expiredApprovals: async (limit) => this.#ask("expiredApprovals", [limit, await this.now()]),
     };
     this.requests = {

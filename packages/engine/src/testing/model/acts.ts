@@ -1,6 +1,7 @@
 import { type NewEvent, type RunState, type SeqRange, terminalStates } from "@holdfast/protocol";
 
 import {
+  aMark,
   anAnswer,
   anApproval,
   anEvent,
@@ -8,6 +9,7 @@ import {
   aDelta,
   anInput,
   aRunState,
+  aSegment,
   aSettledMessage,
   aUsage,
   aUserMessage,
@@ -52,6 +54,13 @@ export type Act =
   | { readonly do: "spend"; readonly tokens: number }
   | { readonly do: "ask"; readonly approvalId: ApprovalId; readonly runId: RunId }
   | { readonly do: "grant"; readonly approvalId: ApprovalId; readonly decision: ApprovalDecision }
+  | { readonly do: "mark"; readonly runId: RunId }
+  | {
+      readonly do: "remember";
+      readonly how: "tried" | "failed" | "committed";
+      readonly upTo: number;
+      readonly tries: number;
+    }
   | { readonly do: "bind"; readonly lane: LaneKey }
   | { readonly do: "trash" }
   | { readonly do: "restore" }
@@ -114,6 +123,10 @@ export function eventOf(act: Act, run: RunId): NewEvent {
       return anApproval(act.runId, { approvalId: act.approvalId });
     case "grant":
       return anAnswer(act.approvalId, act.decision);
+    case "mark":
+      return aMark(act.runId);
+    case "remember":
+      return aSegment(act.how, act.upTo, { tries: act.tries });
     case "bind":
       return anEvent("lane.bound", { lane: act.lane });
     case "trash":

@@ -50,6 +50,7 @@ export async function compareSession(
     same((await two.reads.run(owner, run))?.state, state);
   }
   await compareApprovals(one, session);
+  await compareMemory(two, session);
   await compareLedgers(one, model, session);
 }
 
@@ -66,6 +67,19 @@ async function compareApprovals(store: Store, session: ModelSession): Promise<vo
     const row = present(await store.reads.approval(owner, approval));
     same(row.decision ?? row.state, session.approval(approval));
   }
+}
+
+async function compareMemory(store: Store, session: ModelSession): Promise<void> {
+  const { marks, trying } = session;
+  const read = await store.reads.unremembered(session.owner, session.id, 1_000);
+  same(
+    read.marks.map((mark) => [mark.seq, mark.runId]),
+    marks.map(({ seq, act }) => [seq, act.runId]),
+  );
+  same(
+    read.trying && [read.trying.upTo, read.trying.tries, read.trying.code !== null],
+    trying && [trying.act.upTo, trying.act.tries, trying.act.how === "failed"],
+  );
 }
 
 async function compareLedgers(

@@ -107,6 +107,20 @@ export class ModelSession {
     return "open";
   }
 
+  /** Turns that nobody has remembered since. */
+  get marks() {
+    const done = this.all("remember").filter(({ act }) => act.how === "committed");
+    return this.all("mark").filter(
+      (mark) => !done.some(({ seq, act }) => seq > mark.seq && act.upTo >= mark.seq),
+    );
+  }
+
+  /** What was last said of the segment that is under way, if there is one. */
+  get trying() {
+    const last = this.last("remember");
+    return last?.act.how === "committed" ? undefined : last;
+  }
+
   get version(): number {
     return this.deeds.filter(({ act }) => isEntry(act)).length;
   }

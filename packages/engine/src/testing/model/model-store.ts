@@ -107,7 +107,7 @@ export class ModelStore {
       if (act.do === "blunder") return "invalid_event";
       const astray = act.do === "run" ? runAstray(trial, act.runId, act.state) : undefined;
       if (astray !== undefined) return astray;
-      const unfit = unfitApproval(trial, act);
+      const unfit = unfitApproval(trial, act) ?? unfitMemory(trial, act, acts.slice(0, index));
       if (unfit !== undefined) return unfit;
       const lost = act.do === "remove" ? inputAstray(trial, act.messageId) : undefined;
       if (lost !== undefined) return lost;
@@ -252,6 +252,20 @@ function unfitApproval(trial: ModelSession, act: Act): RefusalCode | undefined {
   if (stands === undefined) return "invalid_event";
   if (stands !== "open") return "approval_answered";
   return act.decision === "expired" ? "invalid_event" : undefined;
+}
+
+/** A turn is marked by the commit that completes it, behind that; a segment ends before what is said of it. */
+function unfitMemory(
+  trial: ModelSession,
+  act: Act,
+  sameCommit: readonly Act[],
+): RefusalCode | undefined {
+  if (act.do === "remember") return act.upTo > trial.head ? "invalid_event" : undefined;
+  if (act.do !== "mark") return undefined;
+  const ofRun = sameCommit.filter((each) => "runId" in each && each.runId === act.runId);
+  const isCompleted = ofRun.some((each) => each.do === "run" && each.state === "completed");
+  const isMarked = ofRun.some((each) => each.do === "mark");
+  return isCompleted && !isMarked ? undefined : "invalid_event";
 }
 
 /** Only a message that waits can be taken back. */

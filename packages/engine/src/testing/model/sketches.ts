@@ -23,6 +23,7 @@ export interface Surroundings {
 export function fillIn(sketches: readonly Sketch[], around: Surroundings): Act[] {
   const acts: Act[] = [];
   for (const sketch of sketches) {
+    if (sketch.do === "mark") acts.push(...completing(around.session.after(acts)));
     const act = toAct(sketch, around, acts);
     // A second input would make it a matter of order which of them is the repeated one, and two settlements
     // could make up for each other's slips.
@@ -31,6 +32,13 @@ export function fillIn(sketches: readonly Sketch[], around: Surroundings): Act[]
     acts.push(act);
   }
   return acts;
+}
+
+/** A mark makes sense behind the completion of its run: the live one, or one that begins and ends here. */
+function completing({ live }: ModelSession): Act[] {
+  const runId = live?.runId ?? aRunId();
+  const begun: Act[] = live === null ? [{ do: "run", runId, state: "claimed" }] : [];
+  return [...begun, { do: "run", runId, state: "completed" }];
 }
 
 function isSettlement(act: Act): boolean {
@@ -96,6 +104,15 @@ function toAct({ do: what, n, m }: Sketch, around: Surroundings, before: readonl
       const decision = decisions[m % decisions.length] ?? "once";
       return { do: "grant", approvalId: approvalId ?? ids.make("approval"), decision };
     }
+    case "mark": {
+      const ended = before.findLast((act) => act.do === "run" && act.state === "completed");
+      return { do: "mark", runId: ended?.do === "run" ? ended.runId : aRunId() };
+    }
+    case "remember": {
+      const { marks, head } = session.after(before);
+      const upTo = marks[n % Math.max(1, marks.length)]?.seq ?? head + (m % 2);
+      return { do: "remember", how: outcomes[m % outcomes.length] ?? "tried", upTo, tries: n + 1 };
+    }
     case "bind":
       return { do: "bind", lane: laneKey.parse(`web:${mark}-${n % 2}`) };
     case "trash":
@@ -105,6 +122,7 @@ function toAct({ do: what, n, m }: Sketch, around: Surroundings, before: readonl
   }
 }
 
+const outcomes = ["tried", "failed", "committed"] as const;
 const decisions = approvalDecision.options;
 
 /** The live run moves on, or a new one is claimed. */

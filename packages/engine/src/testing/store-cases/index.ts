@@ -9,6 +9,7 @@ import { fenceCases } from "./fences.ts";
 import { leaseCases } from "./leases.ts";
 import { ledgerCases } from "./ledgers.ts";
 import { listCases } from "./lists.ts";
+import { memoryCases } from "./memories.ts";
 import { ownerCases } from "./owners.ts";
 import { readCases } from "./reads.ts";
 import { refusalCases } from "./refusals.ts";
@@ -38,4 +39,5 @@ export const storeCases: readonly StoreCase[] = [
   ...timeCases,
   ...auditCases,
   ...approvalCases,
+  ...memoryCases,
 ];

@@ -10,6 +10,8 @@ import {
   decodeInput,
   decodeLane,
   decodeLease,
+  decodeMark,
+  decodeMemoryTry,
   decodePurge,
   decodeRun,
   decodeSession,
@@ -136,6 +138,14 @@ const derivedApprovals = statement(
   "derived_approvals",
   `SELECT * FROM approvals WHERE session_id = $1 ORDER BY id`,
 );
+const derivedMarks = statement(
+  "derived_marks",
+  `SELECT * FROM marks WHERE session_id = $1 ORDER BY seq`,
+);
+const derivedMemoryTries = statement(
+  "derived_memory_tries",
+  `SELECT * FROM memory_tries WHERE session_id = $1`,
+);
 const derivedLanes = statement(
   "derived_lanes",
   `SELECT * FROM lanes WHERE session_id = $1 ORDER BY owner_id, lane`,
@@ -156,6 +166,8 @@ function readDerived(readers: Readers, id: SessionId): Promise<Derived | null> {
       inputs: (await rows(derivedInputs)).map(decodeInput),
       lanes: (await rows(derivedLanes)).map(decodeLane),
       approvals: (await rows(derivedApprovals)).map(decodeApproval),
+      marks: (await rows(derivedMarks)).map(decodeMark),
+      memoryTries: (await rows(derivedMemoryTries)).map(decodeMemoryTry),
       usage: (await rows(derivedUsage)).map(decodeUsage),
     };
   });

@@ -12,6 +12,8 @@ const owned: readonly { table: string; key: string }[] = [
   { table: "runs", key: "x.id" },
   { table: "inputs", key: "x.message_id" },
   { table: "approvals", key: "x.id" },
+  { table: "marks", key: "x.session_id || ' ' || x.seq" },
+  { table: "memory_tries", key: "x.session_id" },
   { table: "lanes", key: "x.owner_id || ' ' || x.lane" },
   { table: "fences", key: "x.session_id || ' ' || x.kind" },
   { table: "leases", key: "x.session_id || ' ' || x.kind" },

@@ -14,6 +14,7 @@ import {
 } from "../rows/index.ts";
 import { run, statement } from "../statement.ts";
 import { createApprovalReads } from "./approvals.ts";
+import { createMemoryReads } from "./memory.ts";
 import { listSessions } from "./list.ts";
 import { readEntries, readEvents, readJournal } from "./log.ts";
 import type { Readers } from "./readers.ts";
@@ -120,5 +121,6 @@ export function createReads(readers: Readers): Reads {
       return { id, mediaType: media_type, bytes };
     },
     ...createApprovalReads(readers),
+    ...createMemoryReads(readers),
   };
 }

@@ -19,6 +19,7 @@ export {
   eventColumns,
 } from "./event-row.ts";
 export { decodeLease, encodeLease } from "./lease-row.ts";
+export { decodeMark, decodeMemoryTry, encodeMark, encodeMemoryTry } from "./memory-row.ts";
 export {
   decodeSession,
   encodeSession,

@@ -4,11 +4,14 @@ import type {
   LaneRow,
   LeaseKind,
   LeaseRow,
+  MarkRow,
+  MemoryChange,
+  MemoryTryRow,
   Plan,
   RunRow,
   SessionRow,
 } from "@holdfast/engine";
-import { type BlobId, type OwnerId, roleOf, type SessionId } from "@holdfast/protocol";
+import { type BlobId, type OwnerId, roleOf, type Seq, type SessionId } from "@holdfast/protocol";
 
 import type { Row } from "../connection.ts";
 import { encodeDelta, encodeEvent, encodeUsage, type StoredSession } from "../rows/index.ts";
@@ -32,6 +35,10 @@ export class Changes {
   readonly runs = new Map<string, RunRow>();
   readonly inputs = new Map<string, InputRow>();
   readonly approvals = new Map<string, ApprovalRow>();
+  readonly marks = new Map<string, MarkRow>();
+  readonly memoryTries = new Map<SessionId, MemoryTryRow>();
+  /** Up to where each session has nothing more to remember. These go before what is put. */
+  readonly remembered = new Map<SessionId, Seq>();
   readonly lanes = new Map<string, LaneRow>();
   readonly usage: Row[] = [];
   readonly refs = new Map<string, { owner_id: string; id: string; count: number }>();
@@ -66,6 +73,7 @@ export class Changes {
     for (const run of plan.runs) this.runs.set(run.id, run);
     for (const input of plan.inputs) this.inputs.set(input.messageId, input);
     for (const approval of plan.approvals) this.approvals.set(approval.id, approval);
+    for (const change of plan.memory) this.#addMemory(change);
     for (const lane of plan.lanes) this.lanes.set(`${lane.owner} ${lane.lane}`, lane);
     for (const used of plan.usage) this.usage.push(encodeUsage(used));
     for (const blob of plan.blobs) this.#addRef(session.owner, blob);
@@ -81,6 +89,24 @@ export class Changes {
     this.sessions.set(session.id, session);
     const tags = session.tags.length + (before?.tags.length ?? 0);
     if (tags > 0) this.retagged.add(session.id);
+  }
+
+  #addMemory(change: MemoryChange): void {
+    switch (change.do) {
+      case "mark":
+        this.marks.set(`${change.mark.session} ${change.mark.seq}`, change.mark);
+        return;
+      case "try":
+        this.memoryTries.set(change.trying.session, change.trying);
+        return;
+      case "forget": {
+        const { session, upTo } = change;
+        for (const [key, mark] of this.marks)
+          if (mark.session === session && mark.seq <= upTo) this.marks.delete(key);
+        this.memoryTries.delete(session);
+        this.remembered.set(session, Math.max(upTo, this.remembered.get(session) ?? 0) as Seq);
+      }
+    }
   }
 
   #addRef(owner: OwnerId, id: BlobId): void {

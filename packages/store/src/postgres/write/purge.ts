@@ -47,7 +47,9 @@ const keepPurge = statement(
   `INSERT INTO purges (session_id, owner_id, at, events) VALUES ($1, $2, $3, $4)`,
 );
 const derivedTables =
-  "heads session_tags runs inputs approvals lanes leases fences settled requests".split(" ");
+  "heads session_tags runs inputs approvals marks memory_tries lanes leases fences settled requests".split(
+    " ",
+  );
 const dropSession = statement("drop_session", `DELETE FROM sessions WHERE id = $1`);
 const dropDeltas = statement("drop_deltas", `DELETE FROM deltas WHERE session_id = $1`);
 

@@ -6,6 +6,8 @@ import {
   encodeApproval,
   encodeInput,
   encodeLane,
+  encodeMark,
+  encodeMemoryTry,
   encodeRun,
   encodeSession,
   encodeTags,
@@ -18,6 +20,8 @@ import {
   putApprovals,
   putInputs,
   putLanes,
+  putMarks,
+  putMemoryTries,
   putRuns,
   putSessions,
   putTags,
@@ -65,12 +69,14 @@ async function replaceDerived(session: Session, derived: Derived): Promise<void>
   await put(putSessions, [encodeSession(row)]);
   await put(dropTags, [row.id]);
   await put(putTags, encodeTags(row));
-  for (const table of ["runs", "inputs", "lanes", "usage", "approvals"]) {
+  for (const table of ["runs", "inputs", "lanes", "usage", "approvals", "marks", "memory_tries"]) {
     await session.query({ text: `DELETE FROM ${table} WHERE session_id = $1`, values: [row.id] });
   }
   await put(putRuns, runs.map(encodeRun));
   await put(putInputs, inputs.map(encodeInput));
   await put(putApprovals, approvals.map(encodeApproval));
+  await put(putMarks, derived.marks.map(encodeMark));
+  await put(putMemoryTries, derived.memoryTries.map(encodeMemoryTry));
   await put(putLanes, lanes.map(encodeLane));
   await put(putUsage, usage.map(encodeUsage));
 }

@@ -5,6 +5,8 @@ import {
   encodeInput,
   encodeLane,
   encodeLease,
+  encodeMark,
+  encodeMemoryTry,
   encodeRun,
   encodeSession,
   encodeTags,
@@ -76,6 +78,24 @@ export const putApprovals = statement(
     `session_id, owner_id, run_id, call_id, tool, input, input_hash, asked_at, expires_at, state, decision,
      answered_at`,
   )} WHERE approvals.session_id = excluded.session_id`,
+);
+export const putMarks = statement(
+  "put_marks",
+  upsertRows("marks", "session_id, seq", "run_id, provider, configuration, at"),
+);
+export const putMemoryTries = statement(
+  "put_memory_tries",
+  upsertRows("memory_tries", "session_id", "key, up_to, tries, retry_at, code, message"),
+);
+const forgetMarks = statement(
+  "forget_marks",
+  `DELETE FROM marks m USING json_to_recordset($1) AS x (session_id text, up_to bigint)
+    WHERE m.session_id = x.session_id AND m.seq <= x.up_to`,
+);
+const forgetTries = statement(
+  "forget_tries",
+  `DELETE FROM memory_tries t USING json_to_recordset($1) AS x (session_id text)
+    WHERE t.session_id = x.session_id`,
 );
 export const putLanes = statement(
   "put_lanes",
@@ -177,6 +197,11 @@ export async function writeChanges(session: Session, changes: Changes, now: numb
     approvals,
     all(approvals, () => new Clash("This approval belongs to another session.")),
   );
+  const remembered = [...changes.remembered].map(([session_id, up_to]) => ({ session_id, up_to }));
+  send(forgetMarks, remembered);
+  send(forgetTries, remembered);
+  send(putMarks, [...changes.marks.values()].map(encodeMark));
+  send(putMemoryTries, [...changes.memoryTries.values()].map(encodeMemoryTry));
   send(putLanes, [...changes.lanes.values()].map(encodeLane));
   send(putUsage, changes.usage);
   const refs = [...changes.refs.values()];

@@ -21,6 +21,7 @@ import {
   decodeRun,
   decodeUsage,
 } from "../derived-rows.ts";
+import { decodeMark, decodeMemoryTry } from "../memory-rows.ts";
 import {
   decodeEventCells,
   decodeEventRow,
@@ -79,6 +80,8 @@ const owned = [
   ["runs", "id"],
   ["inputs", "message_id"],
   ["approvals", "id"],
+  ["marks", "seq"],
+  ["memory_tries", "key"],
   ["lanes", "lane"],
   ["leases", "kind"],
   ["fences", "kind"],
@@ -124,6 +127,8 @@ export function auditQueries(connection: Connection): AuditQueries {
         inputs: rows("inputs").map(decodeInput),
         lanes: rows("lanes").map(decodeLane),
         approvals: rows("approvals").map(decodeApproval),
+        marks: rows("marks").map(decodeMark),
+        memoryTries: rows("memory_tries").map(decodeMemoryTry),
         usage: connection.sql("SELECT * FROM usage WHERE session_id = ?").all(id).map(decodeUsage),
       };
     },

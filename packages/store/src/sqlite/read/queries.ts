@@ -30,6 +30,7 @@ import { decodeRequest, requestByKey } from "../request-row.ts";
 import { readSession, type StoredSession } from "../session-row.ts";
 import { type AuditQueries, auditQueries } from "./audit-queries.ts";
 import { type ApprovalQueries, approvalQueries } from "./read-approvals.ts";
+import { type MemoryQueries, memoryQueries } from "./read-memory.ts";
 import { type WorkQueries, workQueries } from "./work-queries.ts";
 import {
   noDeltas,
@@ -51,7 +52,7 @@ export interface RawSnapshot extends Omit<Snapshot, "entries" | "journal"> {
 }
 
 /** Everything that can be read, with what it answers. */
-export interface Queries extends AuditQueries, WorkQueries, ApprovalQueries {
+export interface Queries extends AuditQueries, WorkQueries, ApprovalQueries, MemoryQueries {
   session(owner: OwnerId, id: SessionId): SessionRow | null;
   /** Each as the text that `decodeSession` takes. */
   sessions(owner: OwnerId, query: ListQuery): string[];
@@ -99,6 +100,7 @@ export function makeQueries(connection: Connection): Queries {
     ...auditQueries(connection),
     ...workQueries(connection),
     ...approvalQueries(connection),
+    ...memoryQueries(connection),
     session: (owner, id) => owned(owner, id)?.row ?? null,
     sessions: (owner, query) => readList(connection, owner, query),
     events(owner, id, query) {

@@ -9,6 +9,7 @@ export interface WorkQueries {
   queuedWork(limit: number): WorkItem[];
   liveWork(limit: number): LiveWork[];
   untitledWork(limit: number): WorkItem[];
+  unrememberedWork(limit: number, restingSince: number, now: number): WorkItem[];
   expiredApprovals(limit: number, now: number): ExpiredApproval[];
 }
 
@@ -32,6 +33,15 @@ const untitled = `
    WHERE title_source = 'derived' AND last_state = 'completed' AND trashed_at IS NULL
    ORDER BY key LIMIT ?`;
 
+/** One scan of what is marked, in the order of its key. */
+const unremembered = `
+  SELECT s.owner_id, s.id
+    FROM (SELECT session_key, min(at) AS oldest, max(at) AS newest FROM marks GROUP BY session_key) m
+    JOIN sessions s ON s.key = m.session_key LEFT JOIN memory_tries t ON t.session_key = m.session_key
+   WHERE s.trashed_at IS NULL
+     AND CASE WHEN t.retry_at IS NULL THEN m.newest <= ?2 ELSE t.retry_at <= ?3 END
+   ORDER BY m.oldest, s.id LIMIT ?1`;
+
 const expired = `
   SELECT r.owner_id, s.id, r.id AS approval FROM approvals r JOIN sessions s ON s.key = r.session_key
    WHERE r.state = 'open' AND r.expires_at <= ? ORDER BY r.expires_at, r.id LIMIT ?`;
@@ -45,6 +55,8 @@ export function workQueries(connection: Connection): WorkQueries {
         .all(limit)
         .map((row) => ({ ...itemOf(row), lease: row["fence"] === null ? null : decodeLease(row) })),
     untitledWork: (limit) => connection.sql(untitled).all(limit).map(itemOf),
+    unrememberedWork: (limit, restingSince, now) =>
+      connection.sql(unremembered).all(limit, restingSince, now).map(itemOf),
     expiredApprovals: (limit, now) =>
       connection
         .sql(expired)

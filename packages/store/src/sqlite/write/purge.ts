@@ -7,9 +7,10 @@ import { decodeEventRow, eventColumns } from "../event-row.ts";
 import { readSession } from "../session-row.ts";
 import type { SessionCache } from "./session-cache.ts";
 
-const derivedTables = "live runs inputs approvals lanes leases fences session_tags requests".split(
-  " ",
-);
+const derivedTables =
+  "live runs inputs approvals marks memory_tries lanes leases fences session_tags requests".split(
+    " ",
+  );
 
 /** P13: only what is in the trash can be purged, and that it was is kept. */
 export function purgeSession(

@@ -29,6 +29,7 @@ import {
   runs as runTable,
   usages,
 } from "../derived-rows.ts";
+import { writeMemory } from "../memory-rows.ts";
 import { appendDelta, appendEvent, decodeEventCells, readChain } from "../event-row.ts";
 import { insertSession, updateSession, writeTags } from "../session-row.ts";
 import type { CachedSession, SessionCache } from "./session-cache.ts";
@@ -167,6 +168,7 @@ function writePlan(
   for (const run of plan.runs) runTable.put(connection, run, key);
   for (const input of plan.inputs) inputTable.put(connection, input, key);
   for (const approval of plan.approvals) approvalTable.put(connection, approval, key);
+  for (const change of plan.memory) writeMemory(connection, change, key);
   for (const lane of plan.lanes) lanes.put(connection, lane, key);
   for (const usage of plan.usage) usages.put(connection, usage, key);
   for (const blob of plan.blobs) {

@@ -1,0 +1,45 @@
+import type { MemoryBacklog, Unremembered } from "@holdfast/engine";
+import type { OwnerId, SessionId } from "@holdfast/protocol";
+
+import { int, intOrNull } from "../columns.ts";
+import type { Connection } from "../connection.ts";
+import { decodeMark, decodeMemoryTry } from "../memory-rows.ts";
+
+export interface MemoryQueries {
+  unremembered(owner: OwnerId, session: SessionId, limit: number): Unremembered;
+  memory(owner: OwnerId): MemoryBacklog;
+}
+
+const of = (table: string) => `
+  SELECT r.*, s.id AS session_id FROM ${table} r JOIN sessions s ON s.key = r.session_key`;
+const marksOf = `${of("marks")} WHERE s.owner_id = ? AND s.id = ? ORDER BY r.seq LIMIT ?`;
+const tryOf = `${of("memory_tries")} WHERE s.owner_id = ? AND s.id = ?`;
+const waiting = `
+  SELECT count(*) AS sessions, coalesce(sum(m.turns), 0) AS turns, min(m.oldest) AS oldest
+    FROM (SELECT session_key, count(*) AS turns, min(at) AS oldest FROM marks GROUP BY session_key) m
+    JOIN sessions s ON s.key = m.session_key WHERE s.owner_id = ? AND s.trashed_at IS NULL`;
+const failing = `
+  ${of("memory_tries")} WHERE s.owner_id = ? AND s.trashed_at IS NULL AND r.code IS NOT NULL
+   ORDER BY r.retry_at DESC LIMIT 1`;
+
+export function memoryQueries(connection: Connection): MemoryQueries {
+  return {
+    unremembered(owner, session, limit) {
+      const trying = connection.sql(tryOf).get(owner, session);
+      return {
+        marks: connection.sql(marksOf).all(owner, session, limit).map(decodeMark),
+        trying: trying === undefined ? null : decodeMemoryTry(trying),
+      };
+    },
+    memory(owner) {
+      const counted = connection.sql(waiting).get(owner) ?? {};
+      const failed = connection.sql(failing).get(owner);
+      return {
+        sessions: int(counted, "sessions"),
+        turns: int(counted, "turns"),
+        oldestAt: intOrNull(counted, "oldest"),
+        failing: failed === undefined ? null : decodeMemoryTry(failed),
+      };
+    },
+  };
+}
