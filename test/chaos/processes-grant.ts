@@ -16,11 +16,11 @@ import {
   restore,
   retry,
   type Runner,
-  type Snapshot,
   StoreFailure,
   trash,
   truncate,
   undo,
+  withAmendments,
 } from "@holdfast/engine";
 import { entriesOf, type OwnerId, type SessionId } from "@holdfast/protocol";
 
@@ -123,18 +123,14 @@ function changed(result: HistoryResult | Refused | Failed): Answer {
 /** As many as a page of the API has. */
 const entryLimit = 100;
 
-async function readThrough(
-  { log }: HistoryDeps,
-  owner: OwnerId,
-  session: SessionId,
-): Promise<Answer> {
-  const snapshot = await log.store.reads.snapshot(owner, session, { limit: entryLimit });
+/** As the API reads, by the same functions. */
+async function readThrough({ log }: HistoryDeps, owner: OwnerId, id: SessionId): Promise<Answer> {
+  const { reads } = log.store;
+  const snapshot = await reads.snapshot(owner, id, { limit: entryLimit });
   if (snapshot === null) return { kind: "refused", code: "session_not_found" };
-  return { kind: "done", read: snapshotInShort(snapshot) };
-}
-
-function snapshotInShort({ session, entries, inbox }: Snapshot): ReadInShort {
-  return readInShort(session.head, [...entriesOf(entries.entries)], inbox.length);
+  const { session, entries, inbox } = snapshot;
+  const visible = await withAmendments(reads, session, entries.entries, "newest");
+  return { kind: "done", read: readInShort(session.head, [...entriesOf(visible)], inbox.length) };
 }
 
 export function readInShort(head: number, entries: unknown, inbox: number): ReadInShort {

@@ -20,7 +20,7 @@ export interface SettleOptions {
 /** What each process read of each session in the end. */
 export type LastReads = ReadonlyMap<SessionId, ReadonlyMap<string, Answer>>;
 
-const patienceMs = 60_000;
+const patienceMs = 180_000;
 
 /** Without faults everything must come to its end: every run, every follower, every process. */
 export async function settle(options: SettleOptions): Promise<LastReads> {
