@@ -12,7 +12,11 @@ export interface StartOptions {
   /** What runs the script; the Node of this test run unless told. */
   readonly command?: string;
   readonly uid?: number;
+  /** Takes what ends the process, for one that outlives a test; otherwise it is over with the test. */
+  readonly whenOver?: WhenOver;
 }
+
+export type WhenOver = (end: () => void | Promise<void>) => void;
 
 export interface Exit {
   readonly code: number | null;
@@ -21,7 +25,7 @@ export interface Exit {
 
 /**
  * Starts a real process in a group of its own, so that a kill takes its children too. Whatever the
- * test does, the group is gone when the test is over.
+ * test does, the group is gone when the test is over, unless told otherwise.
  */
 export function startProcess(args: readonly string[], options: StartOptions = {}) {
   const child = spawn(options.command ?? process.execPath, args, {
@@ -56,7 +60,8 @@ export function startProcess(args: readonly string[], options: StartOptions = {}
     }
   }
 
-  onTestFinished(async () => {
+  const { whenOver = onTestFinished } = options;
+  whenOver(async () => {
     signalGroup("SIGKILL");
     await exited;
   });

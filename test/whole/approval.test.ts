@@ -1,23 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
-import { type Client, createClient, type RunState, type SessionId } from "@holdfast/protocol";
+import { type Client, type RunState, type SessionId } from "@holdfast/protocol";
 import { requirePage } from "../support/page.ts";
-import { serveFreshHome } from "./host.ts";
+import { serve, valueOf } from "./client.ts";
 
 beforeEach(requirePage);
-
-async function serve(settings: Record<string, string> = {}) {
-  const { host, home: fresh, address } = await serveFreshHome(settings);
-  const home = settings["HOLDFAST_HOME"] ?? fresh;
-  const token = readFileSync(join(home, "token"), "utf8").trim();
-  return { host, home, client: createClient({ baseUrl: address, token }) };
-}
-
-function valueOf<T>(result: { ok: true; value: T } | { ok: false; error: unknown }): T {
-  if (!result.ok) throw new Error(JSON.stringify(result.error));
-  return result.value;
-}
 
 async function until(client: Client, id: SessionId, state: RunState): Promise<void> {
   for await (const item of client.open(id)) {

@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { startHost } from "../support/process.ts";
+import { startHost, type WhenOver } from "../support/process.ts";
 
-/** A folder that is gone when the test is over. */
-export function makeFolder(): string {
+/** A folder that is gone when the test is over, unless told otherwise. */
+export function makeFolder(whenOver: WhenOver = onTestFinished): string {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-whole-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  whenOver(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
@@ -18,10 +18,14 @@ export function settingsFor(settings: Record<string, string>): Record<string, st
   return { ...cleared, HOLDFAST_PORT: "0", ...settings };
 }
 
-/** Serves from a fresh home on a free port, until the test is over. */
-export async function serveFreshHome(settings: Record<string, string> = {}) {
-  const home = join(makeFolder(), "home");
-  const host = startHost(["serve"], { env: settingsFor({ HOLDFAST_HOME: home, ...settings }) });
+/** Serves from a fresh home on a free port, until the test is over unless told otherwise. */
+export async function serveFreshHome(
+  settings: Record<string, string> = {},
+  whenOver: WhenOver = onTestFinished,
+) {
+  const home = join(makeFolder(whenOver), "home");
+  const env = settingsFor({ HOLDFAST_HOME: home, ...settings });
+  const host = startHost(["serve"], { env, whenOver });
   const line = await host.line((text) => text.startsWith("Holdfast is at "));
   const link = /^Holdfast is at (\S+)/.exec(line)?.[1] ?? "";
   return { host, home, link, address: link.slice(0, link.indexOf("#")) };
