@@ -177,7 +177,9 @@ function* checkTold(record: SimRecord, { log }: FinalSession): Generator<Problem
     if (told === undefined) continue;
     const ended = allOf(log, "tool.ended").findLast((end) => end.data.callId === data.callId);
     const expected = ended?.data.outcome ?? spilledOutcome(record, data.callId) ?? "unknown";
-    if (told.outcome !== expected)
+    // Whoever takes over in another home cannot see that disk, and tells what it knows.
+    const isElsewhere = ended === undefined && told.outcome === "unknown";
+    if (told.outcome !== expected && !isElsewhere)
       yield {
         promise: "P7",
         text: `${data.callId} is told as ${told.outcome}: it is ${expected}.`,
@@ -190,7 +192,7 @@ function* checkTold(record: SimRecord, { log }: FinalSession): Generator<Problem
   }
 }
 
-/** How a tool ended while the store was away: whoever takes over knows it from the disk alone. */
+/** How a tool ended while the store was away: whoever takes over in the same home knows it from the disk alone. */
 function spilledOutcome({ spilled }: SimRecord, callId: CallId): string | undefined {
   const ended = spilled.find(
     ({ event }) => event.type === "tool.ended" && event.data["callId"] === callId,
