@@ -54,6 +54,7 @@ const runner = new Runner({
   onError: tellError,
 });
 runner.start();
+process.once("SIGTERM", () => void leave().catch(tellError));
 // Whoever is killed leaves no compiled sources behind, unless it has done so before.
 flushCompileCache();
 say({ word: "ready" });
@@ -62,8 +63,6 @@ async function runErrand({ number, wish }: Errand): Promise<void> {
   const answer = await grantWish({ log, ids, runner, holder }, owner, wish);
   say({ word: "answer", number, answer });
 }
-
-process.once("SIGTERM", () => void leave().catch(tellError));
 
 async function leave(): Promise<void> {
   await runner.stop();
