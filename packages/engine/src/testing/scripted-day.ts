@@ -19,7 +19,7 @@ import { manualClock } from "./manual-clock.ts";
 import { type OpenSession, openSession, present } from "./open-session.ts";
 import { createRunner } from "./run-rig.ts";
 import { calls, says, scriptedModel } from "./scripted-model.ts";
-import { type Chance, seededChance } from "./sim/chance.ts";
+import { type Chance, seededChance } from "./sim/index.ts";
 
 export interface DayFigures {
   readonly requests: number;

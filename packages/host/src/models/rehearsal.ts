@@ -53,12 +53,12 @@ interface Stage {
 
 async function* perform(request: ModelRequest, stage: Stage): AsyncGenerator<ModelEvent> {
   const { failures, signal } = stage;
-  if (isAskedForTitle(request)) {
-    yield { kind: "text", text: titleOf(request) };
-    return;
-  }
   const cue = findCue(request.messages);
   const voice = createVoice({ ...stage, wordsPerSecond: cue.wordsPerSecond });
+  if (isAskedForTitle(request)) {
+    yield* voice.say(wordsOf(titleOf(request)));
+    return;
+  }
   const failing = failuresOnPurpose(cue, failures);
   let remarks = 0;
 
