@@ -1,6 +1,7 @@
 import {
   type Compaction,
   type CompactionReason,
+  type CompactionTarget,
   compactSession,
   type ContextFit,
   createCompactionLock,
@@ -8,7 +9,7 @@ import {
   type Log,
   type Summariser,
 } from "@holdfast/engine";
-import { ids, type OwnerId, type SessionId } from "@holdfast/protocol";
+import { ids } from "@holdfast/protocol";
 import { currentHolder } from "@holdfast/store/identity";
 
 import { windowOf } from "./windows.ts";
@@ -16,7 +17,7 @@ import { windowOf } from "./windows.ts";
 /** Everything in this process that makes a conversation shorter for its model goes through this one door. */
 export interface Compactor extends ContextFit {
   compactNow(
-    target: { readonly owner: OwnerId; readonly session: SessionId; readonly focus?: string },
+    target: Pick<CompactionTarget, "owner" | "session" | "focus" | "epoch">,
     reason: CompactionReason,
     windowTokens: number,
   ): Promise<Compaction>;
@@ -47,7 +48,8 @@ export function openCompactor(log: Log, liveness: Liveness, summariser: Summaris
     });
   return {
     windowOf,
-    compact: ({ owner, session }, reason, window) => compactNow({ owner, session }, reason, window),
+    compact: ({ owner, session }, reason, { windowTokens, epoch }) =>
+      compactNow({ owner, session, epoch }, reason, windowTokens),
     compactNow,
   };
 }

@@ -43,6 +43,8 @@ export interface CompactionTarget {
   readonly session: SessionId;
   readonly reason: CompactionReason;
   readonly sizes: CompactionSizes;
+  /** The session's epoch when the asker found its context too long; without it, when this was called. */
+  readonly epoch?: number | undefined;
   readonly focus?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -86,7 +88,7 @@ export async function compactSession(
     const entries = await readContext(reads, owner, session);
     if (row === null || entries === null) return { status: "refused", code: "session_not_found" };
     // Whoever had the lock before us has done what we came for.
-    if (row.epoch !== before.epoch) return { status: "deferred", why: "newer" };
+    if (row.epoch !== (target.epoch ?? before.epoch)) return { status: "deferred", why: "newer" };
     const now = await deps.log.store.now();
     if (reason !== "asked" && backedOffUntil(entries) > now)
       return { status: "refused", code: "backed_off" };

@@ -75,6 +75,7 @@ function talk(
 
 const whole = (tail: readonly StoredEvent[]): ContextEntries => ({
   version: 1,
+  epochs: 0,
   ranges: [{ from: at(1), to: null }],
   frame: null,
   epoch: null,

@@ -24,6 +24,8 @@ export interface AppliedEpoch {
 /** The part of a session that the model gets, as it was at one version. */
 export interface ContextEntries {
   readonly version: number;
+  /** How often what the context begins with has changed. */
+  readonly epochs: number;
   /** What was visible at that version. */
   readonly ranges: readonly SeqRange[];
   readonly frame: ContextFrame | null;
@@ -95,7 +97,7 @@ async function readOnce(
   reads: Reads,
   owner: OwnerId,
   session: SessionId,
-): Promise<Omit<ContextEntries, "version" | "ranges">> {
+): Promise<Omit<ContextEntries, "version" | "ranges" | "epochs">> {
   const found: StoredEvent[] = [];
   let choice: Choice | undefined;
   for await (const entry of newestFirst(reads, owner, session)) {

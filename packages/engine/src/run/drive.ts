@@ -208,11 +208,11 @@ type PassingFailure = ModelFailure & { readonly atOnce?: true };
 async function madeRoom(
   { fit, clock }: DriveDeps,
   run: RunHandle,
-  { modelName: model, tokens }: AskedModel,
+  { modelName: model, tokens, context }: AskedModel,
   failure: ModelFailure,
 ): Promise<PassingFailure> {
   if (failure.class !== "overflow" || fit === undefined) return failure;
-  const room = await makeRoom(fit, run, { model, tokens }, clock);
+  const room = await makeRoom(fit, run, { model, tokens, epoch: context.epochs }, clock);
   return room === "made" ? { ...failure, class: "retryable", atOnce: true } : room;
 }
 

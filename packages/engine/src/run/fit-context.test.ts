@@ -37,7 +37,7 @@ async function openTight(script: Script, windowTokens: number | null) {
       get fit(): ContextFit {
         return {
           windowOf: () => windowTokens,
-          async compact(run, reason, window) {
+          async compact(run, reason, { windowTokens: window, epoch }) {
             asked.push(reason);
             const result = await compactSession(
               {
@@ -54,6 +54,7 @@ async function openTight(script: Script, windowTokens: number | null) {
                 owner: run.owner,
                 session: run.session,
                 reason,
+                epoch,
                 sizes: { tailTokens: window * 0.3, summaryTokens: window * 0.1 },
               },
             );

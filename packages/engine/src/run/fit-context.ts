@@ -10,7 +10,7 @@ export interface ContextFit {
   compact(
     run: RunHandle,
     reason: Extract<CompactionReason, "preflight" | "overflow">,
-    windowTokens: number,
+    need: { readonly windowTokens: number; readonly epoch: number | undefined },
   ): Promise<Compaction>;
 }
 
@@ -27,7 +27,7 @@ export async function fitContext(
 ): Promise<void> {
   const window = fit.windowOf(model);
   if (window === null || context.estimateTokens(bytes) <= window * fullAt) return;
-  await fit.compact(run, "preflight", window);
+  await fit.compact(run, "preflight", { windowTokens: window, epoch: context.epochs });
 }
 
 const pauseForOthersMs = 2_000;
@@ -39,11 +39,11 @@ const pauseForOthersMs = 2_000;
 export async function makeRoom(
   fit: ContextFit,
   run: RunHandle,
-  asked: { readonly model: string; readonly tokens: number },
+  asked: { readonly model: string; readonly tokens: number; readonly epoch: number | undefined },
   clock: Clock,
 ): Promise<"made" | ModelFailure> {
-  const window = Math.min(fit.windowOf(asked.model) ?? Infinity, asked.tokens);
-  const result = await fit.compact(run, "overflow", window);
+  const windowTokens = Math.min(fit.windowOf(asked.model) ?? Infinity, asked.tokens);
+  const result = await fit.compact(run, "overflow", { windowTokens, epoch: asked.epoch });
   switch (result.status) {
     case "compacted":
       return "made";

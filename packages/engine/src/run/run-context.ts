@@ -50,6 +50,11 @@ export class RunContext {
     this.#known = known;
   }
 
+  /** The session's epochs as of what was read last. */
+  get epochs(): number | undefined {
+    return this.#known.entries?.epochs;
+  }
+
   /** The entries that the model gets, as they are now. `null`: the session is gone. */
   async read(): Promise<ContextEntries | null> {
     const { owner, session } = this.#run;

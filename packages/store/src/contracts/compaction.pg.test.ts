@@ -106,7 +106,8 @@ describe.each(databases)("compaction on $name", (kind) => {
 
   test("[S0.11] of eight at the same instant one compacts, and nothing is covered twice", async () => {
     const agents = Array.from({ length: 8 }, () => anAgent());
-    const ends = await Promise.all(agents.map(({ compact }) => compact()));
+    const { epochs: epoch } = await context();
+    const ends = await Promise.all(agents.map(({ compact }) => compact({ epoch })));
     expect(ends.filter(({ status }) => status === "compacted")).toHaveLength(1);
     expect(ends.filter(({ status }) => status === "deferred")).toHaveLength(7);
     expect(await compactions()).toHaveLength(1);
