@@ -50,10 +50,10 @@ export async function readContext(
     if (before === null) return null;
     const read = await readOnce(reads, owner, session);
     const after = await reads.session(owner, session);
-    const { version, ranges } = before;
+    const { version, ranges, epoch: epochs } = before;
     // What was found late goes with its notice, also when a cut has taken its number out of view.
     const tail = await withAmendments(reads, before, read.tail, "newest");
-    if (after?.version === version) return { version, ranges, ...read, tail };
+    if (after?.version === version) return { version, ranges, epochs, ...read, tail };
   }
 }
 
