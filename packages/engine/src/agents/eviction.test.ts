@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import {
   aLane,
+  gated,
   openAgentCache,
   type OpenSession,
   openSession,
@@ -86,4 +87,22 @@ describe("eviction", () => {
     await evicted;
     expect(made[0]?.closed).toBe(1);
   });
+});
+
+test("[S1.9] a store that does not answer holds up its own run, and neither the event loop nor another lane", async () => {
+  const stuck = gated();
+  const { cache } = openAgentCache(harness.store, {
+    readVersion: async (_owner, session) => {
+      if (session === a.session) await stuck.promise;
+      return 0;
+    },
+  });
+  const waiting = cache.borrow(on(a));
+  const goesOn = await Promise.race([waiting.then(() => "borrowed"), turn().then(() => "free")]);
+  expect(goesOn).toBe("free");
+  const other = await cache.borrow(on(b, aLane()));
+  other.release({ version: 0 });
+  expect(cache.figures().agents).toBe(2);
+  stuck.open();
+  (await waiting).release({ version: 0 });
 });
