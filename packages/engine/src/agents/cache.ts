@@ -130,6 +130,13 @@ export class AgentCache<Kept = never> {
     await this.settled();
   }
 
+  /** Lets go of every agent that nobody uses, and waits until they are closed, or their time is over. */
+  async close(): Promise<void> {
+    const idle = [...this.#entries].filter((entry) => !entry.isBorrowed);
+    this.#retire(idle.map((entry) => ({ entry, reason: "asked" })));
+    await this.settled();
+  }
+
   /** Resolves when everything that was let go of is closed, or its time is over. */
   async settled(): Promise<void> {
     while (this.#closing.size > 0) await Promise.all(this.#closing);

@@ -89,6 +89,16 @@ describe("eviction", () => {
   });
 });
 
+test("at its end the cache lets go of every agent that nobody uses, each once", async () => {
+  const { cache, made } = openAgentCache(harness.store);
+  await takeTurn(cache, a);
+  const running = await cache.borrow(on(b, aLane()));
+  await cache.close();
+  await cache.close();
+  expect(made.map((agent) => agent.closed)).toEqual([1, 0]);
+  running.release();
+});
+
 test("[S1.9] a store that does not answer holds up its own run, and neither the event loop nor another lane", async () => {
   const stuck = gated();
   const { cache } = openAgentCache(harness.store, {

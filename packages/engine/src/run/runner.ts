@@ -145,6 +145,7 @@ export class Runner {
     }
     await this.#bringInFiles();
     await this.#expireApprovals();
+    if ("agents" in this.#deps) this.#deps.agents.tend();
   }
 
   /** What nobody answered in time is a no, and wakes its run. */
@@ -167,6 +168,7 @@ export class Runner {
     for (const held of this.#keeper.held) held.lose("stopping");
     await Promise.all(this.#loops);
     await this.idle();
+    if ("agents" in this.#deps) await this.#deps.agents.close();
   }
 
   /** P6: for those that write nothing at the moment. A run that does learns of a cancel from the answer to its commit. */
