@@ -85,7 +85,7 @@ describe.each(databases)("history on $name", ({ create }) => {
     expect(await store.leases.read("history", chat.session)).toBeNull();
   });
 
-  test("[P6] a cancel from another process ends the run with what it had said", async () => {
+  test("[P6] a cancel through another handle on the store ends the run with what it had said", async () => {
     const { rig, chat, runId } = await speaking();
     const other = { ...rig.log, store: elsewhere, commit: elsewhere.commit.bind(elsewhere) };
     expect(await requestCancel(other, ids, chat.owner, runId)).toEqual({ status: "requested" });

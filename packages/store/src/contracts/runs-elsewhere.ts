@@ -5,6 +5,7 @@ import {
   type Admission,
   admitMessage,
   type CancelResult,
+  type CommitResult,
   createLog,
   type ModelRequest,
   type NewInput,
@@ -14,6 +15,7 @@ import {
   type Store,
   systemClock,
   type Tool,
+  trash,
 } from "@holdfast/engine";
 import {
   aTool,
@@ -93,6 +95,7 @@ export interface Runs {
   refusals(): Promise<readonly string[]>;
   admit(input: NewInput): Promise<Admission>;
   cancel(owner: OwnerId, runId: RunId): Promise<CancelResult>;
+  trash(owner: OwnerId, session: SessionId): Promise<CommitResult>;
   /** Follows a session as a person's page would. */
   follow(owner: OwnerId, session: SessionId, after: Seq): Promise<void>;
   /** What was shown so far, in short. */
@@ -138,6 +141,8 @@ export function runsOver(given: Store): Runs {
     refusals: async () => refused,
     admit: (input) => admitMessage(log, ids, input),
     cancel: (owner, runId) => requestCancel(log, ids, owner, runId),
+    trash: (owner, session) =>
+      trash({ log, ids, holder: () => currentHolder("api") }, { owner, session }),
     async follow(owner, session, after) {
       void (async () => {
         for await (const item of log.tail(owner, session, after)) {
