@@ -4,7 +4,7 @@ export {
   createCompactionLock,
   type HeldLock,
 } from "./compaction-lock.ts";
-export type { Heartbeat } from "./compaction-lock-heartbeat.ts";
+export { type Heartbeat, keepLease } from "./compaction-lock-heartbeat.ts";
 export {
   compactSession,
   type Compaction,

@@ -5,6 +5,7 @@ export * from "./commit.ts";
 export * from "./journal.ts";
 export * from "./lease.ts";
 export * from "./liveness.ts";
+export * from "./memory.ts";
 export * from "./model.ts";
 export * from "./reads.ts";
 export * from "./requests.ts";

@@ -1,6 +1,7 @@
-import type { IdSource, OwnerId, SessionId } from "@holdfast/protocol";
+import type { IdSource, MessageId, OwnerId, Part, SessionId } from "@holdfast/protocol";
 
 import type { Log } from "../log/index.ts";
+import type { Recall } from "../memory/index.ts";
 import type { Clock, Holder, InputRow, LeaseRow } from "../ports/index.ts";
 import { RunHandle } from "./run-handle.ts";
 import { takenInput } from "./steer.ts";
@@ -11,6 +12,8 @@ export interface ClaimDeps {
   readonly clock: Clock;
   readonly holder: () => Holder;
   readonly leaseMs: number;
+  /** What is given to the model beside a message. It takes a short time, and never fails. */
+  readonly recall?: Recall;
 }
 
 /** Takes the session's run lease. `null`: another runner has it, or the session is gone. */
@@ -34,19 +37,29 @@ export async function takeLease(
  * of the conversation, so it never stands before the answer that was running when it came.
  */
 export async function claimNext(
-  { log, ids, clock }: ClaimDeps,
+  { log, ids, clock, recall }: ClaimDeps,
   owner: OwnerId,
   lease: LeaseRow,
 ): Promise<RunHandle | null> {
+  const recalled = new Map<MessageId, readonly Part[]>();
   for (;;) {
     const snapshot = await log.store.reads.snapshot(owner, lease.session, { limit: 1 });
     const input =
       snapshot === null || snapshot.run !== null ? undefined : nextInput(snapshot.inbox);
     if (snapshot === null || input === undefined) return null;
     const { head } = snapshot.session;
-    const { runId, lane } = input;
+    const { runId, lane, messageId, content } = input;
+    if (recall !== undefined && content !== null && !recalled.has(messageId)) {
+      const question = { owner, session: lease.session, text: content.text };
+      recalled.set(messageId, await recall(question));
+      // The session may have gone on while we asked.
+      continue;
+    }
     const run = new RunHandle(log, ids, { owner, runId, lease, head, lane }, clock);
-    const events = [run.event("run.state", { state: "claimed" }), takenInput(run, input)];
+    const events = [
+      run.event("run.state", { state: "claimed" }),
+      takenInput(run, input, recalled.get(messageId)),
+    ];
     const result = await run.send({ events, expect: { head } });
     if (result.status === "committed") return run;
     if (result.status !== "refused" || result.code !== "head_moved") return null;

@@ -6,6 +6,7 @@ import { type CallEnd, callModel } from "./call-model.ts";
 import { type ContextFit, fitContext, makeRoom } from "./fit-context.ts";
 import { Journal } from "./journal.ts";
 import { type KnownContext, RunContext } from "./run-context.ts";
+import { markOf, type Remembers } from "./mark.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { runTools } from "./run-tools.ts";
 import { type SetUpDeps, setUpStep } from "./set-up.ts";
@@ -30,6 +31,8 @@ export interface DriveDeps extends SetUpDeps, VerdictDeps, SpillDeps {
   readonly raiseFence: () => Promise<void>;
   readonly random: Random;
   readonly limits: RunLimits;
+  /** Who has to remember the turn, if anybody has: a throw-away turn is nobody's. */
+  readonly remembers?: Remembers;
   /** Without it, a context that is too long ends its run. */
   readonly fit?: ContextFit;
 }
@@ -178,7 +181,7 @@ async function settleCall(
         "empty_reply",
       );
     } else {
-      await endRun(run, "completed", settled);
+      await endRun(run, "completed", settled, undefined, markOf(deps.remembers, run));
     }
     return "ended";
   }
@@ -242,9 +245,10 @@ async function endRun(
   state: Extract<RunState, "completed" | "cancelled" | "failed" | "limit" | "interrupted">,
   entries: readonly NewEvent[],
   cause?: string,
+  behind: readonly NewEvent[] = [],
 ): Promise<void> {
   const ended = run.event("run.state", { state, ...(cause !== undefined && { cause }) });
-  let result = await run.sendUntilTaken({ events: [...entries, ended] });
+  let result = await run.sendUntilTaken({ events: [...entries, ended, ...behind] });
   if (result.status === "refused" && result.code === "cancel_requested") {
     const cancelled = run.event("run.state", { state: "cancelled" });
     result = await run.sendUntilTaken({ events: [...entries, cancelled] });

@@ -8,6 +8,7 @@ import type { RunPosition } from "./drive.ts";
 import { findSpill, type FoundSpill } from "./find-spill.ts";
 import { deltaRanges, foldLongStep, type StepFold } from "./fold-step.ts";
 import { leftoversOf } from "./leftovers.ts";
+import { markOf, type Remembers } from "./mark.ts";
 import { noticeFor, type NoticeReasons } from "./recovery-notice.ts";
 import { RunHandle } from "./run-handle.ts";
 import { unrunCalls } from "./settle.ts";
@@ -24,6 +25,7 @@ export const entriesOfAStep = 2 * largest.calls + 50;
 
 export interface RecoverDeps extends ClaimDeps, SpillDeps {
   readonly policy: ResumePolicy;
+  readonly remembers?: Remembers;
 }
 
 export interface Recovered {
@@ -60,7 +62,8 @@ export async function recoverRun(
       ...settleLeftovers(run, snapshot, fold, { ...next, spill, firstSeen }),
       ...unrunCalls(run, unrun, refusals.cancelled),
     ];
-    const events = named([...left, next.event(run)], spill);
+    const marks = next === completed ? markOf(deps.remembers, run) : [];
+    const events = named([...left, next.event(run), ...marks], spill);
     const result = await run.send({ events, expect: { head: session.head } });
     if (result.status === "refused" && result.code === "head_moved") continue;
     if (result.status === "committed" && spill.answer.status === "output") {

@@ -9,14 +9,18 @@ import type { RunWriter } from "./settle.ts";
  * A waiting message as the entry that it becomes. One without words says that its run continues another: it has nothing to
  * add to the conversation, and is gone from the inbox.
  */
-export function takenInput(run: RunWriter, input: InputRow): NewEvent {
+export function takenInput(
+  run: RunWriter,
+  input: InputRow,
+  attached: readonly Part[] = [],
+): NewEvent {
   const { messageId, clientId, lane, content } = input;
   if (isContinuation(input)) return run.event("input.removed", { messageId });
   const text: Part[] =
     content === null || content.text === "" ? [] : [{ type: "text", text: content.text }];
   return run.event("message.user", {
     messageId,
-    parts: [...text, ...(content?.attachments ?? [])],
+    parts: [...text, ...(content?.attachments ?? []), ...attached],
     clientId,
     ...(lane !== null && { lane }),
   });

@@ -7,6 +7,7 @@ export { type GatedStore, gatedStore } from "./gated-store.ts";
 export type { StoreCase, StoreHarness } from "./harness.ts";
 export { indexedSearchCases } from "./indexed-search-cases.ts";
 export { type ManualClock, manualClock, turn } from "./manual-clock.ts";
+export { type MemoryRigOptions, NotedMemory, openMemory } from "./memory-rig.ts";
 export {
   assertRefused,
   committed,

@@ -36,6 +36,7 @@ import {
 } from "@holdfast/protocol";
 
 import { createLiveness, currentHolder } from "../identity/index.ts";
+import { rememberIn } from "./memory-elsewhere.ts";
 import { withMembers } from "./watched-store.ts";
 
 /** What a model says to each prompt, call by call. Nothing but data, so that it can be sent to another process. */
@@ -83,6 +84,8 @@ export interface WorkOptions {
   /** Where tools leave their effects. In this process they hang behind them. */
   readonly effects?: string;
   readonly policy?: ResumePolicy;
+  /** A memory that leaves what it is given in this file and never says that it has it. Each turn's end is a boundary. */
+  readonly memory?: string;
 }
 
 /** What can be done with runs in another process, over the store that is open there. */
@@ -116,7 +119,7 @@ export function runsOver(given: Store): Runs {
   let runner: Runner | undefined;
   let model: ScriptedModel | undefined;
   return {
-    async work({ replies, otherwise, hangUntil, effects, policy = "resume" }) {
+    async work({ replies, otherwise, hangUntil, effects, policy = "resume", memory }) {
       model = repliesByPrompt(
         hangUntil === undefined
           ? replies
@@ -129,6 +132,7 @@ export function runsOver(given: Store): Runs {
         clock: systemClock,
         deps: {
           policy,
+          ...(memory !== undefined && rememberIn(memory, log)),
           sweepMs: 20,
           holder: () => currentHolder("runner"),
           liveness: createLiveness(),

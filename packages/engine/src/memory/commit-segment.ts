@@ -1,0 +1,201 @@
+import {
+  type EventData,
+  type EventType,
+  type IdSource,
+  newEvent,
+  type OwnerId,
+  type SessionId,
+} from "@holdfast/protocol";
+
+import { keepLease } from "../context/index.ts";
+import type { Log } from "../log/index.ts";
+import type {
+  Clock,
+  Holder,
+  LeaseRow,
+  Liveness,
+  MemoryAnswer,
+  MemoryHandle,
+  MemoryTurn,
+} from "../ports/index.ts";
+import { captureTurns } from "./capture.ts";
+import { mostTurns, nextSegment, type Segment } from "./segment.ts";
+
+export interface CommitDeps {
+  readonly log: Log;
+  readonly ids: IdSource;
+  readonly clock: Clock;
+  readonly holder: () => Holder;
+  /** Without it, a holder counts as alive until its lease has run out. */
+  readonly liveness?: Liveness;
+  readonly leaseMs: number;
+  /** How long a provider may take; then it has failed. */
+  readonly patienceMs: number;
+}
+
+export interface Target {
+  readonly owner: OwnerId;
+  readonly session: SessionId;
+}
+
+/**
+ * - `nothing`: there is nothing to commit, or not yet.
+ * - `held`: somebody else commits it.
+ * - `unreachable`: no handle to the segment's owner is at hand. The work stays.
+ */
+export type SegmentOutcome = "committed" | "nothing" | "held" | "unreachable" | "failed";
+
+export interface SegmentCommit {
+  readonly outcome: SegmentOutcome;
+  readonly segment: Segment | null;
+  readonly handle?: MemoryHandle | undefined;
+}
+
+/** Finds a handle to the owner of a segment; `fail` says that there is none, durably. */
+export type FindHandle = (segment: Segment) => Promise<MemoryHandle | undefined | "fail">;
+
+const firstPauseMs = 60_000;
+const longestPauseMs = 60 * 60_000;
+const longestMessage = 500;
+
+export async function readSegment(log: Log, { owner, session }: Target): Promise<Segment | null> {
+  return nextSegment(session, await log.store.reads.unremembered(owner, session, mostTurns));
+}
+
+/**
+ * Commits the oldest segment of a session, with a handle of its own owner. The provider is called under the session's
+ * memory lease and under nothing else, so no turn waits for it. What is cleared is what was captured: a turn that was
+ * completed meanwhile is not in it.
+ */
+export async function commitSegment(
+  deps: CommitDeps,
+  target: Target,
+  find: FindHandle,
+  stopping: AbortSignal,
+): Promise<SegmentCommit> {
+  const { log, clock, leaseMs } = deps;
+  const askedAt = clock.now();
+  const lease = await takeLease(deps, target.session);
+  if (lease === null) return { outcome: "held", segment: null };
+  const { kind, session, fence } = lease;
+  const heartbeat = keepLease({
+    leases: log.store.leases,
+    ref: { kind, session, fence },
+    clock,
+    ttlMs: leaseMs,
+    everyMs: leaseMs / 3,
+    safeUntil: askedAt + leaseMs,
+  });
+  try {
+    const signal = AbortSignal.any([heartbeat.lost, stopping]);
+    return await underLease(deps, target, { lease, find, signal });
+  } finally {
+    await heartbeat.stop();
+    await log.store.leases.release(lease);
+  }
+}
+
+interface Work {
+  readonly lease: LeaseRow;
+  readonly find: FindHandle;
+  readonly signal: AbortSignal;
+}
+
+async function underLease(
+  deps: CommitDeps,
+  target: Target,
+  { lease, find, signal }: Work,
+): Promise<SegmentCommit> {
+  const { log } = deps;
+  const { owner, session } = target;
+  const segment = await readSegment(log, target);
+  if (segment === null) return { outcome: "nothing", segment };
+  const write = <T extends EventType>(type: T, data: EventData<T>) =>
+    log.commit({
+      ...target,
+      events: [newEvent(deps.ids.make("event"), type, data)],
+      under: { lease: lease.kind, fence: lease.fence },
+      // Nothing of this is the person's or the model's doing.
+      touch: "quiet",
+    });
+  const { key, upTo } = segment;
+  const tries = segment.tries + 1;
+  async function fail(failure: Extract<MemoryAnswer, { status: "failed" }>): Promise<"failed"> {
+    const { code, message, retryAfterMs = 0 } = failure;
+    const retryAt = (await log.store.now()) + Math.max(pauseBehind(tries), retryAfterMs);
+    const words = { code: code.slice(0, 100), message: message.slice(0, longestMessage) };
+    await write("memory.failed", { key, upTo, tries, retryAt, ...words });
+    return "failed";
+  }
+  const clear = async (): Promise<SegmentOutcome> => {
+    const done = await write("memory.committed", { key, upTo });
+    return done.status === "committed" ? "committed" : "failed";
+  };
+
+  const turns = await captureTurns(log.store.reads, owner, session, segment);
+  // Everything in it was undone: there is nobody to tell.
+  if (turns.length === 0) return { outcome: await clear(), segment };
+  const handle = await find(segment);
+  if (handle === undefined) return { outcome: "unreachable", segment };
+  if (handle === "fail") return { outcome: await fail(unreachable), segment };
+  // P10: before the provider is called, so that whoever goes on after a crash calls it under the same key.
+  const tried = await write("memory.tried", { key, upTo, tries, owner: { ...segment.owner } });
+  if (tried.status !== "committed") return { outcome: "failed", segment, handle };
+  const answer = await ask(deps, handle, { ...target, key, turns }, signal);
+  // Nobody knows whether it has them: whoever goes on asks again under the same key, and need not wait for that.
+  if (answer === "given_up") return { outcome: "failed", segment, handle };
+  const outcome = answer.status === "committed" ? await clear() : await fail(answer);
+  return { outcome, segment, handle };
+}
+
+const unreachable = {
+  status: "failed",
+  code: "provider_unreachable",
+  message: "The provider that has to remember this cannot be reached as it is configured today.",
+} as const;
+
+const providerLate = {
+  status: "failed",
+  code: "provider_late",
+  message: "The provider did not answer in time.",
+} as const;
+
+/** A provider that throws has failed, and one that says nothing for too long too. It is left alone then. */
+async function ask(
+  { clock, patienceMs }: CommitDeps,
+  handle: MemoryHandle,
+  batch: Target & { readonly key: string; readonly turns: readonly MemoryTurn[] },
+  signal: AbortSignal,
+): Promise<MemoryAnswer | "given_up"> {
+  const over = new AbortController();
+  const either = AbortSignal.any([signal, over.signal]);
+  const late = clock
+    .sleep(patienceMs, either)
+    .then(() => (signal.aborted ? "given_up" : providerLate));
+  try {
+    return await Promise.race([handle.commit(batch, either), late]);
+  } catch (error) {
+    if (signal.aborted) return "given_up";
+    const message = error instanceof Error ? error.message : String(error);
+    return { status: "failed", code: "provider_threw", message };
+  } finally {
+    over.abort();
+  }
+}
+
+async function takeLease(
+  { log, holder, liveness, leaseMs: ttlMs }: CommitDeps,
+  session: SessionId,
+): Promise<LeaseRow | null> {
+  const request = { kind: "memory", session, holder: holder(), ttlMs } as const;
+  const result = await log.store.leases.acquire(request);
+  if (result.status === "acquired") return result.lease;
+  if (result.status !== "held" || liveness?.isDead(result.by.holder) !== "dead") return null;
+  const replacing = result.by.fence;
+  const taken = await log.store.leases.acquire({ ...request, replacing });
+  return taken.status === "acquired" ? taken.lease : null;
+}
+
+function pauseBehind(tries: number): number {
+  return Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(tries - 1, 20));
+}
