@@ -187,6 +187,12 @@ describe("what a summary is made from", () => {
   test.each([
     ["the key is sk-ant-0123456789abcdefABCDEF", "the key is [key]"],
     ["password: hunter2hunter2", "password: [redacted]"],
+    ["DB_PASSWORD=hunter2hunter2", "DB_PASSWORD=[redacted]"],
+    ["AWS_SECRET_ACCESS_KEY=wJal/EXAMPLE", "AWS_SECRET_ACCESS_KEY=[redacted]"],
+    ['{"accessToken": "abcdefgh"}', '{"accessToken": [redacted]}'],
+    ["redis://:hunter2@host:6379", "redis://:[password]@host:6379"],
+    ["postgres://me:p@ss@host/db", "postgres://me:[password]@host/db"],
+    ["max_tokens: 4096", "max_tokens: 4096"],
     ['{"api_key": "abcdefgh12345678"}', '{"api_key": [redacted]}'],
     ["Authorization: Bearer abcdef0123456789abcdef", "Authorization: Bearer [token]"],
     ["postgres://me:s3cr3t@db.example/x", "postgres://me:[password]@db.example/x"],
@@ -195,6 +201,13 @@ describe("what a summary is made from", () => {
   ])("leaves secrets out: %s", (text, left) => {
     expect(redactSecrets(text)).toBe(left);
   });
+
+  test.each(["eyJ-", "sk-", "token", "://a:"])(
+    "text that is made of beginnings of secrets holds nobody up: %s",
+    (beginning) => {
+      expect(redactSecrets(beginning.repeat(50_000))).not.toBe("");
+    },
+  );
 
   test("gives the same local summary each time, within its length, and says what it left out", () => {
     const material = Array.from({ length: 40 }, (_, index) => ({

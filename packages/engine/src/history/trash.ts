@@ -1,7 +1,22 @@
 import { newEvent, type NewEvent } from "@holdfast/protocol";
 
-import type { CommitResult, Failed, InputRow, LeaseRow, Snapshot } from "../ports/index.ts";
-import { leftoversOf, takenInput, writerFor } from "../run/index.ts";
+import { pendingCalls } from "../context/index.ts";
+import type {
+  CommitResult,
+  Failed,
+  InputRow,
+  LeaseRow,
+  ModelCall,
+  Snapshot,
+} from "../ports/index.ts";
+import {
+  entriesOfAStep,
+  leftoversOf,
+  refusals,
+  takenInput,
+  unrunCalls,
+  writerFor,
+} from "../run/index.ts";
 import { type HistoryTarget, noSession } from "./cut.ts";
 import type { InterruptDeps } from "./interrupt.ts";
 
@@ -20,7 +35,7 @@ export async function trash(deps: TrashDeps, target: HistoryTarget): Promise<Com
   const { log, ids } = deps;
   const { owner, session } = target;
   for (let attempt = 1; ; attempt += 1) {
-    const snapshot = await log.store.reads.snapshot(owner, session, { limit: 1 });
+    const snapshot = await log.store.reads.snapshot(owner, session, { limit: entriesOfAStep });
     if (snapshot === null) return noSession;
     const trashed = newEvent(ids.make("event"), "session.trashed", {});
     const result = await log.commit({
@@ -42,7 +57,7 @@ export async function trash(deps: TrashDeps, target: HistoryTarget): Promise<Com
 export async function restore(deps: TrashDeps, target: HistoryTarget): Promise<CommitResult> {
   const { log, ids } = deps;
   const { owner, session, command = ids.make("event") } = target;
-  const snapshot = await log.store.reads.snapshot(owner, session, { limit: 1 });
+  const snapshot = await log.store.reads.snapshot(owner, session, { limit: entriesOfAStep });
   if (snapshot === null) return noSession;
   const restored = newEvent(command, "session.restored", {});
   const left = snapshot.session.trashedAt === null ? [] : settleAll(deps, snapshot);
@@ -74,9 +89,18 @@ function endCutOff(ids: Ids, runId: InputRow["runId"], snapshot: Snapshot): read
   return [
     run.event("run.cancel", { by: "trash" }),
     ...left.settled,
+    ...unrunCalls(run, notBegun(snapshot), refusals.cancelled),
     notice,
     run.event("run.state", { state: "cancelled", cause: "trashed" }),
   ];
+}
+
+/** P7: what was asked for and not begun is not left as if it might have been. */
+function notBegun({ entries, journal }: Snapshot): readonly ModelCall[] {
+  const begun = new Set(
+    journal.flatMap(({ type, data }) => (type === "tool.started" ? [data["callId"]] : [])),
+  );
+  return pendingCalls(entries.entries).filter(({ callId }) => !begun.has(callId));
 }
 
 /** P1: what was accepted is not lost. It stands in the conversation, and a person may ask it again. */

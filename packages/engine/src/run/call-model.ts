@@ -1,4 +1,4 @@
-import type { MessageId } from "@holdfast/protocol";
+import { json, type MessageId } from "@holdfast/protocol";
 
 import type {
   Clock,
@@ -59,9 +59,16 @@ export async function callModel(
         if (journal.stopped !== null) return { end: { failure: journal.stopped }, calls, usage };
         break;
       case "call":
-        if (calls.length === largest.calls || storedSize(event.input) > largest.callInput) {
+        // Before it is measured: what is too deep to be kept is too deep to be written out.
+        if (!json.safeParse(event.input).success)
+          return { end: { failure: malformedCall }, calls: [], usage };
+        size += storedSize(event);
+        if (
+          size > largest.message ||
+          calls.length === largest.calls ||
+          storedSize(event.input) > largest.callInput
+        )
           return { end: { failure: tooMuchAsked }, calls: [], usage };
-        }
         calls.push({ callId: run.ids.make("call"), name: event.name, input: event.input });
         break;
       case "usage":
@@ -82,6 +89,11 @@ const tooMuchAsked: ModelFailure = {
   class: "fatal",
   code: "calls_too_large",
   message: "The model asked for more, or for larger, tool calls than can be kept. None was run.",
+};
+const malformedCall: ModelFailure = {
+  class: "fatal",
+  code: "call_malformed",
+  message: "The model asked for a tool in a form that cannot be kept. None was run.",
 };
 
 /**

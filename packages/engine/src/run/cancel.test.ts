@@ -2,9 +2,16 @@ import { ids } from "@holdfast/protocol";
 import { memoryHarness } from "@holdfast/store/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
+import { restore, trash } from "../history/index.ts";
 import {
+  aHolder,
+  aTool,
+  calls,
+  fails,
+  gated,
   hang,
   manualClock,
+  ok,
   openRunRig,
   says,
   scriptedModel,
@@ -12,7 +19,7 @@ import {
   told,
   type StoreHarness,
 } from "../testing/index.ts";
-import { requestCancel } from "./index.ts";
+import { requestCancel, resumeRun } from "./index.ts";
 
 let harness: StoreHarness;
 beforeEach(async () => {
@@ -55,4 +62,56 @@ describe("cancel", () => {
     expect(await rig.entries()).toEqual([]);
     expect((await rig.chat.snapshot()).inbox).toEqual([]);
   });
+
+  const askFirst = { approval: () => "ask" } as const;
+  const notRun = "tool: cancelled The run ended before anybody allowed this, so it was not run.";
+
+  test("[P7] a call that nobody was asked about yet is told as not run", async () => {
+    const { promise: begun, open: begin } = gated();
+    const quick = aTool("quick", async (_call, { signal }) => {
+      begin();
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      return { outcome: "cancelled", output: "" };
+    });
+    const rig = await openRunRig(harness.store, {
+      model: scriptedModel([[calls("quick"), calls("risky")]]),
+      tools: [quick, aTool("risky", async () => ok("done"), askFirst)],
+    });
+    const { runId } = await rig.say("Both");
+    rig.runner.poke(rig.chat.owner, rig.chat.session);
+    await begun;
+    await requestCancel(rig.log, ids, rig.chat.owner, runId);
+    await rig.work();
+    expect(await rig.run(runId)).toMatchObject({ state: "cancelled" });
+    expect(told(await rig.entries()).slice(2)).toEqual(["tool: cancelled ", notRun]);
+  });
+
+  test("[P7] a call that was asked about when its session went to the trash is told as not run", async () => {
+    const rig = await openRunRig(harness.store, {
+      model: scriptedModel([calls("risky")]),
+      tools: [aTool("risky", async () => ok("done"), askFirst)],
+    });
+    const { owner, session } = rig.chat;
+    const { runId } = await rig.say("Do it");
+    await rig.work();
+    expect(await rig.run(runId)).toMatchObject({ state: "waiting" });
+    const deps = { log: rig.log, ids, holder: () => aHolder() };
+    expect(await trash(deps, { owner, session })).toMatchObject({ status: "committed" });
+    expect(await restore(deps, { owner, session })).toMatchObject({ status: "committed" });
+    expect(told(await rig.entries()).slice(2)).toEqual([notRun, "notice: cut_off"]);
+  });
+});
+
+test("a run that two people continue at the same time is continued once", async () => {
+  const model = scriptedModel([fails("fatal"), says("Here."), says("Here again.")]);
+  const rig = await openRunRig(harness.store, { model });
+  const { owner } = rig.chat;
+  const { runId } = await rig.say("Go");
+  await rig.work();
+  const resume = () => resumeRun(rig.log, ids, { owner, runId, command: ids.make("event") });
+  const [one, other] = await Promise.all([resume(), resume()]);
+  expect(one).toMatchObject({ status: "resumed" });
+  expect(other).toEqual(one);
+  await rig.work();
+  expect(told(await rig.entries()).slice(2)).toEqual(["assistant: Here."]);
 });

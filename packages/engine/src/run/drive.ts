@@ -10,8 +10,8 @@ import { markOf, type Remembers } from "./mark.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { runTools } from "./run-tools.ts";
 import { type SetUpDeps, setUpStep } from "./set-up.ts";
-import { settledMessage, usageEvent } from "./settle.ts";
-import type { VerdictDeps } from "./sort-calls.ts";
+import { settledMessage, unrunCalls, usageEvent } from "./settle.ts";
+import { refusals, type VerdictDeps } from "./sort-calls.ts";
 import { type SpillDeps, spillMark } from "./spill.ts";
 import { takeSteering } from "./steer.ts";
 import type { Tick } from "./tick.ts";
@@ -67,7 +67,6 @@ export async function driveRun(
   if (tries > 0) await deps.clock.sleep(backoffBefore(tries - 1, deps.random), run.signal);
   for (;;) {
     if (run.lost !== null) return;
-    if (run.cancelled) return endRun(run, "cancelled", []);
     const spent =
       deps.clock.now() - begun > deps.limits.timeMs
         ? "time"
@@ -77,6 +76,8 @@ export async function driveRun(
     const entries = await context.read();
     if (entries === null) return run.lose("trashed");
     const calls = pendingCalls(entries.tail);
+    // P7: what was not begun is not left as if it might have been.
+    if (run.cancelled) return endRun(run, "cancelled", unrunCalls(run, calls, refusals.cancelled));
     if (calls.length > 0) {
       await runTools(deps, run, calls, new Journal(deps, run, journal));
       journal = [];

@@ -1,3 +1,4 @@
+import type { Json } from "@holdfast/protocol";
 import { memoryHarness } from "@holdfast/store/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
@@ -65,6 +66,31 @@ describe("a model that does not behave", () => {
     await rig.work();
     expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "calls_too_large" });
     expect(started).toBe(0);
+    await expectGoesOn(rig);
+  });
+
+  test("[P5] calls that together are more than a message holds cost none of its words", async () => {
+    const large = Array.from({ length: 9 }, () => calls("it", "x".repeat(120_000)));
+    const rig = await openRunRig(harness.store, {
+      model: scriptedModel([[says("I will."), large], says("Fine.")]),
+      tools: [aTool("it", async () => ok("done"))],
+    });
+    const { runId } = await rig.say("Do it");
+    await rig.work();
+    expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "calls_too_large" });
+    expect(told(await rig.entries())[1]).toBe("assistant: I will.");
+    await expectGoesOn(rig);
+  });
+
+  test("[P5] a call that is nested too deep to be kept costs none of its words, and is not asked for again", async () => {
+    const nested: Json = JSON.parse("[".repeat(50_000) + "]".repeat(50_000));
+    const deep = [says("I will."), calls("it", nested)];
+    const model = scriptedModel((_request, before) => (before === 0 ? deep : says("Fine.")));
+    const rig = await openRunRig(harness.store, { model });
+    const { runId } = await rig.say("Do it");
+    await rig.work();
+    expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "call_malformed" });
+    expect(told(await rig.entries())[1]).toBe("assistant: I will.");
     await expectGoesOn(rig);
   });
 
@@ -139,6 +165,22 @@ describe("a tool that does not behave", () => {
     const { runId } = await rig.say("Go");
     await rig.work();
     expect(await rig.run(runId)).toMatchObject({ state: "completed" });
+    await expectGoesOn(rig);
+  });
+
+  test("many that say at once more than a commit takes lose nothing of what they did", async () => {
+    const loud = "y".repeat(400_000);
+    const many = Array.from({ length: 24 }, () => calls("shout"));
+    const shout = aTool("shout", async (_call, { write }) => (write(loud), ok("done")));
+    const rig = await openRunRig(harness.store, {
+      model: scriptedModel([many, says("Fine."), says("Fine.")]),
+      tools: [shout],
+    });
+    const { runId } = await rig.say("All of you");
+    await rig.work();
+    expect(await rig.run(runId)).toMatchObject({ state: "completed" });
+    const results = told(await rig.entries()).filter((each) => each === "tool: ok done");
+    expect(results).toHaveLength(many.length);
     await expectGoesOn(rig);
   });
 

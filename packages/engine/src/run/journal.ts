@@ -3,6 +3,7 @@ import type { CallId, MessageId, NewEvent, StoredEvent } from "@holdfast/protoco
 import type { ModelFailure, SpillEnd } from "../ports/index.ts";
 import { type StepFold, StepFolder } from "./fold-step.ts";
 import type { RunHandle } from "./run-handle.ts";
+import { storedSize } from "./sizes.ts";
 import { type Attempt, RunSpill, type SpillDeps } from "./spill.ts";
 import type { Tick } from "./tick.ts";
 
@@ -26,6 +27,8 @@ const mostWaiting = 256 * 1024;
 const patienceMs = 2_000;
 /** In characters: far below what an event may have, whatever they are. */
 const largestDelta = 64 * 1024;
+/** In bytes: what many tools say in one tick may be more than one commit takes, or one record of a spill. */
+const largestBatch = 2 * 1024 * 1024;
 
 /**
  * A step's journal: output goes to the store tick by tick, one commit at a time, and counts as shown only when it
@@ -140,10 +143,10 @@ export class Journal {
 
   async #flushWaiting(): Promise<void> {
     await this.#nextTick();
-    const events = this.#waiting.map((each) => this.#eventOf(each));
+    const batches = inBatches(this.#waiting);
     this.#waiting = [];
     this.#waitingLength = 0;
-    if (events.length > 0) await this.#commit(events);
+    for (const batch of batches) await this.#commit(batch.map((each) => this.#eventOf(each)));
     this.#flushing = undefined;
     if (this.#waiting.length > 0 && !this.#lost) this.#flushing = this.#flushWaiting();
   }
@@ -196,4 +199,20 @@ export class Journal {
       answered.abort();
     }
   }
+}
+
+/** In the order in which it came. */
+function inBatches(waiting: readonly Waiting[]): readonly (readonly Waiting[])[] {
+  const batches: Waiting[][] = [];
+  let room = 0;
+  for (const each of waiting) {
+    const size = storedSize(each.text);
+    if (size > room || batches.length === 0) {
+      batches.push([]);
+      room = largestBatch;
+    }
+    batches.at(-1)?.push(each);
+    room -= size;
+  }
+  return batches;
 }

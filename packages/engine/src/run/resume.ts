@@ -44,6 +44,9 @@ export async function resumeRun(
     // Read behind the snapshot: if it has moved since then, the head has too.
     const now = snapshot && (await reads.run(owner, runId));
     if (now === null || snapshot === null) return { status: "not_found" };
+    // One continuation is enough, however often it is asked for.
+    const waiting = snapshot.inbox.find(({ hash }) => hash === runId);
+    if (waiting !== undefined) return { status: "resumed", session, runId: waiting.runId };
     const goesOn =
       now.state === "paused" ? wordFor(target) : continuationOf(ids, target, now, snapshot);
     if ("status" in goesOn) return goesOn;

@@ -3,6 +3,7 @@
  * spare. Counted as the JSON text that is stored, in bytes.
  */
 export const largest = {
+  /** Its calls included. */
   message: 768 * 1024,
   toolOutput: 512 * 1024,
   callInput: 128 * 1024,
