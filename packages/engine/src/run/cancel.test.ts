@@ -63,7 +63,7 @@ describe("cancel", () => {
     expect((await rig.chat.snapshot()).inbox).toEqual([]);
   });
 
-  const askFirst = { approval: () => "ask" } as const;
+  const askFirst = { approval: () => "ask" as const };
   const notRun = "tool: cancelled The run ended before anybody allowed this, so it was not run.";
 
   test("[P7] a call that nobody was asked about yet is told as not run", async () => {

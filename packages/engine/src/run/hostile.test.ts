@@ -9,6 +9,7 @@ import {
   calls,
   createRunner,
   fsckStore,
+  gated,
   hang,
   manualClock,
   ok,
@@ -83,7 +84,8 @@ describe("a model that does not behave", () => {
   });
 
   test("[P5] a call that is nested too deep to be kept costs none of its words, and is not asked for again", async () => {
-    const nested: Json = JSON.parse("[".repeat(50_000) + "]".repeat(50_000));
+    let nested: Json = [];
+    for (let depth = 0; depth < 50_000; depth += 1) nested = [nested];
     const deep = [says("I will."), calls("it", nested)];
     const model = scriptedModel((_request, before) => (before === 0 ? deep : says("Fine.")));
     const rig = await openRunRig(harness.store, { model });
@@ -171,7 +173,15 @@ describe("a tool that does not behave", () => {
   test("many that say at once more than a commit takes lose nothing of what they did", async () => {
     const loud = "y".repeat(400_000);
     const many = Array.from({ length: 24 }, () => calls("shout"));
-    const shout = aTool("shout", async (_call, { write }) => (write(loud), ok("done")));
+    const all = gated();
+    let begun = 0;
+    const shout = aTool("shout", async (_call, { write }) => {
+      begun += 1;
+      if (begun === many.length) all.open();
+      await all.promise;
+      write(loud);
+      return ok("done");
+    });
     const rig = await openRunRig(harness.store, {
       model: scriptedModel([many, says("Fine."), says("Fine.")]),
       tools: [shout],
