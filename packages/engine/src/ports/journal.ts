@@ -36,13 +36,14 @@ export interface SpillDamage {
 
 /**
  * What is known of a run's journal outside the store.
- * - `arriving`: nothing is there, or nothing yet, and its end is not known. It may still come.
+ * - `arriving`: nothing is there, or nothing yet, and its end is not known. It may still come. `isBegun`: its file is there,
+ *   and nothing but its name stands in it.
  * - `output`: this is what was said and done. `end` is `null` when the runner did not live to write it.
  * - `sealed`: its end is known, and there is no output.
  * - `known_empty`: this place is the one that the runner would have written to, it can be read, and there is nothing.
  */
 export type JournalAnswer =
-  | { readonly status: "arriving" }
+  | { readonly status: "arriving"; readonly isBegun?: true }
   | {
       readonly status: "output";
       readonly header: SpillHeader;

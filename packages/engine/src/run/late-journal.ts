@@ -69,13 +69,19 @@ export async function lookForLate(
   return works;
 }
 
-/** Finds out whose a file is that lies here although nobody writes it. `null`: it says nothing yet. */
+/**
+ * Finds out whose a file is that lies here although nobody writes it. `null`: it says nothing. One that was begun and never
+ * took anything, for a run that nobody drives any more, will not say anything later either.
+ */
 export async function lookAtFile(
   { log, journals }: LateDeps,
   header: SpillHeader,
 ): Promise<LateWork | null> {
   const answer = await journals.read(header);
-  if (answer.status === "arriving") return null;
+  if (answer.status === "arriving") {
+    if (answer.isBegun === true) await journals.forget(header);
+    return null;
+  }
   const notice = await findNotice(log.store.reads, header);
   return { ref: header, notice, answer, found: "by file" };
 }

@@ -87,7 +87,9 @@ export function readSpill(bytes: Buffer): JournalAnswer {
   const own = [...events.values()].filter((each) => each.runId === found.runId);
   if (own.length > 0 || (sealed !== null && sealed.calls.length > 0))
     return { status: "output", header: found, events: own, end: sealed, damage };
-  return sealed === null ? { status: "arriving" } : { status: "sealed", header: found, damage };
+  return sealed === null
+    ? { status: "arriving", isBegun: true }
+    : { status: "sealed", header: found, damage };
 }
 
 /** Of the file's beginning alone: enough to know whose it is. */

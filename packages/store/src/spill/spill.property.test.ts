@@ -122,7 +122,7 @@ describe("what a spill says", () => {
 
   test("nothing but a header is still arriving; with an end it is sealed; with output it is that", () => {
     expect(read()).toEqual({ status: "arriving" });
-    expect(read(headerText(header))).toEqual({ status: "arriving" });
+    expect(read(headerText(header))).toEqual({ status: "arriving", isBegun: true });
     expect(read(headerText(header), endText(end))).toMatchObject({ status: "sealed", header });
     expect(read(headerText(header), eventsText([event]))).toMatchObject({
       status: "output",

@@ -97,7 +97,9 @@ export function simJournals(world: World, host: SimHost, disk: SimDisk): Journal
         const { header, end } = file;
         if (file.events.length > 0)
           return { status: "output", header, events: [...file.events], end, damage: [] };
-        return end === null ? { status: "arriving" } : { status: "sealed", header, damage: [] };
+        return end === null
+          ? { status: "arriving", isBegun: true }
+          : { status: "sealed", header, damage: [] };
       }),
     forget: (ref) => call("spill.forget", () => void disk.files.delete(nameOf(ref))),
     left: () =>
