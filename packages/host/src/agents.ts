@@ -7,6 +7,8 @@ import {
   type WarmAgents,
 } from "@holdfast/engine";
 
+import type { OwnerId, SessionId } from "@holdfast/protocol";
+
 import type { NamedModel } from "./open-model.ts";
 
 export interface AgentParts {
@@ -14,6 +16,10 @@ export interface AgentParts {
   readonly clock: Clock;
   readonly model: NamedModel;
   readonly tools: ReadonlyMap<string, Tool>;
+  /** What a session of this owner begins with beside the persona. It is frozen with the session. */
+  readonly notes: (owner: OwnerId) => Promise<string>;
+  /** An agent's sessions are let go of: their memory is committed. */
+  readonly letGo: (session: SessionId) => Promise<void>;
   readonly report: (error: unknown) => void;
 }
 
@@ -26,14 +32,16 @@ const closeBudgetMs = 10_000;
 const scarceAt = 0.85;
 
 /** The agents of this process, kept warm by lane. */
-export function openAgents({ store, clock, model, tools, report }: AgentParts): WarmAgents {
+export function openAgents(parts: AgentParts): WarmAgents {
+  const { store, clock, model, tools, notes, letGo, report } = parts;
   return new AgentCache<KnownContext>({
     factory: {
-      signature: async () => JSON.stringify([model.name, persona]),
-      build: async () => ({
+      signature: async ({ owner }) => JSON.stringify([model.name, persona, owner]),
+      build: async ({ owner }) => ({
         modelName: model.name,
         model: model.model,
-        system: async () => persona,
+        system: async () =>
+          [persona, await notes(owner)].filter((part) => part !== "").join("\n\n"),
         tools,
         bytes: agentBytes,
         close: async () => {},
@@ -43,7 +51,9 @@ export function openAgents({ store, clock, model, tools, report }: AgentParts): 
       (await store.reads.session(owner, session))?.version ?? null,
     clock,
     limits,
-    beforeClose: async () => {},
+    beforeClose: async (_agent, sessions) => {
+      await Promise.all(sessions.map(letGo));
+    },
     memory: howMuchMemory,
     sizeOf,
     closeBudgetMs,

@@ -9,7 +9,7 @@ import {
   type Log,
   type Summariser,
 } from "@holdfast/engine";
-import { ids } from "@holdfast/protocol";
+import { ids, type OwnerId, type SessionId } from "@holdfast/protocol";
 import { currentHolder } from "@holdfast/store/identity";
 
 import { windowOf } from "./windows.ts";
@@ -28,7 +28,12 @@ const summaryShare = 0.1;
 const longestSummary = 4_000;
 const charactersPerToken = 4;
 
-export function openCompactor(log: Log, liveness: Liveness, summariser: Summariser): Compactor {
+export function openCompactor(
+  log: Log,
+  liveness: Liveness,
+  summariser: Summariser,
+  onCompacted: (owner: OwnerId, session: SessionId) => void = () => {},
+): Compactor {
   const deps = {
     log,
     ids,
@@ -37,8 +42,8 @@ export function openCompactor(log: Log, liveness: Liveness, summariser: Summaris
     summariser,
     count: (text: string) => Math.ceil(text.length / charactersPerToken),
   };
-  const compactNow: Compactor["compactNow"] = (target, reason, windowTokens) =>
-    compactSession(deps, {
+  const compactNow: Compactor["compactNow"] = async (target, reason, windowTokens) => {
+    const compaction = await compactSession(deps, {
       ...target,
       reason,
       sizes: {
@@ -46,6 +51,9 @@ export function openCompactor(log: Log, liveness: Liveness, summariser: Summaris
         summaryTokens: Math.min(longestSummary, Math.floor(windowTokens * summaryShare)),
       },
     });
+    if (compaction.status === "compacted") onCompacted(target.owner, target.session);
+    return compaction;
+  };
   return {
     windowOf,
     compact: ({ owner, session }, reason, { windowTokens, epoch }) =>

@@ -2,8 +2,11 @@ import { join } from "node:path";
 
 import {
   createLog,
+  createRecall,
   type JournalPlace,
+  type Liveness,
   type Log,
+  MemoryKeeper,
   Runner,
   type RunLimits,
   type Store,
@@ -17,6 +20,7 @@ import { openSpillFolder } from "@holdfast/store/spill";
 
 import { openAgents } from "./agents.ts";
 import { type Compactor, openCompactor } from "./compaction.ts";
+import { type Memories, notesSnapshot, openMemories } from "./memory/index.ts";
 import type { Config } from "./config/index.ts";
 import { summariseWith } from "./summarise.ts";
 import type { NamedModel } from "./open-model.ts";
@@ -30,13 +34,14 @@ export interface Conversations {
   readonly storing: StoringBoard;
   readonly compactor: Compactor;
   readonly titles: Titles;
+  readonly memory: MemoryKeeper;
 }
 
 const limits: RunLimits = { steps: 100, timeMs: 60 * 60_000, modelTries: 5 };
 const mostRuns = 1_000;
 
 export async function prepareConversations(
-  { home, leaseMs, resume }: Pick<Config, "home" | "leaseMs" | "resume">,
+  { home, leaseMs, resume, memory: choice }: Pick<Config, "home" | "leaseMs" | "resume" | "memory">,
   store: Store,
   model: NamedModel,
   report: (bug: Error) => void,
@@ -51,7 +56,14 @@ export async function prepareConversations(
   }
   const titles = new Titles({ log, ids, clock: systemClock, titler: model.titler, onError });
   const liveness = createLiveness();
-  const compactor = openCompactor(log, liveness, summariseWith(model.name, model.model));
+  const memories = await openMemories(home.value, choice.value);
+  const memory = keepMemory(log, memories, liveness, leaseMs.value, onError);
+  const compactor = openCompactor(
+    log,
+    liveness,
+    summariseWith(model.name, model.model),
+    (owner, session) => void memory.boundary(owner, session, "compaction"),
+  );
   const tools = openTools({ home: home.value, store, environment: process.env });
   const runner = new Runner({
     log,
@@ -67,14 +79,53 @@ export async function prepareConversations(
     sweepMs: leaseMs.value / 6,
     maxRuns: mostRuns,
     limits,
-    agents: openAgents({ store, clock: systemClock, model, tools, report: onError }),
+    agents: openAgents({
+      store,
+      clock: systemClock,
+      model,
+      tools,
+      notes: (owner) => notesSnapshot(home.value, owner),
+      letGo: (session) => memory.evict(session),
+      report: onError,
+    }),
+    remembers: () => memories.current(),
+    recall: createRecall({ providers: memories, clock: systemClock }),
     fit: compactor,
     journals,
     onStoring: storing.tell,
-    onEnded: (owner, session) => titles.poke(owner, session),
+    onEnded: (owner, session) => {
+      titles.poke(owner, session);
+      if (memories.handle !== null) memory.register(owner, session, memories.handle);
+    },
     onError,
   });
-  return { log, runner, storing, titles, compactor };
+  return { log, runner, storing, titles, compactor, memory };
+}
+
+const memoryPatienceMs = 60_000;
+const idleMs = 5 * 60_000;
+const sweepMs = 60_000;
+
+function keepMemory(
+  log: Log,
+  providers: Memories,
+  liveness: Liveness,
+  leaseMs: number,
+  onError: (error: unknown) => void,
+): MemoryKeeper {
+  return new MemoryKeeper({
+    log,
+    ids,
+    clock: systemClock,
+    holder: () => currentHolder("memory"),
+    liveness,
+    leaseMs,
+    patienceMs: memoryPatienceMs,
+    idleMs,
+    sweepMs,
+    providers,
+    onError,
+  });
 }
 
 /** Room for the first spill is taken now. A host without such a place works, and waits where others would spill. */

@@ -27,6 +27,9 @@ const shortestOpenToken = 16;
 /** A run that does not let go in time is taken over by the next host that looks. */
 const runnerPatienceMs = 3_000;
 
+/** What is not committed by then stands in the store for the next host. */
+const memoryBudgetMs = 10_000;
+
 /** The composition root: every piece is made here and handed to those that need it. */
 export async function startHost(
   config: Config,
@@ -46,7 +49,7 @@ export async function startHost(
   const stopping = new AbortController();
   const closing = new AbortController();
   const talk = await prepareConversations(config, store.value, model.value, report);
-  const { log, runner, storing, titles, compactor } = talk;
+  const { log, runner, storing, titles, compactor, memory } = talk;
   const signIns = keepSignIns(config.home.value, token.value);
   const doorkeeper = createDoorkeeper(token.value, Date.now, signIns);
   const { host, origin, basePath } = config;
@@ -63,6 +66,7 @@ export async function startHost(
       runner,
       storing,
       compactor,
+      memory,
       clock: systemClock,
       holder: () => currentHolder("api"),
       stopping: stopping.signal,
@@ -79,6 +83,7 @@ export async function startHost(
   }
   runner.start();
   titles.start();
+  memory.start();
   void keepTidy(store.value, systemClock, stopping.signal);
   const server = listener.value;
   const opened = store.value;
@@ -88,6 +93,8 @@ export async function startHost(
     stopping.abort();
     const stopped = Promise.all([runner.stop(), titles.stop()]);
     await within(runnerPatienceMs, stopped);
+    await memory.drain(memoryBudgetMs);
+    await within(runnerPatienceMs, memory.stop());
     closing.abort();
     await server.close();
     await opened.close();

@@ -25,7 +25,7 @@ type Command = Pick<Call<"undo">, "owner" | "ids" | "params"> & {
 
 /** Commands on the history. Each is named by its request, so that it is carried out once however often it is sent. */
 export function historyRoutes(parts: ApiParts): Route[] {
-  const { log, runner } = parts;
+  const { log, runner, memory } = parts;
   const { reads } = log.store;
   const deps = ({ ids }: Command) => ({ log, ids });
 
@@ -79,7 +79,12 @@ export function historyRoutes(parts: ApiParts): Route[] {
     mountCall(parts, "truncate", (call) =>
       cut(call, (target) => truncate(deps(call), target, call.body.from)),
     ),
-    mountCall(parts, "clear", (call) => cut(call, (target) => clear(deps(call), target))),
+    mountCall(parts, "clear", async (call) => {
+      const reply = await cut(call, (target) => clear(deps(call), target));
+      // Behind the cut, when the session is free again: nobody waits for a provider.
+      void memory.boundary(call.owner, call.params.id, "clear");
+      return reply;
+    }),
     mountCall(parts, "retry", askAgain),
     mountCall(parts, "branch", (call) =>
       branchOff(call, (target, session) => branch(deps(call), target, { ...call.body, session })),

@@ -1,4 +1,4 @@
-import type { Clock, Holder, Log, Runner } from "@holdfast/engine";
+import type { Clock, Holder, Log, MemoryKeeper, Runner } from "@holdfast/engine";
 
 import type { Compactor } from "../compaction.ts";
 import type { StoringBoard } from "../storing.ts";
@@ -10,6 +10,7 @@ export interface ApiParts extends MountParts {
   readonly runner: Pick<Runner, "poke" | "recoverLate">;
   readonly storing: Pick<StoringBoard, "watch">;
   readonly compactor: Pick<Compactor, "compactNow" | "windowOf">;
+  readonly memory: Pick<MemoryKeeper, "boundary">;
   readonly clock: Clock;
   /** Who we are where a lease is taken. */
   readonly holder: () => Holder;

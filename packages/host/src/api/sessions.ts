@@ -12,7 +12,7 @@ import { viewSession } from "./views.ts";
 type WithSession = AnswerOf<"createSession">;
 
 export function sessionRoutes(parts: ApiParts): Route[] {
-  const { log } = parts;
+  const { log, memory } = parts;
   const { reads } = log.store;
 
   async function showSession(owner: OwnerId, id: SessionId): Promise<Reply<WithSession>> {
@@ -32,12 +32,18 @@ export function sessionRoutes(parts: ApiParts): Route[] {
     const { lane, previousSessionId, ...settings } = body;
     if (previousSessionId !== undefined && (await reads.session(owner, previousSessionId)) === null)
       return problem("session_not_found");
+    const left = lane === undefined ? null : await reads.lane(owner, lane);
     const { session, result } = await log.createSession({
       owner,
       settings,
       ids,
       ...(lane !== undefined && { lane }),
     });
+    if (result.status === "committed") {
+      if (previousSessionId !== undefined)
+        void memory.boundary(owner, previousSessionId, "new_session");
+      if (left !== null && left !== session) void memory.boundary(owner, left, "lane_switch");
+    }
     return showCommitted(result, owner, session);
   }
 

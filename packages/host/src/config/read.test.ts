@@ -89,7 +89,7 @@ test("a refused token is not repeated to the screen", () => {
 test("a misspelt name in the file is refused with the names that it can hold", () => {
   const home = makeHome(`{"prot": 1}`);
   expect(sentenceFor({ flags: { home } })).toBe(
-    `"prot" in ${home}/config.json is not a setting that the file can hold; it can hold port, host, token, basePath, origin, store, model, leaseMs, resume.`,
+    `"prot" in ${home}/config.json is not a setting that the file can hold; it can hold port, host, token, basePath, origin, store, model, memory, leaseMs, resume.`,
   );
 });
 

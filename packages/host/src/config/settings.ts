@@ -111,6 +111,14 @@ export const settings = {
     fallback: () => "rehearsal",
     fallbackInWords: "rehearsal",
   }),
+  memory: setting<"facts" | "notes" | "off">({
+    about: "what remembers completed turns",
+    allowed:
+      "facts (what people said of themselves, recalled when it fits), notes (MEMORY.md and USER.md) or off",
+    schema: z.enum(["facts", "notes", "off"]),
+    fallback: () => "facts",
+    fallbackInWords: "facts",
+  }),
   leaseMs: setting({
     about: "how long a run is held before it must be renewed, in milliseconds",
     allowed: "a number of milliseconds from 1000 to 600000",

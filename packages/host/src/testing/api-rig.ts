@@ -1,5 +1,12 @@
 import { type Clock, createLog, type Log, Runner, systemClock, type Tool } from "@holdfast/engine";
-import { aHolder, type ScriptedModel, scriptedModel, type Script } from "@holdfast/engine/testing";
+import {
+  aHolder,
+  NotedMemory,
+  openMemory,
+  type ScriptedModel,
+  scriptedModel,
+  type Script,
+} from "@holdfast/engine/testing";
 import { type Client, createClient, ids, type OwnerId, ownerId } from "@holdfast/protocol";
 import { createMemoryStore, type MemoryStore } from "@holdfast/store";
 import type { Hono } from "hono";
@@ -19,6 +26,8 @@ export interface ApiRig {
   readonly store: MemoryStore;
   readonly log: Log;
   readonly model: ScriptedModel;
+  /** Has to remember what is completed, unless nobody has to. */
+  readonly memory: NotedMemory;
   readonly storing: StoringBoard;
   readonly bugs: Error[];
   readonly bearer: Readonly<Record<string, string>>;
@@ -43,11 +52,12 @@ const token = "a-token-for-this-test";
 export interface ApiOptions {
   readonly clock?: Clock;
   readonly tools?: readonly Tool[];
+  readonly remembers?: "everything" | "nothing";
 }
 
 export function openApi(
   script: Script = [],
-  { clock = systemClock, tools = [] }: ApiOptions = {},
+  { clock = systemClock, tools = [], remembers = "nothing" }: ApiOptions = {},
 ): ApiRig {
   const rules = { keepsAnswers: true, begins: true };
   const store = withRules(createMemoryStore(), rules);
@@ -56,7 +66,12 @@ export function openApi(
   const bugs: Error[] = [];
   const report = (error: unknown): void =>
     void bugs.push(error instanceof Error ? error : new Error(String(error)));
+  const memory = new NotedMemory("one");
+  const rig = openMemory(store, { log, onError: report });
+  rig.reachable.set("one", memory);
+  if (remembers === "everything") rig.turnTo(memory);
   const runner = new Runner({
+    remembers: rig.remembers,
     log,
     ids,
     clock: systemClock,
@@ -95,6 +110,7 @@ export function openApi(
       },
       storing,
       compactor: openCompactor(log, { isDead: () => "unknown" }, summariseWith("scripted", model)),
+      memory: rig.keeper,
       clock,
       holder: () => aHolder(),
       stopping: stopping.signal,
@@ -112,6 +128,7 @@ export function openApi(
     store,
     log,
     model,
+    memory,
     storing,
     bugs,
     bearer,

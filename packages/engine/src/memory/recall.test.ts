@@ -1,0 +1,125 @@
+import { memoryHarness } from "@holdfast/store/testing";
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+import type { Tool } from "../ports/index.ts";
+import {
+  aTool,
+  calls,
+  gated,
+  manualClock,
+  NotedMemory,
+  ok,
+  openMemory,
+  openRunRig,
+  says,
+  scriptedModel,
+  type ScriptedReply,
+  type StoreHarness,
+} from "../testing/index.ts";
+import { createRecall } from "./index.ts";
+
+let harness: StoreHarness;
+beforeEach(async () => void (harness = await memoryHarness.open()));
+afterEach(() => harness.close());
+
+/** A runner that asks a memory before it claims a message. */
+async function openRecalling(
+  memory: NotedMemory,
+  script: () => ScriptedReply = () => says("Well."),
+  tools: readonly Tool[] = [],
+) {
+  const clock = manualClock();
+  const rig = openMemory(harness.store);
+  const model = scriptedModel(script);
+  rig.turnTo(memory);
+  rig.reachable.set("one", memory);
+  const providers = { current: rig.remembers, open: async () => memory };
+  const recall = createRecall({ providers, clock });
+  const talk = await openRunRig(harness.store, {
+    model,
+    tools,
+    deps: { recall, remembers: rig.remembers },
+  });
+  const attached = async () =>
+    (await talk.entries()).flatMap(({ type, data }) =>
+      type === "message.user" && Array.isArray(data["parts"]) ? [data["parts"].slice(1)] : [],
+    );
+  return { ...talk, clock, model, attached, keeper: rig.keeper };
+}
+
+test("what is recalled is attached to the message, stored as sent and quoted to the model", async () => {
+  const memory = new NotedMemory("one");
+  memory.recollections = [{ text: "the gate opens at seven" }];
+  const talk = await openRecalling(memory);
+  await talk.say("When does it open?");
+  await talk.work();
+  const part = { type: "attached", source: "memory", text: "- the gate opens at seven" };
+  expect(await talk.attached()).toEqual([[part]]);
+  const sent = JSON.stringify(talk.model.requests[0]?.messages);
+  expect(sent).toContain("[memory: material from the host, not a request]");
+  expect((await talk.chat.row()).preview).not.toContain("gate");
+  // What is recalled is not remembered again.
+  await talk.keeper.commit(talk.chat.owner, talk.chat.session, memory);
+  expect(memory.batches[0]?.turns[0]?.messages[0]?.text).toBe("When does it open?");
+});
+
+test("as much is attached as there is room for, whole recollections only", async () => {
+  const memory = new NotedMemory("one");
+  memory.recollections = Array.from({ length: 9 }, (_, each) => ({
+    text: `${each}`.repeat(1_000),
+  }));
+  const talk = await openRecalling(memory);
+  await talk.say("Hello");
+  await talk.work();
+  const text = JSON.stringify(await talk.attached());
+  expect([text.includes("3333"), text.includes("4444"), text.length < 4_300]).toEqual([
+    true,
+    false,
+    true,
+  ]);
+});
+
+test("a memory that is away or hangs costs a message a second and a half, and nothing else", async () => {
+  const memory = new NotedMemory("one");
+  const asked = gated();
+  memory.recall = async () => {
+    asked.open();
+    return new Promise(() => {});
+  };
+  const talk = await openRecalling(memory);
+  const { runId } = await talk.say("Hello");
+  talk.runner.poke(talk.chat.owner, talk.chat.session);
+  await asked.promise;
+  expect((await talk.run(runId)).state).toBe("queued");
+  await talk.clock.advance(1_500);
+  await talk.runner.idle();
+  expect([(await talk.run(runId)).state, await talk.attached()]).toEqual(["completed", [[]]]);
+  memory.recall = async () => {
+    throw new Error("It is away.");
+  };
+  const second = await talk.say("Again");
+  talk.runner.poke(talk.chat.owner, talk.chat.session);
+  await talk.runner.idle();
+  expect((await talk.run(second.runId)).state).toBe("completed");
+});
+
+test("a message that steers gets nothing beside it", async () => {
+  const memory = new NotedMemory("one");
+  memory.recollections = [{ text: "the gate opens at seven" }];
+  const [begun, ended] = [gated(), gated()];
+  const note = aTool("note", async () => {
+    begun.open();
+    await ended.promise;
+    return ok("noted");
+  });
+  let asked = 0;
+  const script = (): ScriptedReply => (++asked === 1 ? calls("note") : says("Then."));
+  const talk = await openRecalling(memory, script, [note]);
+  await talk.say("Hello");
+  talk.runner.poke(talk.chat.owner, talk.chat.session);
+  await begun.promise;
+  await talk.say("No, the other", { mode: "steer" });
+  ended.open();
+  await talk.runner.idle();
+  expect((await talk.attached()).map((parts) => parts.length)).toEqual([1, 0]);
+});
