@@ -1,4 +1,5 @@
-import { accessSync, constants, mkdirSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdirSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { done, failed, type Outcome, systemCode } from "../failure.ts";
 
 /**
@@ -7,13 +8,21 @@ import { done, failed, type Outcome, systemCode } from "../failure.ts";
  */
 export function prepareHome(path: string): Outcome<string> {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeFolder(path);
     if (!statSync(path).isDirectory()) return unusable(path, "it is not a folder");
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
     return done(path);
   } catch (error) {
     return unusable(path, systemCode(error));
   }
+}
+
+/** Level by level: where a folder cannot be made at all (in /proc), a recursive mkdir never comes back. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  const parent = dirname(path);
+  if (parent !== path) makeFolder(parent);
+  mkdirSync(path, { mode: 0o700 });
 }
 
 function unusable(path: string, reason: string): Outcome<never> {

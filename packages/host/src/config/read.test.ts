@@ -104,3 +104,9 @@ test.each(["", "[]", "{", "null"])("a file that holds %j is refused in one sente
     /config\.json must hold one JSON object/,
   );
 });
+
+test("a store whose address has another scheme is refused: it is no file of that name", () => {
+  expect(read({ flags: { store: "mysql://db/x" } })).toMatchObject({ ok: false });
+  expect(read({ flags: { store: "postgre://db/x" } })).toMatchObject({ ok: false });
+  expect(read({ flags: { store: "postgres://db/x" } })).toMatchObject({ ok: true });
+});

@@ -98,6 +98,8 @@ export const settings = {
     schema: z
       .string()
       .min(1)
+      // A mistyped address must not become a file of that name.
+      .refine((place) => isPostgres(place) || !/^[a-z][a-z0-9+.-]*:\/\//i.test(place))
       .transform((place) => (isPostgres(place) ? place : resolve(place))),
     fallback: () => undefined,
     fallbackInWords: "holdfast.db in the home",

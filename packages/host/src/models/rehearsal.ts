@@ -135,7 +135,13 @@ const wordsOfTitle = 6;
 /** The first words of what was asked, without its directives. */
 function titleOf({ messages }: ModelRequest): string {
   const prompt = messages.find((message) => message.role === "user");
-  const asked = questionIn(prompt?.text ?? "").replaceAll(/\{[^{}]*\}/g, " ");
+  const asked = withoutBraces(questionIn(prompt?.text ?? ""));
   const words = asked.split(/\s+/).filter((word) => word !== "");
   return words.slice(0, wordsOfTitle).join(" ") || "Rehearsal";
+}
+
+/** Directives may hold braces of their own: the innermost go first. */
+function withoutBraces(text: string): string {
+  const left = text.replaceAll(/\{[^{}]*\}/g, " ");
+  return left === text ? text : withoutBraces(left);
 }

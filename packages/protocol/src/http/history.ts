@@ -4,7 +4,7 @@ import { seq, sessionId } from "../ids.ts";
 import { attachment } from "../parts.ts";
 import { defineRoute } from "./define.ts";
 import { countText } from "./fields.ts";
-import { accepted, keyed, session } from "./sessions.ts";
+import { accepted, keyed, session, title } from "./sessions.ts";
 import { sessionView } from "./views.ts";
 
 const conditions = {
@@ -87,7 +87,7 @@ export const historyRoutes = {
       ...conditions,
       /** The last entry that the branch keeps; the newest when absent. */
       at: seq.optional(),
-      title: z.string().min(1).max(300).optional(),
+      title: title.optional(),
     }),
     answer: { media: "json", status: 201, schema: z.looseObject({ session: sessionView }) },
     problems: [...refusals, "entry_not_found"],
@@ -96,7 +96,7 @@ export const historyRoutes = {
     ...common,
     path: "/api/sessions/:id/duplicate",
     summary: "Make a branch at the end, under a title of its own",
-    body: z.strictObject({ ...conditions, title: z.string().min(1).max(300).optional() }),
+    body: z.strictObject({ ...conditions, title: title.optional() }),
     answer: { media: "json", status: 201, schema: z.looseObject({ session: sessionView }) },
     problems: refusals,
   }),

@@ -10,7 +10,10 @@ import { sessionRead, sessionView } from "./views.ts";
 export const session = z.strictObject({ id: sessionId });
 export const keyed = z.object({ "idempotency-key": idempotencyKey.optional() });
 
-const title = z.string().min(1).max(300);
+export const title = z
+  .string()
+  .max(300)
+  .refine((text) => text.trim() !== "", "expected words");
 const model = z.string().min(1).max(200);
 const workspace = z.string().min(1).max(4096);
 const text = z.string().max(1_000_000);

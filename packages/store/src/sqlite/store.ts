@@ -1,3 +1,4 @@
+import { closeSync, openSync } from "node:fs";
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
@@ -71,6 +72,7 @@ const scripts = {
 /** Opens the file, making it when it is not there. Rejects with an `OpenFailure` that says what to do. */
 export async function openSqliteStore(options: SqliteOptions): Promise<SqliteStore> {
   await checkFileSystem(options.file);
+  makePrivate(options.file);
   const bell = new Bell();
   const writer = new ThreadClient<WriterRequest>(
     scripts.writer,
@@ -91,6 +93,18 @@ export async function openSqliteStore(options: SqliteOptions): Promise<SqliteSto
     throw error;
   }
   return store;
+}
+
+/**
+ * A new file is its owner's alone, wherever it lies; what SQLite puts beside it takes its mode over. One that is there is
+ * left alone: closing another handle to it would give up the locks that this process holds.
+ */
+function makePrivate(file: string): void {
+  try {
+    closeSync(openSync(file, "wx", 0o600));
+  } catch {
+    // It is there, or it cannot be made; the writer says which.
+  }
 }
 
 export class SqliteStore implements Store {

@@ -94,6 +94,7 @@ function State({ followed: { state, connection, ended, status }, trouble }: Stat
     if (connection === "offline") return "The host does not answer. What was accepted is safe.";
     if (status !== null) return status;
     if (state?.session.liveState === "paused") return "The run was interrupted and waits for you.";
+    if (state?.session.liveState === "waiting") return "Waits for your approval of a tool.";
     return state?.session.liveRun ? "Answering" : "";
   }
 }

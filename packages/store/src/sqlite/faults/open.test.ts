@@ -4,6 +4,7 @@ import {
   copyFileSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   statSync,
   rmSync,
@@ -17,6 +18,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { openSession } from "@holdfast/engine/testing";
 import { connect } from "../connection.ts";
 import { openFailureOf } from "../errors.ts";
 import { checkFileSystem, networkDiskOf } from "../file-system-check.ts";
@@ -142,4 +144,19 @@ test("network disks are refused by the number of their file system, also by a ne
   }
   for (const local of [0xef53, 0x9123683e, 0x58465342, 0x01021994, 0x794c7630])
     expect(networkDiskOf(local)).toBeUndefined();
+});
+
+test("a new file is its owner's alone, with all that lies beside it, also in an open folder", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "holdfast-open-"));
+  chmodSync(folder, 0o755);
+  const file = join(folder, "store.db");
+  const store = await openSqliteStore({ file });
+  await openSession(store);
+  const modes = readdirSync(folder)
+    .filter((name) => name.startsWith("store.db"))
+    .map((name) => statSync(join(folder, name)).mode & 0o077);
+  await store.close();
+  rmSync(folder, { recursive: true });
+  expect(modes.length).toBeGreaterThan(1);
+  expect(new Set(modes)).toEqual(new Set([0]));
 });
