@@ -44,6 +44,7 @@ export class CommitFold {
   readonly approvals = new Map<ApprovalId, ApprovalRow>();
   readonly memory: MemoryChange[] = [];
   session: SessionRow;
+  readonly #now: number;
   /** How many deltas the commit's entries stand for, and how many were open when the first of them came. */
   #settled: { named: number; readonly open: number } | undefined;
 
@@ -53,6 +54,7 @@ export class CommitFold {
       ({ kind, expiresAt }) => kind === "history" && expiresAt > now,
     );
     this.session = session;
+    this.#now = now;
   }
 
   get settles(): boolean {
@@ -167,7 +169,7 @@ export class CommitFold {
     const { approvalId: id } = event.data;
     const row = this.approvals.get(id) ?? this.#loaded.approvals.get(id);
     const run = event.runId === undefined ? undefined : this.#run(event.runId);
-    return checkApproval(row, event, this.session, run);
+    return checkApproval(row, event, this.session, { run, now: this.#now });
   }
 
   /** Of this session alone: an id may be another's. */

@@ -115,7 +115,7 @@ export function checkApproval(
   row: ApprovalRow | undefined,
   event: Asked | Answered,
   session: SessionRow,
-  run: RunRow | undefined,
+  { run, now }: { readonly run: RunRow | undefined; readonly now: number },
 ): Refused | undefined {
   const elsewhere = row !== undefined && row.session !== session.id;
   if (event.type === "approval.asked") {
@@ -125,7 +125,8 @@ export function checkApproval(
   }
   if (row === undefined || elsewhere) return refuse("invalid_event", "There is no such approval.");
   if (row.state !== "open") return refuse("approval_answered", "The approval is not open.");
-  const isOver = event.at >= row.expiresAt;
+  // Not the time of the event, which never goes back: an approval must not be over for whoever answers and open for whoever sweeps.
+  const isOver = now >= row.expiresAt;
   if (event.data.decision === "expired")
     return isOver ? undefined : refuse("invalid_event", "The approval has not run out.");
   return isOver ? refuse("approval_answered", "The approval has run out.") : undefined;

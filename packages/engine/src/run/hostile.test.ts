@@ -9,7 +9,6 @@ import {
   calls,
   createRunner,
   fsckStore,
-  gated,
   hang,
   manualClock,
   ok,
@@ -167,30 +166,6 @@ describe("a tool that does not behave", () => {
     const { runId } = await rig.say("Go");
     await rig.work();
     expect(await rig.run(runId)).toMatchObject({ state: "completed" });
-    await expectGoesOn(rig);
-  });
-
-  test("many that say at once more than a commit takes lose nothing of what they did", async () => {
-    const loud = "y".repeat(400_000);
-    const many = Array.from({ length: 24 }, () => calls("shout"));
-    const all = gated();
-    let begun = 0;
-    const shout = aTool("shout", async (_call, { write }) => {
-      begun += 1;
-      if (begun === many.length) all.open();
-      await all.promise;
-      write(loud);
-      return ok("done");
-    });
-    const rig = await openRunRig(harness.store, {
-      model: scriptedModel([many, says("Fine."), says("Fine.")]),
-      tools: [shout],
-    });
-    const { runId } = await rig.say("All of you");
-    await rig.work();
-    expect(await rig.run(runId)).toMatchObject({ state: "completed" });
-    const results = told(await rig.entries()).filter((each) => each === "tool: ok done");
-    expect(results).toHaveLength(many.length);
     await expectGoesOn(rig);
   });
 

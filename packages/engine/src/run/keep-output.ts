@@ -1,12 +1,14 @@
 import type { BlobId, OwnerId } from "@holdfast/protocol";
 
 import type { Store } from "../ports/index.ts";
-import { storedSize } from "./sizes.ts";
+import { fitting, storedSize } from "./sizes.ts";
 
 /** What is larger goes to a blob, once; its beginning and its end stay in the row. In bytes, as it is stored. */
 const largestInRow = 64 * 1024;
 const headLength = 12 * 1024;
 const tailLength = 4 * 1024;
+/** Control characters are stored in six bytes each; the results of all calls of a step go into one commit. */
+const largestHead = 3 * headLength + 2;
 
 export interface KeptOutput {
   readonly output: string;
@@ -30,7 +32,7 @@ export async function keepOutput(
   const whole =
     put.status === "stored" ? `the whole is kept as ${put.id}` : "it could not be kept and is lost";
   const note = `[${bytes.byteLength} bytes in all. The middle is left out here; ${whole}.]`;
-  const head = output.slice(0, headLength).toWellFormed();
+  const head = fitting(output.slice(0, headLength), largestHead).toWellFormed();
   const tail = output.slice(-tailLength).toWellFormed();
   return {
     output: `${head}\n\n${note}\n\n${tail}`,

@@ -10,8 +10,10 @@ import {
   type RunWriter,
   settledMessage,
   settledTool,
+  type ToolEnd,
   usageEvent,
 } from "./settle.ts";
+import { fitting, largest } from "./sizes.ts";
 
 /** What a run has left behind in its journal, as entries. */
 export interface Leftovers {
@@ -45,7 +47,10 @@ export function leftoversOf(
   // P7: in a run that ends here, nothing starts again that could tell how it went.
   const isKept = (tool: StreamedTool) =>
     tool.ended !== null || tool.started.replay === "never" || !mayStartAgain;
-  const kept = begun.filter(isKept).map((tool) => settledTool(run, endOf(tool), tool.deltas));
+  const room = Math.floor(largest.leftovers / Math.max(1, begun.length));
+  const kept = begun
+    .filter(isKept)
+    .map((tool) => settledTool(run, shortened(endOf(tool), room), tool.deltas));
   const end = spill?.end ?? null;
   const model = end?.model ?? modelOf(snapshot);
   const how = spill?.isWhole === true ? { calls: markedCalls(end?.calls ?? []) } : { partial };
@@ -59,6 +64,12 @@ export function leftoversOf(
     unknown: tellUnknown(unknown),
     unknownTools: unknown.map(({ started }) => started),
   };
+}
+
+/** All of it goes into one commit: what many tools had said at once is shared out rather than lost as a whole. */
+function shortened(end: ToolEnd, room: number): ToolEnd {
+  const output = fitting(end.output, room);
+  return output === end.output ? end : { ...end, output: `${output}\n[The rest is left out.]` };
 }
 
 function tellUnknown(tools: readonly StreamedTool[]): string {

@@ -164,6 +164,18 @@ export const approvalCases: readonly StoreCase[] = [
     },
   },
   {
+    title: "a clock that was far ahead for a moment leaves an approval that can be answered",
+    async run({ store, advanceClock }) {
+      const chat = await openSession(store);
+      const { approval } = await ask(chat);
+      await advanceClock(week);
+      await chat.commit([anEvent("session.changed", { pinned: true })]);
+      await advanceClock(-week);
+      await chat.commit([anAnswer(approval)]);
+      same((await store.reads.approval(chat.owner, approval))?.state, "answered");
+    },
+  },
+  {
     title: "after seven days, by the store's clock, an approval can only be closed as expired",
     async run({ store, advanceClock }) {
       const chat = await openSession(store);
