@@ -26,7 +26,7 @@ import { lateEntries } from "./late-entries.ts";
 import { damageIn, longestWaitMs, mostTries, recoveryNotice } from "./recovery-notice.ts";
 import { RunHandle } from "./run-handle.ts";
 
-export interface LateDeps extends Pick<ClaimDeps, "log" | "ids"> {
+export interface LateDeps extends Pick<ClaimDeps, "log" | "ids" | "clock"> {
   readonly journals: JournalPlace;
 }
 
@@ -96,7 +96,7 @@ export async function decideLate(
   lease: LeaseRow,
   work: LateWork,
 ): Promise<CommitResult | null> {
-  const { log, ids, journals } = deps;
+  const { log, ids, clock, journals } = deps;
   const { reads } = log.store;
   const { runId } = work.ref;
   for (;;) {
@@ -106,7 +106,7 @@ export async function decideLate(
     const head = aftermath?.head ?? (await reads.session(owner, lease.session))?.head;
     if (head === undefined) return null;
     const row = await reads.run(owner, runId);
-    const run = new RunHandle(log, ids, { owner, runId, lease, head });
+    const run = new RunHandle(log, ids, { owner, runId, lease, head }, clock);
     const { events, isDecided } = eventsFor(run, work, {
       isReplaced: work.notice?.recovery.resumed ?? aftermath?.resumed ?? true,
       isOver: row === null || terminalStates.has(row.state),

@@ -43,7 +43,7 @@ export async function recoverRun(
   owner: OwnerId,
   lease: LeaseRow,
 ): Promise<Recovered | null> {
-  const { log, ids } = deps;
+  const { log, ids, clock } = deps;
   for (;;) {
     const snapshot = await log.store.reads.snapshot(owner, lease.session, {
       limit: entriesOfAStep,
@@ -51,7 +51,7 @@ export async function recoverRun(
     if (snapshot === null || snapshot.run === null) return null;
     const { run: row, session } = snapshot;
     if (rests(row.state) && !row.cancelRequested) return null;
-    const run = new RunHandle(log, ids, { owner, runId: row.id, lease, head: session.head });
+    const run = new RunHandle(log, ids, { owner, runId: row.id, lease, head: session.head }, clock);
     const place = { session: lease.session, runId: row.id };
     const spill = await findSpill(deps.journals, place, snapshot.journal);
     const next = isAnswered(spill, row) ? completed : decideNext(row, deps.policy);
@@ -150,7 +150,7 @@ function settleLeftovers(
  * the session goes on and every number is accounted for.
  */
 export async function giveUpRun(
-  { log, ids }: Pick<ClaimDeps, "log" | "ids">,
+  { log, ids, clock }: Pick<ClaimDeps, "log" | "ids" | "clock">,
   owner: OwnerId,
   lease: LeaseRow,
   cause: string,
@@ -159,7 +159,7 @@ export async function giveUpRun(
     const snapshot = await log.store.reads.snapshot(owner, lease.session, { limit: 1 });
     if (snapshot === null || snapshot.run === null) return;
     const { run: row, session, journal } = snapshot;
-    const run = new RunHandle(log, ids, { owner, runId: row.id, lease, head: session.head });
+    const run = new RunHandle(log, ids, { owner, runId: row.id, lease, head: session.head }, clock);
     const deltas = deltaRanges(journal);
     const notice = run.event("notice.added", {
       noticeId: ids.make("notice"),

@@ -20,7 +20,6 @@ import {
   type CommitResult,
   type LeaseRow,
   type Refused,
-  systemClock,
 } from "../ports/index.ts";
 
 /** Why a runner has let go of a run. Unless it has ended, whoever takes it over goes on from the log. */
@@ -68,7 +67,7 @@ export class RunHandle {
     log: Log,
     ids: IdSource,
     run: { owner: OwnerId; runId: RunId; lease: LeaseRow; head: Seq; lane?: LaneKey | null },
-    clock: Clock = systemClock,
+    clock: Clock,
   ) {
     this.#log = log;
     this.#clock = clock;

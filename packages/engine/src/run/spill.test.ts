@@ -37,9 +37,10 @@ async function openSpill() {
   const { owner } = chat;
   const runId = ids.make("run");
   const { head } = await chat.row();
-  const run = new RunHandle(createLog(store), ids, { owner, runId, lease, head });
+  const clock = manualClock();
+  const run = new RunHandle(createLog(store), ids, { owner, runId, lease, head }, clock);
   const journals = countingPlace();
-  const spill = new RunSpill({ clock: manualClock(), journals }, run, () => {});
+  const spill = new RunSpill({ clock, journals }, run, () => {});
   const add = () => spill.add([aDelta(runId)], new Promise(() => {}));
   return { run, runId, spill, journals, add };
 }

@@ -78,7 +78,7 @@ test("what a model says until the beat is one event, and a flush waits for no be
     },
   };
   const held = { owner: chat.owner, runId: aRunId(), lease: await chat.lease(), head };
-  const run = new RunHandle(watched, createIds(), held);
+  const run = new RunHandle(watched, createIds(), held, clock);
   const journal = new Journal({ clock, tick: new Tick(clock) }, run);
   const messageId = aMessageId();
   const say = (text: string) => journal.addText(messageId, 0, "text", text);
