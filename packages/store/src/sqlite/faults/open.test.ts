@@ -147,16 +147,16 @@ test("network disks are refused by the number of their file system, also by a ne
 });
 
 test("a new file is its owner's alone, with all that lies beside it, also in an open folder", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "holdfast-open-"));
-  chmodSync(folder, 0o755);
-  const file = join(folder, "store.db");
+  const opened = mkdtempSync(join(tmpdir(), "holdfast-open-"));
+  chmodSync(opened, 0o755);
+  const file = join(opened, "store.db");
   const store = await openSqliteStore({ file });
   await openSession(store);
-  const modes = readdirSync(folder)
+  const modes = readdirSync(opened)
     .filter((name) => name.startsWith("store.db"))
-    .map((name) => statSync(join(folder, name)).mode & 0o077);
+    .map((name) => statSync(join(opened, name)).mode & 0o077);
   await store.close();
-  rmSync(folder, { recursive: true });
+  rmSync(opened, { recursive: true });
   expect(modes.length).toBeGreaterThan(1);
   expect(new Set(modes)).toEqual(new Set([0]));
 });
