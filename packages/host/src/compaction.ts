@@ -23,7 +23,14 @@ export interface Compactor extends ContextFit {
   ): Promise<Compaction>;
 }
 
-const tailShare = 0.3;
+/** What stays as it is. A person who asks for it wants more of it gone than a host that only needs room. */
+const tailShares: Readonly<Record<CompactionReason, number>> = {
+  asked: 0.1,
+  preflight: 0.3,
+  overflow: 0.3,
+  idle: 0.3,
+  hygiene: 0.3,
+};
 const summaryShare = 0.1;
 const longestSummary = 4_000;
 const charactersPerToken = 4;
@@ -47,7 +54,7 @@ export function openCompactor(
       ...target,
       reason,
       sizes: {
-        tailTokens: Math.floor(windowTokens * tailShare),
+        tailTokens: Math.floor(windowTokens * tailShares[reason]),
         summaryTokens: Math.min(longestSummary, Math.floor(windowTokens * summaryShare)),
       },
     });

@@ -104,7 +104,7 @@ export const problemKinds = {
   nothing_to_undo: { status: 409, title: "There is nothing to undo.", next: readAgain },
   nothing_to_gain: {
     status: 409,
-    title: "There is too little in the conversation to make it shorter.",
+    title: "A summary would free less than a fifth of what the model gets.",
     next: "Go on talking, or begin a new session.",
   },
   nothing_to_redo: { status: 409, title: "There is nothing to bring back.", next: readAgain },

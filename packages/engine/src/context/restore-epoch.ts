@@ -2,7 +2,8 @@ import { decodeEvent, type IdSource, newEvent, type Seq } from "@holdfast/protoc
 import type { OwnerId, SessionId } from "@holdfast/protocol";
 
 import { type Log, newestFirst } from "../log/index.ts";
-import type { CommitResult, Refused } from "../ports/index.ts";
+import type { CommitResult, Committed, Refused, SessionRow } from "../ports/index.ts";
+import { readContext } from "./read-context.ts";
 
 export interface EpochTarget {
   readonly owner: OwnerId;
@@ -29,6 +30,9 @@ export async function restoreEpoch(
       code: "epoch_not_found",
       message: "There is no such epoch in view.",
     };
+  const current = await readContext(log.store.reads, owner, session);
+  // It begins so already: nothing is appended, and the answer is as if it had been.
+  if (current !== null && (current.epoch?.seq ?? null) === at) return unchanged(row);
   const event = newEvent(ids.make("event"), "context.epoch", {
     epoch: row.epoch + 1,
     restores: number,
@@ -54,6 +58,18 @@ async function placeOf(
     if (event.type === "context.epoch" && event.data.epoch === number) return event.data.at ?? null;
   }
   return undefined;
+}
+
+function unchanged({ head, version, revision, activityAt }: SessionRow): Committed {
+  return {
+    status: "committed",
+    first: head,
+    last: head,
+    at: activityAt,
+    version,
+    revision,
+    repeated: true,
+  };
 }
 
 const noSession: Refused = {

@@ -47,6 +47,8 @@ test("the whole conversation, and the summary again, are one request away", asyn
   valueOf(await client.compact({ params, body: {} }));
   const restored = valueOf(await client.restoreEpoch({ params: { id, n: 0 }, body: {} }));
   expect(restored.session.epoch).toBe(2);
+  const again = valueOf(await client.restoreEpoch({ params: { id, n: 0 }, body: {} }));
+  expect(again.session).toMatchObject({ epoch: 2, version: restored.session.version });
   await converse(rig, id, "And now?");
   expect(JSON.stringify(rig.model.requests.at(-1))).toContain("two word");
   valueOf(await client.restoreEpoch({ params: { id, n: 1 }, body: {} }));
