@@ -42,7 +42,7 @@ interface Asked {
   readonly reach: "known" | "open";
 }
 
-const pageSize = 100;
+const pageSize = 1_000;
 const mostAtOnce = 4;
 
 /**
@@ -97,9 +97,10 @@ export class MemoryKeeper {
     this.#counts[why] = (this.#counts[why] ?? 0) + 1;
     const waiting = this.#boundaries.get(session);
     if (waiting !== undefined) return waiting;
-    const work = this.#flush({ owner, session }, { when: "due", reach: "open" }, () =>
-      this.#boundaries.delete(session),
-    ).catch(this.#deps.onError);
+    const begins = () => void this.#boundaries.delete(session);
+    const work = this.#flush({ owner, session }, { when: "due", reach: "open" }, begins)
+      .then(() => undefined)
+      .catch(this.#deps.onError);
     this.#boundaries.set(session, work);
     return work;
   }
@@ -157,20 +158,34 @@ export class MemoryKeeper {
     }
   }
 
-  /** Several sessions side by side. An owner that has failed is left alone for the rest of this look. */
+  /**
+   * Several sessions side by side, page after page while that gets anywhere. An owner that has failed is left alone for
+   * the rest of this look.
+   */
   async #commitDue(restingSince: number, why: Boundary): Promise<void> {
-    const { work } = this.#deps.log.store;
     const since = Math.min(restingSince, Number.MAX_SAFE_INTEGER);
-    const waiting = [...(await work.unremembered(pageSize, since))];
     const away = new Set<string>();
+    let page: readonly Target[];
+    let done: number;
+    do {
+      page = await this.#deps.log.store.work.unremembered(pageSize, since);
+      done = await this.#commitAll(page, why, away);
+    } while (page.length === pageSize && done > 0 && !this.#stop.signal.aborted);
+  }
+
+  /** How many segments that were. */
+  async #commitAll(page: readonly Target[], why: Boundary, away: Set<string>): Promise<number> {
+    const waiting = [...page];
+    let done = 0;
     const workers = Array.from({ length: mostAtOnce }, async () => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
         if (this.#stop.signal.aborted) return;
         this.#counts[why] = (this.#counts[why] ?? 0) + 1;
-        await this.#flush(next, { when: "due", reach: "open" }, undefined, away);
+        done += await this.#flush(next, { when: "due", reach: "open" }, undefined, away);
       }
     });
     await Promise.all(workers);
+    return done;
   }
 
   /** Segment after segment. `begins` is called when the first of them is looked at: who comes later is not too late. */
@@ -179,12 +194,14 @@ export class MemoryKeeper {
     asked: Asked,
     begins: () => void = () => {},
     away: Set<string> = new Set(),
-  ): Promise<void> {
-    let outcome: SegmentOutcome = "committed";
-    while (outcome === "committed" && !this.#stop.signal.aborted) {
-      outcome = await this.#commitNext(target, asked, begins, away);
+  ): Promise<number> {
+    let done = 0;
+    while (!this.#stop.signal.aborted) {
+      if ((await this.#commitNext(target, asked, begins, away)) !== "committed") break;
+      done += 1;
     }
     begins();
+    return done;
   }
 
   #commitNext(
