@@ -41,7 +41,8 @@ function piecesOf(
   const pieces: SummaryMaterial[][] = [];
   let room = 0;
   for (const { role, text } of material) {
-    const shown = { role, text: redactSecrets(shortened(text)) };
+    // Redacted first: a secret across the cut would leave half of itself behind.
+    const shown = { role, text: shortened(redactSecrets(text)) };
     const tokens = count(shown.text);
     if (tokens > room || pieces.length === 0) {
       pieces.push([]);

@@ -178,3 +178,17 @@ describe("a branch", () => {
     expect(texts(page?.entries ?? [])).toEqual(["one", "Answer 1", "in the first", "Answer 4"]);
   });
 });
+
+test("[P1] of two who ask again under one client id at the same moment, both get the one message that stands", async () => {
+  const words = { clientId: "again" };
+  const answers = await Promise.all([
+    retry(deps(), target(), words),
+    retry(deps(), target(), words),
+  ]);
+  const accepted = (await rig.chat.events()).filter(
+    ({ type, data }) => type === "input.accepted" && data["clientId"] === "again",
+  );
+  expect(accepted).toHaveLength(1);
+  const { messageId, runId } = accepted[0]!.data;
+  for (const answer of answers) expect(answer).toMatchObject({ messageId, runId });
+});

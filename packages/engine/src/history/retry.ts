@@ -68,7 +68,11 @@ async function askAgain(
   const { events, refused, answer } = await inputEvents(deps.ids, input);
   if (refused !== undefined) return refused;
   const isEdit = words.text !== undefined || words.attachments !== undefined;
-  return answer(await cut(deps, target, place, isEdit ? "edit" : "retry", events));
+  const result = await cut(deps, target, place, isEdit ? "edit" : "retry", events);
+  // The cut is named by the request, the message behind it is not: whoever was faster has accepted one of its own.
+  const wasFaster = result.status === "committed" && result.repeated === true;
+  const earlier = wasFaster ? await retriedBefore(deps.log, target, words) : null;
+  return earlier ?? answer(result);
 }
 
 /** Where the cut of an earlier retry stands, its message follows. */
