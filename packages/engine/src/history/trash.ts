@@ -11,6 +11,7 @@ import type {
 } from "../ports/index.ts";
 import {
   entriesOfAStep,
+  callsBegun,
   leftoversOf,
   refusals,
   takenInput,
@@ -41,7 +42,7 @@ export async function trash(deps: TrashDeps, target: HistoryTarget): Promise<Com
     const result = await log.commit({
       owner,
       session,
-      events: [...settleAll(deps, snapshot), trashed],
+      events: [...(await settleAll(deps, target, snapshot)), trashed],
       expect: { head: snapshot.session.head, uncompacted: true },
     });
     const hasMoved = result.status === "refused" && result.code === "head_moved";
@@ -60,14 +61,19 @@ export async function restore(deps: TrashDeps, target: HistoryTarget): Promise<C
   const snapshot = await log.store.reads.snapshot(owner, session, { limit: entriesOfAStep });
   if (snapshot === null) return noSession;
   const restored = newEvent(command, "session.restored", {});
-  const left = snapshot.session.trashedAt === null ? [] : settleAll(deps, snapshot);
+  const left = snapshot.session.trashedAt === null ? [] : await settleAll(deps, target, snapshot);
   return log.commit({ owner, session, events: [restored, ...left] });
 }
 
-function settleAll({ ids }: TrashDeps, snapshot: Snapshot): readonly NewEvent[] {
+async function settleAll(
+  { log, ids }: TrashDeps,
+  { owner, session }: Pick<HistoryTarget, "owner" | "session">,
+  snapshot: Snapshot,
+): Promise<readonly NewEvent[]> {
   const { run, inbox } = snapshot;
+  const begun = await callsBegun(log.store.reads, owner, session, snapshot.entries.entries);
   return [
-    ...(run === null ? [] : endCutOff(ids, run.id, snapshot)),
+    ...(run === null ? [] : endCutOff(ids, run.id, snapshot, begun)),
     ...inbox.flatMap((input) => leaveUnanswered(ids, input)),
     ...(inbox.length === 0 ? [] : [unansweredNotice(ids)]),
   ];
@@ -75,7 +81,12 @@ function settleAll({ ids }: TrashDeps, snapshot: Snapshot): readonly NewEvent[] 
 
 type Ids = TrashDeps["ids"];
 
-function endCutOff(ids: Ids, runId: InputRow["runId"], snapshot: Snapshot): readonly NewEvent[] {
+function endCutOff(
+  ids: Ids,
+  runId: InputRow["runId"],
+  snapshot: Snapshot,
+  begun: ReadonlySet<unknown>,
+): readonly NewEvent[] {
   const run = writerFor(ids, runId);
   const left = leftoversOf(run, snapshot, { partial: "cancelled", mayStartAgain: false });
   const warning = left.unknown === "" ? "" : ` ${left.unknown}`;
@@ -89,13 +100,13 @@ function endCutOff(ids: Ids, runId: InputRow["runId"], snapshot: Snapshot): read
   return [
     run.event("run.cancel", { by: "trash" }),
     ...left.settled,
-    ...unrunCalls(run, notBegun(snapshot), refusals.cancelled),
+    ...unrunCalls(run, notBegun(snapshot), refusals.cancelled, begun),
     notice,
     run.event("run.state", { state: "cancelled", cause: "trashed" }),
   ];
 }
 
-/** P7: what was asked for and not begun is not left as if it might have been. */
+/** What was asked for and stands in no journal: what was begun there is told with the rest of it. */
 function notBegun({ entries, journal }: Snapshot): readonly ModelCall[] {
   const begun = new Set(
     journal.flatMap(({ type, data }) => (type === "tool.started" ? [data["callId"]] : [])),

@@ -2,6 +2,7 @@ import type { NewEvent, RequestRecord, RunState, StoredEvent } from "@holdfast/p
 
 import { pendingCalls } from "../context/index.ts";
 import type { ModelFailure, Random, SpillEnd } from "../ports/index.ts";
+import { callsBegun } from "./begun-calls.ts";
 import { type CallEnd, callModel } from "./call-model.ts";
 import { type ContextFit, fitContext, makeRoom } from "./fit-context.ts";
 import { Journal } from "./journal.ts";
@@ -77,7 +78,11 @@ export async function driveRun(
     if (entries === null) return run.lose("trashed");
     const calls = pendingCalls(entries.tail);
     // P7: what was not begun is not left as if it might have been.
-    if (run.cancelled) return endRun(run, "cancelled", unrunCalls(run, calls, refusals.cancelled));
+    if (run.cancelled) {
+      const { owner, session } = run;
+      const begun = await callsBegun(deps.log.store.reads, owner, session, entries.tail);
+      return endRun(run, "cancelled", unrunCalls(run, calls, refusals.cancelled, begun));
+    }
     if (calls.length > 0) {
       await runTools(deps, run, calls, new Journal(deps, run, journal));
       journal = [];

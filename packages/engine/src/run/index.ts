@@ -1,3 +1,4 @@
+export { callsBegun } from "./begun-calls.ts";
 export {
   admitMessage,
   type Admission,

@@ -95,15 +95,19 @@ export function settledTool(
   });
 }
 
-/** The entries that say of calls that they were not run, and why. */
+/** The entries that say of calls that they were not run, and why; of those that were begun, that nobody knows. */
 export function unrunCalls(
   run: RunWriter,
   calls: readonly ModelCall[],
   output: string,
+  begun: ReadonlySet<unknown> = new Set(),
 ): readonly NewEvent[] {
   return calls.map(({ callId, name }) => {
     const resultId = run.ids.make("message");
-    return settledTool(run, { callId, name, resultId, outcome: "cancelled", output }, []);
+    const end = begun.has(callId)
+      ? ({ outcome: "unknown", output: "" } as const)
+      : ({ outcome: "cancelled", output } as const);
+    return settledTool(run, { callId, name, resultId, ...end }, []);
   });
 }
 
