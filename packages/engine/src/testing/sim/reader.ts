@@ -9,7 +9,7 @@ import {
   startState,
 } from "@holdfast/protocol";
 
-import type { TailItem } from "../../log/index.ts";
+import { type TailItem, withAmendments } from "../../log/index.ts";
 import { type Reads, StoreFailure } from "../../ports/index.ts";
 import { Client, unheard } from "./client.ts";
 import { gone, type SimHost } from "./host.ts";
@@ -104,12 +104,14 @@ export async function readSession(
   const snapshot = await reads.snapshot(owner, id, { limit: 1_000 });
   if (snapshot === null) return null;
   const { session, entries, inbox, journal } = snapshot;
+  // As the host's own reads do: words for a notice that stand behind a cut are its words all the same.
+  const visible = await withAmendments(reads, session, entries.entries, "newest");
   const newest = entries.entries.findLast((event) => event.runId !== undefined)?.runId;
   const run = snapshot.run ?? (newest === undefined ? null : await reads.run(owner, newest));
   const { ranges: _, openDeltas: __, origin, tags, ...shown } = session;
   return {
     session: { ...shown, tags: [...tags], ...(origin !== null && { origin }) },
-    entries: [...entriesOf(entries.entries)],
+    entries: [...entriesOf(visible)],
     run: run && viewRun(run),
     inbox: inbox.map((row) => ({
       messageId: row.messageId,
