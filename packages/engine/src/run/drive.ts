@@ -80,8 +80,8 @@ export async function driveRun(
     // P7: what was not begun is not left as if it might have been.
     if (run.cancelled) {
       const { owner, session } = run;
-      const begun = await callsBegun(deps.log.store.reads, owner, session, entries.tail);
-      return endRun(run, "cancelled", unrunCalls(run, calls, refusals.cancelled, begun));
+      const asked = await callsBegun(deps.log.store.reads, owner, session, entries.tail);
+      return endRun(run, "cancelled", unrunCalls(run, calls, refusals.cancelled, asked));
     }
     if (calls.length > 0) {
       await runTools(deps, run, calls, new Journal(deps, run, journal));

@@ -109,7 +109,10 @@ describe.each(databases)("what people see of a run on $name", (kind) => {
     const { head } = await said.chat.row();
     expect(await elsewhere.runs.cancel(owner, said.runId)).toEqual({ status: "requested" });
     expect(await said.chat.row()).toMatchObject({ head, liveState: "running" });
-    await clock.advance(1_000);
+    // A run that has just written is looked at one look later.
+    await clock.advance(500);
+    await until(async () => clock.sleepers >= 3 || (await said.ends()).length > 0);
+    await clock.advance(500);
     await runner.idle();
     await runner.stop();
     expect(await said.ends()).toEqual(["cancelled"]);
