@@ -1,21 +1,14 @@
 import { newEvent, type NewEvent } from "@holdfast/protocol";
 
-import { pendingCalls } from "../context/index.ts";
-import type {
-  CommitResult,
-  Failed,
-  InputRow,
-  LeaseRow,
-  ModelCall,
-  Snapshot,
-} from "../ports/index.ts";
+import type { CommitResult, Failed, InputRow, LeaseRow, Reads, Snapshot } from "../ports/index.ts";
 import {
+  type AskedIn,
   entriesOfAStep,
-  callsBegun,
+  foldStep,
+  type RunWriter,
   leftoversOf,
-  refusals,
   takenInput,
-  unrunCalls,
+  tellUnrun,
   writerFor,
 } from "../run/index.ts";
 import { type HistoryTarget, noSession } from "./cut.ts";
@@ -71,9 +64,11 @@ async function settleAll(
   snapshot: Snapshot,
 ): Promise<readonly NewEvent[]> {
   const { run, inbox } = snapshot;
-  const begun = await callsBegun(log.store.reads, owner, session, snapshot.entries.entries);
+  const place = { owner, session, entries: snapshot.entries.entries };
   return [
-    ...(run === null ? [] : endCutOff(ids, run.id, snapshot, begun)),
+    ...(run === null
+      ? []
+      : await endCutOff(log.store.reads, writerFor(ids, run.id), place, snapshot)),
     ...inbox.flatMap((input) => leaveUnanswered(ids, input)),
     ...(inbox.length === 0 ? [] : [unansweredNotice(ids)]),
   ];
@@ -81,37 +76,29 @@ async function settleAll(
 
 type Ids = TrashDeps["ids"];
 
-function endCutOff(
-  ids: Ids,
-  runId: InputRow["runId"],
+async function endCutOff(
+  reads: Reads,
+  run: RunWriter,
+  place: AskedIn,
   snapshot: Snapshot,
-  begun: ReadonlySet<unknown>,
-): readonly NewEvent[] {
-  const run = writerFor(ids, runId);
-  const left = leftoversOf(run, snapshot, { partial: "cancelled", mayStartAgain: false });
+): Promise<readonly NewEvent[]> {
+  const fold = foldStep(snapshot.journal);
+  const left = leftoversOf(run, snapshot, { partial: "cancelled", mayStartAgain: false, fold });
   const warning = left.unknown === "" ? "" : ` ${left.unknown}`;
   const notice = run.event("notice.added", {
-    noticeId: ids.make("notice"),
+    noticeId: run.ids.make("notice"),
     kind: "cut_off",
     text: `The session was put in the trash in the middle of this answer. What was said and done until then is above.${warning}`,
-    details: { cause: "trashed", runId },
+    details: { cause: "trashed", runId: run.runId },
     ...(left.dropped.length > 0 && { deltas: [...left.dropped] }),
   });
   return [
     run.event("run.cancel", { by: "trash" }),
     ...left.settled,
-    ...unrunCalls(run, notBegun(snapshot), refusals.cancelled, begun),
+    ...(await tellUnrun(reads, run, place, { told: fold.tools })),
     notice,
     run.event("run.state", { state: "cancelled", cause: "trashed" }),
   ];
-}
-
-/** What was asked for and stands in no journal: what was begun there is told with the rest of it. */
-function notBegun({ entries, journal }: Snapshot): readonly ModelCall[] {
-  const begun = new Set(
-    journal.flatMap(({ type, data }) => (type === "tool.started" ? [data["callId"]] : [])),
-  );
-  return pendingCalls(entries.entries).filter(({ callId }) => !begun.has(callId));
 }
 
 /** P1: what was accepted is not lost. It stands in the conversation, and a person may ask it again. */

@@ -1,18 +1,27 @@
-import type { OwnerId, Seq, SessionId, StoredEvent } from "@holdfast/protocol";
+import type { CallId, NewEvent, OwnerId, Seq, SessionId, StoredEvent } from "@holdfast/protocol";
 
-import type { Reads } from "../ports/index.ts";
+import { pendingCalls } from "../context/index.ts";
+import type { ModelCall, Reads } from "../ports/index.ts";
+import { type RunWriter, type ToolEnd, unrunCalls } from "./settle.ts";
+import { refusals } from "./sort-calls.ts";
 
 const pageSize = 500;
+
+/** Where a run's calls were asked for. */
+export interface AskedIn {
+  readonly owner: OwnerId;
+  readonly session: SessionId;
+  /** The newest entries; the answer that asks for the calls is among them. */
+  readonly entries: readonly StoredEvent[];
+}
 
 /**
  * P7: which calls of the newest answer were ever begun, also by a runner whose journal a take-over has put aside. Of these
  * nobody may say that they were not run.
  */
-export async function callsBegun(
+async function callsBegun(
   reads: Reads,
-  owner: OwnerId,
-  session: SessionId,
-  entries: readonly StoredEvent[],
+  { owner, session, entries }: AskedIn,
 ): Promise<ReadonlySet<unknown>> {
   const begun = new Set<unknown>();
   const asked = entries.findLast(({ type }) => type === "message.assistant");
@@ -24,4 +33,41 @@ export async function callsBegun(
     after = page?.more === true ? page.events.at(-1)?.seq : undefined;
   }
   return begun;
+}
+
+/**
+ * P7: what a run that ends has to say of the calls that it leaves: those that nobody began were not run, and of the
+ * others nobody knows. Calls in `told` are told elsewhere; `unstored` are those of an answer that is stored with this.
+ */
+export async function tellUnrun(
+  reads: Reads,
+  run: RunWriter,
+  place: AskedIn,
+  rest: {
+    readonly told?: { has(callId: CallId): boolean };
+    readonly unstored?: readonly ModelCall[];
+  } = {},
+): Promise<readonly NewEvent[]> {
+  const { told = new Set(), unstored = [] } = rest;
+  const calls = [...pendingCalls(place.entries), ...unstored].filter(
+    ({ callId }) => !told.has(callId),
+  );
+  if (calls.length === 0) return [];
+  return unrunCalls(run, calls, refusals.cancelled, await callsBegun(reads, place));
+}
+
+/** P7: a call that this runner did not run may have been begun by one before: how that went, nobody knows. */
+export async function doubtBegun(
+  reads: Reads,
+  place: AskedIn,
+  ends: readonly ToolEnd[],
+  own: { has(callId: CallId): boolean },
+): Promise<readonly ToolEnd[]> {
+  if (ends.every(({ callId }) => own.has(callId))) return ends;
+  const begun = await callsBegun(reads, place);
+  return ends.map((end) =>
+    own.has(end.callId) || !begun.has(end.callId)
+      ? end
+      : { ...end, outcome: "unknown", output: "" },
+  );
 }

@@ -64,7 +64,7 @@ describe("cancel", () => {
   });
 
   const askFirst = { approval: () => "ask" as const };
-  const notRun = "tool: cancelled The run ended before anybody allowed this, so it was not run.";
+  const notRun = "tool: cancelled The run ended before this was begun, so it was not run.";
 
   test("[P7] a call that nobody was asked about yet is told as not run", async () => {
     const { promise: begun, open: begin } = gated();

@@ -7,13 +7,13 @@ import {
   terminalStates,
 } from "@holdfast/protocol";
 
-import { pendingCalls } from "../context/index.ts";
 import { type Log, rests } from "../log/index.ts";
-import type { CommitResult, InputRow, RunRow, Snapshot } from "../ports/index.ts";
+import type { CommitResult, InputRow, Reads, RunRow, Snapshot } from "../ports/index.ts";
+import { tellUnrun } from "./begun-calls.ts";
+import { foldStep } from "./fold-step.ts";
 import { leftoversOf } from "./leftovers.ts";
 import { entriesOfAStep } from "./recover.ts";
-import { type RunWriter, unrunCalls, writerFor } from "./settle.ts";
-import { refusals } from "./sort-calls.ts";
+import { type RunWriter, writerFor } from "./settle.ts";
 
 export type CancelResult =
   | { readonly status: "requested" | "ended" }
@@ -33,20 +33,20 @@ export async function requestCancel(
   const { reads } = log.store;
   for (;;) {
     const first = await reads.run(owner, runId);
-    const limit = first?.state === "waiting" ? entriesOfAStep : 1;
+    const limit = first !== null && rests(first.state) ? entriesOfAStep : 1;
     const snapshot = first && (await reads.snapshot(owner, first.session, { limit }));
     // Read behind the snapshot: if it has moved since then, the head has too.
     const run = snapshot && (await reads.run(owner, runId));
     if (run === null || snapshot === null) return { status: "not_found" };
     if (terminalStates.has(run.state)) return { status: "ended" };
-    if (run.state === "waiting" && first?.state !== "waiting") continue;
+    if (rests(run.state) && limit === 1) continue;
     // Nobody works on it, so nobody else would end it.
     const atRest = run.state === "queued" || rests(run.state);
     if (run.cancelRequested && !atRest) return { status: "requested" };
     const result = await log.commit({
       owner,
       session: run.session,
-      events: atRest ? endAtRest(ids, run, snapshot) : [wish(ids, runId)],
+      events: atRest ? await endAtRest(reads, ids, run, snapshot) : [wish(ids, runId)],
       ...(atRest && { expect: { head: snapshot.session.head } }),
     });
     if (result.status === "committed") return { status: atRest ? "ended" : "requested" };
@@ -59,16 +59,19 @@ function wish(ids: IdSource, runId: RunId): NewEvent {
 }
 
 /** One commit clears all of it: the message that waited, what the journal held, the run itself. */
-function endAtRest(ids: IdSource, run: RunRow, snapshot: Snapshot): readonly NewEvent[] {
+async function endAtRest(
+  reads: Reads,
+  ids: IdSource,
+  run: RunRow,
+  snapshot: Snapshot,
+): Promise<readonly NewEvent[]> {
   const input = snapshot.inbox.find((each) => each.runId === run.id);
   const isLive = snapshot.run?.id === run.id;
   const writer = writerFor(ids, run.id);
-  const unrun = run.state === "waiting" ? pendingCalls(snapshot.entries.entries) : [];
   return [
     wish(ids, run.id),
     ...(input === undefined ? [] : [removed(ids, input)]),
-    ...(isLive ? cancelledLeftovers(writer, snapshot) : []),
-    ...unrunCalls(writer, unrun, refusals.cancelled),
+    ...(isLive ? await cancelledLeftovers(reads, writer, run.state, snapshot) : []),
     newEvent(ids.make("event"), "run.state", { state: "cancelled" }, run.id),
   ];
 }
@@ -78,15 +81,24 @@ function removed(ids: IdSource, { messageId }: InputRow): NewEvent {
 }
 
 /** What a tool that ended has done is told, though the run that asked for it goes no further. */
-function cancelledLeftovers(run: RunWriter, snapshot: Snapshot): readonly NewEvent[] {
-  const options = { partial: "cancelled", mayStartAgain: false } as const;
+async function cancelledLeftovers(
+  reads: Reads,
+  run: RunWriter,
+  state: RunRow["state"],
+  snapshot: Snapshot,
+): Promise<readonly NewEvent[]> {
+  const { owner, id: session } = snapshot.session;
+  const fold = foldStep(snapshot.journal);
+  const options = { partial: "cancelled", mayStartAgain: false, fold } as const;
   const { settled, dropped } = leftoversOf(run, snapshot, options);
-  if (dropped.length === 0) return settled;
+  const place = { owner, session, entries: snapshot.entries.entries };
+  const unrun = rests(state) ? await tellUnrun(reads, run, place, { told: fold.tools }) : [];
+  if (dropped.length === 0) return [...settled, ...unrun];
   const notice = run.event("notice.added", {
     noticeId: run.ids.make("notice"),
     kind: "cancelled",
     text: "The run was cancelled.",
     deltas: [...dropped],
   });
-  return [...settled, notice];
+  return [...settled, ...unrun, notice];
 }

@@ -2,7 +2,7 @@ import type { NewEvent, RequestRecord, RunState, StoredEvent } from "@holdfast/p
 
 import { pendingCalls } from "../context/index.ts";
 import type { ModelFailure, Random, SpillEnd } from "../ports/index.ts";
-import { callsBegun } from "./begun-calls.ts";
+import { tellUnrun } from "./begun-calls.ts";
 import { type CallEnd, callModel } from "./call-model.ts";
 import { type ContextFit, fitContext, makeRoom } from "./fit-context.ts";
 import { Journal } from "./journal.ts";
@@ -11,8 +11,8 @@ import { markOf, type Remembers } from "./mark.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { runTools } from "./run-tools.ts";
 import { type SetUpDeps, setUpStep } from "./set-up.ts";
-import { settledMessage, unrunCalls, usageEvent } from "./settle.ts";
-import { refusals, type VerdictDeps } from "./sort-calls.ts";
+import { settledMessage, usageEvent } from "./settle.ts";
+import type { VerdictDeps } from "./sort-calls.ts";
 import { type SpillDeps, spillMark } from "./spill.ts";
 import { takeSteering } from "./steer.ts";
 import type { Tick } from "./tick.ts";
@@ -77,14 +77,13 @@ export async function driveRun(
     const entries = await context.read();
     if (entries === null) return run.lose("trashed");
     const calls = pendingCalls(entries.tail);
+    const asked = { owner: run.owner, session: run.session, entries: entries.tail };
     // P7: what was not begun is not left as if it might have been.
     if (run.cancelled) {
-      const { owner, session } = run;
-      const asked = await callsBegun(deps.log.store.reads, owner, session, entries.tail);
-      return endRun(run, "cancelled", unrunCalls(run, calls, refusals.cancelled, asked));
+      return endRun(run, "cancelled", await tellUnrun(deps.log.store.reads, run, asked));
     }
     if (calls.length > 0) {
-      await runTools(deps, run, calls, new Journal(deps, run, journal));
+      await runTools(deps, run, { ...asked, calls }, new Journal(deps, run, journal));
       journal = [];
       continue;
     }

@@ -1,4 +1,4 @@
-export { callsBegun } from "./begun-calls.ts";
+export { type AskedIn, tellUnrun } from "./begun-calls.ts";
 export {
   admitMessage,
   type Admission,
@@ -11,11 +11,11 @@ export { answerApproval, type AnswerResult, expireApproval } from "./answer.ts";
 export { type CancelResult, requestCancel } from "./cancel.ts";
 export type { RunLimits } from "./drive.ts";
 export type { ContextFit } from "./fit-context.ts";
+export { foldStep } from "./fold-step.ts";
 export { leftoversOf } from "./leftovers.ts";
 export { entriesOfAStep, type ResumePolicy } from "./recover.ts";
 export { resumeRun, type ResumeResult, type ResumeTarget } from "./resume.ts";
-export { unrunCalls, usageOfCall, writerFor } from "./settle.ts";
-export { refusals } from "./sort-calls.ts";
+export { type RunWriter, usageOfCall, writerFor } from "./settle.ts";
 export { takenInput } from "./steer.ts";
 export { RunHandle, type LossReason } from "./run-handle.ts";
 export { Runner, type RunnerDeps } from "./runner.ts";

@@ -1,8 +1,8 @@
 import { type NewEvent, type OwnerId, terminalStates } from "@holdfast/protocol";
 
-import { pendingCalls } from "../context/index.ts";
 import { goesOnByWord, rests } from "../log/index.ts";
 import type { LeaseRow, RunRow, Snapshot } from "../ports/index.ts";
+import { tellUnrun } from "./begun-calls.ts";
 import type { ClaimDeps } from "./claim.ts";
 import type { RunPosition } from "./drive.ts";
 import { findSpill, type FoundSpill } from "./find-spill.ts";
@@ -11,9 +11,7 @@ import { leftoversOf } from "./leftovers.ts";
 import { markOf, type Remembers } from "./mark.ts";
 import { noticeFor, type NoticeReasons } from "./recovery-notice.ts";
 import { RunHandle } from "./run-handle.ts";
-import { unrunCalls } from "./settle.ts";
 import { largest } from "./sizes.ts";
-import { refusals } from "./sort-calls.ts";
 import type { SpillDeps } from "./spill.ts";
 
 /** What happens to a run whose runner is gone: goes on by itself, waits for a person, or ends. */
@@ -56,11 +54,11 @@ export async function recoverRun(
     const spill = await findSpill(deps.journals, place, snapshot.journal);
     const next = isAnswered(spill, row) ? completed : decideNext(row, deps.policy);
     const firstSeen = await log.store.now();
-    const unrun = rests(row.state) ? pendingCalls(snapshot.entries.entries) : [];
+    const asked = { owner, session: lease.session, entries: snapshot.entries.entries };
     const fold = await foldLongStep(deps.clock, snapshot.journal, spill.events);
     const left = [
       ...settleLeftovers(run, snapshot, fold, { ...next, spill, firstSeen }),
-      ...unrunCalls(run, unrun, refusals.cancelled),
+      ...(next.ends ? await tellUnrun(log.store.reads, run, asked, untold(fold, spill)) : []),
     ];
     const marks = next === completed ? markOf(deps.remembers, run) : [];
     const events = named([...left, next.event(run), ...marks], spill);
@@ -126,6 +124,11 @@ function decideNext(row: RunRow, policy: ResumePolicy): NextMove {
   if (policy === "off") return to("interrupted", "host_stopped");
   if (row.attempt + 1 > attempts) return to("interrupted", "too_many_attempts");
   return policy === "ask" ? to("paused", "host_stopped") : to("claimed");
+}
+
+/** What was begun is told with the rest of its journal; the calls of a spilled answer are stored with it. */
+function untold(fold: StepFold, { isWhole, end }: FoundSpill) {
+  return { told: fold.tools, unstored: isWhole ? (end?.calls ?? []) : [] };
 }
 
 /** Entries for everything that the journal holds, above a notice that says why. */

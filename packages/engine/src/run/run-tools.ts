@@ -1,6 +1,7 @@
 import type { BlobId, MessageId, ToolOutcome } from "@holdfast/protocol";
 
 import type { Clock, JournalPlace, ModelCall, Tool, ToolHands } from "../ports/index.ts";
+import { type AskedIn, doubtBegun } from "./begun-calls.ts";
 import type { StreamedTool } from "./fold-step.ts";
 import type { Journal } from "./journal.ts";
 import { keepOutput } from "./keep-output.ts";
@@ -28,9 +29,10 @@ const abandonMs = 5_000;
 export async function runTools(
   deps: ToolDeps,
   run: RunHandle,
-  calls: readonly ModelCall[],
+  asked: AskedIn & { readonly calls: readonly ModelCall[] },
   journal: Journal,
 ): Promise<void> {
+  const { calls } = asked;
   const known = journal.fold().tools;
   const todo = calls.map((call) => ({ call, before: known.get(call.callId) }));
   const fresh = todo.flatMap(({ call, before }) => {
@@ -52,7 +54,8 @@ export async function runTools(
   if (!(await journal.flush())) return;
   if (ends.some(({ outcome }) => outcome === "unknown")) await deps.raiseFence();
   const { tools } = journal.fold();
-  const settled = ends.map((end) => settledTool(run, end, tools.get(end.callId)?.deltas ?? []));
+  const told = await doubtBegun(deps.log.store.reads, asked, ends, tools);
+  const settled = told.map((end) => settledTool(run, end, tools.get(end.callId)?.deltas ?? []));
   if (settled.length > 0 && (await run.write(settled)) === null) return;
   if (asks.length > 0 && !run.cancelled) await askForCalls(run, asks);
 }

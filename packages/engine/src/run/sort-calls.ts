@@ -22,7 +22,7 @@ export const refusals = {
   expired: "Nobody answered whether this is allowed, so it was not run.",
   forbidden: "This is not allowed here, so it was not run.",
   changed: "This is not what was allowed, so it was not run.",
-  cancelled: "The run ended before anybody allowed this, so it was not run.",
+  cancelled: "The run ended before this was begun, so it was not run.",
 } as const;
 
 /** Asks exactly what the tools say. */
