@@ -40,6 +40,28 @@ export const jsonObject = z
 export const toolOutcome = z.enum(["ok", "failed", "cancelled", "unknown"]);
 export type ToolOutcome = z.infer<typeof toolOutcome>;
 
+/** What a tool did to a file, as a page shows it. */
+export const fileChange = z.looseObject({
+  path: z.string(),
+  change: z.enum(["created", "changed", "deleted"]),
+  /** A unified diff; cut, with a line that says so, where it is long. */
+  diff: z.string(),
+});
+export type FileChange = z.infer<typeof fileChange>;
+
+export const todoItem = z.looseObject({
+  text: z.string(),
+  state: z.enum(["open", "doing", "done"]),
+});
+export type TodoItem = z.infer<typeof todoItem>;
+
+/** What a tool's result tells a person beside its text. It is not told to the model. */
+export const toolDetails = z.looseObject({
+  changes: z.array(fileChange).optional(),
+  todos: z.array(todoItem).optional(),
+});
+export type ToolDetails = z.infer<typeof toolDetails>;
+
 /** Parts are loose: a field that a newer Holdfast wrote is carried through by an older one. */
 const marks = {
   /** It was not in the store when its run was given up, and was found afterwards. */
@@ -68,6 +90,7 @@ export const toolResultPart = z.looseObject({
   /** The whole output, or its beginning when `blobId` holds the whole. */
   output: z.string(),
   blobId: blobId.optional(),
+  details: toolDetails.optional(),
   ...marks,
 });
 export const filePart = z.looseObject({

@@ -5,6 +5,7 @@ import type {
   OwnerId,
   RunId,
   SessionId,
+  ToolDetails,
   ToolOutcome,
 } from "@holdfast/protocol";
 
@@ -16,6 +17,8 @@ export interface ToolCall {
   readonly runId: RunId;
   readonly callId: CallId;
   readonly input: Json;
+  /** Where the tool works, as it has said itself. An approval is bound to it. */
+  readonly place?: string;
 }
 
 /** What a tool is given to work with. */
@@ -30,6 +33,8 @@ export interface ToolResult {
   readonly outcome: Exclude<ToolOutcome, "unknown">;
   readonly output: string;
   readonly blobId?: BlobId;
+  /** For people and pages; the model gets the output alone. What is too large to keep is left out. */
+  readonly details?: ToolDetails;
 }
 
 /**
@@ -42,6 +47,11 @@ export interface Tool extends ToolSpec {
   readonly timeLimitMs: number;
   /** Whether a call with this input needs a person's word before it runs. None does when this is absent. */
   approval?(input: Json): "none" | "ask";
+  /**
+   * Where a call would work (a folder, for example). What a person allows is allowed there and nowhere else, and `run` is
+   * given the very place that was decided on. Rejects when there is no such place: then the call has failed.
+   */
+  place?(call: ToolCall): Promise<string>;
   run(call: ToolCall, hands: ToolHands): Promise<ToolResult>;
 }
 

@@ -1,6 +1,12 @@
-import type { BlobId, MessageId, ToolOutcome } from "@holdfast/protocol";
+import {
+  type BlobId,
+  type MessageId,
+  type ToolDetails,
+  toolDetails,
+  type ToolOutcome,
+} from "@holdfast/protocol";
 
-import type { Clock, JournalPlace, ModelCall, Tool, ToolHands } from "../ports/index.ts";
+import type { Clock, JournalPlace, ModelCall, Tool, ToolCall, ToolHands } from "../ports/index.ts";
 import { type AskedIn, doubtBegun } from "./begun-calls.ts";
 import type { StreamedTool } from "./fold-step.ts";
 import type { Journal } from "./journal.ts";
@@ -9,7 +15,7 @@ import type { RunHandle } from "./run-handle.ts";
 import { endOf, settledTool, type ToolEnd } from "./settle.ts";
 import { spillMark } from "./spill.ts";
 import { fitting, largest, storedSize } from "./sizes.ts";
-import { sortCalls, type Verdict, type VerdictDeps } from "./sort-calls.ts";
+import { placeOf, sortCalls, type Verdict, type VerdictDeps } from "./sort-calls.ts";
 
 export interface ToolDeps extends VerdictDeps {
   readonly tools: ReadonlyMap<string, Tool>;
@@ -43,7 +49,7 @@ export async function runTools(
   const verdicts = new Map(fresh.map(({ call }, index) => [call.callId, sorted[index]]));
   const asks = calls.flatMap((call) => {
     const verdict = verdicts.get(call.callId);
-    return verdict?.kind === "ask" ? [{ ...call, inputHash: verdict.inputHash }] : [];
+    return verdict?.kind === "ask" ? [{ call, verdict }] : [];
   });
   const now = todo.filter(({ call }) => verdicts.get(call.callId)?.kind !== "ask");
   const ends = await Promise.all(
@@ -63,11 +69,15 @@ export async function runTools(
 /** From here on it is a person's turn: the run gives its lease up, and nothing is lost with its runner. */
 async function askForCalls(
   run: RunHandle,
-  calls: readonly (ModelCall & { readonly inputHash: string })[],
+  calls: readonly {
+    readonly call: ModelCall;
+    readonly verdict: Extract<Verdict, { kind: "ask" }>;
+  }[],
 ): Promise<void> {
-  const asked = calls.map(({ callId, name, input, inputHash }) => {
+  const asked = calls.map(({ call: { callId, name, input }, verdict: { inputHash, place } }) => {
     const approvalId = run.ids.make("approval");
-    return run.event("approval.asked", { approvalId, callId, name, input, inputHash });
+    const bound = { inputHash, ...(place !== undefined && { place }) };
+    return run.event("approval.asked", { approvalId, callId, name, input, ...bound });
   });
   const waiting = run.event("run.state", { state: "waiting" });
   if ((await run.write([...asked, waiting])) === null) return;
@@ -95,18 +105,26 @@ async function finishCall(
     return { callId, name, resultId, outcome: "failed", output: `There is no tool ${name}.` };
   if (verdict?.kind === "refused")
     return { callId, name, resultId, outcome: "cancelled", output: verdict.words };
+  if (verdict?.kind === "failed")
+    return { callId, name, resultId, outcome: "failed", output: verdict.words };
   if (run.signal.aborted) return { callId, name, resultId, outcome: "cancelled", output: "" };
-  return startTool(deps, run, tool, { call, resultId, journal });
+  // One that may begin again works where it works now; whoever began it before knew a place of their own.
+  const { owner, session, runId } = run;
+  const asked = { owner, session, runId, callId, input: call.input };
+  const place = verdict ?? (await placeOf(tool, asked));
+  if ("words" in place) return { callId, name, resultId, outcome: "failed", output: place.words };
+  const bound = place.place === undefined ? asked : { ...asked, place: place.place };
+  return startTool(deps, run, tool, { call: bound, resultId, journal });
 }
 
 async function startTool(
   deps: ToolDeps,
   run: RunHandle,
   tool: Tool,
-  { call, resultId, journal }: { call: ModelCall; resultId: MessageId; journal: Journal },
+  { call, resultId, journal }: { call: ToolCall; resultId: MessageId; journal: Journal },
 ): Promise<ToolEnd> {
-  const { callId, name, input } = call;
-  const { replay } = tool;
+  const { callId, input } = call;
+  const { name, replay } = tool;
   const started = await journal.record(
     run.event("tool.started", {
       callId,
@@ -124,16 +142,24 @@ async function startTool(
   const kept = await keepOutput(deps.log.store, run.owner, result.output);
   const { outcome } = result;
   const { output, blobId = result.blobId } = kept;
-  await journal.record(
-    run.event("tool.ended", { callId, resultId, outcome, output, ...(blobId && { blobId }) }),
-  );
-  return { callId, name, resultId, outcome, output, blobId };
+  const details = fittingDetails(result.details);
+  const more = { ...(blobId && { blobId }), ...(details && { details }) };
+  await journal.record(run.event("tool.ended", { callId, resultId, outcome, output, ...more }));
+  return { callId, name, resultId, outcome, output, ...more };
 }
 
 interface Ended {
   readonly outcome: ToolOutcome;
   readonly output: string;
   readonly blobId?: BlobId | undefined;
+  readonly details?: ToolDetails | undefined;
+}
+
+/** A result stands without its details rather than not at all. */
+function fittingDetails(details: ToolDetails | undefined): ToolDetails | undefined {
+  const decoded = toolDetails.safeParse(details);
+  if (!decoded.success || storedSize(decoded.data) > largest.toolDetails) return undefined;
+  return decoded.data;
 }
 
 /** Runs a tool within its time. Whatever it does, there is a result, and nothing that it writes afterwards counts. */
@@ -141,7 +167,7 @@ async function runWithin(
   clock: Clock,
   tool: Tool,
   run: RunHandle,
-  call: ModelCall,
+  call: ToolCall,
   journal: Journal,
 ): Promise<Ended> {
   const over = new AbortController();
@@ -149,7 +175,7 @@ async function runWithin(
   const signal = AbortSignal.any([run.signal, over.signal]);
   const waiting = AbortSignal.any([finished.signal, run.signal]);
   const limit = clock.sleep(tool.timeLimitMs, waiting).then(() => over.abort());
-  const work = attempt(tool, run, call, {
+  const work = attempt(tool, call, {
     signal,
     write: outputOf(call, journal, finished.signal),
   });
@@ -173,26 +199,16 @@ async function runWithin(
 }
 
 /** An exception is taken for a failure, whenever it comes. */
-async function attempt(
-  tool: Tool,
-  run: RunHandle,
-  call: ModelCall,
-  hands: ToolHands,
-): Promise<Ended> {
+async function attempt(tool: Tool, call: ToolCall, hands: ToolHands): Promise<Ended> {
   try {
-    const { owner, session, runId } = run;
-    return await tool.run({ owner, session, runId, callId: call.callId, input: call.input }, hands);
+    return await tool.run(call, hands);
   } catch (error) {
     return { outcome: "failed", output: error instanceof Error ? error.message : String(error) };
   }
 }
 
 /** Takes output as long as the tool runs and as much as can be kept. */
-function outputOf(
-  call: ModelCall,
-  journal: Journal,
-  finished: AbortSignal,
-): (text: string) => void {
+function outputOf(call: ToolCall, journal: Journal, finished: AbortSignal): (text: string) => void {
   let room: number = largest.toolOutput;
   return (text) => {
     if (finished.aborted || text === "" || room <= 0) return;

@@ -9,6 +9,7 @@ import {
   type Part,
   type RequestRecord,
   type RunId,
+  type ToolDetails,
   type ToolOutcome,
 } from "@holdfast/protocol";
 
@@ -68,6 +69,7 @@ export interface ToolEnd {
   readonly outcome: ToolOutcome;
   readonly output: string;
   readonly blobId?: BlobId | undefined;
+  readonly details?: ToolDetails | undefined;
   readonly recovered?: true | undefined;
 }
 
@@ -76,8 +78,8 @@ export function endOf(tool: StreamedTool): ToolEnd {
   const { callId, resultId, name } = tool.started;
   if (tool.ended === null)
     return { callId, name, resultId, outcome: "unknown", output: tool.output };
-  const { outcome, output, blobId } = tool.ended;
-  return { callId, name, resultId, outcome, output, blobId, recovered: tool.recovered };
+  const { outcome, output, blobId, details } = tool.ended;
+  return { callId, name, resultId, outcome, output, blobId, details, recovered: tool.recovered };
 }
 
 /** The entry that stands for a tool and its streamed output. */
@@ -86,8 +88,12 @@ export function settledTool(
   end: ToolEnd,
   deltas: StreamedTool["deltas"],
 ): NewEvent {
-  const { callId, resultId, name, outcome, output, blobId, recovered } = end;
-  const marks = { ...(blobId && { blobId }), ...(recovered && { recovered }) };
+  const { callId, resultId, name, outcome, output, blobId, details, recovered } = end;
+  const marks = {
+    ...(blobId && { blobId }),
+    ...(details && { details }),
+    ...(recovered && { recovered }),
+  };
   return run.event("message.tool", {
     messageId: resultId,
     parts: [{ type: "tool_result", callId, name, outcome, output, ...marks }],

@@ -6,6 +6,8 @@ export const largest = {
   /** Its calls included. */
   message: 768 * 1024,
   toolOutput: 512 * 1024,
+  /** All calls of a step settle in one commit, with their outputs. */
+  toolDetails: 12 * 1024,
   /** What all tools of a step had said that its runner did not live to settle. */
   leftovers: 6 * 1024 * 1024,
   callInput: 128 * 1024,

@@ -1,15 +1,15 @@
 import { columnText } from "@holdfast/protocol";
 
 import { holdsForSession, type Log } from "../log/index.ts";
-import type { ApprovalRow, ModelCall, Tool, ToolPolicy } from "../ports/index.ts";
+import type { ApprovalRow, ModelCall, Tool, ToolCall, ToolPolicy } from "../ports/index.ts";
 import { hashOf } from "./hash.ts";
 import type { RunHandle } from "./run-handle.ts";
 
 /** What becomes of a call that nobody has begun: it runs, a person is asked, or the model is told why it was not run. */
 export type Verdict =
-  | { readonly kind: "run" }
-  | { readonly kind: "ask"; readonly inputHash: string }
-  | { readonly kind: "refused"; readonly words: string };
+  | { readonly kind: "run"; readonly place?: string }
+  | { readonly kind: "ask"; readonly inputHash: string; readonly place?: string }
+  | { readonly kind: "refused" | "failed"; readonly words: string };
 
 export interface VerdictDeps {
   readonly log: Log;
@@ -31,9 +31,25 @@ const asTheToolsSay: ToolPolicy = {
   remember: async () => {},
 };
 
-/** An approval is about a tool and its very arguments: a call with others has another hash. */
-function hashCall({ name, input }: Pick<ModelCall, "name" | "input">): Promise<string> {
-  return hashOf({ name, input });
+/** An approval is about a tool, its very arguments and where it works: a call with others has another hash. */
+function hashCall(
+  { name, input }: Pick<ModelCall, "name" | "input">,
+  place: { readonly place?: string },
+): Promise<string> {
+  return hashOf({ name, input, ...place });
+}
+
+/** Where the call works, in a field of its own where the tool has something to say; or why it cannot. */
+export async function placeOf(
+  tool: Tool,
+  call: ToolCall,
+): Promise<{ readonly place?: string } | { readonly words: string }> {
+  if (tool.place === undefined) return {};
+  try {
+    return { place: await tool.place(call) };
+  } catch (error) {
+    return { words: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 /** The verdict on each call, from the policy and from what people have said in this session. */
@@ -49,18 +65,21 @@ export async function sortCalls(
   return Promise.all(
     calls.map(async ({ call, tool }): Promise<Verdict> => {
       const { callId, name, input } = call;
-      const inputHash = await hashCall(call);
+      const place = await placeOf(tool, { owner, session, runId, callId, input });
+      if ("words" in place) return { kind: "failed", words: place.words };
+      const inputHash = await hashCall(call, place);
       // One that was withdrawn binds nobody; its call is asked for anew.
       const own = said.findLast((row) => row.callId === callId && row.state !== "withdrawn");
-      if (own !== undefined) return followWord(toolPolicy, own, inputHash);
-      const question = { owner, session, runId, callId, name, input, asks: asksOf(tool, call) };
+      if (own !== undefined) return followWord(toolPolicy, own, inputHash, place);
+      const asks = asksOf(tool, call);
+      const question = { owner, session, runId, callId, name, input, asks, ...place };
       const decided = await toolPolicy.decide(question).catch(() => "ask" as const);
-      if (decided === "allow") return { kind: "run" };
+      if (decided === "allow") return { kind: "run", ...place };
       if (decided === "deny") return { kind: "refused", words: refusals.forbidden };
       const isCovered = said.some(
         (row) => row.tool === columnText(name) && holdsForSession(row.decision),
       );
-      return isCovered ? { kind: "run" } : { kind: "ask", inputHash };
+      return isCovered ? { kind: "run", ...place } : { kind: "ask", inputHash, ...place };
     }),
   );
 }
@@ -78,17 +97,18 @@ async function followWord(
   policy: ToolPolicy,
   { decision, inputHash, tool, owner }: ApprovalRow,
   actual: string,
+  place: { readonly place?: string },
 ): Promise<Verdict> {
-  // P7: what was allowed is allowed with these arguments and no others.
+  // P7: what was allowed is allowed with these arguments, in this place, and no others.
   if (inputHash !== actual) return { kind: "refused", words: refusals.changed };
   switch (decision) {
     case "always":
       // Before the call runs, so that a crash makes it remembered twice rather than not at all.
       await policy.remember({ owner, tool }).catch(() => {});
-      return { kind: "run" };
+      return { kind: "run", ...place };
     case "once":
     case "session":
-      return { kind: "run" };
+      return { kind: "run", ...place };
     case "deny":
       return { kind: "refused", words: refusals.denied };
     case "expired":

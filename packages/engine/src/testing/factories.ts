@@ -126,11 +126,16 @@ export function aStep(runId: RunId, step = 1): NewEvent {
   return anEvent("step.started", { step, model: "rehearsal" }, runId);
 }
 
+type Asked = Pick<
+  EventData<"approval.asked">,
+  "approvalId" | "callId" | "name" | "input" | "inputHash"
+>;
+
 /** A call that asks for a person's word. */
 export function anApproval(
   runId: RunId,
-  given: Partial<EventData<"approval.asked">> = {},
-): NewEvent & { readonly data: EventData<"approval.asked"> } {
+  given: Partial<Asked> = {},
+): NewEvent & { readonly data: Asked } {
   const data = {
     approvalId: ids.make("approval"),
     callId: ids.make("call"),

@@ -11,7 +11,7 @@ import {
   runId,
   seq,
 } from "../ids.ts";
-import { attachment, json, part, toolOutcome } from "../parts.ts";
+import { attachment, json, part, toolDetails, toolOutcome } from "../parts.ts";
 import { defineEvent, settledDeltas } from "./define.ts";
 
 export const runState = z.enum([
@@ -172,6 +172,7 @@ export const runEvents = [
       outcome: toolOutcome,
       output: z.string(),
       blobId: blobId.optional(),
+      details: toolDetails.optional(),
     }),
   ),
   defineEvent(
@@ -192,7 +193,16 @@ export const runEvents = [
     "approval.asked",
     1,
     "passing",
-    z.looseObject({ approvalId, callId, name: z.string(), input: json, inputHash: z.string() }),
+    z.looseObject({
+      approvalId,
+      callId,
+      name: z.string(),
+      input: json,
+      /** Where it would work, where that matters: it is part of what is allowed. */
+      place: z.string().optional(),
+      /** Of name, input and place. */
+      inputHash: z.string(),
+    }),
   ),
   defineEvent(
     "approval.answered",

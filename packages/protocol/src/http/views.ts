@@ -20,7 +20,7 @@ import {
   seq,
   sessionId,
 } from "../ids.ts";
-import { attachment, json, jsonObject, part, toolOutcome } from "../parts.ts";
+import { attachment, json, jsonObject, part, toolDetails, toolOutcome } from "../parts.ts";
 
 /** Milliseconds of the store's clock. */
 export const instant = z.int().nonnegative();
@@ -163,6 +163,7 @@ export const liveTool = z.looseObject({
   startedAt: instant,
   output: z.string(),
   blobId: blobId.optional(),
+  details: toolDetails.optional(),
   /** `null` while it runs. */
   outcome: toolOutcome.nullable(),
   endedAt: instant.nullable(),
@@ -172,6 +173,8 @@ export const liveApproval = z.looseObject({
   callId,
   name: z.string(),
   input: json,
+  /** Where it would work: a folder, for example. */
+  place: z.string().optional(),
   inputHash: z.string(),
   askedAt: instant,
 });

@@ -95,6 +95,7 @@ function changeTool(
 }
 
 function endTool(tool: LiveTool, data: EventData<"tool.ended">, at: number): LiveTool {
-  const { outcome, output, blobId } = data;
-  return { ...tool, outcome, output, endedAt: at, ...(blobId !== undefined && { blobId }) };
+  const { outcome, output, blobId, details } = data;
+  const more = { ...(blobId !== undefined && { blobId }), ...(details && { details }) };
+  return { ...tool, outcome, output, endedAt: at, ...more };
 }
