@@ -7,3 +7,4 @@ export * from "./http/index.ts";
 export * from "./sse/index.ts";
 export * from "./reducer/index.ts";
 export * from "./client/index.ts";
+export * from "./commands/index.ts";

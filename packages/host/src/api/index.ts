@@ -5,6 +5,7 @@ import { blobRoutes } from "./blobs.ts";
 import { contextRoutes } from "./context.ts";
 import { eventRoutes } from "./events.ts";
 import { historyRoutes } from "./history.ts";
+import { ledgerRoutes } from "./ledger.ts";
 import { messageRoutes } from "./messages.ts";
 import type { ApiParts } from "./parts.ts";
 import { runRoutes } from "./runs.ts";
@@ -25,6 +26,7 @@ export function apiRoutes(options: ApiOptions): Route[] {
     ...approvalRoutes(parts),
     ...blobRoutes(parts),
     ...searchRoutes(parts),
+    ...ledgerRoutes(parts),
     ...eventRoutes(parts),
   ];
 }

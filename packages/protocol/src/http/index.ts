@@ -1,9 +1,11 @@
 import { historyRoutes } from "./history.ts";
+import { ledgerRoutes } from "./ledger.ts";
 import { runRoutes } from "./runs.ts";
 import { sessionRoutes } from "./sessions.ts";
 import { streamRoutes, systemRoutes } from "./system.ts";
 
 export * from "./views.ts";
+export type { UsageTotalsView } from "./ledger.ts";
 export {
   type Answer,
   type Method,
@@ -21,6 +23,7 @@ export const routes = {
   ...historyRoutes,
   ...streamRoutes,
   ...runRoutes,
+  ...ledgerRoutes,
   ...systemRoutes,
 } as const;
 export type Routes = typeof routes;

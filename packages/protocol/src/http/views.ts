@@ -231,3 +231,4 @@ export const searchHit = z.looseObject({
   snippet: z.string(),
   marks: z.array(z.tuple([count, count])),
 });
+export type SearchHitView = z.infer<typeof searchHit>;

@@ -1,0 +1,15 @@
+export { type Change, type CommandAnswer, type Refused, refusedBy, sentenceOf } from "./answers.ts";
+export { completeTyped, type Completion } from "./complete.ts";
+export { type CommandPlace, executeCommand } from "./execute.ts";
+export { findSessions, shortId } from "./find-session.ts";
+export { nearestName } from "./nearest.ts";
+export { type Invocation, parseTyped, type Typed, typedFor } from "./parse.ts";
+export {
+  commandNamed,
+  type CommandName,
+  commands,
+  type CommandSpec,
+  type Completes,
+  type Takes,
+  usageOf,
+} from "./table.ts";

@@ -1,0 +1,26 @@
+import type { Client } from "../client/index.ts";
+import type { LaneKey, SessionId } from "../ids.ts";
+
+/** Where a command was typed, and what it can reach from there. */
+export interface CommandPlace {
+  readonly client: Client;
+  /** The session that the surface is in; `null` before the first. */
+  readonly sessionId: SessionId | null;
+  readonly lane?: LaneKey;
+  /**
+   * Names this one typing of the command. The same again under the same key is done once, so a platform that
+   * delivers twice cuts once.
+   */
+  readonly key: string;
+  /** Milliseconds since the epoch, by the surface's clock. */
+  readonly now: () => number;
+}
+
+/** A place that is in a session. */
+export interface SessionPlace extends CommandPlace {
+  readonly sessionId: SessionId;
+}
+
+export function keyed(place: CommandPlace): { readonly "idempotency-key": string } {
+  return { "idempotency-key": place.key };
+}

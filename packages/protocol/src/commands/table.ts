@@ -1,0 +1,150 @@
+/** What may stand behind a command's name. */
+export type Takes =
+  | { readonly kind: "nothing" }
+  /** Everything behind the name, as it was typed. */
+  | { readonly kind: "words"; readonly label: string; readonly required: boolean }
+  | { readonly kind: "count"; readonly label: string; readonly most: number }
+  | { readonly kind: "choice"; readonly label: string; readonly choices: readonly string[] };
+
+/** What a surface can offer while an argument is typed, beyond fixed choices. */
+export type Completes = "session" | "model" | "command";
+
+export interface CommandSpec {
+  readonly name: string;
+  readonly aliases: readonly string[];
+  readonly takes: Takes;
+  readonly completes?: Completes;
+  /** Whether it speaks of the session one is in, and so needs one. */
+  readonly needs: "session" | "nothing";
+  readonly help: string;
+  readonly example: string;
+}
+
+const nothing: Takes = { kind: "nothing" };
+const words = (label: string): Takes => ({ kind: "words", label, required: false });
+const needed = (label: string): Takes => ({ kind: "words", label, required: true });
+
+function define<const N extends string>(
+  name: N,
+  takes: Takes,
+  help: string,
+  rest: Partial<Omit<CommandSpec, "name" | "takes" | "help">> = {},
+): CommandSpec & { readonly name: N } {
+  return { aliases: [], needs: "session", example: `/${name}`, ...rest, name, takes, help };
+}
+
+/** Every command of every surface. A name may be added, never given to another meaning. */
+export const commands = [
+  define("help", words("command"), "What there is, or how one command works.", {
+    aliases: ["commands"],
+    needs: "nothing",
+    completes: "command",
+    example: "/help undo",
+  }),
+  define("new", words("title"), "Begin a new session. The one you leave stays as it is.", {
+    aliases: ["reset"],
+    needs: "nothing",
+    example: "/new Garden plans",
+  }),
+  define("sessions", words("words"), "The newest sessions, or those that hold these words.", {
+    aliases: ["list"],
+    needs: "nothing",
+    example: "/sessions garden",
+  }),
+  define(
+    "resume",
+    words("session"),
+    "Go to another session, by its id, the end of it, or words of its title. Alone: go on with an answer that was broken off.",
+    {
+      aliases: ["continue", "open"],
+      needs: "nothing",
+      completes: "session",
+      example: "/resume garden plans",
+    },
+  ),
+  define(
+    "undo",
+    { kind: "count", label: "turns", most: 1000 },
+    "Take the last turns out of view. Nothing is deleted: /redo brings them back.",
+    { example: "/undo 2" },
+  ),
+  define("redo", nothing, "Bring back what was cut last."),
+  define("retry", nothing, "Ask the last message again."),
+  define("edit", needed("new words"), "Ask the last message again in other words.", {
+    example: "/edit Say it in one sentence.",
+  }),
+  define("branch", words("title"), "Go on from here in a session of its own.", {
+    aliases: ["fork"],
+    example: "/branch Another way",
+  }),
+  define("title", words("title"), "The session's title, or a new one for it.", {
+    aliases: ["rename"],
+    example: "/title Garden plans",
+  }),
+  define(
+    "compact",
+    words("focus"),
+    "Put a summary in the place of what came before, to make room. What you see stays.",
+    { aliases: ["compress"], example: "/compact keep the addresses" },
+  ),
+  define("model", words("model"), "The model that answers here, or another one for this session.", {
+    completes: "model",
+    example: "/model rehearsal",
+  }),
+  define("memory", nothing, "What still waits to be remembered.", { needs: "nothing" }),
+  define("usage", nothing, "Tokens and cost of this session, of today and of everything.", {
+    aliases: ["cost"],
+    needs: "nothing",
+  }),
+  define("status", nothing, "How the session stands: its run, what waits, what asks for you.", {
+    aliases: ["info"],
+  }),
+  define("stop", nothing, "End the answer that is being written. What was said stays.", {
+    aliases: ["cancel"],
+  }),
+  define("queue", words("message"), "Send a message for after the answer, or see what waits.", {
+    example: "/queue And then the summary, please.",
+  }),
+  define("steer", needed("message"), "Tell the model something while it works.", {
+    example: "/steer Only the first ten.",
+  }),
+  define(
+    "export",
+    { kind: "choice", label: "format", choices: ["md", "json", "html"] },
+    "The session as a document.",
+    { example: "/export md" },
+  ),
+  define("search", needed("words"), "Find words in every session.", {
+    aliases: ["find"],
+    needs: "nothing",
+    example: "/search tomatoes",
+  }),
+] as const;
+
+export type CommandName = (typeof commands)[number]["name"];
+
+const byName = new Map<string, (typeof commands)[number]>();
+for (const command of commands)
+  for (const name of [command.name, ...command.aliases]) byName.set(name, command);
+
+/** By its name or another that it goes by, however it is capitalised. */
+export function commandNamed(name: string): (typeof commands)[number] | undefined {
+  return byName.get(name.toLowerCase());
+}
+
+/** Every name that leads to a command. */
+export const commandNames: readonly string[] = [...byName.keys()];
+
+/** `/undo [turns]`, as a person types it. */
+export function usageOf({ name, takes }: Pick<CommandSpec, "name" | "takes">): string {
+  switch (takes.kind) {
+    case "nothing":
+      return `/${name}`;
+    case "words":
+      return takes.required ? `/${name} <${takes.label}>` : `/${name} [${takes.label}]`;
+    case "count":
+      return `/${name} [${takes.label}]`;
+    case "choice":
+      return `/${name} [${takes.choices.join("|")}]`;
+  }
+}

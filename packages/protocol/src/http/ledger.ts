@@ -1,0 +1,60 @@
+import { z } from "zod";
+
+import { sessionId } from "../ids.ts";
+import { defineRoute } from "./define.ts";
+import { countText } from "./fields.ts";
+import { instant } from "./views.ts";
+
+const count = z.int().nonnegative();
+
+/** What models were asked for, summed up. */
+const usageTotals = z.looseObject({
+  calls: count,
+  input: count,
+  output: count,
+  cacheRead: count,
+  cacheWrite: count,
+  /** Millionths of a dollar. */
+  costMicros: count,
+});
+export type UsageTotalsView = z.infer<typeof usageTotals>;
+
+/** What completed turns still wait for a memory provider. */
+const memoryBacklog = z.looseObject({
+  sessions: count,
+  turns: count,
+  /** When the oldest of these turns was completed. */
+  oldestAt: instant.nullable(),
+  /** The failure whose next try is the furthest away. */
+  failing: z
+    .looseObject({
+      sessionId,
+      tries: count,
+      retryAt: instant.nullable(),
+      code: z.string(),
+      message: z.string(),
+    })
+    .nullable(),
+});
+
+export const ledgerRoutes = {
+  readUsage: defineRoute({
+    method: "GET",
+    path: "/api/usage",
+    summary: "Tokens and cost, of a session or of all, since an instant or ever",
+    access: "principal",
+    query: z.strictObject({ sessionId: sessionId.optional(), since: countText.optional() }),
+    answer: { media: "json", status: 200, schema: z.looseObject({ usage: usageTotals }) },
+    problems: [],
+    repeat: "safe",
+  }),
+  readMemory: defineRoute({
+    method: "GET",
+    path: "/api/memory",
+    summary: "What still waits to be remembered",
+    access: "principal",
+    answer: { media: "json", status: 200, schema: z.looseObject({ backlog: memoryBacklog }) },
+    problems: [],
+    repeat: "safe",
+  }),
+} as const;
