@@ -35,7 +35,8 @@ async function* perform(
   const script = [...(prompt?.role === "user" ? prompt.text : "").matchAll(directive)];
   let done = messages
     .slice(from + 1)
-    .reduce((sum, each) => sum + (each.role === "assistant" ? each.calls.length : 0), 0);
+    .flatMap((each) => (each.role === "assistant" ? each.parts : []))
+    .filter(({ kind }) => kind === "call").length;
   let rate = 100;
   for (const [, word, value = ""] of script) {
     if (word === "rate") rate = Number(value);

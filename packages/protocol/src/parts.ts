@@ -67,20 +67,25 @@ const marks = {
   /** It was not in the store when its run was given up, and was found afterwards. */
   recovered: z.literal(true).optional(),
 };
-export const textPart = z.looseObject({ type: z.literal("text"), text: z.string(), ...marks });
+const said = {
+  ...marks,
+  /** What the provider wants back unchanged on the next request. */
+  opaque: jsonObject.optional(),
+};
+export const textPart = z.looseObject({ type: z.literal("text"), text: z.string(), ...said });
 export const reasoningPart = z.looseObject({
   type: z.literal("reasoning"),
   text: z.string(),
-  /** What the provider wants back unchanged on the next request. */
-  opaque: jsonObject.optional(),
-  ...marks,
+  ...said,
 });
 export const toolCallPart = z.looseObject({
   type: z.literal("tool_call"),
   callId,
   name: z.string(),
   input: json,
-  ...marks,
+  /** The input is the text that the model wrote in place of arguments; nothing was run. */
+  malformed: z.literal(true).optional(),
+  ...said,
 });
 export const toolResultPart = z.looseObject({
   type: z.literal("tool_result"),

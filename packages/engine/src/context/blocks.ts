@@ -65,9 +65,7 @@ function renderContext({ head, epoch, tail }: ContextEntries): readonly Rendered
 
 const hasRead: ModelMessage = {
   role: "assistant",
-  text: "I have read the summary.",
-  reasoning: [],
-  calls: [],
+  parts: [{ kind: "text", text: "I have read the summary." }],
 };
 
 function renderSummary({ seq, number, covers, summary }: AppliedEpoch): RenderedMessage {

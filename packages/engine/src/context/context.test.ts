@@ -14,6 +14,7 @@ import {
   openSession,
   present,
   type StoreHarness,
+  wordsIn,
 } from "../testing/index.ts";
 import {
   buildContext,
@@ -41,7 +42,7 @@ const build = (entries: ContextEntries) => buildContext(entries, frame, new Map(
 const texts = async () =>
   build(await read())
     .messages.slice(1)
-    .map((message) => ("text" in message ? message.text : message.output));
+    .map(wordsIn);
 
 function anAnswer(text: string, request?: RequestRecord) {
   return anEvent("message.assistant", {

@@ -10,7 +10,7 @@ import type { Failed, Store } from "../ports/index.ts";
 import type { FrameBytes } from "./blocks.ts";
 
 /** The renderer of `messages.ts`. A change of what it writes is a new number beside the old one, not in its place. */
-const rendering = 1;
+const rendering = 2;
 
 /** How a context would begin if it began today. */
 export interface FrameSource {

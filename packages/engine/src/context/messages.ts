@@ -1,19 +1,16 @@
 import {
   type CallId,
   decodeEvent,
-  type EventData,
   inPlace,
-  type JsonObject,
   type Part,
   type Seq,
   type StoredEvent,
   textOf,
+  type ToolCallPart,
   type ToolResultPart,
 } from "@holdfast/protocol";
 
-import type { ModelCall, ModelMessage } from "../ports/index.ts";
-
-type Assistant = EventData<"message.assistant">;
+import type { AssistantPart, ModelCall, ModelMessage } from "../ports/index.ts";
 
 /** A message as the model gets it, and the entry that it was made from. */
 export interface RenderedMessage {
@@ -36,14 +33,33 @@ export function renderEntries(visible: readonly StoredEvent[]): readonly Rendere
     if (decoded.kind !== "known") continue;
     const { event } = decoded;
     const add = (message: ModelMessage) => rendered.push({ seq: entry.seq, message });
-    if (event.type === "message.user") add({ role: "user", text: userText(event.data.parts) });
+    if (event.type === "message.user") add(userMessage(event.data.parts));
     if (event.type !== "message.assistant") continue;
-    const message = assistantMessage(event.data);
-    if (message.text === "" && message.calls.length === 0) continue;
-    add(message);
-    for (const call of message.calls) add(toolMessage(call, results.get(call.callId)));
+    const parts = assistantParts(event.data.parts);
+    if (!parts.some(isSaid)) continue;
+    add({ role: "assistant", parts });
+    const calls = callsOf(event.data.parts);
+    for (const call of calls) add(toolMessage(call, results.get(call.callId)));
+    const { partial } = event.data;
+    if (partial !== undefined && calls.length === 0) add(cutOff(partial));
   }
   return rendered;
+}
+
+function isSaid(part: AssistantPart): boolean {
+  return part.kind === "call" || (part.kind === "text" && part.text !== "");
+}
+
+/** A model is not asked to go on with its own words: some providers refuse a request that ends with them. */
+function cutOff(cause: string): ModelMessage {
+  return { role: "notice", text: `[host: the answer above ended early (${cause}).]` };
+}
+
+function userMessage(parts: readonly Part[]): ModelMessage {
+  const images = parts.flatMap((part) =>
+    part.type === "image" ? [{ blobId: part.blobId, mediaType: part.mediaType }] : [],
+  );
+  return { role: "user", text: userText(parts), ...(images.length > 0 && { images }) };
 }
 
 /** What was given beside a person's words is told apart from them: it is material, and nobody's request. */
@@ -80,21 +96,26 @@ function inContext(visible: readonly StoredEvent[]): readonly StoredEvent[] {
   return inPlace(visible).filter((entry) => entry.data["superseded"] !== true);
 }
 
-function assistantMessage(data: Assistant): Extract<ModelMessage, { role: "assistant" }> {
-  const reasoning = data.parts.flatMap((part) =>
-    part.type === "reasoning" ? [{ text: part.text, ...opaqueOf(part.opaque) }] : [],
-  );
-  return { role: "assistant", text: textOf(data.parts), reasoning, calls: callsOf(data.parts) };
+function assistantParts(parts: readonly Part[]): readonly AssistantPart[] {
+  return parts.flatMap((part): AssistantPart[] => {
+    switch (part.type) {
+      case "text":
+      case "reasoning":
+        return [{ kind: part.type, text: part.text, ...(part.opaque && { opaque: part.opaque }) }];
+      case "tool_call":
+        return [{ kind: "call", ...callOf(part) }];
+      default:
+        return [];
+    }
+  });
 }
 
-function opaqueOf(opaque: JsonObject | undefined): { opaque?: JsonObject } {
-  return opaque === undefined ? {} : { opaque };
+function callOf({ callId, name, input, malformed, opaque }: ToolCallPart): ModelCall {
+  return { callId, name, input, ...(malformed && { malformed }), ...(opaque && { opaque }) };
 }
 
 function callsOf(parts: readonly Part[]): readonly ModelCall[] {
-  return parts.flatMap((part) =>
-    part.type === "tool_call" ? [{ callId: part.callId, name: part.name, input: part.input }] : [],
-  );
+  return parts.flatMap((part) => (part.type === "tool_call" ? [callOf(part)] : []));
 }
 
 function resultsIn(entries: readonly StoredEvent[]): ReadonlyMap<CallId, ToolResultPart> {

@@ -1,17 +1,19 @@
-import type { CallId, Json, JsonObject, ToolSpec } from "@holdfast/protocol";
+import type { BlobId, CallId, Json, JsonObject, SessionId, ToolSpec } from "@holdfast/protocol";
 
 export type { ToolSpec };
 
 /** What the model is told, already paired and in order. */
 export type ModelMessage =
   | { readonly role: "system"; readonly text: string }
-  | { readonly role: "user"; readonly text: string }
   | {
-      readonly role: "assistant";
+      readonly role: "user";
       readonly text: string;
-      readonly reasoning: readonly { readonly text: string; readonly opaque?: JsonObject }[];
-      readonly calls: readonly ModelCall[];
+      /** What the person attached and a model may be able to see. The text names them too. */
+      readonly images?: readonly { readonly blobId: BlobId; readonly mediaType: string }[];
     }
+  /** Something that nobody said and the model has to know: it stands on the person's side. */
+  | { readonly role: "notice"; readonly text: string }
+  | { readonly role: "assistant"; readonly parts: readonly AssistantPart[] }
   | {
       readonly role: "tool";
       readonly callId: CallId;
@@ -19,19 +21,30 @@ export type ModelMessage =
       readonly output: string;
     };
 
+/** In the order in which the model said them: a provider checks that its own parts come back as they were. */
+export type AssistantPart =
+  | { readonly kind: "text" | "reasoning"; readonly text: string; readonly opaque?: JsonObject }
+  | ({ readonly kind: "call" } & ModelCall);
+
 export interface ModelCall {
   readonly callId: CallId;
   readonly name: string;
   readonly input: Json;
+  /** The input is the text that stood where arguments should have stood. It is never run. */
+  readonly malformed?: true;
+  readonly opaque?: JsonObject;
 }
 
 export interface ModelRequest {
   readonly model: string;
+  /** Whose conversation it is, for a provider that keeps the prefixes of one together. */
+  readonly session?: SessionId;
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ToolSpec[];
 }
 
 export interface ModelUsage {
+  /** All of it, what came out of a cache and what went into one included. */
   readonly input: number;
   readonly output: number;
   readonly cacheRead?: number;
@@ -55,9 +68,9 @@ export interface ModelFailure {
 }
 
 export type ModelEvent =
-  | { readonly kind: "text"; readonly text: string }
-  | { readonly kind: "reasoning"; readonly text: string; readonly opaque?: JsonObject }
-  | { readonly kind: "call"; readonly name: string; readonly input: Json }
+  /** `opaque` is what the provider wants back unchanged with the part, and ends the part: what follows is another one. */
+  | { readonly kind: "text" | "reasoning"; readonly text: string; readonly opaque?: JsonObject }
+  | ({ readonly kind: "call" } & Omit<ModelCall, "callId">)
   | { readonly kind: "usage"; readonly usage: ModelUsage }
   | { readonly kind: "failed"; readonly failure: ModelFailure };
 

@@ -36,7 +36,7 @@ export async function callModel(
   let size = 0;
   let usage: ModelUsage | null = null;
   let part = 0;
-  let kind: "text" | "reasoning" | null = null;
+  let open: "text" | "reasoning" | null | "none yet" = "none yet";
   let room: Promise<void> | undefined;
   const { signal } = run;
   await using stream = new ModelStream(() => model.stream(request, signal), signal, clock);
@@ -49,12 +49,12 @@ export async function callModel(
     switch (event.kind) {
       case "text":
       case "reasoning":
-        if (event.text === "") break;
-        size += storedSize(event.text);
+        if (event.text === "" && event.opaque === undefined) break;
+        size += storedSize(event.text) + (event.opaque ? storedSize(event.opaque) : 0);
         if (size > largest.message) return { end: { failure: tooLong }, calls, usage };
-        if (kind !== null && kind !== event.kind) part += 1;
-        kind = event.kind;
-        room = journal.addText(messageId, part, event.kind, event.text);
+        if (open !== "none yet" && open !== event.kind) part += 1;
+        open = event.opaque === undefined ? event.kind : null;
+        room = journal.addText({ messageId, part, as: event.kind, ...said(event) });
         if (room !== undefined) await room;
         if (journal.stopped !== null) return { end: { failure: journal.stopped }, calls, usage };
         break;
@@ -69,7 +69,7 @@ export async function callModel(
           storedSize(event.input) > largest.callInput
         )
           return { end: { failure: tooMuchAsked }, calls: [], usage };
-        calls.push({ callId: run.ids.make("call"), name: event.name, input: event.input });
+        calls.push(callOf(run, event));
         break;
       case "usage":
         usage = event.usage;
@@ -78,6 +78,15 @@ export async function callModel(
         return { end: { failure: event.failure }, calls, usage };
     }
   }
+}
+
+function said({ text, opaque }: Extract<ModelEvent, { kind: "text" | "reasoning" }>) {
+  return { text, ...(opaque && { opaque }) };
+}
+
+function callOf(run: RunHandle, event: Extract<ModelEvent, { kind: "call" }>): ModelCall {
+  const { kind: _, ...call } = event;
+  return { callId: run.ids.make("call"), ...call };
 }
 
 const tooLong: ModelFailure = {

@@ -140,7 +140,7 @@ async function askModel(
   await deps.journals?.reserve();
   const journal = new Journal(deps, run);
   const messageId = run.ids.make("message");
-  const request = { model: name, messages, tools };
+  const request = { model: name, session: run.session, messages, tools };
   const end = await callModel(run, model, request, { journal, messageId, clock: deps.clock });
   await journal.end(spillEndOf(name, end));
   if (!(await journal.flush())) return null;

@@ -2,6 +2,7 @@ import {
   type CallId,
   decodeEvent,
   type EventData,
+  type JsonObject,
   type MessageId,
   type NewEvent,
   type Part,
@@ -49,6 +50,7 @@ interface OpenPart {
   readonly index: number;
   readonly kind: "text" | "reasoning";
   readonly text: GrowingText;
+  opaque: JsonObject | undefined;
   recovered: boolean;
 }
 
@@ -171,12 +173,14 @@ export function deltaRanges(journal: Iterable<StoredEvent>): Range[] {
 
 function growPart(
   parts: OpenPart[],
-  { part: index = 0, kind = "text", text }: EventData<"message.delta">,
+  { part: index = 0, kind = "text", text, opaque }: EventData<"message.delta">,
   recovered: boolean,
 ): void {
   let open = parts.find((each) => each.index === index);
-  if (open === undefined) parts.push((open = { index, kind, text: new GrowingText(), recovered }));
+  if (open === undefined)
+    parts.push((open = { index, kind, text: new GrowingText(), opaque, recovered }));
   open.text.add(text);
+  open.opaque = opaque ?? open.opaque;
   open.recovered ||= recovered;
 }
 
@@ -195,9 +199,10 @@ function copied(ranges: readonly Range[]): Range[] {
 function closeMessage({ id, parts, deltas, timing }: OpenMessage): StreamedMessage {
   const closed = parts
     .toSorted((a, b) => a.index - b.index)
-    .map(({ kind, text, recovered }): Part => ({
+    .map(({ kind, text, opaque, recovered }): Part => ({
       type: kind,
       text: text.toString(),
+      ...(opaque && { opaque }),
       ...(recovered && { recovered: true }),
     }));
   return { messageId: id, parts: closed, deltas: copied(deltas), timing: timing.pairs() };

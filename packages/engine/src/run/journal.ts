@@ -1,4 +1,4 @@
-import type { CallId, MessageId, NewEvent, StoredEvent } from "@holdfast/protocol";
+import type { CallId, JsonObject, MessageId, NewEvent, StoredEvent } from "@holdfast/protocol";
 
 import type { ModelFailure, SpillEnd } from "../ports/index.ts";
 import { type StepFold, StepFolder } from "./fold-step.ts";
@@ -9,14 +9,16 @@ import type { Tick } from "./tick.ts";
 
 /** Text that waits for the next tick: one event for each part, however many pieces the model sent. */
 type Waiting =
-  | {
-      readonly kind: "message";
-      readonly messageId: MessageId;
-      readonly part: number;
-      readonly as: "text" | "reasoning";
-      text: string;
-    }
+  | ({ readonly kind: "message"; text: string; opaque?: JsonObject } & Omit<SaidText, "text">)
   | { readonly kind: "output"; readonly callId: CallId; text: string };
+
+export interface SaidText {
+  readonly messageId: MessageId;
+  readonly part: number;
+  readonly as: "text" | "reasoning";
+  readonly text: string;
+  readonly opaque?: JsonObject;
+}
 
 export interface JournalDeps extends SpillDeps {
   readonly tick: Tick;
@@ -63,17 +65,14 @@ export class Journal {
   }
 
   /** Nothing to wait for while the store keeps up; else the promise that there is room again. */
-  addText(
-    messageId: MessageId,
-    part: number,
-    as: "text" | "reasoning",
-    text: string,
-  ): Promise<void> | undefined {
+  addText(said: SaidText): Promise<void> | undefined {
+    const { messageId, part, text, opaque } = said;
     const last = this.#waiting.at(-1);
     const fits = last !== undefined && last.text.length + text.length < largestDelta;
-    if (fits && last.kind === "message" && last.messageId === messageId && last.part === part)
+    if (fits && last.kind === "message" && last.messageId === messageId && last.part === part) {
       last.text += text;
-    else this.#waiting.push({ kind: "message", messageId, part, as, text });
+      if (opaque !== undefined) last.opaque = opaque;
+    } else this.#waiting.push({ kind: "message", ...said });
     return this.#added(text);
   }
 
@@ -165,10 +164,11 @@ export class Journal {
   #eventOf(waiting: Waiting): NewEvent {
     if (waiting.kind === "output")
       return this.#run.event("tool.output", { callId: waiting.callId, text: waiting.text });
-    const { messageId, part, as, text } = waiting;
+    const { messageId, part, as, text, opaque } = waiting;
     const place = part === 0 ? {} : { part };
     const kind = as === "text" ? {} : { kind: as };
-    return this.#run.event("message.delta", { messageId, text, ...place, ...kind });
+    const rest = opaque === undefined ? {} : { opaque };
+    return this.#run.event("message.delta", { messageId, text, ...place, ...kind, ...rest });
   }
 
   #stands(stored: readonly StoredEvent[]): void {
@@ -206,7 +206,8 @@ function inBatches(waiting: readonly Waiting[]): readonly (readonly Waiting[])[]
   const batches: Waiting[][] = [];
   let room = 0;
   for (const each of waiting) {
-    const size = storedSize(each.text);
+    const opaque = each.kind === "message" && each.opaque !== undefined ? each.opaque : "";
+    const size = storedSize(each.text) + storedSize(opaque);
     if (size > room || batches.length === 0) {
       batches.push([]);
       room = largestBatch;

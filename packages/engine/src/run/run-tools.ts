@@ -42,7 +42,7 @@ export async function runTools(
   const known = journal.fold().tools;
   const todo = calls.map((call) => ({ call, before: known.get(call.callId) }));
   const fresh = todo.flatMap(({ call, before }) => {
-    const tool = deps.tools.get(call.name);
+    const tool = call.malformed ? undefined : deps.tools.get(call.name);
     return before === undefined && tool !== undefined ? [{ call, tool }] : [];
   });
   const sorted = await sortCalls(deps, run, fresh);
@@ -100,6 +100,8 @@ async function finishCall(
     return endOf(before);
   const { callId, name } = call;
   const resultId = before?.started.resultId ?? run.ids.make("message");
+  if (call.malformed)
+    return { callId, name, resultId, outcome: "failed", output: malformedArguments };
   const tool = deps.tools.get(name);
   if (tool === undefined)
     return { callId, name, resultId, outcome: "failed", output: `There is no tool ${name}.` };
@@ -116,6 +118,9 @@ async function finishCall(
   const bound = place.place === undefined ? asked : { ...asked, place: place.place };
   return startTool(deps, run, tool, { call: bound, resultId, journal });
 }
+
+const malformedArguments =
+  "The arguments were not a JSON object, so nothing was run. Call it again with arguments that follow its schema.";
 
 async function startTool(
   deps: ToolDeps,

@@ -81,7 +81,7 @@ test("what a model says until the beat is one event, and a flush waits for no be
   const run = new RunHandle(watched, createIds(), held, clock);
   const journal = new Journal({ clock, tick: new Tick(clock) }, run);
   const messageId = aMessageId();
-  const say = (text: string) => journal.addText(messageId, 0, "text", text);
+  const say = (text: string) => journal.addText({ messageId, part: 0, as: "text", text });
   await say("One");
   await turn();
   for (const text of [" two", " three", " four"]) {

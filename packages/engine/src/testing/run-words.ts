@@ -1,6 +1,6 @@
 import { decodeEvent, type Part, type StoredEvent } from "@holdfast/protocol";
 
-import type { Tool, ToolResult } from "../ports/index.ts";
+import type { ModelMessage, Tool, ToolResult } from "../ports/index.ts";
 import { turn } from "./manual-clock.ts";
 import type { RunRig } from "./run-rig.ts";
 
@@ -35,6 +35,17 @@ function inShort(part: Part): string {
     default:
       return part.type;
   }
+}
+
+/** A message of a request in short: who says it, and its words. */
+export function toldModel(message: ModelMessage): string {
+  return `${message.role}: ${wordsIn(message)}`;
+}
+
+export function wordsIn(message: ModelMessage): string {
+  if (message.role === "tool") return message.output;
+  if (message.role !== "assistant") return message.text;
+  return message.parts.map((part) => (part.kind === "text" ? part.text : "")).join("");
 }
 
 /** A promise that the test keeps. */

@@ -46,7 +46,8 @@ export function findCue(messages: readonly ModelMessage[]): Cue {
 }
 
 function callsOf(message: ModelMessage): number {
-  return message.role === "assistant" ? message.calls.length : 0;
+  if (message.role !== "assistant") return 0;
+  return message.parts.filter(({ kind }) => kind === "call").length;
 }
 
 function resultsOfLastCalls(turn: readonly ModelMessage[]): readonly ToolMessage[] {

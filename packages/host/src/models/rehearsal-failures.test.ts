@@ -7,9 +7,7 @@ import { createRehearsalModel } from "./index.ts";
 const user = (text: string): ModelMessage => ({ role: "user", text });
 const assistant = (text: string): ModelMessage => ({
   role: "assistant",
-  text,
-  reasoning: [],
-  calls: [],
+  parts: [{ kind: "text", text }],
 });
 const instantClock: Clock = { now: () => 0, sleep: () => Promise.resolve() };
 

@@ -1,4 +1,4 @@
-import type { ModelMessage } from "@holdfast/engine";
+import type { AssistantPart, ModelMessage } from "@holdfast/engine";
 
 import type { Directive } from "./directives.ts";
 import type { ToolMessage } from "./rehearsal-cue.ts";
@@ -63,15 +63,21 @@ function tell(message: ModelMessage): string {
   switch (message.role) {
     case "system":
     case "user":
+    case "notice":
       return message.text;
     case "tool":
       return `[${message.name}] ${message.output}`;
-    case "assistant": {
-      const thoughts = message.reasoning.map(({ text }) => `[thought] ${text}`);
-      const calls = message.calls.map(({ name, input }) => `[${name}] ${JSON.stringify(input)}`);
-      return [...thoughts, message.text, ...calls].filter((part) => part !== "").join(" ");
-    }
+    case "assistant":
+      return message.parts
+        .map(tellPart)
+        .filter((part) => part !== "")
+        .join(" ");
   }
+}
+
+function tellPart(part: AssistantPart): string {
+  if (part.kind === "call") return `[${part.name}] ${JSON.stringify(part.input)}`;
+  return part.kind === "reasoning" ? `[thought] ${part.text}` : part.text;
 }
 
 function oneLine(text: string): string {

@@ -41,10 +41,9 @@ test.each([
 test("a rate that stands before a tool holds behind it too", async () => {
   const clock = leapingClock();
   const callId = ids.make("call");
-  const calls = [{ callId, name: "clock", input: {} }];
   const messages: ModelMessage[] = [
     user("{rate:1000}{tool:clock}{words:994}"),
-    { role: "assistant", text: "", reasoning: [], calls },
+    { role: "assistant", parts: [{ kind: "call", callId, name: "clock", input: {} }] },
     { role: "tool", callId, name: "clock", output: "It is noon." },
   ];
   await readToEnd(createRehearsalModel({ clock }).stream(requestOf(...messages), unaborted()));

@@ -8,16 +8,14 @@ import { createRehearsalModel } from "./index.ts";
 const user = (text: string): ModelMessage => ({ role: "user", text });
 const assistant = (text: string): ModelMessage => ({
   role: "assistant",
-  text,
-  reasoning: [],
-  calls: [],
+  parts: [{ kind: "text", text }],
 });
 
 /** A tool call and what came back, as the next request of the turn shows them. */
 function called(name: string, input: Json, output: string): ModelMessage[] {
   const callId = ids.make("call");
   return [
-    { role: "assistant", text: "", reasoning: [], calls: [{ callId, name, input }] },
+    { role: "assistant", parts: [{ kind: "call", callId, name, input }] },
     { role: "tool", callId, name, output },
   ];
 }
@@ -114,7 +112,8 @@ test("{echo} says the context back, one line for each message", async () => {
   const messages = [
     { role: "system", text: "Be brief.\n\nAlways." } as const,
     user("Look ```here```"),
-    { ...asking, text: "I look." } as ModelMessage,
+    assistant("I look."),
+    asking as ModelMessage,
     result as ModelMessage,
     user("{echo}"),
   ];
@@ -123,7 +122,8 @@ test("{echo} says the context back, one line for each message", async () => {
       "````text",
       "system: Be brief. ↵ Always.",
       "user: Look ```here```",
-      'assistant: I look. [terminal] {"command":"ls"}',
+      "assistant: I look.",
+      'assistant: [terminal] {"command":"ls"}',
       "tool: [terminal] a.txt ↵ b.txt",
       "user: {echo}",
       "````",

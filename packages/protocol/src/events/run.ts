@@ -11,7 +11,7 @@ import {
   runId,
   seq,
 } from "../ids.ts";
-import { attachment, json, part, toolDetails, toolOutcome } from "../parts.ts";
+import { attachment, json, jsonObject, part, toolDetails, toolOutcome } from "../parts.ts";
 import { defineEvent, settledDeltas } from "./define.ts";
 
 export const runState = z.enum([
@@ -146,6 +146,8 @@ export const runEvents = [
       kind: z.enum(["text", "reasoning"]).optional(),
       /** Which part of the message grows; the first when absent. */
       part: z.int().nonnegative().optional(),
+      /** Of the part: what its provider wants back unchanged. */
+      opaque: jsonObject.optional(),
     }),
   ),
   defineEvent(

@@ -1,7 +1,15 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { fsckStore, gated, present, says, scriptedModel, until } from "@holdfast/engine/testing";
+import {
+  fsckStore,
+  gated,
+  present,
+  says,
+  scriptedModel,
+  toldModel,
+  until,
+} from "@holdfast/engine/testing";
 import { ids, newEvent, type NoticeEntry, pendingRecoveryIn } from "@holdfast/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -106,12 +114,11 @@ describe.each(databases)("a late journal on $name", (kind) => {
     await bed.say("Go on", { chat: after.chat });
     third.poke(chat.owner, chat.session);
     await third.idle();
-    const told = present(model.requests[0]).messages.map((each) =>
-      each.role === "tool" ? `tool: ${each.output}` : `${each.role}: ${each.text}`,
-    );
-    expect(told.slice(1, 6)).toEqual([
+    const told = present(model.requests[0]).messages.map(toldModel);
+    expect(told.slice(1, 7)).toEqual([
       "user: Begin",
       "assistant: It was ",
+      "notice: [host: the answer above ended early (interrupted).]",
       "assistant: a dark night. It rained.",
       "tool: rain",
       "user: And then?",

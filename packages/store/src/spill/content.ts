@@ -1,4 +1,10 @@
-import type { JournalAnswer, SpillDamage, SpillEnd, SpillHeader } from "@holdfast/engine";
+import type {
+  JournalAnswer,
+  ModelCall,
+  SpillDamage,
+  SpillEnd,
+  SpillHeader,
+} from "@holdfast/engine";
 import {
   callId,
   decodeEvent,
@@ -44,10 +50,18 @@ const usage = z.object({
   costMicros: z.number().optional(),
 });
 
+const spilledCall = z.object({
+  callId,
+  name: z.string(),
+  input: json,
+  malformed: z.literal(true).optional(),
+  opaque: jsonObject.optional(),
+});
+
 const end = z.object({
   how: z.enum(["done", "stopped", "failed"]),
   model: z.string(),
-  calls: z.array(z.object({ callId, name: z.string(), input: json })),
+  calls: z.array(spilledCall),
   usage: usage.nullable(),
 });
 
@@ -109,7 +123,12 @@ function parse(text: string): z.infer<typeof content> | undefined {
   }
 }
 
-function plainEnd({ how, model, calls, usage: used }: z.infer<typeof end>): SpillEnd {
+function plainCall({ malformed, opaque, ...call }: z.infer<typeof spilledCall>): ModelCall {
+  return { ...call, ...(malformed && { malformed }), ...(opaque && { opaque }) };
+}
+
+function plainEnd({ how, model, calls: said, usage: used }: z.infer<typeof end>): SpillEnd {
+  const calls = said.map(plainCall);
   if (used === null) return { how, model, calls, usage: null };
   const { input, output, cacheRead, cacheWrite, costMicros } = used;
   return {
