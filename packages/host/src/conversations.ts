@@ -20,7 +20,7 @@ import { openSpillFolder } from "@holdfast/store/spill";
 
 import { openAgents } from "./agents.ts";
 import { type Compactor, openCompactor } from "./compaction.ts";
-import { type Memories, notesSnapshot, openMemories } from "./memory/index.ts";
+import { type Memories, notesSnapshot } from "./memory/index.ts";
 import type { Config } from "./config/index.ts";
 import { summariseWith } from "./summarise.ts";
 import type { NamedModel } from "./open-model.ts";
@@ -41,9 +41,10 @@ const limits: RunLimits = { steps: 100, timeMs: 60 * 60_000, modelTries: 5 };
 const mostRuns = 1_000;
 
 export async function prepareConversations(
-  { home, leaseMs, resume, memory: choice }: Pick<Config, "home" | "leaseMs" | "resume" | "memory">,
+  { home, leaseMs, resume }: Pick<Config, "home" | "leaseMs" | "resume">,
   store: Store,
   model: NamedModel,
+  memories: Memories,
   report: (bug: Error) => void,
 ): Promise<Conversations> {
   const log = createLog(store);
@@ -56,7 +57,6 @@ export async function prepareConversations(
   }
   const titles = new Titles({ log, ids, clock: systemClock, titler: model.titler, onError });
   const liveness = createLiveness();
-  const memories = await openMemories(home.value, choice.value);
   const memory = keepMemory(log, memories, liveness, leaseMs.value, onError);
   const compactor = openCompactor(
     log,

@@ -10,6 +10,7 @@ import { done, failed, type Outcome } from "./failure.ts";
 import { watchHealth } from "./health.ts";
 import { createApp, isLoopback, isWildcard, listen, loadPage } from "./http/index.ts";
 import { keepTidy } from "./keep-tidy.ts";
+import { openConfiguredMemories } from "./memory/index.ts";
 import { openModel } from "./open-model.ts";
 import { openStore } from "./open-store.ts";
 import { version } from "./version.ts";
@@ -43,12 +44,14 @@ export async function startHost(
   if (!page.ok) return page;
   const model = await openModel(config);
   if (!model.ok) return model;
+  const memories = await openConfiguredMemories(config);
+  if (!memories.ok) return memories;
   const store = await openStore(config, report);
   if (!store.ok) return store;
 
   const stopping = new AbortController();
   const closing = new AbortController();
-  const talk = await prepareConversations(config, store.value, model.value, report);
+  const talk = await prepareConversations(config, store.value, model.value, memories.value, report);
   const { log, runner, storing, titles, compactor, memory } = talk;
   const signIns = keepSignIns(config.home.value, token.value);
   const doorkeeper = createDoorkeeper(token.value, Date.now, signIns);

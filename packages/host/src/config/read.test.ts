@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { type ConfigSources, readConfig } from "./read.ts";
+import { settingNames } from "./settings.ts";
 
 function makeHome(file?: string): string {
   const home = mkdtempSync(join(tmpdir(), "holdfast-config-"));
@@ -88,8 +89,9 @@ test("a refused token is not repeated to the screen", () => {
 
 test("a misspelt name in the file is refused with the names that it can hold", () => {
   const home = makeHome(`{"prot": 1}`);
+  const names = settingNames.filter((name) => name !== "home").join(", ");
   expect(sentenceFor({ flags: { home } })).toBe(
-    `"prot" in ${home}/config.json is not a setting that the file can hold; it can hold port, host, token, basePath, origin, store, model, memory, leaseMs, resume.`,
+    `"prot" in ${home}/config.json is not a setting that the file can hold; it can hold ${names}.`,
   );
 });
 

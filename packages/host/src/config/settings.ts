@@ -113,13 +113,31 @@ export const settings = {
     fallback: () => "rehearsal",
     fallbackInWords: "rehearsal",
   }),
-  memory: setting<"facts" | "notes" | "off">({
+  memory: setting({
     about: "what remembers completed turns",
     allowed:
-      "facts (what people said of themselves, recalled when it fits), notes (MEMORY.md and USER.md) or off",
-    schema: z.enum(["facts", "notes", "off"]),
+      "facts (what people said of themselves, recalled when it fits), notes (MEMORY.md and USER.md), openviking (a server), off, or the path of a provider (.mjs, .js or .ts)",
+    schema: z
+      .string()
+      .regex(/^(?:facts|notes|openviking|off|.+\.m?[jt]s)$/)
+      .transform((choice) => (choice.includes(".") ? resolve(choice) : choice)),
     fallback: () => "facts",
     fallbackInWords: "facts",
+  }),
+  openvikingUrl: setting<string | undefined>({
+    about: "the OpenViking server that remembers",
+    allowed: "an address like http://127.0.0.1:1933",
+    schema: z.string().refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? "")),
+    fallback: () => undefined,
+    fallbackInWords: "none",
+  }),
+  openvikingKey: setting<string | undefined>({
+    about: "the key of a user of that server",
+    allowed: "1 to 512 visible ASCII characters without a space",
+    schema: z.string().regex(/^[\x21-\x7e]{1,512}$/),
+    fallback: () => undefined,
+    fallbackInWords: "none",
+    traits: ["secret"],
   }),
   leaseMs: setting({
     about: "how long a run is held before it must be renewed, in milliseconds",

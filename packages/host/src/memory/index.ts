@@ -4,33 +4,81 @@ import { join } from "node:path";
 
 import type { MemoryHandle, MemoryOwner, MemoryProviders } from "@holdfast/engine";
 
+import type { Config } from "../config/index.ts";
+import { done, failed, type Outcome } from "../failure.ts";
 import { openFacts } from "./facts.ts";
 import { openNotes } from "./notes.ts";
+import type { OpenVikingPlace } from "./openviking/index.ts";
+import { loadProvider } from "./provider-module.ts";
 import { readText } from "./write-file.ts";
 
 export { notesSnapshot } from "./notes.ts";
 
 const makers = { facts: openFacts, notes: openNotes } as const;
-export type MemoryChoice = keyof typeof makers | "off";
+
+export interface MemoryChoice {
+  /** One that is built in, `openviking`, `off`, or the path of a module. */
+  readonly choice: string;
+  /** The server that can be reached, chosen or not: what was marked for it is still its own. */
+  readonly openviking?: OpenVikingPlace | undefined;
+}
 
 export interface Memories extends MemoryProviders {
   /** A handle to whoever remembers now. */
   readonly handle: MemoryHandle | null;
 }
 
-/** The providers that are built in. What was marked for one of them is committed by it also when another is chosen. */
-export async function openMemories(home: string, choice: MemoryChoice): Promise<Memories> {
+/** The providers as the settings name them. One that cannot be opened is told before anything else starts. */
+export async function openConfiguredMemories({
+  home,
+  memory: { value: choice },
+  openvikingUrl: { value: url },
+  openvikingKey: { value: key },
+}: Pick<Config, "home" | "memory" | "openvikingUrl" | "openvikingKey">): Promise<
+  Outcome<Memories>
+> {
+  if (choice === "openviking" && url === undefined)
+    return failed(
+      "config.invalid",
+      "HOLDFAST_MEMORY is openviking, and no server is named: set HOLDFAST_OPENVIKING_URL, like http://127.0.0.1:1933.",
+    );
+  const openviking = url === undefined ? undefined : { url, key };
+  try {
+    return done(await openMemories(home.value, { choice, openviking }));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return failed("config.invalid", `The memory ${choice} cannot be opened: ${reason}`);
+  }
+}
+
+/** The providers. What was marked for one of them is committed by it also when another is chosen. */
+export async function openMemories(
+  home: string,
+  { choice, openviking }: MemoryChoice,
+): Promise<Memories> {
   const configuration = await idOf(home);
-  const handles = new Map(
-    Object.entries(makers).map(([provider, make]) => [
-      provider,
-      make(home, { provider, configuration }),
-    ]),
+  const handles = Object.entries(makers).map(([provider, make]) =>
+    make(home, { provider, configuration }),
   );
-  const handle = handles.get(choice) ?? null;
-  const reach = ({ provider, configuration: asked }: MemoryOwner) =>
-    asked === configuration ? (handles.get(provider) ?? null) : null;
+  if (openviking !== undefined) {
+    const { openOpenViking } = await import("./openviking/index.ts");
+    handles.push(openOpenViking(openviking));
+  }
+  if (isModule(choice)) handles.push(await loadProvider(choice, home));
+  const chosen = isModule(choice)
+    ? handles.at(-1)
+    : handles.find(({ owner }) => owner.provider === choice);
+  const handle = chosen ?? null;
+  const reach = (asked: MemoryOwner) =>
+    handles.find(
+      ({ owner }) =>
+        owner.provider === asked.provider && owner.configuration === asked.configuration,
+    ) ?? null;
   return { handle, current: () => handle?.owner ?? null, open: async (owner) => reach(owner) };
+}
+
+function isModule(choice: string): boolean {
+  return /\.(?:ts|mts|js|mjs)$/u.test(choice);
 }
 
 /** What is remembered lies in this home: its id goes with it wherever it is moved. */

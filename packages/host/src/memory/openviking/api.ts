@@ -1,0 +1,138 @@
+import type { Clock } from "@holdfast/engine";
+import { z } from "zod";
+
+/** Where an OpenViking server is, and what proves to it who we are. */
+export interface OpenVikingPlace {
+  readonly url: string;
+  readonly key: string | undefined;
+}
+
+export interface Refusal {
+  readonly status: "failed";
+  readonly code: string;
+  readonly message: string;
+  readonly retryAfterMs?: number;
+}
+
+export type Answered<T> = { readonly status: "ok"; readonly value: T } | Refusal;
+
+export interface OpenVikingCall<T> {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly body?: unknown;
+  /** Whose part of the memory it is about. */
+  readonly peer: string;
+  readonly answer: z.ZodType<T>;
+  readonly signal: AbortSignal;
+}
+
+export type AskOpenViking = <T>(call: OpenVikingCall<T>) => Promise<Answered<T>>;
+
+const longestMessage = 500;
+const longestAnswer = 4 * 1024 * 1024;
+const longestPauseMs = 24 * 60 * 60_000;
+
+const refused = z.looseObject({
+  error: z.looseObject({ code: z.string(), message: z.string().optional() }),
+});
+
+/**
+ * One request of the server's HTTP API. The address is the operator's own setting and no redirect is followed, so the key
+ * goes nowhere else. Whatever goes wrong is a value.
+ */
+export function askOpenViking(
+  { url, key }: OpenVikingPlace,
+  clock: Clock,
+  patienceMs: number,
+): AskOpenViking {
+  const base = url.replace(/\/+$/u, "");
+  return async ({ method, path, body, peer, answer, signal }) => {
+    const over = new AbortController();
+    const either = AbortSignal.any([signal, over.signal]);
+    const late = clock.sleep(patienceMs, either).then(() => over.abort());
+    try {
+      const response = await fetch(`${base}${path}`, {
+        method,
+        headers: {
+          accept: "application/json",
+          "x-openviking-actor-peer": peer,
+          ...(key !== undefined && { "x-api-key": key }),
+          ...(body !== undefined && { "content-type": "application/json" }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        redirect: "error",
+        signal: either,
+      });
+      const text = await readBounded(response);
+      return text === null ? malformed : understand(response, text, answer);
+    } catch (error) {
+      if (signal.aborted) return fail("stopped", "It was called off.");
+      if (over.signal.aborted) return fail("late", "The server did not answer in time.");
+      return fail("unreachable", reasonOf(error));
+    } finally {
+      over.abort();
+      await late;
+    }
+  };
+}
+
+function understand<T>(response: Response, text: string, answer: z.ZodType<T>): Answered<T> {
+  const json = parse(text);
+  if (!response.ok) {
+    const told = refused.safeParse(json).data?.error;
+    const retryAfterMs = pauseIn(response.headers.get("retry-after"));
+    return {
+      ...fail(told?.code.toLowerCase() ?? `http_${response.status}`, told?.message ?? ""),
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+    };
+  }
+  const decoded = z.looseObject({ status: z.literal("ok"), result: answer }).safeParse(json);
+  return decoded.success ? { status: "ok", value: decoded.data.result } : malformed;
+}
+
+function fail(code: string, message: string): Refusal {
+  const plain = code.replace(/[^a-z0-9_]/gu, "_").slice(0, 60);
+  return {
+    status: "failed",
+    code: `openviking_${plain}`,
+    message: message.slice(0, longestMessage),
+  };
+}
+
+const malformed = fail("malformed", "The server answered something that is not its API.");
+
+export const isMissing = ({ code }: Refusal): boolean => code === "openviking_not_found";
+export const isThereAlready = ({ code }: Refusal): boolean => code === "openviking_already_exists";
+
+/** `null`: more than any answer of this API is. */
+async function readBounded(response: Response): Promise<string | null> {
+  const decoder = new TextDecoder();
+  let [text, bytes] = ["", 0];
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > longestAnswer) return null;
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** In seconds, or a date. */
+function pauseIn(header: string | null): number | undefined {
+  if (header === null) return undefined;
+  const ms = /^\d+$/u.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), longestPauseMs);
+}
+
+/** What `fetch` says first is only that it failed. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? error.cause.message : error.message;
+}

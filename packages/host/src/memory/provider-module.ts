@@ -1,0 +1,71 @@
+import { createHash } from "node:crypto";
+import { createRequire } from "node:module";
+
+import type { MemoryAnswer, MemoryHandle, Recollection } from "@holdfast/engine";
+import { z } from "zod";
+
+/** Names that Holdfast's own providers have. */
+const taken = ["facts", "notes", "openviking", "off"];
+
+type Provider = Pick<MemoryHandle, "commit" | "recall"> & Partial<Pick<MemoryHandle, "close">>;
+
+const isFunction = (value: unknown): boolean => typeof value === "function";
+const provider = z.object({
+  commit: z.custom<Provider["commit"]>(isFunction, "expected a function"),
+  recall: z.custom<Provider["recall"]>(isFunction, "expected a function"),
+  close: z.custom<MemoryHandle["close"]>(isFunction, "expected a function").optional(),
+});
+const providerModule = z.object({
+  /** Stored with each turn that it has to remember. */
+  name: z
+    .string()
+    .regex(/^[a-z][a-z0-9-]{0,59}$/u, "expected a plain name")
+    .refine((name) => !taken.includes(name), "expected a name of its own"),
+  /** Another configuration is another owner: what one has to remember is not given to the other. */
+  configuration: z.string().min(1),
+  open: z.custom<(parts: { readonly home: string }) => unknown>(isFunction, "expected a function"),
+});
+
+const answer = z.union([
+  z.looseObject({ status: z.literal("committed") }),
+  z.looseObject({
+    status: z.literal("failed"),
+    code: z.string().min(1),
+    message: z.string(),
+    retryAfterMs: z.number().nonnegative().optional(),
+  }),
+]);
+const recollections = z.array(z.looseObject({ text: z.string() }));
+
+/** A provider of somebody else's, from a file that the settings name. What it says is checked as any outside data is. */
+export async function loadProvider(file: string, home: string): Promise<MemoryHandle> {
+  const loaded: unknown = createRequire(import.meta.url)(file);
+  const { name, configuration, open } = providerModule.parse(loaded);
+  const made = provider.parse(await open({ home }));
+  const hash = createHash("sha256").update(configuration).digest("hex").slice(0, 32);
+  return {
+    owner: { provider: name, configuration: hash },
+    async commit(batch, signal): Promise<MemoryAnswer> {
+      const said = answer.safeParse(await made.commit(batch, signal));
+      if (!said.success) return noAnswer;
+      if (said.data.status === "committed") return { status: "committed" };
+      const { code, message, retryAfterMs } = said.data;
+      return {
+        status: "failed",
+        code,
+        message,
+        ...(retryAfterMs !== undefined && { retryAfterMs }),
+      };
+    },
+    recall: async (query, signal): Promise<readonly Recollection[]> =>
+      recollections.parse(await made.recall(query, signal)),
+    close: async () => made.close?.(),
+  };
+}
+
+/** Whatever is not said to be committed is not. */
+const noAnswer: MemoryAnswer = {
+  status: "failed",
+  code: "provider_said_nothing",
+  message: "The provider did not say whether it has kept this.",
+};
