@@ -2,13 +2,22 @@ import { fileURLToPath } from "node:url";
 import { systemClock } from "@holdfast/engine";
 import { ids } from "@holdfast/protocol";
 import { currentHolder } from "@holdfast/store/identity";
+import type { Hono } from "hono";
 import { apiRoutes } from "./api/index.ts";
-import { createDoorkeeper, keepSignIns, keepToken } from "./auth/index.ts";
+import { createDoorkeeper, type Doorkeeper, keepSignIns, keepToken } from "./auth/index.ts";
 import { type Config, prepareHome } from "./config/index.ts";
 import { prepareConversations } from "./conversations.ts";
 import { done, failed, type Outcome } from "./failure.ts";
 import { watchHealth } from "./health.ts";
-import { createApp, isLoopback, isWildcard, listen, loadPage } from "./http/index.ts";
+import {
+  createApp,
+  type HostEnv,
+  isLoopback,
+  isWildcard,
+  listen,
+  loadPage,
+  type Page,
+} from "./http/index.ts";
 import { keepTidy } from "./keep-tidy.ts";
 import { openConfiguredMemories } from "./memory/index.ts";
 import { openModel } from "./open-model.ts";
@@ -17,6 +26,8 @@ import { version } from "./version.ts";
 
 export interface RunningHost {
   readonly address: string;
+  /** Where it is reached from this machine, whatever a proxy calls it. */
+  readonly localAddress: string;
   /** Signs a browser in; works once. */
   readonly signInLink: string;
   stop(): Promise<void>;
@@ -31,17 +42,27 @@ const runnerPatienceMs = 3_000;
 /** What is not committed by then stands in the store for the next host. */
 const memoryBudgetMs = 10_000;
 
+/** A host without a port: whoever is in this process asks its app. */
+interface OpenHost {
+  readonly app: Hono<HostEnv>;
+  readonly token: string;
+  readonly doorkeeper: Doorkeeper;
+  /** Takes up work. Before that nothing of the store is touched. */
+  begin(): void;
+  /** Nothing new is taken, the runs are let go of, whoever watches has seen that, and then the store is closed. */
+  stop(closeDoor?: () => Promise<void>): Promise<void>;
+}
+
 /** The composition root: every piece is made here and handed to those that need it. */
-export async function startHost(
+async function openHost(
   config: Config,
   report: (bug: Error) => void,
-): Promise<Outcome<RunningHost>> {
+  page: Page = [],
+): Promise<Outcome<OpenHost>> {
   const home = prepareHome(config.home.value);
   if (!home.ok) return home;
   const token = chooseToken(config);
   if (!token.ok) return token;
-  const page = loadPage(pageFolder);
-  if (!page.ok) return page;
   const model = await openModel(config);
   if (!model.ok) return model;
   const memories = await openConfiguredMemories(config);
@@ -58,7 +79,7 @@ export async function startHost(
   const { host, origin, basePath } = config;
   const app = createApp({
     version,
-    page: page.value,
+    page,
     doorkeeper,
     host: host.value,
     origin: origin.value,
@@ -79,37 +100,61 @@ export async function startHost(
     health: watchHealth(store.value, systemClock, stopping.signal),
     report,
   });
-  const listener = await listen(app, { host: host.value, port: config.port.value });
-  if (!listener.ok) {
-    await store.value.close();
-    return listener;
-  }
-  runner.start();
-  titles.start();
-  memory.start();
-  void keepTidy(store.value, systemClock, stopping.signal);
-  const server = listener.value;
   const opened = store.value;
 
-  /** Nothing new is taken, the runs are let go of, whoever watches has seen that, and then the store is closed. */
-  async function stop(): Promise<void> {
-    stopping.abort();
-    const stopped = Promise.all([runner.stop(), titles.stop()]);
-    await within(runnerPatienceMs, stopped);
+  let hasBegun = false;
+
+  function begin(): void {
+    hasBegun = true;
+    runner.start();
+    titles.start();
+    memory.start();
+    void keepTidy(opened, systemClock, stopping.signal);
+  }
+
+  async function letGo(): Promise<void> {
+    await within(runnerPatienceMs, Promise.all([runner.stop(), titles.stop()]));
     await memory.drain(memoryBudgetMs);
     await within(runnerPatienceMs, memory.stop());
+  }
+
+  async function stop(closeDoor: () => Promise<void> = async () => {}): Promise<void> {
+    stopping.abort();
+    if (hasBegun) await letGo();
     closing.abort();
-    await server.close();
+    await closeDoor();
     await opened.close();
   }
 
-  const ownOrigin = origin.value ?? `http://${nameFor(host.value)}:${server.port}`;
-  const address = `${ownOrigin}${basePath.value}/`;
+  return done({ app, token: token.value, doorkeeper, begin, stop });
+}
+
+/** Serves the page and the API on the address that the settings name. */
+export async function startHost(
+  config: Config,
+  report: (bug: Error) => void,
+): Promise<Outcome<RunningHost>> {
+  const page = loadPage(pageFolder);
+  if (!page.ok) return page;
+  const opened = await openHost(config, report, page.value);
+  if (!opened.ok) return opened;
+  const { app, doorkeeper, begin, stop } = opened.value;
+  const { host, origin, basePath } = config;
+  const listener = await listen(app, { host: host.value, port: config.port.value });
+  if (!listener.ok) {
+    await stop();
+    return listener;
+  }
+  begin();
+  const server = listener.value;
+  const ownOrigin = `http://${nameFor(host.value)}:${server.port}`;
+  const address = `${origin.value ?? ownOrigin}${basePath.value}/`;
   return done({
     address,
+    localAddress: `${ownOrigin}${basePath.value}/`,
     // Behind the hash it is sent to no server and stands in no log.
     signInLink: `${address}#signin=${doorkeeper.issueCode()}`,
-    stop,
+    stop: () => stop(() => server.close()),
   });
 }
 
