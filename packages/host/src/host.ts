@@ -48,9 +48,9 @@ interface OpenHost {
   readonly token: string;
   readonly doorkeeper: Doorkeeper;
   /** Takes up work. Before that nothing of the store is touched. */
-  begin(): void;
+  readonly begin: () => void;
   /** Nothing new is taken, the runs are let go of, whoever watches has seen that, and then the store is closed. */
-  stop(closeDoor?: () => Promise<void>): Promise<void>;
+  readonly stop: (closeDoor?: () => Promise<void>) => Promise<void>;
 }
 
 /** The composition root: every piece is made here and handed to those that need it. */
