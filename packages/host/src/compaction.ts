@@ -4,6 +4,7 @@ import {
   type CompactionTarget,
   compactSession,
   type ContextFit,
+  type CountTokens,
   createCompactionLock,
   type Liveness,
   type Log,
@@ -21,6 +22,7 @@ export interface Compactor extends ContextFit {
     reason: CompactionReason,
     windowTokens: number,
   ): Promise<Compaction>;
+  readonly count: CountTokens;
 }
 
 /** What stays as it is. A person who asks for it wants more of it gone than a host that only needs room. */
@@ -66,5 +68,6 @@ export function openCompactor(
     compact: ({ owner, session }, reason, { windowTokens, epoch }) =>
       compactNow({ owner, session, epoch }, reason, windowTokens),
     compactNow,
+    count: deps.count,
   };
 }

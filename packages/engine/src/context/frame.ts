@@ -58,8 +58,8 @@ function causeOf(known: ContextFrame | null, isCurrent: boolean): string {
   return isCurrent ? "lost" : "configuration";
 }
 
-/** `null`: the bytes are gone, or are not what they were. */
-async function readFrame(
+/** How a context begins, as it was stored. `null`: the bytes are gone, or are not what they were. */
+export async function readFrame(
   { reads }: Pick<Store, "reads">,
   owner: OwnerId,
   { system, tools }: ContextFrame,

@@ -14,6 +14,13 @@ export {
 } from "./compact.ts";
 export { buildContext, type BuiltContext, type FrameBytes, type HashMemo } from "./blocks.ts";
 export { type Framed, frameContext, type FrameSource } from "./frame.ts";
+export {
+  contextKinds,
+  type ContextKind,
+  type ContextReport,
+  describeContext,
+  type DescribeOptions,
+} from "./describe-context.ts";
 export { shortHash } from "./hash.ts";
 export { type EpochResult, type EpochTarget, restoreEpoch } from "./restore-epoch.ts";
 export { pendingCalls } from "./messages.ts";

@@ -1,5 +1,6 @@
 import { says, type Script } from "@holdfast/engine/testing";
-import { expect, onTestFinished, test } from "vitest";
+import { ids } from "@holdfast/protocol";
+import { describe, expect, onTestFinished, test } from "vitest";
 
 import { type ApiRig, converse, newSession, openApi, shown, valueOf } from "../testing/index.ts";
 
@@ -67,4 +68,62 @@ test("a conversation that is short is told to be so, and stays as it is", async 
     error: { code: "nothing_to_gain" },
   });
   expect(await shown(rig, id)).toEqual(["Hello", "Yes."]);
+});
+
+describe("what a page shows of the context", () => {
+  test("tokens by kind, the epochs, and the turns with what explains a change of the prefix", async () => {
+    const { rig, id, client, params } = await talked();
+    const before = valueOf(await client.readContext({ params }));
+    expect(before).toMatchObject({ sessionId: id, model: "scripted", epoch: 0, epochs: [] });
+    expect(before.turns).toHaveLength(5);
+    expect(before.turns.flatMap(({ changes }) => changes)).toEqual([]);
+    expect(before.tokens.summary).toBe(0);
+    valueOf(await client.compact({ params, body: {} }));
+    await converse(rig, id, "And now?");
+    const after = valueOf(await client.readContext({ params, query: { turns: 2 } }));
+    const [epoch] = after.epochs;
+    expect(after).toMatchObject({ epoch: 1, more: true });
+    expect(after.epochs).toMatchObject([{ epoch: 1, restores: null }]);
+    expect(after.turns).toHaveLength(2);
+    expect(after.turns[0]?.changes).toMatchObject([
+      {
+        part: "conversation",
+        explainedBy: { seq: epoch?.seq, type: "context.compacted", cause: null },
+      },
+    ]);
+    expect(after.tokens.summary).toBeGreaterThan(0);
+    expect(after.tokens.user).toBeLessThan(before.tokens.user / 2);
+    const { total, ...kinds } = after.tokens;
+    expect(Object.values(kinds).reduce<number>((sum, each) => sum + Number(each), 0)).toBe(total);
+  });
+
+  test("how much the provider had kept, for each turn and for all of them", async () => {
+    const usages = [
+      { input: 100, output: 10, cacheRead: 0, cacheWrite: 100, costMicros: 400 },
+      { input: 120, output: 10, cacheRead: 90, cacheWrite: 20, costMicros: 100 },
+    ];
+    const rig = open(usages.map((usage) => [...says("Yes."), { kind: "usage" as const, usage }]));
+    const id = await newSession(rig);
+    await converse(rig, id, "One", "Two");
+    const shownNow = valueOf(await rig.client.readContext({ params: { id } }));
+    expect(shownNow.turns.map(({ usage }) => usage.hitShare)).toEqual([0.75, 0]);
+    expect(shownNow.totals).toMatchObject({ cacheRead: 90, costMicros: 500, calls: 2 });
+    expect(shownNow.totals.hitShare).toBeCloseTo(90 / 220);
+  });
+
+  test("a cut explains itself with its reason", async () => {
+    const { rig, id, client, params } = await talked();
+    valueOf(await client.undo({ params, body: {} }));
+    await converse(rig, id, "Again");
+    const { turns } = valueOf(await client.readContext({ params }));
+    expect(turns[0]?.changes).toMatchObject([
+      { part: "conversation", explainedBy: { type: "history.cut", cause: "undo" } },
+    ]);
+  });
+
+  test("of a session that is not there is not there", async () => {
+    const rig = open([]);
+    const answer = await rig.client.readContext({ params: { id: ids.make("session") } });
+    expect(answer).toMatchObject({ error: { code: "session_not_found" } });
+  });
 });

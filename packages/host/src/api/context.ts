@@ -1,4 +1,9 @@
-import { type Compaction, restoreEpoch } from "@holdfast/engine";
+import {
+  type Compaction,
+  type ContextReport,
+  describeContext,
+  restoreEpoch,
+} from "@holdfast/engine";
 
 import type { Route } from "../http/index.ts";
 import { type AnswerOf, type Call, mountCall } from "./contract.ts";
@@ -9,10 +14,11 @@ import { viewSession } from "./views.ts";
 /** A summary takes a model's time: whoever asks is answered within this, and sees it in the log when it is there. */
 const patienceMs = 1_000;
 const usualWindow = 100_000;
+const usualTurns = 50;
 
-/** Commands on what the model gets. */
+/** What the model gets, and commands on it. */
 export function contextRoutes(parts: ApiParts): Route[] {
-  const { log, compactor, clock, report } = parts;
+  const { log, compactor, clock, report: tell } = parts;
   const { reads } = log.store;
 
   async function compact({ owner, params, body }: Call<"compact">) {
@@ -26,7 +32,7 @@ export function contextRoutes(parts: ApiParts): Route[] {
     const waited = new AbortController();
     const early = await Promise.race([work, clock.sleep(patienceMs, waited.signal)]);
     waited.abort();
-    if (early === undefined) work.catch(report);
+    if (early === undefined) work.catch(tell);
     return replyTo(early, session);
   }
 
@@ -42,7 +48,20 @@ export function contextRoutes(parts: ApiParts): Route[] {
     return answer({ session: viewSession(row), seq: result.last });
   }
 
-  return [mountCall(parts, "compact", compact), mountCall(parts, "restoreEpoch", restore)];
+  async function read({ owner, params, query }: Call<"readContext">) {
+    const session = params.id;
+    const options = { count: compactor.count, turns: query.turns ?? usualTurns };
+    const report = await describeContext(reads, owner, session, options);
+    if (report === null) return problem("session_not_found");
+    const window = report.model === null ? null : compactor.windowOf(report.model);
+    return answer(viewContext(report, session, window));
+  }
+
+  return [
+    mountCall(parts, "readContext", read),
+    mountCall(parts, "compact", compact),
+    mountCall(parts, "restoreEpoch", restore),
+  ];
 }
 
 function replyTo(
@@ -61,4 +80,28 @@ function replyTo(
     case "failed":
       return problemFromFailure(compaction.code);
   }
+}
+
+function viewContext(
+  { tokens, epochs, turns, totals, ...rest }: ContextReport,
+  sessionId: Call<"readContext">["params"]["id"],
+  windowTokens: number | null,
+): AnswerOf<"readContext"> {
+  const total = Object.values(tokens).reduce((sum, each) => sum + each, 0);
+  return {
+    ...rest,
+    sessionId,
+    windowTokens,
+    tokens: { ...tokens, total },
+    epochs: epochs.map(({ covers, ...epoch }) => ({ ...epoch, covers: covers && { ...covers } })),
+    turns: turns.map(({ changes, usage, ...turn }) => ({
+      ...turn,
+      changes: changes.map((change) => ({
+        ...change,
+        explainedBy: change.explainedBy && { ...change.explainedBy },
+      })),
+      usage: { ...usage },
+    })),
+    totals: { ...totals },
+  };
 }

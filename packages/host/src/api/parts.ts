@@ -9,7 +9,7 @@ export interface ApiParts extends MountParts {
   readonly log: Log;
   readonly runner: Pick<Runner, "poke" | "recoverLate">;
   readonly storing: Pick<StoringBoard, "watch">;
-  readonly compactor: Pick<Compactor, "compactNow" | "windowOf">;
+  readonly compactor: Pick<Compactor, "compactNow" | "windowOf" | "count">;
   readonly memory: Pick<MemoryKeeper, "boundary">;
   readonly clock: Clock;
   /** Who we are where a lease is taken. */

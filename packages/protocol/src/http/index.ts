@@ -1,9 +1,11 @@
+import { contextRoutes } from "./context.ts";
 import { historyRoutes } from "./history.ts";
 import { ledgerRoutes } from "./ledger.ts";
 import { runRoutes } from "./runs.ts";
 import { sessionRoutes } from "./sessions.ts";
 import { streamRoutes, systemRoutes } from "./system.ts";
 
+export { type ContextView, contextView } from "./context.ts";
 export * from "./views.ts";
 export type { UsageTotalsView } from "./ledger.ts";
 export {
@@ -21,6 +23,7 @@ export { sessionPatch } from "./sessions.ts";
 export const routes = {
   ...sessionRoutes,
   ...historyRoutes,
+  ...contextRoutes,
   ...streamRoutes,
   ...runRoutes,
   ...ledgerRoutes,

@@ -1,0 +1,91 @@
+import { z } from "zod";
+
+import { runId, seq, sessionId } from "../ids.ts";
+import { defineRoute } from "./define.ts";
+import { limitText } from "./fields.ts";
+import { session } from "./sessions.ts";
+import { instant } from "./views.ts";
+
+const count = z.int().nonnegative();
+
+/** Millionths of a dollar are `costMicros`; `hitShare` is how much of what was sent its provider had kept, from 0 to 1. */
+const usageView = z.looseObject({
+  input: count,
+  output: count,
+  cacheRead: count,
+  cacheWrite: count,
+  costMicros: count,
+  calls: count,
+  hitShare: z.number().nullable(),
+});
+
+/** A request that did not begin with what the one before it held. */
+const prefixChange = z.looseObject({
+  seq,
+  /** The first block that differs, and what it belongs to. */
+  block: count,
+  part: z.enum(["system", "tools", "conversation"]),
+  /** `null`: nothing explains it, which is a fault of the host. */
+  explainedBy: z.looseObject({ seq, type: z.string(), cause: z.string().nullable() }).nullable(),
+});
+
+export const contextView = z.looseObject({
+  sessionId,
+  model: z.string().nullable(),
+  /** How many tokens the model takes; `null` when nobody knows. */
+  windowTokens: count.nullable(),
+  /** Estimates. */
+  tokens: z.looseObject({
+    system: count,
+    tools: count,
+    summary: count,
+    user: count,
+    assistant: count,
+    tool: count,
+    total: count,
+  }),
+  /** What the context begins with now; 0 is the conversation itself. */
+  epoch: count,
+  /** Newest first. */
+  epochs: z.array(
+    z.looseObject({
+      epoch: count,
+      seq,
+      at: instant,
+      covers: z.looseObject({ from: seq, to: seq }).nullable(),
+      /** The epoch that it goes back to. */
+      restores: count.nullable(),
+    }),
+  ),
+  /** Newest first. */
+  turns: z.array(
+    z.looseObject({
+      runId,
+      seq,
+      at: instant,
+      model: z.string().nullable(),
+      requests: count,
+      changes: z.array(prefixChange),
+      usage: usageView,
+    }),
+  ),
+  totals: usageView,
+  /** There are turns or epochs before these. */
+  more: z.boolean(),
+});
+export type ContextView = z.infer<typeof contextView>;
+
+export const contextRoutes = {
+  readContext: defineRoute({
+    method: "GET",
+    path: "/api/sessions/:id/context",
+    summary:
+      "What the model gets: tokens by kind, epochs, and what each turn's cache and cost were",
+    access: "principal",
+    params: session,
+    query: z.strictObject({ turns: limitText.optional() }),
+    answer: { media: "json", status: 200, schema: contextView },
+    problems: ["session_not_found"],
+    repeat: "safe",
+  }),
+} as const;
