@@ -4,7 +4,13 @@ import { ids } from "@holdfast/protocol";
 import { currentHolder } from "@holdfast/store/identity";
 import type { Hono } from "hono";
 import { apiRoutes } from "./api/index.ts";
-import { createDoorkeeper, type Doorkeeper, keepSignIns, keepToken } from "./auth/index.ts";
+import {
+  createDoorkeeper,
+  type Doorkeeper,
+  keepPassword,
+  keepSignIns,
+  keepToken,
+} from "./auth/index.ts";
 import { type Config, prepareHome } from "./config/index.ts";
 import { prepareConversations } from "./conversations.ts";
 import { done, failed, type Outcome } from "./failure.ts";
@@ -12,11 +18,13 @@ import { watchHealth } from "./health.ts";
 import {
   createApp,
   type HostEnv,
+  createStrangers,
   isLoopback,
   isWildcard,
   listen,
   loadPage,
   type Page,
+  type Strangers,
 } from "./http/index.ts";
 import { keepTidy } from "./keep-tidy.ts";
 import { openConfiguredMemories } from "./memory/index.ts";
@@ -35,6 +43,8 @@ export interface RunningHost {
 
 const pageFolder = fileURLToPath(new URL("../../web/dist", import.meta.url));
 const shortestOpenToken = 16;
+/** Those who try tokens of this length have not got anywhere by the end of time. */
+const unguessableToken = 32;
 
 /** A run that does not let go in time is taken over by the next host that looks. */
 const runnerPatienceMs = 3_000;
@@ -47,6 +57,7 @@ interface OpenHost {
   readonly app: Hono<HostEnv>;
   readonly token: string;
   readonly doorkeeper: Doorkeeper;
+  readonly strangers: Strangers;
   /** Takes up work. Before that nothing of the store is touched. */
   readonly begin: () => void;
   /** Nothing new is taken, the runs are let go of, whoever watches has seen that, and then the store is closed. */
@@ -76,11 +87,17 @@ async function openHost(
   const { log, runner, storing, titles, compactor, memory } = talk;
   const signIns = keepSignIns(config.home.value, token.value);
   const doorkeeper = createDoorkeeper(token.value, Date.now, signIns);
+  const passwords = keepPassword(config.home.value);
+  const strangers = createStrangers();
   const { host, origin, basePath } = config;
   const app = createApp({
     version,
     page,
     doorkeeper,
+    passwords,
+    strangers,
+    token: token.value.length < unguessableToken ? "guessable" : "strong",
+    proxies: config.proxies.value,
     host: host.value,
     origin: origin.value,
     basePath: basePath.value,
@@ -91,6 +108,8 @@ async function openHost(
       storing,
       compactor,
       memory,
+      doorkeeper,
+      passwords,
       clock: systemClock,
       holder: () => currentHolder("api"),
       stopping: stopping.signal,
@@ -126,7 +145,7 @@ async function openHost(
     await opened.close();
   }
 
-  return done({ app, token: token.value, doorkeeper, begin, stop });
+  return done({ app, token: token.value, doorkeeper, strangers, begin, stop });
 }
 
 /** Serves the page and the API on the address that the settings name. */
@@ -138,9 +157,9 @@ export async function startHost(
   if (!page.ok) return page;
   const opened = await openHost(config, report, page.value);
   if (!opened.ok) return opened;
-  const { app, doorkeeper, begin, stop } = opened.value;
+  const { app, doorkeeper, strangers, begin, stop } = opened.value;
   const { host, origin, basePath } = config;
-  const listener = await listen(app, { host: host.value, port: config.port.value });
+  const listener = await listen(app, { host: host.value, port: config.port.value, strangers });
   if (!listener.ok) {
     await stop();
     return listener;

@@ -55,6 +55,16 @@ export const problemKinds = {
     next: "Read the open approvals again.",
   },
   blob_not_found: { status: 404, title: "There is no such blob.", next: "Upload it again." },
+  sign_in_not_found: {
+    status: 404,
+    title: "There is no such sign-in.",
+    next: "Read the sign-ins again.",
+  },
+  request_timeout: {
+    status: 408,
+    title: "The request took too long to arrive.",
+    next: again,
+  },
   method_not_allowed: {
     status: 405,
     title: "This address does not take that method.",
@@ -174,6 +184,8 @@ export const problem = z.looseObject({
   next: z.string().optional(),
   /** Names this one occurrence, also in the host's log. */
   instance: z.string().optional(),
+  /** In seconds. */
+  retryAfter: z.number().optional(),
   errors: z.array(z.looseObject({ path: z.string(), message: z.string() })).optional(),
 });
 export type Problem = z.infer<typeof problem>;
@@ -181,6 +193,8 @@ export type Problem = z.infer<typeof problem>;
 export interface ProblemDetails {
   readonly detail?: string;
   readonly instance?: string;
+  /** In seconds; also in the header of that name. */
+  readonly retryAfter?: number;
   readonly errors?: { path: string; message: string }[];
 }
 

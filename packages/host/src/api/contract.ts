@@ -11,6 +11,7 @@ import {
 import type { Context } from "hono";
 import { z } from "zod";
 
+import type { Principal } from "../auth/index.ts";
 import { type HostEnv, refuse, type Route } from "../http/index.ts";
 import { type AnswerOnce, decodeKept, type KeyedRequest } from "./answer-once.ts";
 import { type DecodedRequest, decodeRequest, type SentBytes } from "./decode.ts";
@@ -25,6 +26,7 @@ type BodyOf<R> = R extends { readonly body: "bytes" } ? SentBytes : Decoded<R, "
 /** A request as its handler sees it: who asks, and what, as the route's schemas have let it through. */
 export interface Call<N extends RouteName> {
   readonly owner: OwnerId;
+  readonly principal: Principal;
   /** For what the call makes. Under an idempotency key they follow from the request. */
   readonly ids: IdSource;
   readonly params: Decoded<Routes[N], "params">;
@@ -112,10 +114,11 @@ function mount<N extends RouteName>(
     const decoded = await decodeRequest(c.req, route);
     if (decoded.kind === "problem") return decoded;
     // The schemas that let it through are those that the types of the call are inferred from.
-    const { ownerId: owner } = c.get("principal");
+    const principal = c.get("principal");
+    const { ownerId: owner } = principal;
     const request = keyed(owner, decoded.value);
     const own = request === undefined ? ids : idsFrom(JSON.stringify(request));
-    const call = { owner, ids: own, ...decoded.value } as Call<N>;
+    const call = { owner, principal, ids: own, ...decoded.value } as Call<N>;
     return handle(call, c, request).catch(orStoreFailure);
   }
 

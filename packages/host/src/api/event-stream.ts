@@ -36,11 +36,13 @@ export function openEventStream(
   const over = new AbortController();
   const end = (): void => over.abort();
   const left = c.req.raw.signal;
+  const { revoked } = c.get("principal");
+  const ends = [closing, left, revoked];
   const pipe = createPipe(clock, over, () => c.env.outgoing?.destroy());
 
   async function run(): Promise<void> {
-    for (const signal of [closing, left]) signal.addEventListener("abort", end, { once: true });
-    if (closing.aborted || left.aborted) end();
+    for (const signal of ends) signal.addEventListener("abort", end, { once: true });
+    if (ends.some((signal) => signal.aborted)) end();
     void pipe.write(encodeRetry(reconnectMs));
     void beat(clock, over.signal, pipe.write);
     try {
@@ -49,7 +51,7 @@ export function openEventStream(
       report(error instanceof Error ? error : new Error(String(error)));
     } finally {
       end();
-      for (const signal of [closing, left]) signal.removeEventListener("abort", end);
+      for (const signal of ends) signal.removeEventListener("abort", end);
     }
   }
 

@@ -1,4 +1,5 @@
 import type { Route } from "../http/index.ts";
+import { accessRoutes } from "./access.ts";
 import { createAnswerOnce } from "./answer-once.ts";
 import { approvalRoutes } from "./approvals.ts";
 import { blobRoutes } from "./blobs.ts";
@@ -28,5 +29,6 @@ export function apiRoutes(options: ApiOptions): Route[] {
     ...searchRoutes(parts),
     ...ledgerRoutes(parts),
     ...eventRoutes(parts),
+    ...accessRoutes(parts),
   ];
 }

@@ -1,5 +1,6 @@
 import type { Clock, Holder, Log, MemoryKeeper, Runner } from "@holdfast/engine";
 
+import type { Doorkeeper, Passwords } from "../auth/index.ts";
 import type { Compactor } from "../compaction.ts";
 import type { StoringBoard } from "../storing.ts";
 import type { MountParts } from "./contract.ts";
@@ -11,6 +12,8 @@ export interface ApiParts extends MountParts {
   readonly storing: Pick<StoringBoard, "watch">;
   readonly compactor: Pick<Compactor, "compactNow" | "windowOf" | "count">;
   readonly memory: Pick<MemoryKeeper, "boundary">;
+  readonly doorkeeper: Doorkeeper;
+  readonly passwords?: Passwords;
   readonly clock: Clock;
   /** Who we are where a lease is taken. */
   readonly holder: () => Holder;

@@ -13,7 +13,10 @@ const cookie = (signIn: string | undefined) => ({ authorization: undefined, sign
 
 test("the bearer token names the owner", () => {
   const { door } = makeDoorkeeper();
-  expect(door.recognise(bearer(`Bearer ${token}`))).toEqual({ ownerId: "owner", by: "token" });
+  expect(door.recognise(bearer(`Bearer ${token}`))).toMatchObject({
+    ownerId: "owner",
+    by: "token",
+  });
 });
 
 test.each(["Bearer", "Bearer ", "Bearer a-token-for-this-tes", `Basic ${token}`, token, ""])(
@@ -27,7 +30,7 @@ test("a code signs in once", () => {
   const { door } = makeDoorkeeper();
   const code = door.issueCode();
   const signIn = door.signIn({ code });
-  expect(door.recognise(cookie(signIn))).toEqual({ ownerId: "owner", by: "sign-in" });
+  expect(door.recognise(cookie(signIn))).toMatchObject({ ownerId: "owner", by: "sign-in" });
   expect(door.signIn({ code })).toBeUndefined();
 });
 
@@ -70,4 +73,25 @@ test("the thousand-and-first sign-in takes the place of the oldest", () => {
   expect(door.recognise(cookie(all[0]))).toBeUndefined();
   expect(door.recognise(cookie(all[1]))).toBeDefined();
   expect(door.recognise(cookie(all[1_000]))).toBeDefined();
+});
+
+test("a sign-in that is revoked is good no more, and whoever hangs on it is told at once", () => {
+  const { door } = makeDoorkeeper();
+  const [one, other] = [door.signIn({ token }, "Firefox"), door.signIn({ token }, "Safari")];
+  const [first, second] = [door.recognise(cookie(one)), door.recognise(cookie(other))];
+  expect(door.signIns().map(({ about }) => about)).toEqual(["Safari", "Firefox"]);
+  expect(door.revoke(first?.signInId ?? "")).toBe("revoked");
+  expect([first?.revoked.aborted, second?.revoked.aborted]).toEqual([true, false]);
+  expect(door.recognise(cookie(one))).toBeUndefined();
+  expect(door.recognise(cookie(other))).toBeDefined();
+  expect(door.revoke(first?.signInId ?? "")).toBe("not_found");
+});
+
+test("a sign-in is fresh for ten minutes, and the token always is", () => {
+  const { door, clock } = makeDoorkeeper();
+  const signIn = door.signIn({ token });
+  expect(door.recognise(cookie(signIn))?.isFresh).toBe(true);
+  clock.now += codeLifetimeMs;
+  expect(door.recognise(cookie(signIn))?.isFresh).toBe(false);
+  expect(door.recognise(bearer(`Bearer ${token}`))?.isFresh).toBe(true);
 });

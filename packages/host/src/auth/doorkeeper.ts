@@ -1,11 +1,17 @@
 import { ownerId, type OwnerId } from "@holdfast/protocol";
 import { digestOf, makeSecret, sameSecret } from "./secret.ts";
-import type { KeptSignIns } from "./sign-in-file.ts";
+import type { KeptSignIn, KeptSignIns } from "./sign-in-file.ts";
 
 /** Who acts. */
 export interface Principal {
   readonly ownerId: OwnerId;
   readonly by: "token" | "sign-in";
+  /** Which sign-in, where it is one. */
+  readonly signInId?: string;
+  /** It was proven within the last minutes, by the token itself or by signing in. */
+  readonly isFresh: boolean;
+  /** Aborted when what it was recognised by is good no more: whatever hangs on it ends then. */
+  readonly revoked: AbortSignal;
 }
 
 /** What somebody shows to sign in: the code of a one-time link, or the token itself. */
@@ -16,29 +22,75 @@ export interface Credentials {
   readonly signIn: string | undefined;
 }
 
+/** A sign-in as its owner sees it. */
+export interface SignIn {
+  readonly id: string;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  /** What the browser called itself. */
+  readonly about: string;
+}
+
 export interface Doorkeeper {
   /** The code of a one-time sign-in link. */
   issueCode(): string;
   /** The value of the sign-in cookie, or nothing when the proof is not good (any more). */
-  signIn(proof: Proof): string | undefined;
+  signIn(proof: Proof, about?: string): string | undefined;
+  /** The same for somebody whose proof was judged elsewhere. */
+  admit(about: string): string;
   signOut(signIn: string): void;
   recognise(credentials: Credentials): Principal | undefined;
+  /** Newest first. */
+  signIns(): readonly SignIn[];
+  /** Ends a sign-in, and everything that hangs on it. */
+  revoke(id: string): "revoked" | "not_found";
+  /** Ends all of them but the one that asks. */
+  revokeOthers(kept: string | undefined): void;
 }
 
 export const codeLifetimeMs = 10 * 60_000;
 export const signInLifetimeMs = 30 * 24 * 3_600_000;
 
 const mostSignIns = 1_000;
+const longestAbout = 200;
 const owner = ownerId.parse("owner");
+
+interface Held {
+  readonly kept: KeptSignIn;
+  readonly ending: AbortController;
+}
 
 /** Secrets are held as digests. Codes end with the host; sign-ins outlive it where they are kept. */
 export function createDoorkeeper(
   token: string,
   now: () => number = Date.now,
-  kept?: KeptSignIns,
+  file?: KeptSignIns,
 ): Doorkeeper {
   const codes = new Map<string, number>();
-  const signIns = new Map(kept?.read());
+  const held = new Map<string, Held>();
+  const forever = new AbortController().signal;
+  take(file?.read() ?? new Map());
+
+  /** What another host on this home has changed holds here too. */
+  function take(kept: ReadonlyMap<string, KeptSignIn>): void {
+    for (const digest of held.keys()) if (!kept.has(digest)) end(digest);
+    for (const [digest, each] of kept)
+      if (!held.has(digest)) held.set(digest, { kept: each, ending: new AbortController() });
+  }
+
+  function end(digest: string): void {
+    held.get(digest)?.ending.abort();
+    held.delete(digest);
+  }
+
+  function refresh(): void {
+    const news = file?.readIfChanged();
+    if (news !== undefined) take(news);
+  }
+
+  function keep(): void {
+    file?.write(new Map([...held].map(([digest, { kept }]) => [digest, kept])));
+  }
 
   function proves(proof: Proof): boolean {
     if ("token" in proof) return sameSecret(proof.token, token);
@@ -48,6 +100,24 @@ export function createDoorkeeper(
     return expiry !== undefined && now() < expiry;
   }
 
+  function admit(about: string): string {
+    refresh();
+    for (const [digest, { kept }] of held) if (now() >= kept.expiresAt) end(digest);
+    const secret = makeSecret();
+    const createdAt = now();
+    const kept: KeptSignIn = {
+      id: makeSecret().slice(0, 16),
+      createdAt,
+      expiresAt: createdAt + signInLifetimeMs,
+      about: about.slice(0, longestAbout),
+    };
+    held.set(digestOf(secret), { kept, ending: new AbortController() });
+    const [oldest] = held.keys();
+    if (held.size > mostSignIns && oldest !== undefined) end(oldest);
+    keep();
+    return secret;
+  }
+
   return {
     issueCode() {
       const code = makeSecret();
@@ -55,19 +125,13 @@ export function createDoorkeeper(
       return code;
     },
 
-    signIn(proof) {
-      if (!proves(proof)) return undefined;
-      const secret = makeSecret();
-      signIns.set(digestOf(secret), now() + signInLifetimeMs);
-      const [oldest] = signIns.keys();
-      if (signIns.size > mostSignIns && oldest !== undefined) signIns.delete(oldest);
-      kept?.write(signIns);
-      return secret;
-    },
+    signIn: (proof, about = "") => (proves(proof) ? admit(about) : undefined),
+    admit,
 
     signOut(signIn) {
-      signIns.delete(digestOf(signIn));
-      kept?.write(signIns);
+      refresh();
+      end(digestOf(signIn));
+      keep();
     },
 
     recognise({ authorization, signIn }) {
@@ -75,12 +139,36 @@ export function createDoorkeeper(
       if (authorization !== undefined) {
         const given = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
         if (given === undefined || !sameSecret(given, token)) return undefined;
-        return { ownerId: owner, by: "token" };
+        return { ownerId: owner, by: "token", isFresh: true, revoked: forever };
       }
       if (signIn === undefined) return undefined;
-      const expiry = signIns.get(digestOf(signIn));
-      if (expiry === undefined || now() >= expiry) return undefined;
-      return { ownerId: owner, by: "sign-in" };
+      refresh();
+      const found = held.get(digestOf(signIn));
+      if (found === undefined || now() >= found.kept.expiresAt) return undefined;
+      const { id: signInId, createdAt } = found.kept;
+      const isFresh = now() - createdAt < codeLifetimeMs;
+      return { ownerId: owner, by: "sign-in", signInId, isFresh, revoked: found.ending.signal };
+    },
+
+    signIns() {
+      refresh();
+      const good = [...held.values()].filter(({ kept }) => now() < kept.expiresAt);
+      return good.map(({ kept }) => kept).toReversed();
+    },
+
+    revoke(id) {
+      refresh();
+      const digest = [...held].find(([, { kept }]) => kept.id === id)?.[0];
+      if (digest === undefined) return "not_found";
+      end(digest);
+      keep();
+      return "revoked";
+    },
+
+    revokeOthers(own) {
+      refresh();
+      for (const [digest, { kept }] of held) if (kept.id !== own) end(digest);
+      keep();
     },
   };
 }

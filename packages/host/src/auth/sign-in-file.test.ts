@@ -50,3 +50,19 @@ test("a file that cannot be read signs nobody in, and nobody out of starting", (
   writeFileSync(join(home, "sign-ins.json"), "{ torn");
   expect(start(home).recognise(shown(secret))).toBeUndefined();
 });
+
+test("what one host revokes is good no more at another on the same home, and what hangs on it ends", () => {
+  const home = makeHome();
+  const clock = { now: 1_000 };
+  const file = () => keepSignIns(home, "the token", () => clock.now);
+  const one = createDoorkeeper("the token", () => clock.now, file());
+  const other = createDoorkeeper("the token", () => clock.now, file());
+  const secret = one.signIn({ token: "the token" }) ?? "";
+  clock.now += 1_000;
+  const principal = other.recognise(shown(secret));
+  expect(principal).toMatchObject({ by: "sign-in" });
+  expect(one.revoke(principal?.signInId ?? "")).toBe("revoked");
+  clock.now += 1_000;
+  expect(other.recognise(shown(secret))).toBeUndefined();
+  expect(principal?.revoked.aborted).toBe(true);
+});

@@ -1,5 +1,6 @@
 import { resolve, join } from "node:path";
 import { z } from "zod";
+import { isNetwork } from "../networks.ts";
 
 /** What a default may depend on. */
 export interface Surroundings {
@@ -26,6 +27,17 @@ function setting<T>(definition: Setting<T>): Setting<T> {
 function wholeNumber(from: number, to: number): z.ZodType<number> {
   const digits = z.string().regex(/^\d+$/).transform(Number);
   return z.union([digits, z.number()]).pipe(z.int().min(from).max(to));
+}
+
+/** Flags and the environment bring a text with commas where the file brings a list. */
+function listOf<T>(item: z.ZodType<T, string>): z.ZodType<readonly T[]> {
+  const text = z.string().transform((given) =>
+    given
+      .split(",")
+      .map((each) => each.trim())
+      .filter((each) => each !== ""),
+  );
+  return z.union([text, z.array(z.string())]).pipe(z.array(item));
 }
 
 function isOrigin(text: string): boolean {
@@ -91,6 +103,13 @@ export const settings = {
     schema: z.string().refine(isOrigin),
     fallback: () => undefined,
     fallbackInWords: "the address it serves on",
+  }),
+  proxies: setting<readonly string[]>({
+    about: "the addresses of reverse proxies whose X-Forwarded-For is believed",
+    allowed: "addresses or networks with commas between them, like 10.0.0.7,fd00::/8",
+    schema: listOf(z.string().refine(isNetwork)),
+    fallback: () => [],
+    fallbackInWords: "none",
   }),
   store: setting<string | undefined>({
     about: "where everything is kept",

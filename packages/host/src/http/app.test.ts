@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { createDoorkeeper } from "../auth/index.ts";
 import { type AppParts, createApp } from "./app.ts";
 import { loadPage } from "./page.ts";
+import type { Route } from "./route.ts";
 
 const token = "a-token-for-this-test";
 const bearer = { authorization: `Bearer ${token}` };
@@ -19,13 +20,23 @@ function bytes(text: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.from(text));
 }
 
+const whoami: Route = {
+  method: "GET",
+  path: "/api/principal",
+  policy: "principal",
+  handle(c) {
+    const { ownerId, by } = c.get("principal");
+    return c.json({ principal: { ownerId, by } });
+  },
+};
+
 function makeApp(parts: Partial<AppParts> = {}) {
   const bugs: Error[] = [];
   const app = createApp({
     version: "1.2.3",
     page,
     doorkeeper: createDoorkeeper(token),
-    api: [],
+    api: [whoami],
     health: async () => ({ status: "ok", store: { kind: "memory", ready: true } }),
     host: "127.0.0.1",
     origin: undefined,

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
-import type { Doorkeeper } from "../auth/index.ts";
 import { checkAddress } from "./address.ts";
+import { type Door, type DoorParts, openDoor } from "./door.ts";
 import { safeHeaders } from "./headers.ts";
 import { limitBody } from "./limit-body.ts";
 import { type Page, pageRoutes } from "./page.ts";
@@ -14,10 +14,9 @@ export interface Health {
   readonly store: { readonly kind: string; readonly ready: boolean };
 }
 
-export interface AppParts {
+export interface AppParts extends DoorParts {
   readonly version: string;
   readonly page: Page;
-  readonly doorkeeper: Doorkeeper;
   /** The routes of the contract that other folders serve. */
   readonly api: readonly Route[];
   readonly health: () => Promise<Health>;
@@ -32,6 +31,7 @@ export interface AppParts {
 export function createApp(parts: AppParts): Hono<HostEnv> {
   const app = new Hono<HostEnv>();
   const table = createPolicyTable();
+  const door = openDoor(parts);
 
   app.notFound((c) => refuse(c, "not_found"));
   app.onError((bug, c) => {
@@ -41,17 +41,17 @@ export function createApp(parts: AppParts): Hono<HostEnv> {
 
   table.use(app, safeHeaders());
   table.use(app, checkAddress(parts));
-  table.use(app, guardRoutes(table, parts.doorkeeper));
+  table.use(app, guardRoutes(table, door));
   table.use(app, limitBody(table));
 
-  for (const route of routesOf(parts)) {
+  for (const route of routesOf(parts, door)) {
     table.mount(app, { ...route, path: parts.basePath + route.path });
   }
   return app;
 }
 
-function routesOf(parts: AppParts): Route[] {
-  const { api, basePath, doorkeeper, health, page, version } = parts;
+function routesOf(parts: AppParts, door: Door): Route[] {
+  const { api, basePath, health, page, version } = parts;
   const routes: Route[] = [
     {
       method: "GET",
@@ -61,7 +61,7 @@ function routesOf(parts: AppParts): Route[] {
         c.json({ version, ...(await health()) }, 200, { "cache-control": "no-store" }),
     },
     ...api,
-    ...signInRoutes(doorkeeper, parts),
+    ...signInRoutes(door, parts),
     ...pageRoutes(page),
   ];
   // The page's own links are relative, so its address must end in a slash.

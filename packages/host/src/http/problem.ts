@@ -7,12 +7,25 @@ import {
 } from "@holdfast/protocol";
 import type { Context } from "hono";
 
-export function refuse(c: Context, code: ProblemCode, details?: ProblemDetails): Response {
+/** In seconds: when asking again makes sense. */
+const usualWait: Partial<Record<ProblemCode, number>> = {
+  shutting_down: 5,
+  store_busy: 1,
+  store_unavailable: 2,
+  store_unknown: 1,
+  too_many_requests: 1,
+};
+
+export function refuse(c: Context, code: ProblemCode, details: ProblemDetails = {}): Response {
   const { status } = problemKinds[code];
   const headers: Record<string, string> = {
     "content-type": problemMediaType,
     "cache-control": "no-store",
   };
   if (status === 401) headers["www-authenticate"] = "Bearer";
-  return c.body(JSON.stringify(makeProblem(code, details)), status, headers);
+  const wait = details.retryAfter ?? usualWait[code];
+  if (wait !== undefined) headers["retry-after"] = String(wait);
+  const requestId: unknown = c.get("requestId");
+  const instance = typeof requestId === "string" ? { instance: requestId } : {};
+  return c.body(JSON.stringify(makeProblem(code, { ...instance, ...details })), status, headers);
 }

@@ -2,14 +2,21 @@ import type { HttpBindings } from "@hono/node-server";
 import type { Context, Handler, Hono, MiddlewareHandler } from "hono";
 import { getCookie } from "hono/cookie";
 import { matchedRoutes } from "hono/route";
-import type { Doorkeeper, Principal } from "../auth/index.ts";
+import type { Principal } from "../auth/index.ts";
 import { cookieNameFor } from "./cookie.ts";
+import type { Door } from "./door.ts";
 import { refuse } from "./problem.ts";
 
 export interface HostEnv {
   /** The connection itself; absent where a test asks without one. */
   Bindings: Partial<HttpBindings>;
-  Variables: { principal: Principal };
+  Variables: { principal: Principal; requestId: string };
+}
+
+/** The two ends of the connection that a request came by, where it came by one. */
+export function connectionOf(c: Context<HostEnv>): HostEnv["Bindings"] {
+  const bindings: HostEnv["Bindings"] | undefined = c.env;
+  return bindings ?? {};
 }
 
 /** `open` answers anybody; `principal` answers who has signed in or shows the token. */
@@ -25,7 +32,7 @@ export interface Route {
 }
 
 /** What a route has declared about itself. */
-type Declared = Required<Pick<Route, "policy" | "largestBody">>;
+export type Declared = Required<Pick<Route, "policy" | "largestBody">>;
 
 /** Routes and the middleware around them, with what each of them declared. */
 export interface PolicyTable {
@@ -58,20 +65,22 @@ export function createPolicyTable(): PolicyTable {
  * Denies by default: a request passes only when everything that would handle it has declared a
  * policy. A route that has not is, from outside, not there.
  */
-export function guardRoutes(
-  table: PolicyTable,
-  doorkeeper: Doorkeeper,
-): MiddlewareHandler<HostEnv> {
+export function guardRoutes(table: PolicyTable, door: Door): MiddlewareHandler<HostEnv> {
   return async function guard(c, next) {
     const policy = policyFor(c, table);
     if (policy === "open") return next();
     if (policy === undefined && !isProtected(c.req.path)) return refuse(c, "not_found");
 
-    const principal = doorkeeper.recognise({
-      authorization: c.req.header("authorization"),
-      signIn: getCookie(c, cookieNameFor(c)),
-    });
+    const authorization = c.req.header("authorization");
+    const guessing = authorization !== undefined && door.token === "guessable";
+    const wait = guessing ? door.attempts.take(door.addressOf(c)) : 0;
+    if (wait > 0) return refuse(c, "too_many_requests", { retryAfter: Math.ceil(wait / 1000) });
+    const signIn = getCookie(c, cookieNameFor(c));
+    const principal = door.doorkeeper.recognise({ authorization, signIn });
     if (principal === undefined) return refuse(c, "unauthorized");
+    if (guessing) door.attempts.forgive(door.addressOf(c));
+    const { incoming } = connectionOf(c);
+    if (incoming !== undefined) door.strangers?.recognised(incoming.socket);
     if (policy === undefined) return refuse(c, "not_found");
     c.set("principal", principal);
     return next();
@@ -85,9 +94,12 @@ function policyFor(c: Context, table: PolicyTable): Policy | undefined {
 }
 
 /** The strictest of those that would handle the request. */
-export function largestBodyFor(c: Context, table: PolicyTable): number {
+export function boundsFor(c: Context, table: PolicyTable): Declared {
   const bounds = declaredFor(c, table).map((each) => each?.largestBody ?? usualBody);
-  return bounds.length === 0 ? usualBody : Math.min(...bounds);
+  return {
+    policy: policyFor(c, table) ?? "open",
+    largestBody: bounds.length === 0 ? usualBody : Math.min(...bounds),
+  };
 }
 
 function declaredFor(c: Context, table: PolicyTable): (Declared | undefined)[] {

@@ -14,8 +14,8 @@ import type { Hono } from "hono";
 import { apiRoutes } from "../api/index.ts";
 import { openCompactor } from "../compaction.ts";
 import { summariseWith } from "../summarise.ts";
-import { createDoorkeeper } from "../auth/index.ts";
-import { createApp, type HostEnv } from "../http/index.ts";
+import { createDoorkeeper, type Doorkeeper, keepPassword } from "../auth/index.ts";
+import { createApp, type HostEnv, type Strangers } from "../http/index.ts";
 import { createStoringBoard, type StoringBoard } from "../storing.ts";
 
 /** The API on a store that keeps nothing, with a model that says what the test wants. No network. */
@@ -29,6 +29,7 @@ export interface ApiRig {
   /** Has to remember what is completed, unless nobody has to. */
   readonly memory: NotedMemory;
   readonly storing: StoringBoard;
+  readonly doorkeeper: Doorkeeper;
   readonly bugs: Error[];
   readonly bearer: Readonly<Record<string, string>>;
   /** Asks without the client, for what the client would not send. */
@@ -53,11 +54,14 @@ export interface ApiOptions {
   readonly clock?: Clock;
   readonly tools?: readonly Tool[];
   readonly remembers?: "everything" | "nothing";
+  /** Where a password is kept; without it there can be none. */
+  readonly home?: string;
+  readonly strangers?: Strangers;
 }
 
 export function openApi(
   script: Script = [],
-  { clock = systemClock, tools = [], remembers = "nothing" }: ApiOptions = {},
+  { clock = systemClock, tools = [], remembers = "nothing", home, strangers }: ApiOptions = {},
 ): ApiRig {
   const rules = { keepsAnswers: true, begins: true };
   const store = withRules(createMemoryStore(), rules);
@@ -92,10 +96,14 @@ export function openApi(
   const storing = createStoringBoard();
   const stopping = new AbortController();
   const closing = new AbortController();
+  const doorkeeper = createDoorkeeper(token);
+  const passwords = home === undefined ? {} : { passwords: keepPassword(home) };
   const app = createApp({
     version: "1.2.3",
     page: [],
-    doorkeeper: createDoorkeeper(token),
+    doorkeeper,
+    ...passwords,
+    ...(strangers && { strangers }),
     host: "127.0.0.1",
     origin: undefined,
     basePath: "",
@@ -111,6 +119,8 @@ export function openApi(
       storing,
       compactor: openCompactor(log, { isDead: () => "unknown" }, summariseWith("scripted", model)),
       memory: rig.keeper,
+      doorkeeper,
+      ...passwords,
       clock,
       holder: () => aHolder(),
       stopping: stopping.signal,
@@ -130,6 +140,7 @@ export function openApi(
     model,
     memory,
     storing,
+    doorkeeper,
     bugs,
     bearer,
     async ask(method, path, body, headers = {}) {

@@ -1,3 +1,4 @@
 export { type ApiRig, openApi } from "./api-rig.ts";
 export * from "./api-words.ts";
 export { serveOpenViking } from "./openviking-server.ts";
+export { openServer, readAll, statusIn } from "./raw.ts";

@@ -2,7 +2,7 @@ import type { z } from "zod";
 
 import type { ProblemCode } from "../problems.ts";
 
-export type Method = "GET" | "POST" | "PATCH" | "DELETE";
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 export type Answer =
   | { readonly media: "json"; readonly status: 200 | 201 | 202; readonly schema: z.ZodType }

@@ -1,4 +1,5 @@
 import { contextRoutes } from "./context.ts";
+import { accessRoutes } from "./access.ts";
 import { historyRoutes } from "./history.ts";
 import { ledgerRoutes } from "./ledger.ts";
 import { runRoutes } from "./runs.ts";
@@ -16,6 +17,7 @@ export {
   type RouteOutput,
   problemsOf,
 } from "./define.ts";
+export type { SignInView } from "./access.ts";
 export { idempotencyKey, pageCursor, revisionTag } from "./fields.ts";
 export { sessionPatch } from "./sessions.ts";
 
@@ -28,6 +30,7 @@ export const routes = {
   ...runRoutes,
   ...ledgerRoutes,
   ...systemRoutes,
+  ...accessRoutes,
 } as const;
 export type Routes = typeof routes;
 export type RouteName = keyof Routes;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import { blobId, ownerId, sessionId } from "../ids.ts";
+import { blobId, sessionId } from "../ids.ts";
 import { jsonObject } from "../parts.ts";
 import { defineRoute } from "./define.ts";
 import { limitText, pageCursor, seqText } from "./fields.ts";
@@ -98,25 +98,6 @@ export const systemRoutes = {
     },
     problems: [],
     repeat: "key",
-  }),
-  login: defineRoute({
-    method: "POST",
-    path: "/api/login",
-    summary: "Exchange a token or a sign-in link's secret for a cookie",
-    access: "open",
-    body: z.strictObject({ token: z.string().min(1).max(1000) }),
-    answer: { media: "json", status: 200, schema: z.looseObject({ principal: ownerId }) },
-    problems: ["unauthorized", "forbidden", "too_many_requests"],
-    repeat: "never",
-  }),
-  logout: defineRoute({
-    method: "POST",
-    path: "/api/logout",
-    summary: "Forget the cookie",
-    access: "principal",
-    answer: { media: "none", status: 204 },
-    problems: [],
-    repeat: "safe",
   }),
   health: defineRoute({
     method: "GET",

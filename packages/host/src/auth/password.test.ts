@@ -1,0 +1,55 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { keepPassword } from "./password.ts";
+
+function makeHome(): string {
+  const home = mkdtempSync(join(tmpdir(), "holdfast-password-"));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  return home;
+}
+
+test("a password is good until another is set, and none is good where none is set", async () => {
+  const home = makeHome();
+  const passwords = keepPassword(home);
+  expect([passwords.isSet(), await passwords.matches("")]).toEqual([false, "no"]);
+  await passwords.set("correct horse");
+  expect(passwords.isSet()).toBe(true);
+  expect(await passwords.matches("correct horse")).toBe("yes");
+  expect(await keepPassword(home).matches("correct horse")).toBe("yes");
+  expect(await passwords.matches("correct hors")).toBe("no");
+  await passwords.set("battery staple");
+  expect(await passwords.matches("correct horse")).toBe("no");
+  passwords.remove();
+  expect([passwords.isSet(), await passwords.matches("battery staple")]).toEqual([false, "no"]);
+});
+
+test("the file is its owner's alone and does not hold the password", async () => {
+  const home = makeHome();
+  await keepPassword(home).set("correct horse");
+  const file = join(home, "password");
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(readFileSync(file, "utf8")).toMatch(/^\$(argon2id|scrypt)\$[\w-]+\$[\w-]{43}\n$/);
+});
+
+test("the same letters, composed otherwise, are the same password", async () => {
+  const passwords = keepPassword(makeHome());
+  await passwords.set("caf\u00e9 au lait");
+  expect(await passwords.matches("cafe\u0301 au lait")).toBe("yes");
+});
+
+test("a file that holds no hash lets nobody in", async () => {
+  const home = makeHome();
+  for (const text of ["", "correct horse", "$argon2id$$", "$scrypt$c2FsdA$"]) {
+    writeFileSync(join(home, "password"), text);
+    expect(await keepPassword(home).matches("correct horse")).toBe("no");
+    expect(await keepPassword(home).matches("")).toBe("no");
+  }
+});
+
+test("of many guesses at once most are sent away unjudged", async () => {
+  const passwords = keepPassword(makeHome());
+  const answers = await Promise.all(Array.from({ length: 40 }, () => passwords.matches("guess")));
+  expect(answers.filter((answer) => answer === "busy")).toHaveLength(24);
+});
