@@ -21,13 +21,14 @@ export class CommitMeter {
   readonly store: Store;
 
   constructor(store: Store) {
-    const { kind, reads, leases, work, requests, search, audit } = store;
+    const { kind, reads, leases, work, requests, register, search, audit } = store;
     this.store = {
       kind,
       reads,
       leases,
       work,
       requests,
+      register,
       search,
       audit,
       commit: (commit) => this.#commit(store, commit),

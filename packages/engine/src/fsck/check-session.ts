@@ -1,5 +1,6 @@
 import type { SessionId } from "@holdfast/protocol";
 
+import { outboxKey } from "../log/index.ts";
 import type { Audit, Derived, SessionRow } from "../ports/index.ts";
 import { compareTable, differences } from "./compare-rows.ts";
 import { Derivation } from "./derive-session.ts";
@@ -75,7 +76,7 @@ async function rebuild(
 function derivedRows(stored: Derived, derivation: Derivation): Derived | null {
   const session = expectedSession(stored.session, derivation);
   if (session === null) return null;
-  const { runs, inputs, usage, approvals, memory } = derivation;
+  const { runs, inputs, usage, approvals, memory, outbox } = derivation;
   return {
     session,
     runs: [...runs.values()],
@@ -85,6 +86,7 @@ function derivedRows(stored: Derived, derivation: Derivation): Derived | null {
     approvals: [...approvals.values()],
     marks: memory.marks,
     memoryTries: memory.tries,
+    outbox: [...outbox.values()],
   };
 }
 
@@ -103,7 +105,7 @@ function expectedSession(stored: SessionRow, derivation: Derivation): SessionRow
 
 function compare(stored: Derived, derivation: Derivation): Finding[] {
   const { id: session } = stored.session;
-  const { runs, inputs, usage, approvals, memory } = derivation;
+  const { runs, inputs, usage, approvals, memory, outbox } = derivation;
   const named = (table: string) => ({ table, session });
   const lanes = expectedLanes(stored, derivation);
   return [
@@ -114,6 +116,7 @@ function compare(stored: Derived, derivation: Derivation): Finding[] {
     ...compareTable(named("approvals"), stored.approvals, approvals.values(), (row) => row.id),
     ...compareTable(named("marks"), stored.marks, memory.marks, (row) => `${session} ${row.seq}`),
     ...compareTable(named("memory_tries"), stored.memoryTries, memory.tries, () => session),
+    ...compareTable(named("outbox"), stored.outbox, outbox.values(), outboxKey),
     ...compareTable(named("lanes"), stored.lanes, lanes, (row) => `${row.owner} ${row.lane}`),
   ];
 }

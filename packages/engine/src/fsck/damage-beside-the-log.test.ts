@@ -72,6 +72,21 @@ describe("[P14] damage in what is derived is found, repaired by a rebuild, and p
       (d) => ({ ...d, marks: d.marks.map((row) => ({ ...row, provider: "other" })) }),
     ],
     ["a try that is missing", "memory_tries", "row_missing", (d) => ({ ...d, memoryTries: [] })],
+    [
+      "a chunk that is missing",
+      "outbox",
+      "row_missing",
+      (d) => ({ ...d, outbox: d.outbox.slice(1) }),
+    ],
+    [
+      "a chunk that was never sent",
+      "outbox",
+      "row_differs",
+      (d) => ({
+        ...d,
+        outbox: d.outbox.map((row) => (row.chunk === 0 ? { ...row, state: "sent" } : row)),
+      }),
+    ],
     ["a cost that is missing", "usage", "row_missing", (d) => ({ ...d, usage: [] })],
     [
       "a cost that nobody had",

@@ -25,12 +25,15 @@ import {
   laneOf,
   memoryChangeOf,
   MemoryRows,
+  outboxRowOf,
+  putChunk,
   usageOf,
 } from "../log/index.ts";
 import type {
   ApprovalRow,
   InputRow,
   LaneRow,
+  OutboxRow,
   RawEvent,
   RunRow,
   SessionRow,
@@ -55,6 +58,7 @@ export class Derivation {
   readonly blobs = new Map<BlobId, number>();
   readonly approvals = new Map<ApprovalId, ApprovalRow>();
   readonly memory = new MemoryRows();
+  readonly outbox = new Map<string, OutboxRow>();
   /** The logs that it reads. */
   readonly origins = new Set<SessionId>();
   events = 0;
@@ -139,6 +143,8 @@ export class Derivation {
       this.approvals.set(row.id, row);
     const memory = memoryChangeOf(event, session);
     if (memory !== undefined) this.memory.apply(memory);
+    const chunk = outboxRowOf(event, session);
+    if (chunk !== undefined) putChunk(this.outbox, chunk);
     for (const blob of blobsIn(event)) this.blobs.set(blob, (this.blobs.get(blob) ?? 0) + 1);
     for (const span of deltasSettledBy(event) ?? []) this.#settle(event, span);
   }

@@ -17,6 +17,7 @@ import type {
   ApprovalRow,
   InputRow,
   LaneRow,
+  OutboxRow,
   Refused,
   RunRow,
   SessionRow,
@@ -24,6 +25,7 @@ import type {
 } from "../ports/index.ts";
 import { checkApproval, foldApprovals } from "./fold-approval.ts";
 import { checkMemory, type MemoryChange, memoryChangeOf } from "./fold-memory.ts";
+import { checkOutbox, outboxRowOf, putChunk } from "./fold-outbox.ts";
 import { blobsIn, foldInput, foldRun, laneOf, usageOf } from "./fold-rows.ts";
 import { foldDelta, foldSession } from "./fold-session.ts";
 import { inputNamedBy, type Loaded } from "./needs.ts";
@@ -43,6 +45,7 @@ export class CommitFold {
   readonly blobs: BlobId[] = [];
   readonly approvals = new Map<ApprovalId, ApprovalRow>();
   readonly memory: MemoryChange[] = [];
+  readonly outbox = new Map<string, OutboxRow>();
   session: SessionRow;
   readonly #now: number;
   /** How many deltas the commit's entries stand for, and how many were open when the first of them came. */
@@ -93,6 +96,7 @@ export class CommitFold {
       this.#checkInput(event) ??
       this.#checkApproval(event) ??
       checkMemory(event, this.log) ??
+      checkOutbox(event, this.session, this.#loaded.inbound, this.outbox.values()) ??
       this.#checkCovers(event) ??
       this.#addBlobs(event);
     if (refused !== undefined) return refused;
@@ -110,6 +114,8 @@ export class CommitFold {
     if (lane !== undefined) this.lanes.set(lane.lane, lane);
     const memory = memoryChangeOf(event, this.session);
     if (memory !== undefined) this.memory.push(memory);
+    const chunk = outboxRowOf(event, this.session);
+    if (chunk !== undefined) putChunk(this.outbox, chunk);
     const usage = usageOf(event, this.session);
     if (usage !== undefined) this.usage.push(usage);
     return undefined;

@@ -14,6 +14,7 @@ import type {
   LaneRow,
   LeaseKind,
   LeaseRow,
+  OutboxRow,
   Refused,
   RunRow,
   SessionRow,
@@ -44,6 +45,7 @@ export interface Plan {
   readonly approvals: readonly ApprovalRow[];
   /** In their order: what is marked may be forgotten behind it. */
   readonly memory: readonly MemoryChange[];
+  readonly outbox: readonly OutboxRow[];
   /** One reference more for each; a blob may be named several times. */
   readonly blobs: readonly BlobId[];
   readonly dropsLeases: boolean;
@@ -125,6 +127,7 @@ function fold(
     usage,
     approvals: [...folded.approvals.values()],
     memory: folded.memory,
+    outbox: [...folded.outbox.values()],
     blobs,
     dropsLeases: before.trashedAt === null && session.trashedAt !== null,
     result: answer(before, session, at, inputs),

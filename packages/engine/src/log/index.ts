@@ -3,6 +3,7 @@ export { answerAgain, answerRepeated, decideCommit, type Plan, type Repeated } f
 export { decideLease, describeHolder, sameHolder } from "./decide-lease.ts";
 export { approvalLifeMs, foldApprovals, holdsForSession } from "./fold-approval.ts";
 export { type MemoryChange, memoryChangeOf, MemoryRows } from "./fold-memory.ts";
+export { outboxKey, outboxRowOf, putChunk } from "./fold-outbox.ts";
 export { blobsIn, foldInput, foldRun, laneOf, usageOf } from "./fold-rows.ts";
 export { foldDelta, foldSession } from "./fold-session.ts";
 export { checkCommit, type CommitLimits, commitLimits } from "./limits.ts";

@@ -96,7 +96,7 @@ function checkSchemas(events: readonly NewEvent[]): Refused | undefined {
   return undefined;
 }
 
-const leaseKinds: ReadonlySet<unknown> = new Set(["run", "compaction", "memory"]);
+const leaseKinds: ReadonlySet<unknown> = new Set(["run", "compaction", "memory", "outbox"]);
 const touches: ReadonlySet<unknown> = new Set([undefined, "normal", "quiet"]);
 const idles: ReadonlySet<unknown> = new Set([undefined, true]);
 const paces: ReadonlySet<unknown> = new Set([undefined, "now", "tick"]);

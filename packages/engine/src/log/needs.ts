@@ -16,10 +16,12 @@ import type {
   Commit,
   InputRow,
   LeaseRow,
+  OutboxRow,
   RunRow,
   SessionRow,
 } from "../ports/index.ts";
 import { approvalNamedBy, mayWithdraw } from "./fold-approval.ts";
+import { inboundOf } from "./fold-outbox.ts";
 import { blobsIn } from "./fold-rows.ts";
 
 /** What a store reads, under its lock, before a commit can be decided. */
@@ -37,6 +39,8 @@ export interface Loaded {
   readonly blobs: ReadonlySet<BlobId>;
   /** Those that the commit names and, if it may close others, the open ones of its session. */
   readonly approvals: ReadonlyMap<ApprovalId, ApprovalRow>;
+  /** Who answers for what came in under the keys that the commit names, in whichever session. */
+  readonly inbound: ReadonlyMap<string, Pick<OutboxRow, "session" | "delivery">>;
 }
 
 /** Which rows those are. */
@@ -47,6 +51,7 @@ export interface Needs {
   readonly blobs: readonly BlobId[];
   readonly approvals: readonly ApprovalId[];
   readonly openApprovals: boolean;
+  readonly inbound: readonly string[];
   /** By which a commit that was made before is found. */
   readonly firstEvent: EventId | undefined;
 }
@@ -57,6 +62,7 @@ export function needsOf(commit: Commit): Needs {
   const clientIds = new Set<string>();
   const blobs = new Set<BlobId>();
   const approvals = new Set<ApprovalId>();
+  const inbound = new Set<string>();
   for (const event of commit.events) {
     if (roleOf(event) === "delta") continue;
     if (event.runId !== undefined) runs.add(event.runId);
@@ -71,6 +77,8 @@ export function needsOf(commit: Commit): Needs {
     if (messageId !== undefined) messages.add(messageId);
     const approvalId = approvalNamedBy(known);
     if (approvalId !== undefined) approvals.add(approvalId);
+    const came = inboundOf(known);
+    if (came !== undefined) inbound.add(came.key);
   }
   return {
     runs: [...runs],
@@ -79,6 +87,7 @@ export function needsOf(commit: Commit): Needs {
     blobs: [...blobs],
     approvals: [...approvals],
     openApprovals: commit.events.some(mayWithdraw),
+    inbound: [...inbound],
     firstEvent: commit.events[0]?.id,
   };
 }

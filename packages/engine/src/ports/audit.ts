@@ -8,6 +8,7 @@ import type {
   LeaseRow,
   MarkRow,
   MemoryTryRow,
+  OutboxRow,
   PurgeRow,
   RunRow,
   SessionRow,
@@ -45,6 +46,7 @@ export interface Derived {
   readonly approvals: readonly ApprovalRow[];
   readonly marks: readonly MarkRow[];
   readonly memoryTries: readonly MemoryTryRow[];
+  readonly outbox: readonly OutboxRow[];
 }
 
 /** The whole store, row by row, for `fsck`. Nothing here is filtered by owner. Keyset order, bounded pages inside. */

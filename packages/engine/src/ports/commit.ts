@@ -79,6 +79,7 @@ export type RefusalCode =
   | "input_claimed"
   | "message_not_found"
   | "blob_not_found"
+  | "inbound_taken"
   | "approval_answered"
   | "deltas_unaccounted"
   | "invalid_event"

@@ -8,6 +8,7 @@ export * from "./liveness.ts";
 export * from "./memory.ts";
 export * from "./model.ts";
 export * from "./reads.ts";
+export * from "./register.ts";
 export * from "./requests.ts";
 export * from "./rows.ts";
 export * from "./search.ts";

@@ -1,8 +1,10 @@
 import type {
   ApprovalId,
   BlobId,
+  DeliveryId,
   EventId,
   LaneKey,
+  OutboxState,
   OwnerId,
   RunId,
   Seq,
@@ -10,7 +12,16 @@ import type {
   StoredEvent,
 } from "@holdfast/protocol";
 
-import type { ApprovalRow, InputRow, MarkRow, MemoryTryRow, RunRow, SessionRow } from "./rows.ts";
+import type {
+  ApprovalRow,
+  InputRow,
+  LaneRow,
+  MarkRow,
+  MemoryTryRow,
+  OutboxRow,
+  RunRow,
+  SessionRow,
+} from "./rows.ts";
 
 /** Which part of the list. A purged session is on no shelf. */
 export type Shelf = "active" | "archived" | "trash";
@@ -129,6 +140,13 @@ export interface MemoryBacklog {
   readonly failing: MemoryTryRow | null;
 }
 
+export interface OutboxQuery {
+  readonly session?: SessionId;
+  readonly delivery?: DeliveryId;
+  readonly states: readonly OutboxState[];
+  readonly limit: number;
+}
+
 /** Another owner's row reads exactly like one that does not exist. */
 export interface Reads {
   session(owner: OwnerId, id: SessionId): Promise<SessionRow | null>;
@@ -140,6 +158,12 @@ export interface Reads {
   event(owner: OwnerId, session: SessionId, id: EventId): Promise<StoredEvent | null>;
   run(owner: OwnerId, id: RunId): Promise<RunRow | null>;
   lane(owner: OwnerId, lane: LaneKey): Promise<SessionId | null>;
+  /** The lanes whose key begins so, the one that moved last first. */
+  lanes(owner: OwnerId, prefix: string, limit: number): Promise<readonly LaneRow[]>;
+  /** In the order in which they go out: by where their delivery begins, and chunk by chunk. The trash is left out. */
+  outbox(owner: OwnerId, query: OutboxQuery): Promise<readonly OutboxRow[]>;
+  /** The delivery that answers what came in under this key. */
+  inbound(owner: OwnerId, key: string): Promise<OutboxRow | null>;
   usage(owner: OwnerId, query: UsageQuery): Promise<UsageTotals>;
   blob(owner: OwnerId, id: BlobId): Promise<Blob | null>;
   approval(owner: OwnerId, id: ApprovalId): Promise<ApprovalRow | null>;

@@ -4,11 +4,14 @@ import type {
   Attachment,
   BlobId,
   CallId,
+  DeliveryId,
+  DeliveryKind,
   Fence,
   InputMode,
   Json,
   LaneKey,
   MessageId,
+  OutboxState,
   OwnerId,
   RunId,
   RunState,
@@ -172,8 +175,34 @@ export interface BlobRow {
   readonly createdAt: number;
 }
 
+/** One chunk of what must go out to a platform. A delivery has a chunk that is still to be sent until all of it is out. */
+export interface OutboxRow {
+  readonly session: SessionId;
+  readonly delivery: DeliveryId;
+  readonly chunk: number;
+  readonly kind: DeliveryKind;
+  readonly lane: LaneKey;
+  readonly runId: RunId | null;
+  readonly approvalId: ApprovalId | null;
+  /** The key of what it answers; on the first chunk alone. No two deliveries have the same. */
+  readonly inbound: string | null;
+  readonly replyTo: string | null;
+  readonly text: string | null;
+  /** Where the delivery begins in its session's log. */
+  readonly begun: Seq;
+  readonly state: OutboxState;
+  readonly from: number;
+  readonly to: number;
+  readonly platformId: string | null;
+  readonly attempts: number;
+  readonly retryAt: number | null;
+  readonly code: string | null;
+  readonly message: string | null;
+  readonly at: number;
+}
+
 /** `history`: somebody is about to cut the conversation. While it is held nothing new is claimed. */
-export type LeaseKind = "run" | "compaction" | "memory" | "history";
+export type LeaseKind = "run" | "compaction" | "memory" | "history" | "outbox";
 
 /** Who holds a lease. A part that cannot be known on this system is `null`, and then proves nothing. */
 export interface Holder {

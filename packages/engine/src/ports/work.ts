@@ -1,4 +1,4 @@
-import type { ApprovalId, OwnerId, SessionId } from "@holdfast/protocol";
+import type { ApprovalId, OwnerId, Seq, SessionId } from "@holdfast/protocol";
 
 import type { LeaseRow } from "./rows.ts";
 
@@ -10,6 +10,11 @@ export interface WorkItem {
 /** A run that is a runner's to work on, with the lease that it is held under, if there is one. */
 export interface LiveWork extends WorkItem {
   readonly lease: LeaseRow | null;
+}
+
+/** A session with something to send, and how far its log goes: who has seen all of that need not look again. */
+export interface OutboxWork extends WorkItem {
+  readonly head: Seq;
 }
 
 export interface ExpiredApproval extends WorkItem {
@@ -32,6 +37,8 @@ export interface Work {
    * their time has come by the store's clock, the others when their newest turn was completed by `restingSince`.
    */
   unremembered(limit: number, restingSince: number): Promise<readonly WorkItem[]>;
+  /** Sessions with a chunk that is being sent, or is to be sent and whose time has come, the oldest change first. */
+  undelivered(limit: number): Promise<readonly OutboxWork[]>;
   /** Open approvals whose time is over by the store's clock, oldest first. */
   expiredApprovals(limit: number): Promise<readonly ExpiredApproval[]>;
 }

@@ -26,6 +26,8 @@ export interface NewInput {
   readonly attachments?: readonly Attachment[];
   readonly mode?: InputMode;
   readonly lane?: LaneKey;
+  /** It came from a platform: its answer is owed to the lane from here on. */
+  readonly inbound?: { readonly key: string; readonly replyTo?: string };
 }
 
 export type Admission =
@@ -60,7 +62,7 @@ export async function inputEvents(
   refused: Refused | undefined;
   answer: (result: CommitResult) => Admission;
 }> {
-  const { clientId, text, attachments = [], mode = "queue", lane } = input;
+  const { clientId, text, attachments = [], mode = "queue", lane, inbound } = input;
   const refused = whyRefused(text, attachments);
   const runId = ids.make("run");
   const accepted = newEvent(
@@ -75,6 +77,8 @@ export async function inputEvents(
       text,
       ...(attachments.length > 0 && { attachments: [...attachments] }),
       ...(lane !== undefined && { lane }),
+      // P11: accepted and owed by the same transaction.
+      ...(inbound !== undefined && { inbound: { ...inbound, delivery: ids.make("delivery") } }),
     },
     runId,
   );

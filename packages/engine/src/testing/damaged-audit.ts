@@ -3,11 +3,14 @@ import type { BlobId, LaneKey, SessionId } from "@holdfast/protocol";
 import type { Audit, Derived, RawEvent, Store } from "../ports/index.ts";
 import {
   aMark,
+  aChatLane,
+  aChunk,
   anApproval,
   aDelta,
   aFile,
   aForeignEvent,
   anEvent,
+  anInbound,
   anInput,
   aRunState,
   aSegment,
@@ -19,8 +22,8 @@ import {
 import { type OpenSession, openSession, present } from "./open-session.ts";
 
 /**
- * A session with something of everything: a run with settled, pruned and open output, usage, a lane and a blob, and a
- * turn that a memory provider has failed to commit.
+ * A session with something of everything: a run with settled, pruned and open output, usage, a lane and a blob, a
+ * turn that a memory provider has failed to commit, and an answer that is owed to a chat.
  */
 export async function openFullSession(
   store: Store,
@@ -36,6 +39,9 @@ export async function openFullSession(
   const completed = [...turn, aRunState(earlier, "completed"), aMark(earlier)];
   const { last } = await chat.commit(completed, { under: { lease: "run", fence } });
   await chat.commit([aSegment("tried", last), aSegment("failed", last)]);
+  const inbound = anInbound();
+  const asked = anInput({ lane: aChatLane(), inbound });
+  await chat.commit([asked, aChunk({ delivery: inbound.delivery, chunk: 1, from: 3, to: 9 })]);
   await store.leases.release({ kind: "run", session: chat.session, fence });
   const { runId, under } = await chat.startRun();
   const first = await chat.commit([aDelta(runId), aDelta(runId)], { under });

@@ -2,6 +2,7 @@ import {
   type ApprovalDecision,
   type ApprovalId,
   type BlobId,
+  type DeliveryId,
   type EventData,
   type EventType,
   type Fence,
@@ -67,6 +68,7 @@ export interface InputOptions {
   readonly runId?: RunId;
   readonly mode?: EventData<"input.accepted">["mode"];
   readonly lane?: LaneKey;
+  readonly inbound?: NonNullable<EventData<"input.accepted">["inbound"]>;
   readonly attachments?: NonNullable<EventData<"input.accepted">["attachments"]>;
 }
 
@@ -182,6 +184,25 @@ export function aSegment(
   if (how === "tried") return anEvent("memory.tried", { ...segment, tries, owner: aMemoryOwner });
   const failure = { code: "provider_down", message: "It is away." };
   return anEvent("memory.failed", { ...segment, tries, retryAt, ...failure });
+}
+
+export const aChatLane = (): LaneKey =>
+  laneKey.parse(`telegram:1:${ids.make("session").slice(4)}:0`);
+
+/** What a message that came from a platform carries: a key of its own, and the delivery that will answer it. */
+export function anInbound(
+  key = `telegram:1:7:${ids.make("message").slice(4)}`,
+  delivery: DeliveryId = ids.make("delivery"),
+): NonNullable<EventData<"input.accepted">["inbound"]> {
+  return { key, delivery };
+}
+
+/** A chunk as it is from here on. */
+export function aChunk(given: Partial<EventData<"outbox.changed">> = {}, runId?: RunId): NewEvent {
+  const untouched = { chunk: 0, kind: "answer", state: "pending", from: 0, to: 0 } as const;
+  const lane = laneKey.parse("telegram:1:7:0");
+  const named = { delivery: ids.make("delivery"), lane, begun: at(1), attempts: 0 };
+  return anEvent("outbox.changed", { ...untouched, ...named, ...given }, runId);
 }
 
 export function aNotice(text = "Something happened."): NewEvent {

@@ -51,6 +51,8 @@ const problemCodes: Record<Refusal["code"] | FailureCode, ProblemCode> = {
   approval_answered: "approval_answered",
   payload_too_large: "payload_too_large",
   invalid_event: "invalid_request",
+  // The gateway alone names what came in.
+  inbound_taken: "internal",
   fenced: "internal",
   cancel_requested: "internal",
   deltas_unaccounted: "internal",

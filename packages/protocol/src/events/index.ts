@@ -4,6 +4,7 @@ import type { Seq } from "../ids.ts";
 import { type EventDefinition, type EventRole, indexDefinitions } from "./define.ts";
 import type { NewEvent, StoredEvent } from "./envelope.ts";
 import { memoryEvents } from "./memory.ts";
+import { outboxEvents } from "./outbox.ts";
 import { runEvents } from "./run.ts";
 import { sessionEvents } from "./session.ts";
 
@@ -36,10 +37,22 @@ export {
   sessionSettings,
   titleSource,
 } from "./session.ts";
+export {
+  type DeliveryKind,
+  deliveryKind,
+  inboundKey,
+  type OutboxState,
+  outboxState,
+} from "./outbox.ts";
 export { type PendingRecovery, pendingRecoveryIn, type RecoveryKind } from "./recovery.ts";
 
 /** Every event that this version writes or reads. */
-export const eventDefinitions = [...sessionEvents, ...runEvents, ...memoryEvents] as const;
+export const eventDefinitions = [
+  ...sessionEvents,
+  ...runEvents,
+  ...memoryEvents,
+  ...outboxEvents,
+] as const;
 /** By type, then by version: a lookup for every event makes no string. */
 const versions = new Map<string, Map<number, EventDefinition>>();
 for (const definition of indexDefinitions(eventDefinitions).values()) {

@@ -13,6 +13,7 @@ import {
 } from "../ids.ts";
 import { attachment, json, jsonObject, part, toolDetails, toolOutcome } from "../parts.ts";
 import { defineEvent, settledDeltas } from "./define.ts";
+import { inbound } from "./outbox.ts";
 
 export const runState = z.enum([
   "queued",
@@ -104,6 +105,8 @@ export const runEvents = [
       hash: z.string(),
       mode: inputMode,
       lane: laneKey.optional(),
+      /** It came from a platform: its answer is delivered to the lane. */
+      inbound: inbound.optional(),
       /** Without words: the run goes on where this one ended. */
       continues: runId.optional(),
       ...inputContent,

@@ -82,6 +82,7 @@ function applyEvent(state: SessionState, event: KnownEvent): SessionState {
     case "memory.tried":
     case "memory.failed":
     case "memory.committed":
+    case "outbox.changed":
       return state;
   }
 }

@@ -1,4 +1,4 @@
-import { type Audit, MemoryRows, type Orphan, type RawEvent } from "@holdfast/engine";
+import { type Audit, MemoryRows, type Orphan, outboxKey, type RawEvent } from "@holdfast/engine";
 import type { SessionId } from "@holdfast/protocol";
 
 import { blobIdOf } from "../shared/index.ts";
@@ -34,6 +34,7 @@ export function createAudit(data: MemoryData): Audit {
         approvals: [...session.approvals.values()],
         marks: session.memory.marks,
         memoryTries: session.memory.tries,
+        outbox: [...session.outbox.values()],
       };
     },
 
@@ -49,6 +50,8 @@ export function createAudit(data: MemoryData): Audit {
       session.approvals.clear();
       for (const approval of approvals) session.approvals.set(approval.id, approval);
       session.memory = new MemoryRows(derived.marks, derived.memoryTries[0]);
+      session.outbox.clear();
+      for (const chunk of derived.outbox) session.outbox.set(outboxKey(chunk), chunk);
       for (const [key, lane] of data.lanes) if (lane.session === row.id) data.lanes.delete(key);
       for (const lane of lanes) data.lanes.set(laneKeyOf(lane.owner, lane.lane), lane);
       data.usage = [...data.usage.filter((used) => used.session !== row.id), ...usage];

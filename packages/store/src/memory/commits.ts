@@ -9,6 +9,7 @@ import {
   type Loaded,
   MemoryRows,
   needsOf,
+  putChunk,
   type Plan,
 } from "@holdfast/engine";
 import type { NewEvent, SeqRange, StoredEvent } from "@holdfast/protocol";
@@ -22,6 +23,7 @@ import {
   type SessionData,
   sessionOf,
 } from "./data.ts";
+import { inboundIn } from "./outbox.ts";
 
 /** Nothing in here waits, so that a commit is one step for everybody else. */
 export function commitTo(data: MemoryData, given: Commit): CommitResult {
@@ -63,6 +65,12 @@ function load(data: MemoryData, commit: Commit): Loaded {
     inputs,
     inputsByClient: new Map(inputs.values().map((input) => [input.clientId, input])),
     approvals: new Map(data.sessions.values().flatMap(({ approvals }) => approvals.entries())),
+    inbound: new Map(
+      needs.inbound.flatMap((key) => {
+        const row = inboundIn(data, key);
+        return row === undefined ? [] : [[key, row]];
+      }),
+    ),
     blobs: new Set(needs.blobs.filter((blob) => data.blobs.has(blobKeyOf(commit.owner, blob)))),
   };
 }
@@ -75,6 +83,7 @@ function apply(data: MemoryData, commit: Commit, plan: Plan): void {
     inputs: new Map(),
     approvals: new Map(),
     memory: new MemoryRows(),
+    outbox: new Map(),
     leases: new Map(),
     fences: new Map(),
   };
@@ -84,6 +93,7 @@ function apply(data: MemoryData, commit: Commit, plan: Plan): void {
   for (const input of plan.inputs) session.inputs.set(input.messageId, input);
   for (const approval of plan.approvals) session.approvals.set(approval.id, approval);
   for (const change of plan.memory) session.memory.apply(change);
+  for (const chunk of plan.outbox) putChunk(session.outbox, chunk);
   for (const lane of plan.lanes) data.lanes.set(laneKeyOf(lane.owner, lane.lane), lane);
   data.usage.push(...plan.usage);
   for (const id of plan.blobs) {

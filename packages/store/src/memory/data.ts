@@ -6,8 +6,10 @@ import type {
   LeaseKind,
   LeaseRow,
   MemoryRows,
+  OutboxRow,
   PurgeRow,
   RawEvent,
+  RegisterRow,
   RequestRow,
   RunRow,
   SessionRow,
@@ -47,6 +49,7 @@ export interface SessionData {
   readonly inputs: Map<MessageId, InputRow>;
   readonly approvals: Map<ApprovalId, ApprovalRow>;
   memory: MemoryRows;
+  readonly outbox: Map<string, OutboxRow>;
   readonly leases: Map<LeaseKind, LeaseRow>;
   /** The greatest fence ever given. */
   readonly fences: Map<LeaseKind, number>;
@@ -68,6 +71,7 @@ export interface MemoryData {
   readonly blobs: Map<string, StoredBlob>;
   readonly purges: Map<SessionId, PurgeRow>;
   readonly requests: Map<string, RequestRow>;
+  readonly register: Map<string, RegisterRow>;
   readonly watchers: Set<Watcher>;
 }
 
@@ -86,6 +90,7 @@ export function emptyData(clock: () => number): MemoryData {
     blobs: new Map(),
     purges: new Map(),
     requests: new Map(),
+    register: new Map(),
     watchers: new Set(),
   };
 }

@@ -20,9 +20,11 @@ import {
   type SessionData,
   sessionOf,
 } from "./data.ts";
+import { createOutboxReads } from "./outbox.ts";
 
 export function createReads(data: MemoryData): Reads {
   return {
+    ...createOutboxReads(data),
     async session(owner, id) {
       return sessionOf(data, owner, id)?.row ?? null;
     },

@@ -7,6 +7,7 @@ import { commitTo } from "./commits.ts";
 import { blobKeyOf, emptyData, type MemoryData, type Watcher } from "./data.ts";
 import { createLeases } from "./leases.ts";
 import { prune, purgeSession } from "./purge.ts";
+import { createRegister } from "./outbox.ts";
 import { createReads } from "./reads.ts";
 import { createRequests } from "./requests.ts";
 import { createSearch } from "./search.ts";
@@ -36,6 +37,7 @@ function openHandle(data: MemoryData): MemoryStore {
   };
   const leases = createLeases(data);
   const requests = createRequests(data);
+  const register = createRegister(data);
 
   return {
     kind: "memory",
@@ -50,6 +52,10 @@ function openHandle(data: MemoryData): MemoryStore {
     requests: {
       ...guarded(requests, refuseReads),
       keep: async (request) => (state.closed ? closedFailure : requests.keep(request)),
+    },
+    register: {
+      ...guarded(register, refuseReads),
+      put: async (change) => (state.closed ? closedFailure : register.put(change)),
     },
     search: guarded(createSearch(data), refuseReads),
     audit: createAudit(data),

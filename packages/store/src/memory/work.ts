@@ -1,6 +1,7 @@
 import { rests, type Work } from "@holdfast/engine";
 
 import type { MemoryData, SessionData } from "./data.ts";
+import { dueSince } from "./outbox.ts";
 
 export function createWork(data: MemoryData): Work {
   const sessions = () => [...data.sessions.values()].filter(({ row }) => row.trashedAt === null);
@@ -40,6 +41,14 @@ export function createWork(data: MemoryData): Work {
         .toSorted((a, b) => markedAt(a) - markedAt(b) || (a.row.id < b.row.id ? -1 : 1))
         .slice(0, limit)
         .map(({ row }) => ({ owner: row.owner, session: row.id }));
+    },
+    async undelivered(limit) {
+      const now = data.clock();
+      return sessions()
+        .filter((session) => dueSince(session, now) < Infinity)
+        .toSorted((a, b) => dueSince(a, now) - dueSince(b, now) || (a.row.id < b.row.id ? -1 : 1))
+        .slice(0, limit)
+        .map(({ row }) => ({ owner: row.owner, session: row.id, head: row.head }));
     },
     async expiredApprovals(limit) {
       return sessions()

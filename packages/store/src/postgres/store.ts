@@ -3,6 +3,7 @@ import type { Leases, Store } from "@holdfast/engine";
 import { blobIdOf } from "../shared/index.ts";
 import { createAuditReads, createReads, Readers } from "./read/index.ts";
 import { decodeLease } from "./rows/index.ts";
+import { createRegister } from "./register.ts";
 import { createRequests } from "./requests.ts";
 import { createSearch, Indexer } from "./search/index.ts";
 import type { Settings } from "./settings.ts";
@@ -53,6 +54,7 @@ export function createStore(settings: Settings): PostgresStore {
     },
     work: createWork(readers, now),
     requests: createRequests(writer, readers, now),
+    register: createRegister(writer, readers),
     search: createSearch(readers, indexer),
     commit: (commit) => writer.submit(commitJob(commit), commit.pace ?? "now"),
     putBlob: (owner, bytes, mediaType) =>

@@ -1,5 +1,5 @@
 import type { Work, WorkItem } from "@holdfast/engine";
-import type { ApprovalId, OwnerId, SessionId } from "@holdfast/protocol";
+import type { ApprovalId, OwnerId, Seq, SessionId } from "@holdfast/protocol";
 
 import type { Row } from "./connection.ts";
 import type { Readers } from "./read/index.ts";
@@ -39,6 +39,16 @@ const unremembered = statement(
     ORDER BY m.oldest, s.id LIMIT $1`,
 );
 
+const undelivered = statement(
+  "undelivered_work",
+  `SELECT s.owner_id, s.id, h.head
+     FROM (SELECT session_id, min(at) AS oldest FROM outbox
+            WHERE state IN ('pending', 'sending') AND (retry_at IS NULL OR retry_at <= $2)
+            GROUP BY session_id) o
+     JOIN sessions s ON s.id = o.session_id JOIN heads h ON h.session_id = s.id
+    WHERE s.trashed_at IS NULL ORDER BY o.oldest, s.id LIMIT $1`,
+);
+
 const expired = statement(
   "expired_approvals",
   `SELECT owner_id, session_id AS id, id AS approval FROM approvals
@@ -63,6 +73,10 @@ export function createWork(readers: Readers, now: () => Promise<number>): Work {
     async unremembered(limit, restingSince) {
       const rows = await readers.rows(unremembered, [limit, restingSince, await now()]);
       return rows.map(itemOf);
+    },
+    async undelivered(limit) {
+      const rows = await readers.rows(undelivered, [limit, await now()]);
+      return rows.map((row) => ({ ...itemOf(row), head: Number(row["head"]) as Seq }));
     },
     async expiredApprovals(limit) {
       const rows = await readers.rows(expired, [await now(), limit]);

@@ -73,17 +73,23 @@ export interface Table<Item> {
   put(connection: Connection, item: Item, sessionKey: number): void;
 }
 
-/** A table's columns, each with where its value comes from. The keys come first. */
+/** A table's columns, each with where its value comes from. The keys come first. `kept` ones are never put back to null. */
 export function table<Item>(
   name: string,
   keys: readonly string[],
   columns: Columns<Item>,
+  kept: readonly string[] = [],
 ): Table<Item> {
   const names = Object.keys(columns);
   const values = Object.values(columns);
   const rest = names.slice(keys.length);
   const insert = `INSERT INTO ${name} (${names.join(", ")}) VALUES (${names.map((_, index) => `?${index + 1}`).join(", ")})`;
-  const changes = rest.map((column, index) => `${column} = ?${index + keys.length + 1}`).join(", ");
+  const changes = rest
+    .map((column, index) => {
+      const value = `?${index + keys.length + 1}`;
+      return `${column} = ${kept.includes(column) ? `coalesce(${value}, ${column})` : value}`;
+    })
+    .join(", ");
   const matches = keys.map((column, index) => `${column} = ?${index + 1}`).join(" AND ");
   const update = `UPDATE ${name} SET ${changes} WHERE ${matches}`;
   const put = `${insert} ON CONFLICT (${keys.join(", ")}) DO UPDATE SET ${changes}`;

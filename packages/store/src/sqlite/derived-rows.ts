@@ -191,7 +191,7 @@ export const leases = table<LeaseRow>("leases", ["session_key", "kind"], {
   expires_at: (lease) => lease.expiresAt,
 });
 
-const leaseKind = z.enum(["run", "compaction", "memory", "history"]);
+const leaseKind = z.enum(["run", "compaction", "memory", "history", "outbox"]);
 const holder: z.ZodType<Holder> = z.object({
   host: z.string(),
   boot: z.string().nullable(),

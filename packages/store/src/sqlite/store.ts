@@ -1,4 +1,3 @@
-import { closeSync, openSync } from "node:fs";
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
@@ -12,6 +11,7 @@ import {
   type PurgeResult,
   type PutBlobResult,
   type Reads,
+  type Register,
   type Requests,
   type Search,
   type Store,
@@ -25,6 +25,7 @@ import { blobIdOf, GroupQueue, type Pace } from "../shared/index.ts";
 import { makeAudit } from "./audit.ts";
 import { Bell } from "./bell.ts";
 import { checkFileSystem } from "./file-system-check.ts";
+import { makePrivate } from "./make-private.ts";
 import {
   decodeEntryPage,
   decodeEventPage,
@@ -95,24 +96,13 @@ export async function openSqliteStore(options: SqliteOptions): Promise<SqliteSto
   return store;
 }
 
-/**
- * A new file is its owner's alone, wherever it lies; what SQLite puts beside it takes its mode over. One that is there is
- * left alone: closing another handle to it would give up the locks that this process holds.
- */
-function makePrivate(file: string): void {
-  try {
-    closeSync(openSync(file, "wx", 0o600));
-  } catch {
-    // It is there, or it cannot be made; the writer says which.
-  }
-}
-
 export class SqliteStore implements Store {
   readonly kind = "sqlite";
   readonly reads: Reads;
   readonly leases: Leases;
   readonly work: Work;
   readonly requests: Requests;
+  readonly register: Register;
   readonly audit: Audit;
   readonly search: Search;
   readonly #options: SqliteOptions;
@@ -150,6 +140,9 @@ export class SqliteStore implements Store {
       event: async (...args) => decodeRows(await this.#ask("event", args), report)[0] ?? null,
       run: (...args) => this.#ask("run", args),
       lane: (...args) => this.#ask("lane", args),
+      lanes: (...args) => this.#ask("lanes", args),
+      outbox: (...args) => this.#ask("outbox", args),
+      inbound: (...args) => this.#ask("inbound", args),
       usage: (...args) => this.#ask("usage", args),
       blob: (...args) => this.#ask("blob", args),
       approval: (...args) => this.#ask("approval", args),
@@ -171,12 +164,18 @@ export class SqliteStore implements Store {
       untitled: (limit) => this.#ask("untitledWork", [limit]),
       unremembered: async (limit, restingSince) =>
         this.#ask("unrememberedWork", [limit, restingSince, await this.now()]),
+      undelivered: async (limit) => this.#ask("undelivered", [limit, await this.now()]),
       expiredApprovals: async (limit) => this.#ask("expiredApprovals", [limit, await this.now()]),
     };
     this.requests = {
       find: async (owner, key) =>
         this.#ask("request", [owner, key, (await this.now()) - answerKeptMs]),
       keep: (request) => this.#write("keepRequest", request),
+    };
+    this.register = {
+      read: (...args) => this.#ask("registered", args),
+      list: (...args) => this.#ask("registeredUnder", args),
+      put: (change) => this.#write("putRegister", change),
     };
     this.audit = makeAudit({
       ask: (name, args) => this.#ask(name, args),

@@ -1,6 +1,8 @@
 import { type NewEvent, type RunState, type SeqRange, terminalStates } from "@holdfast/protocol";
 
 import {
+  aChatLane,
+  aChunk,
   aMark,
   anAnswer,
   anApproval,
@@ -14,7 +16,15 @@ import {
   aUsage,
   aUserMessage,
 } from "../factories.ts";
-import type { ApprovalDecision, ApprovalId, LaneKey, MessageId, RunId } from "@holdfast/protocol";
+import type {
+  ApprovalDecision,
+  ApprovalId,
+  DeliveryId,
+  LaneKey,
+  MessageId,
+  OutboxState,
+  RunId,
+} from "@holdfast/protocol";
 
 export interface Change {
   readonly title?: string;
@@ -41,6 +51,8 @@ export type Act =
       readonly text: string;
       readonly messageId: MessageId;
       readonly runId: RunId;
+      /** It came from a platform under this key, and this delivery owes the answer. */
+      readonly inbound?: { readonly key: string; readonly delivery: DeliveryId };
     }
   | { readonly do: "remove"; readonly messageId: MessageId }
   | { readonly do: "run"; readonly runId: RunId; readonly state: RunState }
@@ -60,6 +72,13 @@ export type Act =
       readonly how: "tried" | "failed" | "committed";
       readonly upTo: number;
       readonly tries: number;
+    }
+  | {
+      readonly do: "deliver";
+      readonly delivery: DeliveryId;
+      readonly chunk: number;
+      readonly state: OutboxState;
+      readonly attempts: number;
     }
   | { readonly do: "bind"; readonly lane: LaneKey }
   | { readonly do: "trash" }
@@ -104,8 +123,9 @@ export function eventOf(act: Act, run: RunId): NewEvent {
     case "stream":
       return aDelta(run, act.text);
     case "accept": {
-      const { clientId, text, messageId, runId } = act;
-      return anInput({ clientId, text, messageId, runId });
+      const { clientId, text, messageId, runId, inbound } = act;
+      const came = inbound && { inbound: { ...inbound }, lane: aChatLane() };
+      return anInput({ clientId, text, messageId, runId, ...came });
     }
     case "remove":
       return anEvent("input.removed", { messageId: act.messageId });
@@ -127,6 +147,10 @@ export function eventOf(act: Act, run: RunId): NewEvent {
       return aMark(act.runId);
     case "remember":
       return aSegment(act.how, act.upTo, { tries: act.tries });
+    case "deliver": {
+      const { do: _, ...chunk } = act;
+      return aChunk({ ...chunk, to: chunk.attempts });
+    }
     case "bind":
       return anEvent("lane.bound", { lane: act.lane });
     case "trash":

@@ -1,4 +1,4 @@
-import type { OwnerId } from "@holdfast/protocol";
+import { outboxState, type OwnerId } from "@holdfast/protocol";
 
 import type { LeaseKind, ListCursor, Store } from "../../ports/index.ts";
 import { at } from "../factories.ts";
@@ -7,7 +7,7 @@ import type { ModelSession } from "./model-session.ts";
 import type { ModelStore } from "./model-store.ts";
 import type { ListSketch } from "./steps.ts";
 
-const kinds: readonly LeaseKind[] = ["run", "compaction", "memory", "history"];
+const kinds: readonly LeaseKind[] = ["run", "compaction", "memory", "history", "outbox"];
 
 /** Everything that can be read of one session, through both handles in turn. */
 export async function compareSession(
@@ -51,6 +51,7 @@ export async function compareSession(
   }
   await compareApprovals(one, session);
   await compareMemory(two, session);
+  await compareOutbox(one, session);
   await compareLedgers(one, model, session);
 }
 
@@ -79,6 +80,16 @@ async function compareMemory(store: Store, session: ModelSession): Promise<void>
   same(
     read.trying && [read.trying.upTo, read.trying.tries, read.trying.code !== null],
     trying && [trying.act.upTo, trying.act.tries, trying.act.how === "failed"],
+  );
+}
+
+async function compareOutbox(store: Store, session: ModelSession): Promise<void> {
+  const query = { session: session.id, states: outboxState.options, limit: 1_000 };
+  const rows = await store.reads.outbox(session.owner, query);
+  const expected = session.trashed ? [] : [...session.chunks];
+  same(
+    rows.map((row) => `${row.delivery} ${row.chunk} ${row.state} ${row.attempts}`).toSorted(),
+    expected.map(([chunk, said]) => `${chunk} ${said.join(" ")}`).toSorted(),
   );
 }
 

@@ -1,6 +1,7 @@
 import {
   type ApprovalDecision,
   type ApprovalId,
+  type OutboxState,
   type OwnerId,
   type RunId,
   type RunState,
@@ -119,6 +120,18 @@ export class ModelSession {
   get trying() {
     const last = this.last("remember");
     return last?.act.how === "committed" ? undefined : last;
+  }
+
+  /** What was last said of each chunk, by what names it; the first is owed from the acceptance on. */
+  get chunks(): Map<string, readonly [OutboxState, number]> {
+    const chunks = new Map<string, readonly [OutboxState, number]>();
+    for (const { act } of this.deeds) {
+      if (act.do === "accept" && act.inbound)
+        chunks.set(`${act.inbound.delivery} 0`, ["pending", 0]);
+      if (act.do === "deliver")
+        chunks.set(`${act.delivery} ${act.chunk}`, [act.state, act.attempts]);
+    }
+    return chunks;
   }
 
   get version(): number {

@@ -109,6 +109,8 @@ export class ModelStore {
       if (astray !== undefined) return astray;
       const unfit = unfitApproval(trial, act) ?? unfitMemory(trial, act, acts.slice(0, index));
       if (unfit !== undefined) return unfit;
+      if (act.do === "accept" && act.inbound && this.#isTaken(act.inbound.key))
+        return "inbound_taken";
       const lost = act.do === "remove" ? inputAstray(trial, act.messageId) : undefined;
       if (lost !== undefined) return lost;
       if (act.do === "run" && act.state === "claimed" && this.#mustWait(session, trial, act.runId))
@@ -119,6 +121,13 @@ export class ModelStore {
       }
     }
     return openAtFirst !== undefined && openAtFirst !== stoodFor ? "deltas_unaccounted" : undefined;
+  }
+
+  /** Something came in once, wherever the lane pointed then. */
+  #isTaken(key: string): boolean {
+    return this.living().some((session) =>
+      session.all("accept").some(({ act }) => act.inbound?.key === key),
+    );
   }
 
   /** Nothing new is claimed while somebody is about to cut. */

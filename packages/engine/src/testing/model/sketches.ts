@@ -1,4 +1,12 @@
-import { approvalDecision, ids, laneKey, type RunState, type SeqRange } from "@holdfast/protocol";
+import {
+  approvalDecision,
+  deliveryId,
+  ids,
+  laneKey,
+  outboxState,
+  type RunState,
+  type SeqRange,
+} from "@holdfast/protocol";
 
 import { aRange, aMessageId, aRunId, at } from "../factories.ts";
 import type { Act } from "./acts.ts";
@@ -69,6 +77,9 @@ function toAct({ do: what, n, m }: Sketch, around: Surroundings, before: readonl
         text: `input ${m % 2}`,
         messageId,
         runId,
+        ...(m > 3 && {
+          inbound: { key: `telegram:${mark}:${n % 3}`, delivery: ids.make("delivery") },
+        }),
       };
     }
     case "remove":
@@ -113,6 +124,17 @@ function toAct({ do: what, n, m }: Sketch, around: Surroundings, before: readonl
       const upTo = marks[n % Math.max(1, marks.length)]?.seq ?? head + (m % 2);
       return { do: "remember", how: outcomes[m % outcomes.length] ?? "tried", upTo, tries: n + 1 };
     }
+    case "deliver": {
+      const known = [...session.after(before).chunks.keys()];
+      const [delivery] = known[n % Math.max(1, known.length)]?.split(" ") ?? [];
+      return {
+        do: "deliver",
+        delivery: deliveryId.parse(delivery ?? ids.make("delivery")),
+        chunk: n % 2,
+        state: states[m % states.length] ?? "pending",
+        attempts: n,
+      };
+    }
     case "bind":
       return { do: "bind", lane: laneKey.parse(`web:${mark}-${n % 2}`) };
     case "trash":
@@ -124,6 +146,7 @@ function toAct({ do: what, n, m }: Sketch, around: Surroundings, before: readonl
 
 const outcomes = ["tried", "failed", "committed"] as const;
 const decisions = approvalDecision.options;
+const states = outboxState.options;
 
 /** The live run moves on, or a new one is claimed. */
 function goOn({ live }: ModelSession, n: number): Act {

@@ -85,6 +85,7 @@ const deeds = [
   "grant",
   "mark",
   "remember",
+  "deliver",
   "bind",
   "trash",
   "restore",
@@ -113,6 +114,7 @@ const sketch: fc.Arbitrary<Sketch> = fc.record({
     [3, "grant"],
     [3, "mark"],
     [3, "remember"],
+    [3, "deliver"],
     [1, "bind"],
     [1, "trash"],
     [1, "restore"],
@@ -122,7 +124,13 @@ const sketch: fc.Arbitrary<Sketch> = fc.record({
   m: small,
 });
 
-const kind = weigh<LeaseKind>([4, "run"], [2, "compaction"], [1, "memory"], [1, "history"]);
+const kind = weigh<LeaseKind>(
+  [4, "run"],
+  [2, "compaction"],
+  [1, "memory"],
+  [1, "history"],
+  [1, "outbox"],
+);
 const by = weigh<"owner" | "stranger">([15, "owner"], [1, "stranger"]);
 const handle = fc.nat({ max: 1 });
 

@@ -10,8 +10,10 @@ import { leaseCases } from "./leases.ts";
 import { ledgerCases } from "./ledgers.ts";
 import { listCases } from "./lists.ts";
 import { memoryCases } from "./memories.ts";
+import { outboxCases } from "./outboxes.ts";
 import { ownerCases } from "./owners.ts";
 import { readCases } from "./reads.ts";
+import { registerCases } from "./registers.ts";
 import { refusalCases } from "./refusals.ts";
 import { requestCases } from "./requests.ts";
 import { textCases } from "./texts.ts";
@@ -40,4 +42,6 @@ export const storeCases: readonly StoreCase[] = [
   ...auditCases,
   ...approvalCases,
   ...memoryCases,
+  ...outboxCases,
+  ...registerCases,
 ];

@@ -6,7 +6,7 @@ import type { StoreCase } from "../harness.ts";
 import { openSession, present, same } from "../open-session.ts";
 
 const minute = 60_000;
-const kinds: readonly LeaseKind[] = ["run", "compaction", "memory", "history"];
+const kinds: readonly LeaseKind[] = ["run", "compaction", "memory", "history", "outbox"];
 
 function acquire(store: Store, session: SessionId, holder = aHolder(), ttlMs = 5 * minute) {
   return store.leases.acquire({ kind: "compaction", session, holder, ttlMs });

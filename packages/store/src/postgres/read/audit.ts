@@ -12,6 +12,7 @@ import {
   decodeLease,
   decodeMark,
   decodeMemoryTry,
+  decodeOutbox,
   decodePurge,
   decodeRun,
   decodeSession,
@@ -146,6 +147,10 @@ const derivedMemoryTries = statement(
   "derived_memory_tries",
   `SELECT * FROM memory_tries WHERE session_id = $1`,
 );
+const derivedOutbox = statement(
+  "derived_outbox",
+  `SELECT * FROM outbox WHERE session_id = $1 ORDER BY delivery, chunk`,
+);
 const derivedLanes = statement(
   "derived_lanes",
   `SELECT * FROM lanes WHERE session_id = $1 ORDER BY owner_id, lane`,
@@ -168,6 +173,7 @@ function readDerived(readers: Readers, id: SessionId): Promise<Derived | null> {
       approvals: (await rows(derivedApprovals)).map(decodeApproval),
       marks: (await rows(derivedMarks)).map(decodeMark),
       memoryTries: (await rows(derivedMemoryTries)).map(decodeMemoryTry),
+      outbox: (await rows(derivedOutbox)).map(decodeOutbox),
       usage: (await rows(derivedUsage)).map(decodeUsage),
     };
   });

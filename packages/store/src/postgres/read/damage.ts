@@ -14,6 +14,7 @@ const owned: readonly { table: string; key: string }[] = [
   { table: "approvals", key: "x.id" },
   { table: "marks", key: "x.session_id || ' ' || x.seq" },
   { table: "memory_tries", key: "x.session_id" },
+  { table: "outbox", key: "x.delivery || ' ' || x.chunk" },
   { table: "lanes", key: "x.owner_id || ' ' || x.lane" },
   { table: "fences", key: "x.session_id || ' ' || x.kind" },
   { table: "leases", key: "x.session_id || ' ' || x.kind" },

@@ -15,6 +15,7 @@ import {
 import { run, statement } from "../statement.ts";
 import { createApprovalReads } from "./approvals.ts";
 import { createMemoryReads } from "./memory.ts";
+import { createOutboxReads } from "./outbox.ts";
 import { listSessions } from "./list.ts";
 import { readEntries, readEvents, readJournal } from "./log.ts";
 import type { Readers } from "./readers.ts";
@@ -122,5 +123,6 @@ export function createReads(readers: Readers): Reads {
     },
     ...createApprovalReads(readers),
     ...createMemoryReads(readers),
+    ...createOutboxReads(readers),
   };
 }

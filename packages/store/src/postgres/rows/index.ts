@@ -20,6 +20,7 @@ export {
 } from "./event-row.ts";
 export { decodeLease, encodeLease } from "./lease-row.ts";
 export { decodeMark, decodeMemoryTry, encodeMark, encodeMemoryTry } from "./memory-row.ts";
+export { decodeOutbox, encodeOutbox } from "./outbox-row.ts";
 export {
   decodeSession,
   encodeSession,

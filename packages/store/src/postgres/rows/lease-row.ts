@@ -16,7 +16,7 @@ const holder: z.ZodType<Holder> = z.object({
 });
 
 const shape = z.object({
-  kind: z.enum(["run", "compaction", "memory", "history"]),
+  kind: z.enum(["run", "compaction", "memory", "history", "outbox"]),
   session_id: sessionId,
   fence,
   holder: z.string(),

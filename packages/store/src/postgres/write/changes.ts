@@ -1,15 +1,17 @@
-import type {
-  ApprovalRow,
-  InputRow,
-  LaneRow,
-  LeaseKind,
-  LeaseRow,
-  MarkRow,
-  MemoryChange,
-  MemoryTryRow,
-  Plan,
-  RunRow,
-  SessionRow,
+import {
+  type ApprovalRow,
+  type InputRow,
+  type LaneRow,
+  type LeaseKind,
+  type LeaseRow,
+  type MarkRow,
+  type MemoryChange,
+  type MemoryTryRow,
+  putChunk,
+  type OutboxRow,
+  type Plan,
+  type RunRow,
+  type SessionRow,
 } from "@holdfast/engine";
 import { type BlobId, type OwnerId, roleOf, type Seq, type SessionId } from "@holdfast/protocol";
 
@@ -39,6 +41,7 @@ export class Changes {
   readonly memoryTries = new Map<SessionId, MemoryTryRow>();
   /** Up to where each session has nothing more to remember. These go before what is put. */
   readonly remembered = new Map<SessionId, Seq>();
+  readonly outbox = new Map<string, OutboxRow>();
   readonly lanes = new Map<string, LaneRow>();
   readonly usage: Row[] = [];
   readonly refs = new Map<string, { owner_id: string; id: string; count: number }>();
@@ -74,6 +77,7 @@ export class Changes {
     for (const input of plan.inputs) this.inputs.set(input.messageId, input);
     for (const approval of plan.approvals) this.approvals.set(approval.id, approval);
     for (const change of plan.memory) this.#addMemory(change);
+    for (const chunk of plan.outbox) putChunk(this.outbox, chunk);
     for (const lane of plan.lanes) this.lanes.set(`${lane.owner} ${lane.lane}`, lane);
     for (const used of plan.usage) this.usage.push(encodeUsage(used));
     for (const blob of plan.blobs) this.#addRef(session.owner, blob);

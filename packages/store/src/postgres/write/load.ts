@@ -1,5 +1,15 @@
 import type { ApprovalRow, InputRow, LeaseRow, RunRow } from "@holdfast/engine";
-import type { ApprovalId, BlobId, EventId, MessageId, RunId, SessionId } from "@holdfast/protocol";
+import {
+  type ApprovalId,
+  type BlobId,
+  type DeliveryId,
+  deliveryId,
+  type EventId,
+  type MessageId,
+  type RunId,
+  type SessionId,
+  sessionId,
+} from "@holdfast/protocol";
 import { z } from "zod";
 
 import type { Answer, Row, Session } from "../connection.ts";
@@ -26,12 +36,19 @@ export interface GroupNeeds {
   readonly approvals?: readonly ApprovalId[];
   /** Whether the open approvals of the sessions matter. */
   readonly openApprovals?: boolean;
+  readonly inbound?: readonly string[];
 }
 
 export interface Placed {
   readonly session: string;
   readonly seq: number;
   readonly at: number;
+}
+
+/** The delivery that answers what came in. */
+export interface Answering {
+  readonly session: SessionId;
+  readonly delivery: DeliveryId;
 }
 
 export interface LoadedGroup {
@@ -42,6 +59,7 @@ export interface LoadedGroup {
   readonly runs: readonly RunRow[];
   readonly inputs: readonly InputRow[];
   readonly approvals: readonly ApprovalRow[];
+  readonly inbound: ReadonlyMap<string, Answering>;
   readonly placed: ReadonlyMap<string, Placed>;
   /** `owner id`. */
   readonly blobs: ReadonlySet<string>;
@@ -52,6 +70,13 @@ export interface LoadedGroup {
 const lock = statement(
   "lock_heads",
   `SELECT session_id FROM heads WHERE session_id = ANY($1) ORDER BY session_id FOR UPDATE`,
+);
+
+// Two groups that take the same update into two sessions share no row: they wait for each other here. In order, as above.
+const lockInbound = statement(
+  "lock_inbound",
+  `SELECT pg_advisory_xact_lock(hashtextextended(key, 0))
+     FROM (SELECT unnest($1::text[]) AS key ORDER BY 1) keys`,
 );
 
 /** One round trip for everything, and a snapshot that begins when the locks are held. */
@@ -79,6 +104,9 @@ const load = statement(
    UNION ALL
    SELECT 'approval', to_json(x) FROM approvals x WHERE session_id = ANY($8) AND state = 'open'
    UNION ALL
+   SELECT 'inbound', to_json(x) FROM (
+     SELECT inbound, session_id, delivery FROM outbox WHERE inbound = ANY($9)) x
+   UNION ALL
    SELECT 'blob', to_json(owner_id || ' ' || id) FROM blobs WHERE id = ANY($5)
    UNION ALL
    SELECT 'event', to_json(x) FROM (
@@ -93,8 +121,10 @@ export function sendLoad(session: Session, needs: readonly GroupNeeds[]): Promis
     ...new Set(needs.flatMap((each) => pick(each) ?? [])),
   ];
   const sessions = all((each) => each.sessions);
+  const inbound = all((each) => each.inbound);
   return [
     run(session, lock, [sessions]),
+    ...(inbound.length === 0 ? [] : [run(session, lockInbound, [inbound.toSorted()])]),
     run(session, load, [
       sessions,
       all((each) => each.runs),
@@ -104,6 +134,7 @@ export function sendLoad(session: Session, needs: readonly GroupNeeds[]): Promis
       all((each) => each.events),
       all((each) => each.approvals),
       all((each) => (each.openApprovals === true ? each.sessions : undefined)),
+      inbound,
     ]),
   ];
 }
@@ -111,6 +142,7 @@ export function sendLoad(session: Session, needs: readonly GroupNeeds[]): Promis
 const loadedRow = z.object({ kind: z.string(), row: z.unknown() });
 const objectRow = z.record(z.string(), z.unknown());
 const fenceRow = z.object({ session_id: z.string(), kind: z.string(), fence: z.int() });
+const inboundRow = z.object({ inbound: z.string(), session_id: sessionId, delivery: deliveryId });
 const placedRow = z.object({ id: z.string(), session_id: z.string(), seq: z.int(), at: z.int() });
 
 export function readLoaded({ rows }: Answer, clockOffset: number): LoadedGroup {
@@ -133,6 +165,12 @@ export function readLoaded({ rows }: Answer, clockOffset: number): LoadedGroup {
     runs: objects("run", decodeRun),
     inputs: objects("input", decodeInput),
     approvals: objects("approval", decodeApproval),
+    inbound: new Map(
+      objects("inbound", (row) => {
+        const { inbound, session_id, delivery } = inboundRow.parse(row);
+        return [inbound, { session: session_id, delivery }];
+      }),
+    ),
     placed: new Map(
       objects("event", (row) => {
         const { id, session_id, seq, at } = placedRow.parse(row);

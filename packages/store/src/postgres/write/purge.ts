@@ -47,7 +47,7 @@ const keepPurge = statement(
   `INSERT INTO purges (session_id, owner_id, at, events) VALUES ($1, $2, $3, $4)`,
 );
 const derivedTables =
-  "heads session_tags runs inputs approvals marks memory_tries lanes leases fences settled requests".split(
+  "heads session_tags runs inputs approvals marks memory_tries outbox lanes leases fences settled requests".split(
     " ",
   );
 const dropSession = statement("drop_session", `DELETE FROM sessions WHERE id = $1`);

@@ -8,6 +8,7 @@ import {
   encodeLane,
   encodeMark,
   encodeMemoryTry,
+  encodeOutbox,
   encodeRun,
   encodeSession,
   encodeTags,
@@ -22,6 +23,7 @@ import {
   putLanes,
   putMarks,
   putMemoryTries,
+  putOutbox,
   putRuns,
   putSessions,
   putTags,
@@ -60,6 +62,8 @@ export function replaceDerivedJob(derived: Derived): PendingJob<"replaced" | "mo
   });
 }
 
+const derivedTables = "runs inputs lanes usage approvals marks memory_tries outbox".split(" ");
+
 async function replaceDerived(session: Session, derived: Derived): Promise<void> {
   const { session: row, runs, inputs, lanes, usage, approvals } = derived;
   const put = async (what: Statement, rows: readonly (Row | string)[]): Promise<void> => {
@@ -69,7 +73,7 @@ async function replaceDerived(session: Session, derived: Derived): Promise<void>
   await put(putSessions, [encodeSession(row)]);
   await put(dropTags, [row.id]);
   await put(putTags, encodeTags(row));
-  for (const table of ["runs", "inputs", "lanes", "usage", "approvals", "marks", "memory_tries"]) {
+  for (const table of derivedTables) {
     await session.query({ text: `DELETE FROM ${table} WHERE session_id = $1`, values: [row.id] });
   }
   await put(putRuns, runs.map(encodeRun));
@@ -77,6 +81,7 @@ async function replaceDerived(session: Session, derived: Derived): Promise<void>
   await put(putApprovals, approvals.map(encodeApproval));
   await put(putMarks, derived.marks.map(encodeMark));
   await put(putMemoryTries, derived.memoryTries.map(encodeMemoryTry));
+  await put(putOutbox, derived.outbox.map(encodeOutbox));
   await put(putLanes, lanes.map(encodeLane));
   await put(putUsage, usage.map(encodeUsage));
 }

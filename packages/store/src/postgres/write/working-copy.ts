@@ -11,7 +11,7 @@ import type { ApprovalId, BlobId, MessageId, OwnerId, RunId, SessionId } from "@
 
 import type { StoredSession } from "../rows/index.ts";
 import { Changes } from "./changes.ts";
-import type { LoadedGroup, Placed } from "./load.ts";
+import type { Answering, LoadedGroup, Placed } from "./load.ts";
 
 interface SessionState {
   stored: StoredSession | null;
@@ -37,11 +37,14 @@ export class WorkingCopy {
   /** Of all sessions: an id is one approval's, whoever names it. */
   readonly #approvals = new Map<ApprovalId, ApprovalRow>();
 
+  readonly #inbound: Map<string, Answering>;
+
   constructor(loaded: LoadedGroup) {
     this.now = loaded.now;
     this.#purged = loaded.purged;
     this.#placed = new Map(loaded.placed);
     this.#blobs = loaded.blobs;
+    this.#inbound = new Map(loaded.inbound);
     for (const stored of loaded.sessions) this.#of(stored.row.id).stored = stored;
     for (const lease of loaded.leases) this.#of(lease.session).leases.set(lease.kind, lease);
     for (const { session, kind, fence } of loaded.fences) this.#of(session).fences.set(kind, fence);
@@ -92,6 +95,7 @@ export class WorkingCopy {
       inputs,
       inputsByClient,
       approvals: this.#approvals,
+      inbound: this.#inbound,
       blobs: new Set(blobs.filter((blob) => this.#blobs.has(`${owner} ${blob}`))),
     };
   }
@@ -105,6 +109,8 @@ export class WorkingCopy {
     for (const run of plan.runs) state.runs.set(run.id, run);
     for (const input of plan.inputs) this.#keepInput(input);
     for (const approval of plan.approvals) this.#approvals.set(approval.id, approval);
+    for (const { inbound, session: by, delivery } of plan.outbox)
+      if (inbound !== null) this.#inbound.set(inbound, { session: by, delivery });
     for (const { id, seq, at } of [...plan.log, ...plan.deltas]) {
       this.#placed.set(id, { session: session.id, seq, at });
     }

@@ -7,6 +7,7 @@ import {
   encodeLease,
   encodeMark,
   encodeMemoryTry,
+  encodeOutbox,
   encodeRun,
   encodeSession,
   encodeTags,
@@ -96,6 +97,16 @@ const forgetTries = statement(
   "forget_tries",
   `DELETE FROM memory_tries t USING json_to_recordset($1) AS x (session_id text)
     WHERE t.session_id = x.session_id`,
+);
+// Only a delivery's beginning names what it answers; what follows leaves that as it is.
+export const putOutbox = statement(
+  "put_outbox",
+  upsertRows(
+    "outbox",
+    "session_id, delivery, chunk",
+    `kind, lane, run_id, approval_id, inbound, reply_to, text, begun, state, sent_from, sent_to, platform_id,
+     attempts, retry_at, code, message, at`,
+  ).replace("inbound = excluded.inbound", "inbound = coalesce(excluded.inbound, outbox.inbound)"),
 );
 export const putLanes = statement(
   "put_lanes",
@@ -202,6 +213,7 @@ export async function writeChanges(session: Session, changes: Changes, now: numb
   send(forgetTries, remembered);
   send(putMarks, [...changes.marks.values()].map(encodeMark));
   send(putMemoryTries, [...changes.memoryTries.values()].map(encodeMemoryTry));
+  send(putOutbox, [...changes.outbox.values()].map(encodeOutbox));
   send(putLanes, [...changes.lanes.values()].map(encodeLane));
   send(putUsage, changes.usage);
   const refs = [...changes.refs.values()];

@@ -22,6 +22,7 @@ import {
   decodeUsage,
 } from "../derived-rows.ts";
 import { decodeMark, decodeMemoryTry } from "../memory-rows.ts";
+import { decodeOutbox } from "../outbox-rows.ts";
 import {
   decodeEventCells,
   decodeEventRow,
@@ -82,6 +83,7 @@ const owned = [
   ["approvals", "id"],
   ["marks", "seq"],
   ["memory_tries", "key"],
+  ["outbox", "delivery"],
   ["lanes", "lane"],
   ["leases", "kind"],
   ["fences", "kind"],
@@ -129,6 +131,7 @@ export function auditQueries(connection: Connection): AuditQueries {
         approvals: rows("approvals").map(decodeApproval),
         marks: rows("marks").map(decodeMark),
         memoryTries: rows("memory_tries").map(decodeMemoryTry),
+        outbox: rows("outbox").map(decodeOutbox),
         usage: connection.sql("SELECT * FROM usage WHERE session_id = ?").all(id).map(decodeUsage),
       };
     },

@@ -31,6 +31,7 @@ import { readSession, type StoredSession } from "../session-row.ts";
 import { type AuditQueries, auditQueries } from "./audit-queries.ts";
 import { type ApprovalQueries, approvalQueries } from "./read-approvals.ts";
 import { type MemoryQueries, memoryQueries } from "./read-memory.ts";
+import { type OutboxQueries, outboxQueries } from "./read-outbox.ts";
 import { type WorkQueries, workQueries } from "./work-queries.ts";
 import {
   noDeltas,
@@ -52,7 +53,8 @@ export interface RawSnapshot extends Omit<Snapshot, "entries" | "journal"> {
 }
 
 /** Everything that can be read, with what it answers. */
-export interface Queries extends AuditQueries, WorkQueries, ApprovalQueries, MemoryQueries {
+export interface Queries
+  extends AuditQueries, WorkQueries, ApprovalQueries, MemoryQueries, OutboxQueries {
   session(owner: OwnerId, id: SessionId): SessionRow | null;
   /** Each as the text that `decodeSession` takes. */
   sessions(owner: OwnerId, query: ListQuery): string[];
@@ -101,6 +103,7 @@ export function makeQueries(connection: Connection): Queries {
     ...workQueries(connection),
     ...approvalQueries(connection),
     ...memoryQueries(connection),
+    ...outboxQueries(connection),
     session: (owner, id) => owned(owner, id)?.row ?? null,
     sessions: (owner, query) => readList(connection, owner, query),
     events(owner, id, query) {

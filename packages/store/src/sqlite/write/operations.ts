@@ -8,6 +8,8 @@ import type {
   LeaseResult,
   PurgeResult,
   PutBlobResult,
+  RegisterChange,
+  RegisterResult,
   RenewResult,
   RequestRow,
 } from "@holdfast/engine";
@@ -17,6 +19,7 @@ import type { Connection } from "../connection.ts";
 import { keepRequest } from "./keep-request.ts";
 import { pruneRows } from "./prune.ts";
 import { purgeSession } from "./purge.ts";
+import { putRegister } from "./put-register.ts";
 import type { SessionCache } from "./session-cache.ts";
 import { type NewBlob, storeBlob, writeBlobRefs } from "./write-blob.ts";
 import { writeCommit } from "./write-commit.ts";
@@ -33,6 +36,10 @@ export interface Operations {
   keepRequest: {
     request: Omit<RequestRow, "at">;
     result: { status: "kept"; row: RequestRow };
+  };
+  putRegister: {
+    request: RegisterChange;
+    result: Exclude<RegisterResult, { status: "failed" }>;
   };
   purge: { request: { owner: OwnerId; session: SessionId }; result: PurgeResult };
   prune: { request: { limit: number }; result: { status: "pruned"; rows: number } };
@@ -71,6 +78,8 @@ export function carryOut(
       return storeBlob(connection, request, now);
     case "keepRequest":
       return keepRequest(connection, request, now);
+    case "putRegister":
+      return putRegister(connection, request, now);
     case "purge":
       return purgeSession(connection, cache, request, now);
     case "prune":

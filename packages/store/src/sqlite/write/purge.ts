@@ -8,7 +8,7 @@ import { readSession } from "../session-row.ts";
 import type { SessionCache } from "./session-cache.ts";
 
 const derivedTables =
-  "live runs inputs approvals marks memory_tries lanes leases fences session_tags requests".split(
+  "live runs inputs approvals marks memory_tries outbox lanes leases fences session_tags requests".split(
     " ",
   );
 

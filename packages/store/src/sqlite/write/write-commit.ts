@@ -10,6 +10,7 @@ import {
 import {
   type ApprovalId,
   type BlobId,
+  type DeliveryId,
   type EventId,
   type MessageId,
   roleOf,
@@ -30,6 +31,8 @@ import {
   usages,
 } from "../derived-rows.ts";
 import { writeMemory } from "../memory-rows.ts";
+import { outbox } from "../outbox-rows.ts";
+import { text } from "../columns.ts";
 import { appendDelta, appendEvent, decodeEventCells, readChain } from "../event-row.ts";
 import { insertSession, updateSession, writeTags } from "../session-row.ts";
 import type { CachedSession, SessionCache } from "./session-cache.ts";
@@ -121,7 +124,21 @@ function load(connection: Connection, cached: CachedSession | null, commit: Comm
     inputs,
     inputsByClient,
     blobs,
+    inbound: loadInbound(connection, needs),
   };
+}
+
+function loadInbound(
+  connection: Connection,
+  { inbound }: Pick<Needs, "inbound">,
+): Loaded["inbound"] {
+  const found = inbound.flatMap((key) => connection.sql(outboxByInbound).all(key));
+  return new Map(
+    found.map((row) => [
+      text(row, "inbound"),
+      { session: text<SessionId>(row, "session_id"), delivery: text<DeliveryId>(row, "delivery") },
+    ]),
+  );
 }
 
 function loadApprovals(
@@ -143,6 +160,9 @@ const runById = `
   SELECT r.*, s.id AS session_id FROM runs r JOIN sessions s ON s.key = r.session_key WHERE r.id = ?`;
 const approvalById = `
   SELECT r.*, s.id AS session_id FROM approvals r JOIN sessions s ON s.key = r.session_key WHERE r.id = ?`;
+const outboxByInbound = `
+  SELECT r.inbound, r.delivery, s.id AS session_id FROM outbox r JOIN sessions s ON s.key = r.session_key
+   WHERE r.inbound = ?`;
 const openApprovals = `
   SELECT r.*, s.id AS session_id FROM approvals r JOIN sessions s ON s.key = r.session_key
    WHERE r.session_key = ? AND r.state = 'open'`;
@@ -169,6 +189,7 @@ function writePlan(
   for (const input of plan.inputs) inputTable.put(connection, input, key);
   for (const approval of plan.approvals) approvalTable.put(connection, approval, key);
   for (const change of plan.memory) writeMemory(connection, change, key);
+  for (const chunk of plan.outbox) outbox.put(connection, chunk, key);
   for (const lane of plan.lanes) lanes.put(connection, lane, key);
   for (const usage of plan.usage) usages.put(connection, usage, key);
   for (const blob of plan.blobs) {

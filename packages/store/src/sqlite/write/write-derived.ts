@@ -3,6 +3,7 @@ import type { Derived } from "@holdfast/engine";
 import type { Connection } from "../connection.ts";
 import { approvals, inputs, lanes, runs, usages } from "../derived-rows.ts";
 import { marks, memoryTries } from "../memory-rows.ts";
+import { outbox } from "../outbox-rows.ts";
 import { readSession, updateSession, writeTags } from "../session-row.ts";
 import type { SessionCache } from "./session-cache.ts";
 
@@ -24,7 +25,7 @@ export function replaceDerived(
   connection
     .sql("UPDATE live SET head = ?, activity_at = ?, open_deltas = ? WHERE session_key = ?")
     .run(session.head, session.activityAt, session.openDeltas, key);
-  for (const table of ["runs", "inputs", "lanes", "approvals", "marks", "memory_tries"]) {
+  for (const table of ["runs", "inputs", "lanes", "approvals", "marks", "memory_tries", "outbox"]) {
     connection.sql(`DELETE FROM ${table} WHERE session_key = ?`).run(key);
   }
   connection.sql("DELETE FROM usage WHERE session_id = ?").run(session.id);
@@ -33,6 +34,7 @@ export function replaceDerived(
   for (const approval of derived.approvals) approvals.put(connection, approval, key);
   for (const mark of derived.marks) marks.put(connection, mark, key);
   for (const each of derived.memoryTries) memoryTries.put(connection, each, key);
+  for (const chunk of derived.outbox) outbox.put(connection, chunk, key);
   for (const lane of derived.lanes) lanes.put(connection, lane, key);
   for (const usage of derived.usage) usages.put(connection, usage, key);
   cache.forget(session.id);

@@ -1,0 +1,32 @@
+import type { OwnerId } from "@holdfast/protocol";
+
+import type { Failed } from "./commit.ts";
+
+/** A small value that belongs to no session: how far a poller has read, who may speak to a bot. */
+export interface RegisterRow {
+  readonly owner: OwnerId;
+  readonly key: string;
+  /** JSON, at most 16,000 characters. */
+  readonly value: string;
+  /** Counts its changes: who changes it says which one it has seen. */
+  readonly revision: number;
+  readonly at: number;
+}
+
+export interface RegisterChange extends Pick<RegisterRow, "owner" | "key" | "value"> {
+  /** 0: there is none yet. */
+  readonly expect: number;
+}
+
+export type RegisterResult =
+  | { readonly status: "put"; readonly row: RegisterRow }
+  /** Somebody else was faster. Nothing was written. */
+  | { readonly status: "moved"; readonly row: RegisterRow | null }
+  | Failed;
+
+export interface Register {
+  read(owner: OwnerId, key: string): Promise<RegisterRow | null>;
+  /** Those whose key begins so, in the order of their keys. */
+  list(owner: OwnerId, prefix: string, limit: number): Promise<readonly RegisterRow[]>;
+  put(change: RegisterChange): Promise<RegisterResult>;
+}

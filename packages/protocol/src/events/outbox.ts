@@ -1,0 +1,72 @@
+import { z } from "zod";
+
+import { approvalId, deliveryId, laneKey, seq } from "../ids.ts";
+import { defineEvent } from "./define.ts";
+
+/**
+ * What became of a chunk.
+ * - `pending`: still to be sent; with a platform's id, it stands there and is still to be edited into its last form.
+ * - `sending`: written before it is sent. Who finds it so after a crash does not know whether it arrived.
+ * - `unknown`: nobody knows, and it is not sent again unless a person asks for that.
+ * - `failed`: the platform will not take it. `expired`: it was too old to be of use. `dropped`: a person gave it up.
+ */
+export const outboxState = z.enum([
+  "pending",
+  "sending",
+  "sent",
+  "unknown",
+  "failed",
+  "expired",
+  "dropped",
+]);
+export type OutboxState = z.infer<typeof outboxState>;
+
+/** `answer`: what a run says. `approval`: a question with buttons. `note`: a line of the host's own. */
+export const deliveryKind = z.enum(["answer", "approval", "note"]);
+export type DeliveryKind = z.infer<typeof deliveryKind>;
+
+/** A platform's own name for what came in: platform, bot, chat and message. One is taken once, in whichever session. */
+export const inboundKey = z
+  .string()
+  .regex(/^[a-z][a-z0-9]*:[\x21-\x7e]{1,240}$/, "expected a key like telegram:<bot>:<chat>:<id>");
+
+const platformId = z.string().regex(/^[\x21-\x7e]{1,200}$/, "expected a platform's id");
+
+/** P11: with this the acceptance itself is what promises a delivery. */
+export const inbound = z.looseObject({
+  key: inboundKey,
+  delivery: deliveryId,
+  replyTo: platformId.optional(),
+});
+
+export const outboxEvents = [
+  /** A chunk as it is from here on, whole: what it is follows from the event alone. */
+  defineEvent(
+    "outbox.changed",
+    1,
+    "passing",
+    z.looseObject({
+      delivery: deliveryId,
+      chunk: z.int().nonnegative(),
+      kind: deliveryKind,
+      lane: laneKey,
+      approvalId: approvalId.optional(),
+      inbound: inboundKey.optional(),
+      replyTo: platformId.optional(),
+      /** Of a note: its words. */
+      text: z.string().min(1).max(16_000).optional(),
+      /** Where the delivery begins in the log. */
+      begun: seq,
+      state: outboxState,
+      /** Which stretch of the delivery's text it carries, in UTF-16 units. */
+      from: z.int().nonnegative(),
+      to: z.int().nonnegative(),
+      platformId: platformId.optional(),
+      attempts: z.int().nonnegative(),
+      /** By the store's clock. */
+      retryAt: z.int().nonnegative().optional(),
+      code: z.string().min(1).max(100).optional(),
+      message: z.string().max(1_000).optional(),
+    }),
+  ),
+] as const;

@@ -1,0 +1,67 @@
+import type { Register, RegisterChange, RegisterResult, RegisterRow } from "@holdfast/engine";
+import { ownerId } from "@holdfast/protocol";
+import { z } from "zod";
+
+import type { Row } from "./connection.ts";
+import type { Readers } from "./read/index.ts";
+import { run, statement } from "./statement.ts";
+import { createJob, type PendingJob, type Writer } from "./write/index.ts";
+
+const byKey = statement(
+  "register_by_key",
+  `SELECT * FROM register WHERE owner_id = $1 AND key = $2`,
+);
+const under = statement(
+  "register_under",
+  `SELECT * FROM register WHERE owner_id = $1 AND starts_with(key, $2) ORDER BY key LIMIT $3`,
+);
+// Of two who have seen the same revision the second finds that it is gone; of two who saw none, the second inserts nothing.
+const put = statement(
+  "put_register",
+  `INSERT INTO register (owner_id, key, value, revision, at)
+   SELECT $1, $2, $3, $4::bigint + 1, $5::bigint
+    WHERE $4 = 0 OR EXISTS (SELECT 1 FROM register WHERE owner_id = $1 AND key = $2)
+   ON CONFLICT (owner_id, key) DO UPDATE
+     SET value = excluded.value, revision = excluded.revision, at = excluded.at
+   WHERE register.revision = $4
+   RETURNING *`,
+);
+
+export function createRegister(writer: Writer, readers: Readers): Register {
+  return {
+    async read(owner, key) {
+      const [row] = await readers.rows(byKey, [owner, key]);
+      return row === undefined ? null : decodeRegister(row);
+    },
+    async list(owner, prefix, limit) {
+      return (await readers.rows(under, [owner, prefix, limit])).map(decodeRegister);
+    },
+    put: (change) => writer.submit(putJob(change)),
+  };
+}
+
+function putJob({ owner, key, value, expect }: RegisterChange): PendingJob<RegisterResult> {
+  return createJob<RegisterResult>({
+    work: async (connection, at) => {
+      const { rows } = await run(connection, put, [owner, key, value, expect, at]);
+      if (rows[0] !== undefined) return { status: "put", row: decodeRegister(rows[0]) };
+      const stored = await run(connection, byKey, [owner, key]);
+      const row = stored.rows[0] === undefined ? null : decodeRegister(stored.rows[0]);
+      return { status: "moved", row };
+    },
+    failed: (failure) => failure,
+  });
+}
+
+const shape = z.object({
+  owner_id: ownerId,
+  key: z.string(),
+  value: z.string(),
+  revision: z.int(),
+  at: z.int(),
+});
+
+function decodeRegister(row: Row): RegisterRow {
+  const { owner_id: owner, ...rest } = shape.parse(row);
+  return { owner, ...rest };
+}

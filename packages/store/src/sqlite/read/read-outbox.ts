@@ -1,0 +1,74 @@
+import type { LaneRow, OutboxQuery, OutboxRow, OutboxWork, RegisterRow } from "@holdfast/engine";
+import type { OwnerId, Seq, SessionId } from "@holdfast/protocol";
+
+import { int, text } from "../columns.ts";
+import type { Connection } from "../connection.ts";
+import { decodeLane } from "../derived-rows.ts";
+import { decodeOutbox } from "../outbox-rows.ts";
+import { decodeRegister, registerByKey } from "../register-row.ts";
+
+export interface OutboxQueries {
+  lanes(owner: OwnerId, prefix: string, limit: number): LaneRow[];
+  outbox(owner: OwnerId, query: OutboxQuery): OutboxRow[];
+  inbound(owner: OwnerId, key: string): OutboxRow | null;
+  undelivered(limit: number, now: number): OutboxWork[];
+  registered(owner: OwnerId, key: string): RegisterRow | null;
+  registeredUnder(owner: OwnerId, prefix: string, limit: number): RegisterRow[];
+}
+
+const lanesUnder = `
+  SELECT r.*, s.id AS session_id FROM lanes r JOIN sessions s ON s.key = r.session_key
+   WHERE r.owner_id = ?1 AND substr(r.lane, 1, length(?2)) = ?2 ORDER BY r.at DESC, r.lane LIMIT ?3`;
+const chunks = `
+  SELECT r.*, s.id AS session_id FROM outbox r JOIN sessions s ON s.key = r.session_key WHERE s.owner_id = ?1`;
+const inOrder = "ORDER BY s.id, r.begun, r.delivery, r.chunk LIMIT ?2";
+// The head of a session with a live run stands in `live`.
+const undelivered = `
+  SELECT s.owner_id, s.id, coalesce(l.head, s.head) AS head
+    FROM (SELECT session_key, min(at) AS oldest FROM outbox
+           WHERE state IN ('pending', 'sending') AND (retry_at IS NULL OR retry_at <= ?2)
+           GROUP BY session_key) o
+    JOIN sessions s ON s.key = o.session_key LEFT JOIN live l ON l.session_key = s.key
+   WHERE s.trashed_at IS NULL ORDER BY o.oldest, s.id LIMIT ?1`;
+
+export function outboxQueries(connection: Connection): OutboxQueries {
+  return {
+    lanes: (owner, prefix, limit) =>
+      connection.sql(lanesUnder).all(owner, prefix, limit).map(decodeLane),
+    outbox(owner, { session, delivery, states, limit }) {
+      const sql = `${chunks} AND s.trashed_at IS NULL AND r.state IN (${states.map((state) => `'${state}'`).join(", ")})
+        ${session === undefined ? "" : "AND s.id = ?3"}
+        ${delivery === undefined ? "" : `AND r.delivery = ?${session === undefined ? 3 : 4}`} ${inOrder}`;
+      const named = [session, delivery].filter((each) => each !== undefined);
+      return connection
+        .sql(sql)
+        .all(owner, limit, ...named)
+        .map(decodeOutbox);
+    },
+    inbound(owner, key) {
+      const row = connection.sql(`${chunks} AND r.inbound = ?2`).get(owner, key);
+      return row === undefined ? null : decodeOutbox(row);
+    },
+    undelivered: (limit, now) =>
+      connection
+        .sql(undelivered)
+        .all(limit, now)
+        .map((row) => ({
+          owner: text<OwnerId>(row, "owner_id"),
+          session: text<SessionId>(row, "id"),
+          head: int(row, "head") as Seq,
+        })),
+    registered(owner, key) {
+      const row = connection.sql(registerByKey).get(owner, key);
+      return row === undefined ? null : decodeRegister(row);
+    },
+    registeredUnder: (owner, prefix, limit) =>
+      connection
+        .sql(
+          `SELECT * FROM register WHERE owner_id = ?1 AND substr(key, 1, length(?2)) = ?2
+            ORDER BY key LIMIT ?3`,
+        )
+        .all(owner, prefix, limit)
+        .map(decodeRegister),
+  };
+}
