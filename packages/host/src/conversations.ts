@@ -7,6 +7,7 @@ import {
   type Liveness,
   type Log,
   MemoryKeeper,
+  type Reviews,
   Runner,
   type RunLimits,
   type Store,
@@ -20,7 +21,7 @@ import { openSpillFolder } from "@holdfast/store/spill";
 
 import { openAgents } from "./agents.ts";
 import { type Compactor, openCompactor } from "./compaction.ts";
-import { type Memories, notesSnapshot } from "./memory/index.ts";
+import { type Memories, notesSnapshot, openReviews, reviewWith } from "./memory/index.ts";
 import type { Config } from "./config/index.ts";
 import { summariseWith } from "./summarise.ts";
 import type { NamedModel } from "./open-model.ts";
@@ -35,13 +36,14 @@ export interface Conversations {
   readonly compactor: Compactor;
   readonly titles: Titles;
   readonly memory: MemoryKeeper;
+  readonly reviews: Reviews;
 }
 
 const limits: RunLimits = { steps: 100, timeMs: 60 * 60_000, modelTries: 5 };
 const mostRuns = 1_000;
 
 export async function prepareConversations(
-  { home, leaseMs, resume }: Pick<Config, "home" | "leaseMs" | "resume">,
+  { home, leaseMs, resume, review }: Pick<Config, "home" | "leaseMs" | "resume" | "review">,
   store: Store,
   model: NamedModel,
   memories: Memories,
@@ -58,6 +60,12 @@ export async function prepareConversations(
   const titles = new Titles({ log, ids, clock: systemClock, titler: model.titler, onError });
   const liveness = createLiveness();
   const memory = keepMemory(log, memories, liveness, leaseMs.value, onError);
+  const reviews = openReviews({
+    log,
+    reviewer: reviewWith(model.name, model.model),
+    providers: review.value === "on" ? memories : { ...memories, current: () => null },
+    onError,
+  });
   const compactor = openCompactor(
     log,
     liveness,
@@ -95,11 +103,12 @@ export async function prepareConversations(
     onStoring: storing.tell,
     onEnded: (owner, session) => {
       titles.poke(owner, session);
+      reviews.poke(owner, session);
       if (memories.handle !== null) memory.register(owner, session, memories.handle);
     },
     onError,
   });
-  return { log, runner, storing, titles, compactor, memory };
+  return { log, runner, storing, titles, compactor, memory, reviews };
 }
 
 const memoryPatienceMs = 60_000;

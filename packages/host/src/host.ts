@@ -84,7 +84,7 @@ async function openHost(
   const stopping = new AbortController();
   const closing = new AbortController();
   const talk = await prepareConversations(config, store.value, model.value, memories.value, report);
-  const { log, runner, storing, titles, compactor, memory } = talk;
+  const { log, runner, storing, titles, compactor, memory, reviews } = talk;
   const signIns = keepSignIns(config.home.value, token.value);
   const doorkeeper = createDoorkeeper(token.value, Date.now, signIns);
   const passwords = keepPassword(config.home.value);
@@ -108,6 +108,7 @@ async function openHost(
       storing,
       compactor,
       memory,
+      reviews,
       doorkeeper,
       passwords,
       clock: systemClock,
@@ -132,7 +133,7 @@ async function openHost(
   }
 
   async function letGo(): Promise<void> {
-    await within(runnerPatienceMs, Promise.all([runner.stop(), titles.stop()]));
+    await within(runnerPatienceMs, Promise.all([runner.stop(), titles.stop(), reviews.stop()]));
     await memory.drain(memoryBudgetMs);
     await within(runnerPatienceMs, memory.stop());
   }

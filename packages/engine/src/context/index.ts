@@ -24,6 +24,7 @@ export {
 export { shortHash } from "./hash.ts";
 export { type EpochResult, type EpochTarget, restoreEpoch } from "./restore-epoch.ts";
 export { pendingCalls } from "./messages.ts";
+export { redactSecrets } from "./redact.ts";
 export { recordRequest, sentBefore, type SentRequest } from "./prefix.ts";
 export {
   type AppliedEpoch,

@@ -16,7 +16,7 @@ const pageSize = 200;
 /** Of one message. What is longer is material, and not what a person would remember of a talk. */
 const longestText = 32_000;
 
-type Said = MemoryTurn["messages"][number];
+export type Said = MemoryTurn["messages"][number];
 
 /**
  * The turns of a segment. One that was undone is left out; one that was cleared is not, since clearing ends a talk and
@@ -66,7 +66,7 @@ async function readInView(
 }
 
 /** What was given to the model beside a person's words is no part of them: what is recalled is not remembered again. */
-function wordsOf(entry: StoredEvent): readonly Said[] {
+export function wordsOf(entry: StoredEvent): readonly Said[] {
   const decoded = decodeEvent(entry);
   if (decoded.kind !== "known" || entry.data["superseded"] === true) return [];
   const { event } = decoded;

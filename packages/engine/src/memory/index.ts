@@ -1,2 +1,3 @@
 export { type Boundary, MemoryKeeper, type MemoryKeeperDeps } from "./keeper.ts";
 export { createRecall, type Question, type Recall } from "./recall.ts";
+export { type ReviewFigures, Reviews, type ReviewsDeps } from "./reviews.ts";

@@ -6,6 +6,7 @@ export * from "./journal.ts";
 export * from "./lease.ts";
 export * from "./liveness.ts";
 export * from "./memory.ts";
+export * from "./reviewer.ts";
 export * from "./model.ts";
 export * from "./reads.ts";
 export * from "./register.ts";

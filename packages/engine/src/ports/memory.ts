@@ -45,10 +45,23 @@ export interface MemoryQuery {
   readonly text: string;
 }
 
+/** Sentences that a model has found worth keeping. */
+export interface MemoryLesson {
+  readonly owner: OwnerId;
+  readonly session: SessionId;
+  readonly key: string;
+  readonly texts: readonly string[];
+}
+
 /** A way to reach one owner. What it says may be late: whoever waits for it waits for a time. */
 export interface MemoryHandle {
   readonly owner: MemoryOwner;
   commit(batch: MemoryBatch, signal: AbortSignal): Promise<MemoryAnswer>;
+  /**
+   * Keeps what a review of a conversation found, in a model's words. Without it nothing is reviewed for this provider. A key
+   * counts once here too.
+   */
+  learn?(lesson: MemoryLesson, signal: AbortSignal): Promise<MemoryAnswer>;
   /** The most fitting first. */
   recall(query: MemoryQuery, signal: AbortSignal): Promise<readonly Recollection[]>;
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-import type { Clock, Holder, Log, MemoryKeeper, Runner } from "@holdfast/engine";
+import type { Clock, Holder, Log, MemoryKeeper, Reviews, Runner } from "@holdfast/engine";
 
 import type { Doorkeeper, Passwords } from "../auth/index.ts";
 import type { Compactor } from "../compaction.ts";
@@ -12,6 +12,7 @@ export interface ApiParts extends MountParts {
   readonly storing: Pick<StoringBoard, "watch">;
   readonly compactor: Pick<Compactor, "compactNow" | "windowOf" | "count">;
   readonly memory: Pick<MemoryKeeper, "boundary">;
+  readonly reviews: Pick<Reviews, "cancel">;
   readonly doorkeeper: Doorkeeper;
   readonly passwords?: Passwords;
   readonly clock: Clock;

@@ -57,6 +57,7 @@ export function sessionRoutes(parts: ApiParts): Route[] {
 
   /** Trashing what is in the trash is done already. */
   async function trashSession({ owner, params: { id } }: Call<"trashSession">) {
+    parts.reviews.cancel(id);
     const result = await trash(parts, { owner, session: id });
     const isDone = result.status === "refused" && result.code === "session_trashed";
     return isDone ? showSession(owner, id) : showCommitted(result, owner, id);

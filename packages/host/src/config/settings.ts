@@ -158,6 +158,13 @@ export const settings = {
     fallbackInWords: "none",
     traits: ["secret"],
   }),
+  review: setting<"on" | "off">({
+    about: "whether a model reads conversations now and then for what is worth remembering",
+    allowed: "on (one short call for about ten turns) or off",
+    schema: z.enum(["on", "off"]),
+    fallback: () => "on",
+    fallbackInWords: "on",
+  }),
   leaseMs: setting({
     about: "how long a run is held before it must be renewed, in milliseconds",
     allowed: "a number of milliseconds from 1000 to 600000",

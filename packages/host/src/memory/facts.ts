@@ -7,7 +7,7 @@ import { z } from "zod";
 
 import { extractFacts } from "./extract.ts";
 import { ownerFolder } from "./owner-folder.ts";
-import { readText, replaceFile } from "./write-file.ts";
+import { readText, replaceFile, underLock } from "./write-file.ts";
 
 const fact = z.looseObject({ text: z.string(), at: z.number() });
 const book = z.looseObject({ facts: z.array(fact), keys: z.array(z.string()) });
@@ -30,6 +30,13 @@ export function openFacts(home: string, owner: MemoryHandle["owner"]): MemoryHan
     owner,
     commit: (batch, signal) =>
       keepFacts(join(folderOf(batch.owner), `${batch.session}.json`), batch, signal),
+    learn: async ({ owner: whose, session, key, texts }, signal) => {
+      // A file of its own: the session's is written by the holder of its memory lease alone.
+      const file = join(folderOf(whose), `${session}.review.json`);
+      const found = texts.map((text) => ({ text, at: Date.now() }));
+      const kept = await underLock(file, () => addFacts(file, { key, found }, signal));
+      return kept === "busy" ? busy : kept;
+    },
     async recall({ owner: whose, text }, signal) {
       const facts = await readFacts(folderOf(whose), signal);
       return mostFitting(facts, text);
@@ -37,6 +44,12 @@ export function openFacts(home: string, owner: MemoryHandle["owner"]): MemoryHan
     close: async () => {},
   };
 }
+
+const busy: MemoryAnswer = {
+  status: "failed",
+  code: "facts_busy",
+  message: "Another process writes these facts.",
+};
 
 /** Oldest first. Ids of sessions sort by time, and so do their files. */
 async function readFacts(folder: string, signal: AbortSignal): Promise<Book["facts"]> {
@@ -59,13 +72,19 @@ async function keepFacts(
   { key, turns }: MemoryBatch,
   signal: AbortSignal,
 ): Promise<MemoryAnswer> {
+  const found = turns.flatMap((turn) => extractFacts(turn).map((text) => ({ text, at: turn.at })));
+  return addFacts(file, { key, found }, signal);
+}
+
+async function addFacts(
+  file: string,
+  { key, found }: { readonly key: string; readonly found: Book["facts"] },
+  signal: AbortSignal,
+): Promise<MemoryAnswer> {
   if (signal.aborted) return { status: "failed", code: "stopped", message: "It was called off." };
   try {
     const known = await readBook(file);
     if (known.keys.includes(key)) return { status: "committed" };
-    const found = turns.flatMap((turn) =>
-      extractFacts(turn).map((text) => ({ text, at: turn.at })),
-    );
     if (found.length === 0) return { status: "committed" };
     const texts = new Set(found.map(({ text }) => text));
     const kept = known.facts.filter(({ text }) => !texts.has(text));

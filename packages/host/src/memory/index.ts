@@ -13,6 +13,7 @@ import { loadProvider } from "./provider-module.ts";
 import { readText } from "./write-file.ts";
 
 export { notesSnapshot } from "./notes.ts";
+export { openReviews, reviewWith } from "./reviewer.ts";
 
 const makers = { facts: openFacts, notes: openNotes } as const;
 

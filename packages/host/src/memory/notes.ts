@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-import type { MemoryAnswer, MemoryBatch, MemoryHandle } from "@holdfast/engine";
+import type { MemoryAnswer, MemoryHandle } from "@holdfast/engine";
 import type { OwnerId } from "@holdfast/protocol";
 
 import { extractFacts } from "./extract.ts";
@@ -15,7 +15,13 @@ const mostCharacters = 8_000;
 export function openNotes(home: string, owner: MemoryHandle["owner"]): MemoryHandle {
   return {
     owner,
-    commit: (batch) => keepNotes(home, batch),
+    commit: ({ owner: whose, turns }) =>
+      keepNotes(
+        home,
+        whose,
+        turns.flatMap((turn) => extractFacts(turn)),
+      ),
+    learn: ({ owner: whose, texts }) => keepNotes(home, whose, texts),
     // They stand in the system prompt from a session's beginning.
     recall: async () => [],
     close: async () => {},
@@ -33,9 +39,12 @@ export async function notesSnapshot(home: string, owner: OwnerId): Promise<strin
 }
 
 /** A line that is there already is not written again, so a segment that comes twice counts once. */
-async function keepNotes(home: string, { owner, turns }: MemoryBatch): Promise<MemoryAnswer> {
+async function keepNotes(
+  home: string,
+  owner: OwnerId,
+  facts: readonly string[],
+): Promise<MemoryAnswer> {
   try {
-    const facts = turns.flatMap((turn) => extractFacts(turn));
     const aboutPerson = facts.filter((fact) => /^(?:i|i'm|i’m|my|call me)\b/iu.test(fact));
     const rest = facts.filter((fact) => !aboutPerson.includes(fact));
     const folder = ownerFolder(home, owner);

@@ -7,12 +7,14 @@ import { z } from "zod";
 /** Names that Holdfast's own providers have. */
 const taken = ["facts", "notes", "openviking", "off"];
 
-type Provider = Pick<MemoryHandle, "commit" | "recall"> & Partial<Pick<MemoryHandle, "close">>;
+type Provider = Pick<MemoryHandle, "commit" | "recall">;
+type Learn = NonNullable<MemoryHandle["learn"]>;
 
 const isFunction = (value: unknown): boolean => typeof value === "function";
 const provider = z.object({
   commit: z.custom<Provider["commit"]>(isFunction, "expected a function"),
   recall: z.custom<Provider["recall"]>(isFunction, "expected a function"),
+  learn: z.custom<Learn>(isFunction, "expected a function").optional(),
   close: z.custom<MemoryHandle["close"]>(isFunction, "expected a function").optional(),
 });
 const providerModule = z.object({
@@ -42,25 +44,24 @@ export async function loadProvider(file: string, home: string): Promise<MemoryHa
   const loaded: unknown = createRequire(import.meta.url)(file);
   const { name, configuration, open } = providerModule.parse(loaded);
   const made = provider.parse(await open({ home }));
+  const { learn } = made;
   const hash = createHash("sha256").update(configuration).digest("hex").slice(0, 32);
   return {
     owner: { provider: name, configuration: hash },
-    async commit(batch, signal): Promise<MemoryAnswer> {
-      const said = answer.safeParse(await made.commit(batch, signal));
-      if (!said.success) return noAnswer;
-      if (said.data.status === "committed") return { status: "committed" };
-      const { code, message, retryAfterMs } = said.data;
-      return {
-        status: "failed",
-        code,
-        message,
-        ...(retryAfterMs !== undefined && { retryAfterMs }),
-      };
-    },
+    commit: async (batch, signal) => answerIn(await made.commit(batch, signal)),
+    ...(learn && { learn: async (lesson, signal) => answerIn(await learn(lesson, signal)) }),
     recall: async (query, signal): Promise<readonly Recollection[]> =>
       recollections.parse(await made.recall(query, signal)),
     close: async () => made.close?.(),
   };
+}
+
+function answerIn(given: unknown): MemoryAnswer {
+  const said = answer.safeParse(given);
+  if (!said.success) return noAnswer;
+  if (said.data.status === "committed") return { status: "committed" };
+  const { code, message, retryAfterMs } = said.data;
+  return { status: "failed", code, message, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 
 /** Whatever is not said to be committed is not. */

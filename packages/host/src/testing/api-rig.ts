@@ -119,6 +119,7 @@ export function openApi(
       storing,
       compactor: openCompactor(log, { isDead: () => "unknown" }, summariseWith("scripted", model)),
       memory: rig.keeper,
+      reviews: { cancel: () => {} },
       doorkeeper,
       ...passwords,
       clock,

@@ -3,6 +3,8 @@ import { z } from "zod";
 
 import { type AskOpenViking, isMissing, isThereAlready, type Refusal } from "./api.ts";
 
+type SaidTurn = Pick<MemoryTurn, "at" | "messages">;
+
 export interface Delivery {
   readonly ask: AskOpenViking;
   readonly clock: Clock;
@@ -40,7 +42,7 @@ const longestLookMs = 5_000;
 export async function deliver(
   delivery: Delivery,
   name: string,
-  turns: readonly MemoryTurn[],
+  turns: readonly SaidTurn[],
 ): Promise<MemoryAnswer> {
   for (let nth = 1; ; nth += 1) {
     const session = `${name}-${nth}`;
@@ -99,7 +101,7 @@ function standingOf(found: Task): Standing {
 async function handOver(
   delivery: Delivery,
   session: string,
-  turns: readonly MemoryTurn[],
+  turns: readonly SaidTurn[],
   { isThere, messages: had }: Extract<Standing, { status: "open" }>,
 ): Promise<MemoryAnswer> {
   const { ask, peer, signal } = delivery;
@@ -128,7 +130,7 @@ function newSession(session: string) {
   return { path: "/api/v1/sessions", body: { session_id: session, memory_policy } };
 }
 
-function messagesOf({ at, messages }: MemoryTurn, peer: string) {
+function messagesOf({ at, messages }: SaidTurn, peer: string) {
   const created_at = new Date(at).toISOString();
   return messages.map(({ role, text }) => ({ role, content: text, created_at, peer_id: peer }));
 }

@@ -35,6 +35,12 @@ export function openOpenViking(
         `holdfast-${hashOf(key)}`,
         turns,
       ),
+    learn: ({ owner, key, texts }, signal) =>
+      deliver(
+        { ask, clock, peer: peerOf(owner), signal, workMs: limits.workMs },
+        `holdfast-${hashOf(key)}`,
+        [{ at: Date.now(), messages: texts.map((text) => ({ role: "assistant", text })) }],
+      ),
     async recall({ owner, text }, signal) {
       const peer = peerOf(owner);
       const body = {
