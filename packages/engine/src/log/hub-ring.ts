@@ -57,12 +57,19 @@ export class Ring {
   /** Everything after the cursor, or nothing when the ring does not reach back to it. */
   after(cursor: Seq): Stretch | undefined {
     if (cursor < this.#from || cursor >= this.#to) return undefined;
-    const needed = this.#stretches.filter((stretch) => stretch.upTo > cursor);
+    const needed = this.#stretches.slice(this.#placeOf(cursor));
     const [only] = needed;
     // The common case: every reader gets the very same list.
     if (needed.length === 1 && only?.after === cursor) return only;
     const events = needed.flatMap((stretch) => stretch.events).filter(({ seq }) => seq > cursor);
     return { after: cursor, upTo: this.#to, events };
+  }
+
+  /** The stretch with the event after the cursor. Readers stand at the end nearly always, so the search begins there. */
+  #placeOf(cursor: Seq): number {
+    let place = this.#stretches.length - 1;
+    while (place > 0 && (this.#stretches[place]?.after ?? 0) > cursor) place -= 1;
+    return place;
   }
 
   #trim(): void {

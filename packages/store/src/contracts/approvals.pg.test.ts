@@ -162,7 +162,7 @@ describe.each(databases)("approvals on $name", (kind) => {
     expect(await it.open()).toEqual([]);
     expect(await it.ends()).toEqual(["cancelled"]);
     expect((await it.told()).at(-1)).toMatch(
-      /^tool: cancelled The run ended before anybody allowed/,
+      /^tool: cancelled The run ended before this was begun/,
     );
   });
 

@@ -29,16 +29,17 @@ export interface Connection {
 
 export interface ConnectionOptions {
   readonly file: string;
-  readonly access: "write" | "read";
+  /** A glance is a read that keeps little for the next one. */
+  readonly access: "write" | "read" | "glance";
   readonly probe?: Probe | undefined;
 }
 
 const openMs = 5_000;
-const cacheKiB = { write: 16_384, read: 32_768 };
+const cacheKiB = { write: 16_384, read: 32_768, glance: 8_192 };
 
 export function connect({ file, access, probe }: ConnectionOptions): Connection {
   // Even a setting reads the file, and meets whoever makes it, recovers its log or is the last to close it.
-  const database = new DatabaseSync(file, { timeout: openMs, readOnly: access === "read" });
+  const database = new DatabaseSync(file, { timeout: openMs, readOnly: access !== "write" });
   // `exec` and not `prepare`: a prepared PRAGMA synchronous acts when it is prepared.
   database.exec(`PRAGMA cache_size = -${cacheKiB[access]}`);
   database.exec("PRAGMA temp_store = MEMORY");

@@ -26,17 +26,9 @@ import { makeAudit } from "./audit.ts";
 import { Bell } from "./bell.ts";
 import { checkFileSystem } from "./file-system-check.ts";
 import { makePrivate } from "./make-private.ts";
-import {
-  decodeEntryPage,
-  decodeEventPage,
-  decodeList,
-  decodeRows,
-  type Queries,
-  readWholeSnapshot,
-  type ReportDamage,
-  type Wake,
-} from "./read/index.ts";
+import { type NearQuery, NearReader, type Queries, type Wake } from "./read/index.ts";
 import type { ReaderRequest } from "./reader.ts";
+import { makeReads } from "./reads.ts";
 import { openSearch, type SqliteSearch } from "./search/index.ts";
 import { ThreadClient } from "./threads.ts";
 import { WatchList } from "./watch-list.ts";
@@ -108,6 +100,7 @@ export class SqliteStore implements Store {
   readonly #options: SqliteOptions;
   readonly #writer: ThreadClient<WriterRequest>;
   #reader: ThreadClient<ReaderRequest, Wake> | undefined;
+  readonly #near: NearReader;
   readonly #watchList = new WatchList();
   readonly #queue: GroupQueue<Operation, Outcome>;
   readonly #search: SqliteSearch;
@@ -116,46 +109,25 @@ export class SqliteStore implements Store {
   constructor(options: SqliteOptions, writer: ThreadClient<WriterRequest>) {
     this.#options = options;
     this.#writer = writer;
+    this.#near = new NearReader(options.file);
     this.#watchList.onChange = (sessions, everyMs) => this.#tellReader(sessions, everyMs);
     this.#queue = new GroupQueue({
       run: (group) => this.#writeGroup(group),
       tickMs: options.tickMs ?? 25,
       maxGroup: options.maxGroup ?? 512,
     });
-    const report: ReportDamage = (damage) => options.onDamage?.(damage);
-    this.reads = {
-      session: (...args) => this.#ask("session", args),
-      sessions: async (owner, query) =>
-        decodeList(await this.#ask("sessions", [owner, query]), query),
-      events: async (...args) => decodeEventPage(await this.#ask("events", args), report),
-      entries: async (...args) => decodeEntryPage(await this.#ask("entries", args), report),
-      snapshot: (...args) =>
-        readWholeSnapshot(
-          {
-            snapshot: () => this.#ask("snapshot", args),
-            deltas: (from) => this.#ask("deltas", [from]),
-          },
-          report,
-        ),
-      event: async (...args) => decodeRows(await this.#ask("event", args), report)[0] ?? null,
-      run: (...args) => this.#ask("run", args),
-      lane: (...args) => this.#ask("lane", args),
-      lanes: (...args) => this.#ask("lanes", args),
-      outbox: (...args) => this.#ask("outbox", args),
-      inbound: (...args) => this.#ask("inbound", args),
-      usage: (...args) => this.#ask("usage", args),
-      blob: (...args) => this.#ask("blob", args),
-      approval: (...args) => this.#ask("approval", args),
-      approvals: (...args) => this.#ask("approvals", args),
-      unremembered: (...args) => this.#ask("unremembered", args),
-      memory: (...args) => this.#ask("memory", args),
-      approvalsFor: (...args) => this.#ask("approvalsFor", args),
-    };
+    this.reads = makeReads(
+      {
+        ask: (name, args) => this.#ask(name, args),
+        glance: (name, args) => this.#glance(name, args),
+      },
+      (damage) => options.onDamage?.(damage),
+    );
     this.leases = {
       acquire: (request) => this.#write("acquire", request),
       renew: (leases, ttlMs) => this.#write("renew", { leases, ttlMs }),
       release: (lease) => this.#write("release", lease),
-      read: async (kind, session) => this.#ask("lease", [kind, session, await this.now()]),
+      read: async (kind, session) => this.#glance("lease", [kind, session, await this.now()]),
       expired: async (kind, limit) => this.#ask("expiredLeases", [kind, limit, await this.now()]),
     };
     this.work = {
@@ -169,7 +141,7 @@ export class SqliteStore implements Store {
     };
     this.requests = {
       find: async (owner, key) =>
-        this.#ask("request", [owner, key, (await this.now()) - answerKeptMs]),
+        this.#glance("request", [owner, key, (await this.now()) - answerKeptMs]),
       keep: (request) => this.#write("keepRequest", request),
     };
     this.register = {
@@ -228,6 +200,7 @@ export class SqliteStore implements Store {
     this.#watchList.clear();
     await this.#search.close();
     await this.#queue.drain();
+    this.#near.close();
     await this.#reader?.close({ op: "close" });
     await this.#writer.close({ op: "close" });
   }
@@ -261,6 +234,16 @@ export class SqliteStore implements Store {
     // The thread answers each operation with its own result.
     const operation = { name, request } as Operation;
     return this.#queue.submit(operation, pace);
+  }
+
+  /** What is small is read on the spot, the rest by the thread that reads. */
+  async #glance<Name extends NearQuery>(
+    name: Name,
+    args: Parameters<Queries[Name]>,
+  ): Promise<ReturnType<Queries[Name]>> {
+    if (this.#closed) throw new StoreFailure("store_closed", "The store was closed.");
+    const read = this.#near.read(name, args);
+    return read === undefined ? this.#ask(name, args) : read.value;
   }
 
   #ask<Name extends keyof Queries>(

@@ -1,0 +1,109 @@
+import type { SQLInputValue, StatementSync } from "node:sqlite";
+
+import { StoreFailure } from "@holdfast/engine";
+
+import { type Cells, connect, type Connection, type Row } from "../connection.ts";
+import { failureOf, isBusy } from "../errors.ts";
+import { makeQueries, type Queries } from "./queries.ts";
+
+/** Asked for with every turn of a conversation, and nearly always small. */
+export type NearQuery =
+  | "session"
+  | "sessions"
+  | "entries"
+  | "snapshot"
+  | "run"
+  | "lane"
+  | "lease"
+  | "request"
+  | "approval"
+  | "approvalsFor";
+
+/** A read that comes to more characters than this is left to the thread that reads. */
+const most = 256 * 1024;
+
+/** Not an error of anybody's: the rows are more than can be read in passing. */
+class TooMuch extends Error {}
+
+/**
+ * Reads on the caller's own thread. What is small is read sooner than it could be asked for elsewhere and handed over; what
+ * turns out to be large is given up early, so that it never holds the event loop up.
+ */
+export class NearReader {
+  readonly #file: string;
+  #opened: { readonly connection: Connection; readonly queries: Queries } | undefined;
+  #left = most;
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  /** `undefined`: it is too much, or the file is just being recovered. */
+  read<Name extends NearQuery>(
+    name: Name,
+    args: Parameters<Queries[Name]>,
+  ): { readonly value: ReturnType<Queries[Name]> } | undefined {
+    this.#left = most;
+    let connection: Connection | undefined;
+    try {
+      const opened = (this.#opened ??= this.#open());
+      connection = opened.connection;
+      const query = opened.queries[name] as (...given: unknown[]) => ReturnType<Queries[Name]>;
+      connection.sql("BEGIN").run();
+      return { value: query(...args) };
+    } catch (error) {
+      if (error instanceof TooMuch || isBusy(error)) return undefined;
+      const { code, message } = failureOf(error);
+      throw new StoreFailure(code, message);
+    } finally {
+      if (connection?.database.isTransaction) connection.sql("COMMIT").run();
+    }
+  }
+
+  close(): void {
+    this.#opened?.connection.close();
+    this.#opened = undefined;
+  }
+
+  #open(): { readonly connection: Connection; readonly queries: Queries } {
+    const connection = connect({ file: this.#file, access: "glance" });
+    const rows = new Map<string, StatementSync>();
+    const lists = new Map<string, StatementSync>();
+    const prepared = (known: Map<string, StatementSync>, text: string): StatementSync => {
+      const statement = known.get(text) ?? connection.database.prepare(text);
+      if (known === lists) statement.setReturnArrays(true);
+      known.set(text, statement);
+      return statement;
+    };
+    const bounded: Connection = {
+      ...connection,
+      sql: (text) => {
+        const statement = connection.sql(text);
+        return {
+          run: (...values) => statement.run(...values),
+          get: (...values) => statement.get(...values),
+          all: (...values) => this.#collect<Row>(prepared(rows, text), values),
+        };
+      },
+      cells: (text, ...values) => this.#collect<Cells>(prepared(lists, text), values),
+    };
+    return { connection, queries: makeQueries(bounded) };
+  }
+
+  #collect<Item extends Row | Cells>(statement: StatementSync, values: SQLInputValue[]): Item[] {
+    const items: Item[] = [];
+    // What `setReturnArrays` changes is not in the method's type.
+    for (const item of statement.iterate(...values) as Iterable<unknown> as Iterable<Item>) {
+      this.#left -= Array.isArray(item) ? lengthOf(item) : lengthOf(Object.values(item));
+      if (this.#left < 0) throw new TooMuch();
+      items.push(item);
+    }
+    return items;
+  }
+}
+
+function lengthOf(values: readonly unknown[]): number {
+  let length = 0;
+  for (const value of values) if (typeof value === "string") length += value.length;
+  return length;
+}

@@ -1,0 +1,54 @@
+import type { Reads } from "@holdfast/engine";
+
+import {
+  decodeEntryPage,
+  decodeEventPage,
+  decodeList,
+  decodeRows,
+  type NearQuery,
+  type Queries,
+  readWholeSnapshot,
+  type ReportDamage,
+} from "./read/index.ts";
+
+type Ask<Names extends keyof Queries> = <Name extends Names>(
+  name: Name,
+  args: Parameters<Queries[Name]>,
+) => Promise<ReturnType<Queries[Name]>>;
+
+interface Readers {
+  /** Whatever it is, by the thread that reads. */
+  readonly ask: Ask<keyof Queries>;
+  /** What is small on the spot, the rest like the others. */
+  readonly glance: Ask<NearQuery>;
+}
+
+export function makeReads({ ask, glance }: Readers, report: ReportDamage): Reads {
+  return {
+    session: (...args) => glance("session", args),
+    sessions: async (owner, query) => decodeList(await glance("sessions", [owner, query]), query),
+    events: async (...args) => decodeEventPage(await ask("events", args), report),
+    entries: async (...args) => decodeEntryPage(await glance("entries", args), report),
+    snapshot: (...args) =>
+      readWholeSnapshot(
+        {
+          snapshot: () => glance("snapshot", args),
+          deltas: (from) => ask("deltas", [from]),
+        },
+        report,
+      ),
+    event: async (...args) => decodeRows(await ask("event", args), report)[0] ?? null,
+    run: (...args) => glance("run", args),
+    lane: (...args) => glance("lane", args),
+    lanes: (...args) => ask("lanes", args),
+    outbox: (...args) => ask("outbox", args),
+    inbound: (...args) => ask("inbound", args),
+    usage: (...args) => ask("usage", args),
+    blob: (...args) => ask("blob", args),
+    approval: (...args) => glance("approval", args),
+    approvals: (...args) => ask("approvals", args),
+    unremembered: (...args) => ask("unremembered", args),
+    memory: (...args) => ask("memory", args),
+    approvalsFor: (...args) => glance("approvalsFor", args),
+  };
+}
