@@ -1,37 +1,25 @@
-import { useEffect, useSyncExternalStore } from "react";
+import { useEffect } from "react";
+import { type AppParts, AppProvider, useStore } from "./app-context.ts";
 import { type HostState, type HostStore, pauseMs } from "./host/index.ts";
-import type { Client } from "@holdfast/protocol";
-import { Talk } from "./talk/index.ts";
-import { Frame, Loading, SignIn, Unreachable } from "./views/index.ts";
+import { Away, Reaching, Shell, SignIn } from "./shell/index.ts";
 
-export function App({ store, client }: { store: HostStore; client: Client }) {
-  const state = useSyncExternalStore(store.subscribe, store.read);
-  useKeptUpToDate(store, state);
-
+/** What the host says of itself decides what there is to see. */
+export function App({ parts }: { parts: AppParts }) {
+  const { host } = parts;
+  const state = useStore(host);
+  useKeptUpToDate(host, state);
   switch (state.kind) {
     case "loading":
-      return (
-        <Frame>
-          <Loading />
-        </Frame>
-      );
+      return <Reaching />;
     case "unreachable":
-      return (
-        <Frame>
-          <Unreachable onRetry={store.check} />
-        </Frame>
-      );
+      return <Away onRetry={host.check} />;
     case "signed-out":
-      return (
-        <Frame status={{ answering: true, version: state.version }}>
-          <SignIn trouble={state.trouble} onToken={store.signInWithToken} />
-        </Frame>
-      );
+      return <SignIn trouble={state.trouble} onToken={host.signInWithToken} />;
     case "signed-in":
       return (
-        <Frame status={state} onSignOut={store.signOut}>
-          <Talk client={client} />
-        </Frame>
+        <AppProvider value={parts}>
+          <Shell />
+        </AppProvider>
       );
   }
 }

@@ -1,3 +1,4 @@
+import type { StoredEvent } from "../events/index.ts";
 import type { SessionRead } from "../http/index.ts";
 import type { Seq, SessionId } from "../ids.ts";
 import { reduceEvent, type SessionState, startState } from "../reducer/index.ts";
@@ -24,7 +25,8 @@ interface Reader {
 }
 
 export type OpenItem =
-  | { readonly kind: "state"; readonly state: SessionState }
+  /** `by` is the event that led here, `null` after a read: who holds earlier entries too reduces it into its own. */
+  | { readonly kind: "state"; readonly state: SessionState; readonly by: StoredEvent | null }
   | { readonly kind: "status"; readonly status: StreamStatus }
   | StreamEnded;
 
@@ -71,12 +73,12 @@ async function* followFrom(
   options: StreamOptions,
 ): AsyncGenerator<OpenItem, void, undefined> {
   let state = start;
-  yield { kind: "state", state };
+  yield { kind: "state", state, by: null };
   for await (const item of client.follow(state.session.id, state.seq, options)) {
     if (item.kind === "resync") return;
     if (item.kind === "event") {
       state = reduceEvent(state, item.event);
-      yield { kind: "state", state };
+      yield { kind: "state", state, by: item.event };
       if (state.readAgain !== null) return;
     } else yield item;
   }

@@ -77,7 +77,7 @@ export function liveRun(state: SessionState): RunView | null {
 /** Puts a page of earlier entries, as a read with `before` gave it, above those that are held. */
 export function prependEntries(
   state: SessionState,
-  page: Pick<SessionRead, "entries" | "earlier">,
+  page: { readonly entries: readonly EntryView[]; readonly earlier: Seq | null },
 ): SessionState {
   const first = state.entries.find((entry) => !isLate(entry))?.seq ?? Infinity;
   const held = new Set(state.entries.map(({ seq }) => seq));

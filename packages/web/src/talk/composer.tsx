@@ -1,52 +1,177 @@
-import { type FormEvent, type KeyboardEvent, useState } from "react";
+import type { InputMode } from "@holdfast/protocol";
+import {
+  type ClipboardEvent,
+  type DragEvent,
+  type KeyboardEvent,
+  type ReactNode,
+  useEffect,
+  useRef,
+  useState,
+} from "react";
+import { useApp } from "../app-context.ts";
+import { Icon, Menu } from "../ui/index.ts";
+import { words } from "../words.ts";
+import { Chips } from "./chips.tsx";
+import { useDraft } from "./drafts.ts";
+import type { Content } from "./unsent.ts";
+import { useUploads } from "./uploads.ts";
 
 interface ComposerProps {
-  /** Resolves to whether the message was accepted; one that was not stays in the field. */
-  readonly onSend: (text: string) => Promise<boolean>;
+  readonly draftName: string;
+  /** Whether a run goes on: then a message says what it does to it. */
+  readonly isRunning: boolean;
+  readonly onSend: (content: Content) => void | Promise<boolean>;
   readonly onStop: (() => void) | null;
+  /** Beside the button for files. */
+  readonly children?: ReactNode;
 }
 
-export function Composer({ onSend, onStop }: ComposerProps) {
-  const [text, setText] = useState("");
-  const [busy, setBusy] = useState(false);
+const modes: readonly InputMode[] = ["queue", "steer", "interrupt"];
+
+export function Composer({ draftName, isRunning, onSend, onStop, children }: ComposerProps) {
+  const { toasts } = useApp();
+  const [draft, setDraft] = useDraft(draftName);
+  const [mode, setMode] = useState<InputMode>("queue");
+  const [isOver, setIsOver] = useState(false);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const picker = useRef<HTMLInputElement>(null);
+  const latest = useRef(draft);
+  useEffect(() => {
+    latest.current = draft;
+  }, [draft]);
+  const uploads = useUploads(new URL(".", document.baseURI).href, {
+    onDone(attachment) {
+      const { text, attachments } = latest.current;
+      setDraft({ text, attachments: [...attachments, attachment] });
+    },
+    onTooLarge: (name) => toasts.tell(words.composer.tooLarge(name)),
+    onFailed: (name) => toasts.tell(words.composer.uploadFailed(name)),
+  });
+  const isEmpty = draft.text.trim() === "" && draft.attachments.length === 0;
+  const canSend = !isEmpty && uploads.running.length === 0;
+
+  useEffect(() => {
+    // On a screen with a keyboard of its own the words can be typed at once.
+    if (matchMedia("(hover: hover)").matches) field.current?.focus();
+  }, []);
 
   async function send(): Promise<void> {
-    if (text.trim() === "" || busy) return;
-    setBusy(true);
-    if (await onSend(text)) setText("");
-    setBusy(false);
-  }
-  function submit(event: FormEvent): void {
-    event.preventDefault();
-    void send();
+    if (!canSend) return;
+    const before = draft;
+    setDraft({ text: "", attachments: [] });
+    const isTaken = await onSend({ ...before, mode: isRunning ? mode : "queue" });
+    if (isTaken === false) setDraft(before);
+    setMode("queue");
   }
   function key(event: KeyboardEvent): void {
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
     void send();
   }
+  function take(event: ClipboardEvent | DragEvent, data: DataTransfer | null): void {
+    setIsOver(false);
+    if (data === null || data.files.length === 0) return;
+    event.preventDefault();
+    uploads.add(data.files);
+  }
 
   return (
-    <form className="composer" onSubmit={submit}>
-      <textarea
-        className="input"
-        aria-label="Message"
-        placeholder="Write a message"
-        rows={2}
-        value={text}
-        onChange={(event) => setText(event.target.value)}
-        onKeyDown={key}
+    // Files may be dropped anywhere on it; by keyboard there is the button.
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
+    <form
+      className={`composer${isOver ? " over" : ""}`}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setIsOver(true);
+      }}
+      onDragLeave={() => setIsOver(false)}
+      onDrop={(event) => take(event, event.dataTransfer)}
+    >
+      <Chips
+        attachments={draft.attachments}
+        uploads={uploads.running}
+        onRemove={(blobId) =>
+          setDraft({
+            ...draft,
+            attachments: draft.attachments.filter((each) => each.blobId !== blobId),
+          })
+        }
+        onStop={uploads.stop}
       />
-      <div className="row">
-        <button type="submit" className="button" disabled={busy || text.trim() === ""}>
-          Send
+      <textarea
+        ref={field}
+        aria-label={words.composer.label}
+        placeholder={isRunning ? words.composer.placeholderBusy : words.composer.placeholder}
+        rows={1}
+        dir="auto"
+        value={draft.text}
+        onChange={(event) => setDraft({ ...draft, text: event.target.value })}
+        onKeyDown={key}
+        onPaste={(event) => take(event, event.clipboardData)}
+      />
+      <div className="composer-foot">
+        <button
+          type="button"
+          className="icon-button"
+          aria-label={words.composer.attach}
+          title={words.composer.attach}
+          onClick={() => picker.current?.click()}
+        >
+          <Icon name="attach" />
         </button>
+        <input
+          ref={picker}
+          type="file"
+          multiple
+          hidden
+          aria-label={words.composer.attach}
+          onChange={(event) => {
+            uploads.add(event.target.files ?? []);
+            event.target.value = "";
+          }}
+        />
+        {children}
+        <span className="spread" />
+        {isRunning && <ModeMenu mode={mode} onChoose={setMode} />}
         {onStop !== null && (
-          <button type="button" className="button plain" onClick={onStop}>
-            Stop
+          <button type="button" className="button stop" onClick={onStop}>
+            <Icon name="stop" />
+            {words.run.stop}
           </button>
         )}
+        <button
+          type="submit"
+          className="send"
+          aria-label={words.composer.send}
+          title={words.composer.hint}
+          disabled={!canSend}
+        >
+          <Icon name="send" />
+        </button>
       </div>
     </form>
+  );
+}
+
+function ModeMenu({ mode, onChoose }: { mode: InputMode; onChoose: (mode: InputMode) => void }) {
+  return (
+    <Menu
+      label={words.composer.modeLabel}
+      className="button plain"
+      items={modes.map((each) => ({
+        label: words.composer.mode[each],
+        hint: words.composer.modeHint[each],
+        icon: each,
+        checked: each === mode,
+        onChoose: () => onChoose(each),
+      }))}
+    >
+      <Icon name={mode} />
+      {words.composer.mode[mode]}
+    </Menu>
   );
 }

@@ -1,100 +1,157 @@
-import { type Client, ids, type SessionId } from "@holdfast/protocol";
-import { useEffect, useRef, useState } from "react";
-
+import { liveRun, type Seq, type SessionId } from "@holdfast/protocol";
+import { useEffect, useMemo, useState } from "react";
+import { sentenceOf, useApp, useStore } from "../app-context.ts";
+import { Icon } from "../ui/index.ts";
+import { words } from "../words.ts";
+import { createTalkActions, TalkProvider } from "./actions.ts";
 import { Composer } from "./composer.tsx";
-import { Entry, Live } from "./entry.tsx";
-import { type Conversation as Followed, useConversation } from "./use-conversation.ts";
+import { createConversationStore } from "./conversation-store.ts";
+import { Queue } from "./queue.tsx";
+import type { Pending } from "./rows.ts";
+import { RunStrip } from "./run-strip.tsx";
+import { TalkHeader } from "./talk-header.tsx";
+import { Transcript } from "./transcript.tsx";
 
 interface ConversationProps {
-  readonly client: Client;
   readonly id: SessionId;
-  readonly onChange: () => void;
+  readonly at: Seq | null;
 }
 
-export function Conversation({ client, id, onChange }: ConversationProps) {
-  const followed = useConversation(client, id);
-  const { state } = followed;
-  const run = state?.run ?? null;
-  const isLive = state !== null && state.session.liveRun !== null;
-  const { place, follow } = useEndInView();
-  const unsent = useRef<{ text: string; clientId: string } | null>(null);
-  const [trouble, setTrouble] = useState<string | null>(null);
+/** One conversation. Whoever shows another one mounts this anew. */
+export function Conversation({ id, at }: ConversationProps) {
+  const app = useApp();
+  const [store] = useState(() => createConversationStore(app.client, id));
+  const view = useStore(store);
+  const actions = useMemo(() => createTalkActions(app, id), [app, id]);
+  useEffect(() => store.start(), [store]);
+  const pending = usePending(id, view.state);
+  useResending(view.connection === "live", pending);
+  const { state } = view;
+  useSeen(state?.session.sortAt ?? null, id);
 
-  /** The same words sent again after a lost answer are the same message: the host then answers as the first time. */
-  async function send(text: string): Promise<boolean> {
-    const message =
-      unsent.current?.text === text ? unsent.current : { text, clientId: ids.make("message") };
-    unsent.current = message;
-    const result = await client.sendMessage({ params: { id }, body: message });
-    setTrouble(result.ok ? null : "It was not accepted. Nothing was lost; send it again.");
-    if (result.ok) unsent.current = null;
-    follow();
-    onChange();
-    return result.ok;
-  }
-
-  return (
-    <section className="conversation" aria-label={state?.session.title ?? "Conversation"}>
-      <div className="entries" role="log" aria-live="polite" ref={place}>
-        {state === null && followed.ended === null && <p className="quiet">Reading …</p>}
-        {state?.entries.map((entry) => (
-          <Entry key={entry.seq} entry={entry} />
-        ))}
-        {state !== null && state.live !== null && <Live live={state.live} />}
-        {state?.inbox.map((item) => (
-          <p key={item.messageId} className="entry user waiting-turn">
-            {item.text} <span className="quiet">waits</span>
-          </p>
-        ))}
+  if (view.ended !== null)
+    return (
+      <div className="nothing">
+        <h1>{words.talk.gone}</h1>
+        <p className="quiet">{sentenceOf(view.ended)}</p>
+        <p className="quiet">{words.talk.goneLead}</p>
       </div>
-      <State followed={followed} trouble={trouble} />
-      <Composer
-        onSend={send}
-        onStop={
-          run !== null && isLive ? () => void client.cancelRun({ params: { id: run.id } }) : null
-        }
-      />
-    </section>
+    );
+
+  const run = state === null ? null : liveRun(state);
+  const isTrashed = state !== null && state.session.trashedAt !== null;
+  return (
+    <TalkProvider value={actions}>
+      <section className="conversation" aria-label={state?.session.title ?? words.talk.label}>
+        <TalkHeader view={view} />
+        {state === null ? (
+          <p className="nothing late quiet">{words.talk.reading}</p>
+        ) : (
+          <Transcript
+            view={view}
+            store={store}
+            pending={run === null ? pending : none}
+            unsent={app.unsent}
+            at={at}
+          />
+        )}
+        <div className="dock">
+          {view.status !== null && (
+            <output className="strip attention">
+              <Icon name="warning" />
+              {view.status.text ?? words.connection.storing}
+            </output>
+          )}
+          {state !== null && <RunStrip state={state} />}
+          {run !== null && <Queue pending={pending} store={app.unsent} />}
+          {isTrashed ? (
+            <Trashed id={id} />
+          ) : (
+            <Composer
+              draftName={id}
+              isRunning={run !== null}
+              onSend={(content) => app.unsent.send(id, content)}
+              onStop={run === null || run.state === "paused" ? null : () => actions.stop(run.id)}
+            />
+          )}
+        </div>
+      </section>
+    </TalkProvider>
   );
 }
 
-/** Stays at the end while text comes, from the beginning on, until the person goes up to read. */
-function useEndInView() {
-  const place = useRef<HTMLDivElement>(null);
-  const isFollowing = useRef(true);
+const none: readonly Pending[] = [];
+
+/** What the host has accepted, then what is on its way to it: each message once. */
+function usePending(
+  id: SessionId,
+  state: { readonly inbox: readonly InboxOf[]; readonly seq: Seq } | null,
+): readonly Pending[] {
+  const { unsent } = useApp();
+  const all = useStore(unsent);
+  const inbox = state?.inbox;
+  const seq = state?.seq ?? 0;
+  const mine = all.filter(
+    (message) => message.sessionId === id && (message.seq === null || message.seq > seq),
+  );
+  const names = mine.map(({ clientId, state: how }) => clientId + how).join();
+  return useMemo(
+    () => [
+      ...(inbox ?? []).map((item): Pending => ({ kind: "accepted", item })),
+      ...mine
+        .filter(({ clientId }) => inbox?.some((item) => item.clientId === clientId) !== true)
+        .map((message): Pending => ({ kind: "unsent", message })),
+    ],
+    // The messages themselves are new objects each time; their names and states say whether they changed.
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
+    [inbox, names],
+  );
+}
+
+type InboxOf = Extract<Pending, { kind: "accepted" }>["item"];
+
+/** What could not be sent for want of a host goes out when there is one again. */
+function useResending(isLive: boolean, pending: readonly Pending[]): void {
+  const { unsent } = useApp();
   useEffect(() => {
-    const entries = place.current;
-    if (entries === null) return;
+    if (!isLive) return;
+    for (const each of pending)
+      if (each.kind === "unsent" && each.message.trouble === "network")
+        unsent.again(each.message.clientId);
+  }, [isLive, pending, unsent]);
+}
+
+function useSeen(sortAt: number | null, id: SessionId): void {
+  const { seen } = useApp();
+  useEffect(() => {
+    if (sortAt === null) return;
     const look = (): void => {
-      isFollowing.current = entries.scrollHeight - entries.scrollTop - entries.clientHeight < 160;
+      if (document.visibilityState === "visible") seen.mark(id, sortAt);
     };
-    entries.addEventListener("scroll", look);
-    return () => entries.removeEventListener("scroll", look);
-  }, []);
-  useEffect(() => {
-    const entries = place.current;
-    if (entries !== null && isFollowing.current) entries.scrollTop = entries.scrollHeight;
-  });
-  return { place, follow: () => (isFollowing.current = true) };
+    look();
+    document.addEventListener("visibilitychange", look);
+    return () => document.removeEventListener("visibilitychange", look);
+  }, [seen, sortAt, id]);
 }
 
-/** What is true of the connection and the run, in words. */
-interface StateProps {
-  readonly followed: Followed;
-  readonly trouble: string | null;
-}
-
-function State({ followed: { state, connection, ended, status }, trouble }: StateProps) {
-  return <output className="quiet run-state">{words()}</output>;
-
-  function words(): string {
-    if (ended !== null) return "This conversation cannot be read. Choose another.";
-    if (trouble !== null) return trouble;
-    if (connection === "reconnecting") return "Reconnecting. Nothing is lost.";
-    if (connection === "offline") return "The host does not answer. What was accepted is safe.";
-    if (status !== null) return status;
-    if (state?.session.liveState === "paused") return "The run was interrupted and waits for you.";
-    if (state?.session.liveState === "waiting") return "Waits for your approval of a tool.";
-    return state?.session.liveRun ? "Answering" : "";
-  }
+function Trashed({ id }: { id: SessionId }) {
+  const { client, toasts } = useApp();
+  return (
+    <div className="strip card">
+      <Icon name="trash" />
+      <p>{words.talk.trashed}</p>
+      <button
+        type="button"
+        className="button primary"
+        onClick={() =>
+          void client.restoreSession({ params: { id } }).then((result) => {
+            if (!result.ok) toasts.tell(sentenceOf(result.error));
+            return undefined;
+          })
+        }
+      >
+        {words.sessions.restore}
+      </button>
+    </div>
+  );
 }

@@ -1,1 +1,3 @@
-export { Talk } from "./talk.tsx";
+export { Conversation } from "./conversation.tsx";
+export { createUnsentStore, type UnsentStore } from "./unsent.ts";
+export { Welcome } from "./welcome.tsx";

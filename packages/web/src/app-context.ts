@@ -1,0 +1,50 @@
+import type { ApiError, Client } from "@holdfast/protocol";
+import { createContext, use, useSyncExternalStore } from "react";
+import type { HostStore } from "./host/index.ts";
+import type { Router } from "./router/index.ts";
+import type { ListStore, SeenStore } from "./sessions/index.ts";
+import type { UnsentStore } from "./talk/index.ts";
+import type { Toasts } from "./ui/index.ts";
+import { words } from "./words.ts";
+
+/** What every part of the page may need. Made once, in `main.tsx`. */
+export interface AppParts {
+  readonly client: Client;
+  readonly host: HostStore;
+  readonly router: Router;
+  readonly toasts: Toasts;
+  readonly list: ListStore;
+  readonly seen: SeenStore;
+  readonly unsent: UnsentStore;
+}
+
+const context = createContext<AppParts | null>(null);
+export const AppProvider = context.Provider;
+
+export function useApp(): AppParts {
+  const parts = use(context);
+  if (parts === null) throw new Error("The page is drawn outside of its provider.");
+  return parts;
+}
+
+interface Readable<T> {
+  readonly read: () => T;
+  readonly subscribe: (listener: () => void) => () => void;
+}
+
+export function useStore<T>(store: Readable<T>): T {
+  return useSyncExternalStore(store.subscribe, store.read);
+}
+
+/** Why something was not done, in the host's own words where it gave some. */
+export function sentenceOf(error: ApiError): string {
+  switch (error.kind) {
+    case "problem":
+      return error.problem.detail ?? error.problem.title;
+    case "network":
+    case "unexpected":
+      return words.problems[error.code];
+    case "aborted":
+      return "";
+  }
+}

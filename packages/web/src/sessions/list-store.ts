@@ -1,0 +1,170 @@
+import type { Client, SessionView } from "@holdfast/protocol";
+import { compareSessions, putStretch } from "./stretch.ts";
+
+export type ShelfName = "active" | "archived" | "trash";
+
+/** Which part of the list is looked at. */
+export interface ListFilter {
+  readonly shelf: ShelfName;
+  readonly project: string | null;
+  readonly tag: string | null;
+}
+
+export interface ListView {
+  readonly filter: ListFilter;
+  /** `null` until they were read for the first time. */
+  readonly sessions: readonly SessionView[] | null;
+  readonly pinned: readonly SessionView[];
+  readonly hasMore: boolean;
+}
+
+export interface ListStore {
+  readonly read: () => ListView;
+  readonly subscribe: (listener: () => void) => () => void;
+  readonly choose: (filter: ListFilter) => void;
+  readonly refresh: () => Promise<void>;
+  readonly loadMore: () => Promise<void>;
+  /** A row as somebody has just learned it. */
+  readonly put: (session: SessionView) => void;
+  /** Tells the other tabs of this browser too. */
+  readonly changed: () => void;
+  readonly start: () => () => void;
+}
+
+const everyMs = 3_000;
+const pageSize = 60;
+const recent: ListFilter = { shelf: "active", project: null, tag: null };
+
+/** The list as far as somebody has scrolled, kept current from its top. */
+export function createListStore(client: Client): ListStore {
+  let view: ListView = { filter: recent, sessions: null, pinned: [], hasMore: false };
+  let cursor: string | null = null;
+  let isLoading = false;
+  const listeners = new Set<() => void>();
+  const others = new BroadcastChannel("holdfast:list");
+
+  function change(part: Partial<ListView>): void {
+    view = { ...view, ...part };
+    listeners.forEach((listener) => listener());
+  }
+
+  function queryOf({ shelf, project, tag }: ListFilter) {
+    return {
+      limit: pageSize,
+      ...(shelf === "archived" && { archived: true }),
+      ...(shelf === "trash" && { trashed: true }),
+      ...(project !== null && { project }),
+      ...(tag !== null && { tag }),
+    };
+  }
+
+  async function refresh(): Promise<void> {
+    const { filter } = view;
+    const [page, pinned] = await Promise.all([
+      client.listSessions({ query: queryOf(filter) }),
+      filter.shelf === "active"
+        ? client.listSessions({ query: { ...queryOf(filter), pinned: true, limit: 100 } })
+        : null,
+    ]);
+    if (!page.ok || view.filter !== filter) return;
+    const { sessions, nextCursor } = page.value;
+    const held = view.sessions ?? [];
+    const isFirst = view.sessions === null || held.length <= pageSize;
+    if (isFirst) cursor = nextCursor;
+    const next = putStretch(held, sessions, null, nextCursor !== null);
+    const top = pinned?.ok ? pinned.value.sessions : [];
+    if (isSame(next, view.sessions) && isSame(top, view.pinned)) return;
+    change({ sessions: next, pinned: top, hasMore: cursor !== null });
+  }
+
+  async function loadMore(): Promise<void> {
+    const { filter, sessions } = view;
+    if (cursor === null || sessions === null || isLoading) return;
+    isLoading = true;
+    const query = { ...queryOf(filter), cursor };
+    const page = await client.listSessions({ query });
+    isLoading = false;
+    if (!page.ok || view.filter !== filter) return;
+    cursor = page.value.nextCursor;
+    const after = sessions.at(-1) ?? null;
+    const next = putStretch(view.sessions ?? [], page.value.sessions, after, cursor !== null);
+    change({ sessions: next, hasMore: cursor !== null });
+  }
+
+  function put(session: SessionView): void {
+    const { sessions, pinned, filter } = view;
+    if (sessions === null) return;
+    const swap = (list: readonly SessionView[], belongs: boolean): readonly SessionView[] => {
+      const rest = list.filter(({ id }) => id !== session.id);
+      return belongs ? [...rest, session].toSorted(compareSessions) : rest;
+    };
+    const belongs = isListed(session, filter);
+    const held = sessions.find(({ id }) => id === session.id);
+    // An open conversation tells each of its events; few of them change its row.
+    if (belongs ? isSameRow(session, held) : held === undefined) return;
+    change({
+      sessions: swap(sessions, belongs),
+      pinned: swap(pinned, belongs && session.pinned && filter.shelf === "active"),
+    });
+  }
+
+  return {
+    read: () => view,
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    choose(filter) {
+      cursor = null;
+      change({ filter, sessions: null, pinned: [], hasMore: false });
+      void refresh();
+    },
+    refresh,
+    loadMore,
+    put,
+    changed() {
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has no target
+      others.postMessage("changed");
+      void refresh();
+    },
+    start() {
+      const look = (): void => {
+        if (document.visibilityState === "visible") void refresh();
+      };
+      look();
+      const timer = setInterval(look, everyMs);
+      document.addEventListener("visibilitychange", look);
+      others.addEventListener("message", look);
+      return () => {
+        clearInterval(timer);
+        document.removeEventListener("visibilitychange", look);
+        others.removeEventListener("message", look);
+      };
+    },
+  };
+}
+
+function isListed(session: SessionView, { shelf, project, tag }: ListFilter): boolean {
+  const own = session.trashedAt !== null ? "trash" : session.archived ? "archived" : "active";
+  return (
+    own === shelf &&
+    (project === null || session.project === project) &&
+    (tag === null || session.tags.includes(tag))
+  );
+}
+
+/** Whether the rows look the same: the list is read every few seconds and is drawn when it changed. */
+function isSame(a: readonly SessionView[], b: readonly SessionView[] | null): boolean {
+  return a.length === b?.length && a.every((row, index) => isSameRow(row, b[index]));
+}
+
+export function isSameRow(a: SessionView, b: SessionView | undefined): boolean {
+  return (
+    a.id === b?.id &&
+    a.revision === b.revision &&
+    a.sortAt === b.sortAt &&
+    a.liveState === b.liveState &&
+    a.lastState === b.lastState &&
+    a.title === b.title
+  );
+}

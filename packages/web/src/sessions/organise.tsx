@@ -1,0 +1,44 @@
+import type { SessionView } from "@holdfast/protocol";
+import { useState } from "react";
+import { Dialog } from "../ui/index.ts";
+import { words } from "../words.ts";
+
+interface OrganiseProps {
+  readonly session: SessionView;
+  readonly onSave: (patch: { project: string | null; tags: string[] }) => void;
+  readonly onClose: () => void;
+}
+
+export function Organise({ session, onSave, onClose }: OrganiseProps) {
+  const [project, setProject] = useState(session.project ?? "");
+  const [tags, setTags] = useState(session.tags.join(", "));
+  function save(): void {
+    const named = tags
+      .split(",")
+      .map((tag) => tag.trim().slice(0, 60))
+      .filter((tag) => tag !== "");
+    const name = project.trim().slice(0, 120);
+    onSave({ project: name === "" ? null : name, tags: [...new Set(named)].slice(0, 50) });
+  }
+  return (
+    <Dialog
+      title={words.sessions.organise}
+      confirm={words.common.save}
+      onConfirm={save}
+      onClose={onClose}
+    >
+      <label className="field">
+        {words.sessions.projectField}
+        <input
+          className="input"
+          value={project}
+          onChange={(event) => setProject(event.target.value)}
+        />
+      </label>
+      <label className="field">
+        {words.sessions.tagsField}
+        <input className="input" value={tags} onChange={(event) => setTags(event.target.value)} />
+      </label>
+    </Dialog>
+  );
+}

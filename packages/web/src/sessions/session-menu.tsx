@@ -1,0 +1,67 @@
+import type { SessionView } from "@holdfast/protocol";
+import { useState } from "react";
+import { useApp } from "../app-context.ts";
+import { Icon, Menu, type MenuEntry } from "../ui/index.ts";
+import { words } from "../words.ts";
+import { Organise } from "./organise.tsx";
+import { sessionActions, titleOf } from "./session-actions.ts";
+
+interface SessionMenuProps {
+  readonly session: SessionView;
+  readonly onRename: () => void;
+  readonly className: string;
+  /** What stands above the things that can be done to a session as a whole. */
+  readonly before?: readonly MenuEntry[];
+}
+
+export function SessionMenu({ session, onRename, className, before = [] }: SessionMenuProps) {
+  const app = useApp();
+  const [organising, setOrganising] = useState(false);
+  const act = sessionActions(app, session);
+  const w = words.sessions;
+  const formats = ["md", "html", "json"] as const;
+  const items: MenuEntry[] =
+    session.trashedAt === null
+      ? [
+          ...before,
+          { label: w.rename, icon: "edit", onChoose: onRename },
+          {
+            label: session.pinned ? w.unpin : w.pin,
+            icon: session.pinned ? "unpin" : "pin",
+            onChoose: () => void act.change({ pinned: !session.pinned }),
+          },
+          { label: w.organise, icon: "tag", onChoose: () => setOrganising(true) },
+          { label: w.duplicate, icon: "copy", onChoose: () => void act.duplicate() },
+          "line",
+          ...formats.map((format) => ({
+            label: w.exportAs[format],
+            icon: "download" as const,
+            onChoose: () => void act.export(format),
+          })),
+          "line",
+          session.archived
+            ? {
+                label: w.unarchive,
+                icon: "archive",
+                onChoose: () => void act.change({ archived: false }),
+              }
+            : { label: w.archive, icon: "archive", onChoose: () => void act.archive() },
+          { label: w.trash, icon: "trash", tone: "warn", onChoose: () => void act.trash() },
+        ]
+      : [{ label: w.restore, icon: "undo", onChoose: () => void act.restore() }];
+
+  return (
+    <>
+      <Menu label={w.menu(titleOf(session))} className={className} items={items}>
+        <Icon name="more" />
+      </Menu>
+      {organising && (
+        <Organise
+          session={session}
+          onSave={(patch) => void act.change(patch)}
+          onClose={() => setOrganising(false)}
+        />
+      )}
+    </>
+  );
+}

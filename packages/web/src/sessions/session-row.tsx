@@ -1,0 +1,92 @@
+import type { SessionView } from "@holdfast/protocol";
+import { memo, type MouseEvent, useState } from "react";
+import { useApp } from "../app-context.ts";
+import { addressOf } from "../router/index.ts";
+import { Icon } from "../ui/index.ts";
+import { shortTimeOf } from "../ui/index.ts";
+import { words } from "../words.ts";
+import { isSameRow } from "./list-store.ts";
+import { sessionActions, titleOf } from "./session-actions.ts";
+import { SessionMenu } from "./session-menu.tsx";
+import { TitleField } from "./title-field.tsx";
+
+interface SessionRowProps {
+  readonly session: SessionView;
+  readonly isOpen: boolean;
+  readonly isUnread: boolean;
+  readonly now: number;
+}
+
+export const SessionRow = memo(
+  function SessionRow({ session, isOpen, isUnread, now }: SessionRowProps) {
+    const app = useApp();
+    const [renaming, setRenaming] = useState(false);
+    const title = titleOf(session);
+    const place = { kind: "session", id: session.id, at: null } as const;
+
+    function open(event: MouseEvent): void {
+      // Another tab is the browser's business.
+      if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+      event.preventDefault();
+      app.router.go(place);
+    }
+
+    if (renaming)
+      return (
+        <TitleField
+          title={title}
+          onSave={(next) => void sessionActions(app, session).change({ title: next })}
+          onClose={() => setRenaming(false)}
+        />
+      );
+    return (
+      <div className={`session${isOpen ? " open" : ""}${isUnread ? " unread" : ""}`}>
+        <a
+          href={addressOf(place)}
+          className="session-link"
+          aria-current={isOpen ? "page" : undefined}
+          title={title}
+          onClick={open}
+          onDoubleClick={() => setRenaming(true)}
+        >
+          <StateMark session={session} isUnread={isUnread} />
+          <span className="session-title" dir="auto">
+            {title}
+          </span>
+          <span className="session-time">{shortTimeOf(session.sortAt, now)}</span>
+        </a>
+        <SessionMenu
+          session={session}
+          onRename={() => setRenaming(true)}
+          className="icon-button small session-more"
+        />
+      </div>
+    );
+  },
+  (a, b) =>
+    isSameRow(a.session, b.session) &&
+    a.isOpen === b.isOpen &&
+    a.isUnread === b.isUnread &&
+    shortTimeOf(a.session.sortAt, a.now) === shortTimeOf(b.session.sortAt, b.now),
+);
+
+/** What a glance has to tell: somebody is needed, something goes on, something is new. */
+function StateMark({ session, isUnread }: { session: SessionView; isUnread: boolean }) {
+  const { liveState, lastState } = session;
+  const marks = words.sessions.marks;
+  if (liveState === "waiting" || liveState === "paused")
+    return <Dot className="notice" label={marks[liveState]} />;
+  if (liveState !== null) return <Dot className="breathing" label={marks.running} />;
+  if (isUnread && (lastState === "failed" || lastState === "interrupted"))
+    return <Dot className="warn" label={marks[lastState]} />;
+  if (isUnread) return <Dot className="" label={words.sessions.unread} />;
+  return session.origin === undefined ? null : <Icon name="branch" />;
+}
+
+function Dot({ className, label }: { className: string; label: string }) {
+  return (
+    <span className={`dot ${className}`} title={label}>
+      <span className="hidden-text">{label}</span>
+    </span>
+  );
+}

@@ -1,0 +1,50 @@
+import { useApp, useStore } from "../app-context.ts";
+import { Icon, Menu, type MenuEntry } from "../ui/index.ts";
+import { words } from "../words.ts";
+import type { ListFilter, ShelfName } from "./list-store.ts";
+
+const shelves: readonly ShelfName[] = ["active", "archived", "trash"];
+const icons = { active: "list", archived: "archive", trash: "trash" } as const;
+
+/** Which part of the list is shown: a shelf, a project or a tag. */
+export function ShelfMenu() {
+  const { list } = useApp();
+  const { filter, sessions } = useStore(list);
+  const named = sessions ?? [];
+  const projects = [...new Set(named.flatMap(({ project }) => project ?? []))].toSorted();
+  const tags = [...new Set(named.flatMap((session) => session.tags))].toSorted();
+  const all: ListFilter = { shelf: "active", project: null, tag: null };
+  const items: MenuEntry[] = shelves.map((shelf) => ({
+    label: words.sessions.shelves[shelf],
+    icon: icons[shelf],
+    checked: filter.shelf === shelf && filter.project === null && filter.tag === null,
+    onChoose: () => list.choose({ ...all, shelf }),
+  }));
+  if (projects.length + tags.length > 0) items.push("line");
+  for (const project of projects)
+    items.push({
+      label: project,
+      icon: "window",
+      checked: filter.project === project,
+      onChoose: () => list.choose({ ...all, project }),
+    });
+  for (const tag of tags)
+    items.push({
+      label: tag,
+      icon: "tag",
+      checked: filter.tag === tag,
+      onChoose: () => list.choose({ ...all, tag }),
+    });
+  return (
+    <Menu label={words.sessions.shelf} className="shelf-menu" items={items}>
+      <span>{nameOf(filter)}</span>
+      <Icon name="chevron" />
+    </Menu>
+  );
+}
+
+function nameOf({ shelf, project, tag }: ListFilter): string {
+  if (project !== null) return words.sessions.project(project);
+  if (tag !== null) return words.sessions.tag(tag);
+  return words.sessions.shelves[shelf];
+}

@@ -1,0 +1,28 @@
+import { useState } from "react";
+import { chooseTheme, readTheme, themes } from "../ui/index.ts";
+import { words } from "../words.ts";
+
+export function Appearance() {
+  const [theme, setTheme] = useState(readTheme);
+  return (
+    <fieldset className="choices">
+      <legend>{words.settings.theme}</legend>
+      {themes.map((each) => (
+        <label key={each} className="choice">
+          <input
+            type="radio"
+            name="theme"
+            value={each}
+            checked={each === theme}
+            onChange={() => {
+              chooseTheme(each);
+              setTheme(each);
+            }}
+          />
+          <span>{words.settings.themes[each]}</span>
+        </label>
+      ))}
+      <p className="quiet">{words.settings.themeHint}</p>
+    </fieldset>
+  );
+}

@@ -1,0 +1,62 @@
+import { useApp } from "../app-context.ts";
+import { addressOf, type SettingsSection, settingsSections } from "../router/index.ts";
+import { Icon, type IconName } from "../ui/index.ts";
+import { words } from "../words.ts";
+import { Appearance } from "./appearance.tsx";
+import { Approvals } from "./approvals.tsx";
+import { System } from "./system.tsx";
+
+const icons: Readonly<Record<SettingsSection, IconName>> = {
+  models: "key",
+  tools: "shield",
+  memory: "memory",
+  appearance: "sun",
+  system: "gauge",
+};
+
+export function Settings({ section }: { section: SettingsSection }) {
+  const { router } = useApp();
+  return (
+    <section className="settings" aria-label={words.settings.title}>
+      <header className="bar">
+        <h1 className="talk-title">{words.settings.title}</h1>
+      </header>
+      <div className="settings-body">
+        <nav className="settings-nav" aria-label={words.settings.title}>
+          {settingsSections.map((each) => (
+            <a
+              key={each}
+              href={addressOf({ kind: "settings", section: each })}
+              aria-current={each === section ? "page" : undefined}
+              onClick={(event) => {
+                event.preventDefault();
+                router.go({ kind: "settings", section: each });
+              }}
+            >
+              <Icon name={icons[each]} />
+              {words.settings.sections[each]}
+            </a>
+          ))}
+        </nav>
+        <div className="settings-page">
+          <h2>{words.settings.sections[section]}</h2>
+          <Section section={section} />
+        </div>
+      </div>
+    </section>
+  );
+}
+
+function Section({ section }: { section: SettingsSection }) {
+  switch (section) {
+    case "appearance":
+      return <Appearance />;
+    case "system":
+      return <System />;
+    case "tools":
+      return <Approvals />;
+    case "models":
+    case "memory":
+      return <p className="quiet">{words.settings.notServed}</p>;
+  }
+}

@@ -1,0 +1,2 @@
+export { Away, Reaching, SignIn } from "./gate.tsx";
+export { Shell } from "./shell.tsx";

@@ -1,0 +1,94 @@
+import type { SessionId } from "@holdfast/protocol";
+import { useRef, useState } from "react";
+import { useApp, useStore } from "../app-context.ts";
+import { SearchResults, SessionList, ShelfMenu } from "../sessions/index.ts";
+import { Icon, Mark } from "../ui/index.ts";
+import { words } from "../words.ts";
+
+interface SidebarProps {
+  readonly open: SessionId | null;
+  readonly onLeave: () => void;
+}
+
+export function Sidebar({ open, onLeave }: SidebarProps) {
+  const { router, host } = useApp();
+  const state = useStore(host);
+  const [text, setText] = useState("");
+  const field = useRef<HTMLInputElement>(null);
+  const isAnswering = state.kind === "signed-in" && state.answering;
+
+  return (
+    <nav className="sidebar" aria-label={words.sessions.label}>
+      <div className="bar">
+        <span className="brand">
+          <Mark />
+          {words.product}
+        </span>
+        <span className="spread" />
+        <button
+          type="button"
+          className="icon-button sidebar-close"
+          aria-label={words.shell.closeList}
+          title={words.shell.closeList}
+          onClick={onLeave}
+        >
+          <Icon name="sidebar" />
+        </button>
+      </div>
+      <div className="sidebar-top">
+        <button
+          type="button"
+          className="button begin"
+          onClick={() => {
+            router.go({ kind: "new", from: open });
+            onLeave();
+          }}
+        >
+          <Icon name="add" />
+          {words.sessions.begin}
+        </button>
+        <div className="search">
+          <Icon name="search" />
+          <input
+            ref={field}
+            type="search"
+            className="input"
+            aria-label={words.sessions.search}
+            placeholder={words.sessions.search}
+            value={text}
+            onChange={(event) => setText(event.target.value)}
+            onKeyDown={(event) => {
+              if (event.key === "Escape") setText("");
+            }}
+          />
+        </div>
+        {text.trim() === "" && <ShelfMenu />}
+      </div>
+      {text.trim() === "" ? (
+        <SessionList open={open} />
+      ) : (
+        <SearchResults text={text} onChosen={onLeave} />
+      )}
+      <footer className="sidebar-foot">
+        <button
+          type="button"
+          className="button plain"
+          onClick={() => {
+            router.go({ kind: "settings", section: "appearance" });
+            onLeave();
+          }}
+        >
+          <Icon name="settings" />
+          {words.shell.settings}
+        </button>
+        <span className="spread" />
+        <output className="quiet host-state" title={isAnswering ? words.host.well : undefined}>
+          <span className={isAnswering ? "dot" : "dot warn breathing"} />
+          <span className={isAnswering ? "hidden-text" : ""}>
+            {isAnswering ? words.host.well : words.host.silent}
+          </span>
+        </output>
+      </footer>
+    </nav>
+  );
+}

@@ -1,0 +1,102 @@
+import { useEffect, useState } from "react";
+import { useApp } from "../app-context.ts";
+import { sessionActions, SessionMenu, titleOf, TitleField } from "../sessions/index.ts";
+import { Icon, type MenuEntry } from "../ui/index.ts";
+import { words } from "../words.ts";
+import { useTalk } from "./actions.ts";
+import type { ConversationView } from "./conversation-store.ts";
+
+/** Whose conversation this is, and how true what is shown of it is. */
+export function TalkHeader({ view }: { view: ConversationView }) {
+  const app = useApp();
+  const talk = useTalk();
+  const [renaming, setRenaming] = useState(false);
+  const session = view.state?.session ?? null;
+  const title = session === null ? "" : titleOf(session);
+  useTitleOfTab(title);
+  const { list } = app;
+  useEffect(() => {
+    if (session !== null) list.put(session);
+  }, [list, session]);
+
+  const history: MenuEntry[] = [
+    { label: words.history.undo, icon: "undo", onChoose: talk.undo },
+    { label: words.history.redo, icon: "redo", onChoose: talk.redo },
+    { label: words.history.retry, icon: "refresh", onChoose: () => talk.askAgain() },
+    { label: words.history.compact, icon: "gauge", onChoose: talk.compact },
+    "line",
+  ];
+  return (
+    <header className="bar talk-bar">
+      {session !== null && renaming ? (
+        <TitleField
+          title={title}
+          onSave={(next) => void sessionActions(app, session).change({ title: next })}
+          onClose={() => setRenaming(false)}
+        />
+      ) : (
+        <h1 className="talk-title" dir="auto">
+          <button
+            type="button"
+            title={words.sessions.rename}
+            disabled={session === null}
+            onClick={() => setRenaming(true)}
+          >
+            {title}
+          </button>
+        </h1>
+      )}
+      {session?.origin !== undefined && <Origin id={session.origin.sessionId} />}
+      <span className="spread" />
+      <Connection view={view} />
+      {session !== null && (
+        <SessionMenu
+          session={session}
+          onRename={() => setRenaming(true)}
+          className="icon-button"
+          before={history}
+        />
+      )}
+    </header>
+  );
+}
+
+function Origin({ id }: { id: Parameters<typeof addressFor>[0] }) {
+  const { router } = useApp();
+  return (
+    <button
+      type="button"
+      className="icon-button small"
+      aria-label={`${words.talk.branched}. ${words.talk.openOrigin}`}
+      title={`${words.talk.branched}. ${words.talk.openOrigin}`}
+      onClick={() => router.go(addressFor(id))}
+    >
+      <Icon name="branch" />
+    </button>
+  );
+}
+
+function addressFor(id: NonNullable<ConversationView["state"]>["session"]["id"]) {
+  return { kind: "session", id, at: null } as const;
+}
+
+/** The line as it is. A broken one is no error: what is stored is stored, and the page catches up. */
+function Connection({ view: { connection, state } }: { view: ConversationView }) {
+  const hint = words.connection.hint[connection];
+  const upTo = state === null ? "" : ` ${words.connection.upTo(state.seq)}.`;
+  return (
+    <output className={`connection ${connection}`} title={hint + upTo}>
+      <span className="dot" />
+      <span>{words.connection[connection]}</span>
+    </output>
+  );
+}
+
+function useTitleOfTab(title: string): void {
+  useEffect(() => {
+    document.title = title === "" ? words.product : `${title} · ${words.product}`;
+    return () => {
+      document.title = words.product;
+    };
+  }, [title]);
+}

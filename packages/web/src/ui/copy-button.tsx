@@ -1,0 +1,46 @@
+import { useEffect, useState } from "react";
+import { words } from "../words.ts";
+import { Icon } from "./icons.tsx";
+
+const shownMs = 1_500;
+
+export async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copyByHand(text);
+  }
+}
+
+/** Over plain HTTP from another machine a browser has no clipboard for pages, but it still obeys a copy of a selection. */
+function copyByHand(text: string): boolean {
+  const field = document.createElement("textarea");
+  field.value = text;
+  field.className = "hidden-text";
+  document.body.append(field);
+  field.select();
+  const done = document.execCommand("copy");
+  field.remove();
+  return done;
+}
+
+export function CopyButton({ text, label }: { text: string; label: string }) {
+  const [copied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!copied) return;
+    const timer = setTimeout(() => setCopied(false), shownMs);
+    return () => clearTimeout(timer);
+  }, [copied]);
+  return (
+    <button
+      type="button"
+      className="icon-button small"
+      aria-label={copied ? words.common.copied : label}
+      title={copied ? words.common.copied : label}
+      onClick={() => void copyText(text).then(setCopied)}
+    >
+      <Icon name={copied ? "check" : "copy"} />
+    </button>
+  );
+}

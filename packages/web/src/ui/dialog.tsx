@@ -1,0 +1,48 @@
+import { type FormEvent, type ReactNode, useEffect, useId, useRef } from "react";
+import { words } from "../words.ts";
+
+interface DialogProps {
+  readonly title: string;
+  readonly children: ReactNode;
+  readonly confirm?: string;
+  readonly tone?: "primary" | "warn";
+  readonly onConfirm?: () => void;
+  readonly onClose: () => void;
+}
+
+/** A question over the page. It is there while it is mounted. */
+export function Dialog(props: DialogProps) {
+  const { title, children, confirm, tone = "primary", onConfirm, onClose } = props;
+  const dialog = useRef<HTMLDialogElement>(null);
+  const heading = useId();
+  useEffect(() => {
+    const shown = dialog.current;
+    shown?.showModal();
+    return () => shown?.close();
+  }, []);
+
+  function submit(event: FormEvent): void {
+    event.preventDefault();
+    onConfirm?.();
+    onClose();
+  }
+
+  return (
+    <dialog ref={dialog} className="dialog" aria-labelledby={heading} onClose={onClose}>
+      <form className="dialog-body" onSubmit={submit}>
+        <h2 id={heading}>{title}</h2>
+        {children}
+        <div className="dialog-foot">
+          <button type="button" className="button plain" onClick={onClose}>
+            {confirm === undefined ? words.common.close : words.common.cancel}
+          </button>
+          {confirm !== undefined && (
+            <button type="submit" className={`button ${tone}`}>
+              {confirm}
+            </button>
+          )}
+        </div>
+      </form>
+    </dialog>
+  );
+}

@@ -1,0 +1,77 @@
+import { useSyncExternalStore } from "react";
+import { words } from "../words.ts";
+import { Icon } from "./icons.tsx";
+
+interface Toast {
+  readonly id: number;
+  readonly text: string;
+  readonly action?: { readonly label: string; readonly run: () => void };
+}
+
+export interface Toasts {
+  readonly read: () => readonly Toast[];
+  readonly subscribe: (listener: () => void) => () => void;
+  readonly tell: (text: string, action?: Toast["action"]) => void;
+  readonly dismiss: (id: number) => void;
+}
+
+const shownMs = 7_000;
+const atMost = 3;
+
+export function createToasts(): Toasts {
+  let shown: readonly Toast[] = [];
+  let last = 0;
+  const listeners = new Set<() => void>();
+  function show(next: readonly Toast[]): void {
+    shown = next;
+    listeners.forEach((listener) => listener());
+  }
+  const dismiss = (id: number): void => show(shown.filter((toast) => toast.id !== id));
+  return {
+    read: () => shown,
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    tell(text, action) {
+      const id = ++last;
+      const others = shown.filter((toast) => toast.text !== text);
+      show([...others.slice(1 - atMost), { id, text, ...(action && { action }) }]);
+      setTimeout(() => dismiss(id), shownMs);
+    },
+    dismiss,
+  };
+}
+
+export function ToastList({ toasts }: { toasts: Toasts }) {
+  const shown = useSyncExternalStore(toasts.subscribe, toasts.read);
+  return (
+    <output className="toasts">
+      {shown.map(({ id, text, action }) => (
+        <div key={id} className="toast">
+          <span>{text}</span>
+          {action !== undefined && (
+            <button
+              type="button"
+              className="button"
+              onClick={() => {
+                toasts.dismiss(id);
+                action.run();
+              }}
+            >
+              {action.label}
+            </button>
+          )}
+          <button
+            type="button"
+            className="button"
+            aria-label={words.common.close}
+            onClick={() => toasts.dismiss(id)}
+          >
+            <Icon name="close" />
+          </button>
+        </div>
+      ))}
+    </output>
+  );
+}

@@ -1,0 +1,51 @@
+export const commonWords = {
+  product: "Holdfast",
+  common: {
+    cancel: "Cancel",
+    close: "Close",
+    copied: "Copied",
+    copy: "Copy",
+    more: "More",
+    save: "Save",
+    tryAgain: "Try again",
+    unreachable: "The host did not answer. Nothing was changed.",
+  },
+  signIn: {
+    title: "Sign in to Holdfast",
+    lead: "Open the link that Holdfast printed when it started. It signs you in once.",
+    field: "Or paste the token",
+    submit: "Sign in",
+    submitting: "Signing in…",
+    hintBefore: "It is in the file ",
+    hintBetween: " in the home folder, ",
+    hintAfter: " unless it was set.",
+    trouble: {
+      "link-refused": "This sign-in link was used before, or is older than ten minutes.",
+      "token-refused": "This is not the token of this host.",
+      unreachable: "The host did not answer. Try once more.",
+    },
+    signOut: "Sign out",
+  },
+  reaching: "Reaching the host…",
+  away: {
+    title: "The host does not answer",
+    lead: "Nothing is lost: what was accepted is kept. Start Holdfast again, and this page comes back by itself.",
+    retry: "Try now",
+  },
+  host: {
+    well: "The host is well",
+    silent: "The host does not answer. Trying again",
+    version: (version: string) => `Holdfast ${version}`,
+  },
+  shell: {
+    openList: "Open the list of conversations",
+    closeList: "Close the list of conversations",
+    skip: "Go to the conversation",
+    settings: "Settings",
+    palette: "Search and commands",
+  },
+  problems: {
+    network_failed: "The host did not answer. It was tried several times.",
+    unexpected_answer: "Something answered that is not Holdfast.",
+  },
+} as const;

@@ -1,0 +1,27 @@
+export const settingsWords = {
+  settings: {
+    title: "Settings",
+    back: "Back to the conversations",
+    sections: {
+      models: "Models and keys",
+      tools: "Tools and approvals",
+      memory: "Memory",
+      appearance: "Appearance",
+      system: "System",
+    },
+    notServed: "This host does not offer that yet.",
+    theme: "Theme",
+    themes: { system: "As the system", light: "Light", dark: "Dark" },
+    themeHint: "Kept in this browser.",
+    health: "Health",
+    version: "Version",
+    store: "Store",
+    status: "Status",
+    storeReady: (kind: string, ready: boolean) => `${kind}, ${ready ? "ready" : "not ready"}`,
+    openApprovals: "Approvals that wait",
+    noApprovals: "Nothing waits for your word.",
+    openSession: "Open the conversation",
+    shortcuts: "Keys",
+    signOut: "Sign out of this browser",
+  },
+} as const;
