@@ -1,3 +1,4 @@
+// oxlint-disable-next-line import/no-unassigned-import -- it must come first
 import "./no-code-from-text.ts";
 import { createClient } from "@holdfast/protocol";
 import { StrictMode } from "react";

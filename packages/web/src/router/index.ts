@@ -1,2 +1,2 @@
-export { addressOf, type Place, settingsSections, type SettingsSection } from "./places.ts";
+export { addressOf, settingsSections, type SettingsSection } from "./places.ts";
 export { createRouter, type Router } from "./router.ts";

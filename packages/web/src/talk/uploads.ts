@@ -1,7 +1,7 @@
 import { type Attachment, createClient, type Fetch } from "@holdfast/protocol";
 import { useCallback, useEffect, useRef, useState } from "react";
 
-export const largestFile = 25 * 1024 * 1024;
+const largestFile = 25 * 1024 * 1024;
 
 export interface Upload {
   readonly key: number;

@@ -1,3 +1,2 @@
-export { CodeBlock } from "./code-block.tsx";
 export { Markdown } from "./markdown.tsx";
 export { plainOutput, revealUnseen } from "./safe-text.ts";

@@ -1,0 +1,7 @@
+import { commonWords } from "./common.ts";
+import { sessionsWords } from "./sessions.ts";
+import { settingsWords } from "./settings.ts";
+import { talkWords } from "./talk.ts";
+
+/** Every word of the page. A translation replaces the files behind this one. */
+export const words = { ...commonWords, ...sessionsWords, ...talkWords, ...settingsWords } as const;
