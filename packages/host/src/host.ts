@@ -30,6 +30,7 @@ import { keepTidy } from "./keep-tidy.ts";
 import { openConfiguredMemories } from "./memory/index.ts";
 import { openModel } from "./open-model.ts";
 import { openStore } from "./open-store.ts";
+import { createRedactor } from "./redact.ts";
 import { version } from "./version.ts";
 
 export interface RunningHost {
@@ -89,6 +90,7 @@ async function openHost(
   const doorkeeper = createDoorkeeper(token.value, Date.now, signIns);
   const passwords = keepPassword(config.home.value);
   const strangers = createStrangers();
+  const redact = createRedactor(() => [token.value]);
   const { host, origin, basePath } = config;
   const app = createApp({
     version,
@@ -111,6 +113,8 @@ async function openHost(
       reviews,
       doorkeeper,
       passwords,
+      redact,
+      home: config.home.value,
       clock: systemClock,
       holder: () => currentHolder("api"),
       stopping: stopping.signal,

@@ -145,6 +145,16 @@ export const problemKinds = {
     title: "The session is in the trash.",
     next: "Restore it first.",
   },
+  import_refused: {
+    status: 422,
+    title: "The document cannot be taken in.",
+    next: "Correct the lines that `errors` names; nothing of it was kept.",
+  },
+  backup_unsupported: {
+    status: 409,
+    title: "This store is not copied by the host.",
+    next: "Use the tools of its own database, like pg_dump.",
+  },
   payload_too_large: {
     status: 413,
     title: "The request is too large.",

@@ -59,6 +59,9 @@ export interface Store {
    */
   watch(session: SessionId, pace: WatchPace, wake: () => void): () => void;
 
+  /** Copies the whole store into a new file, consistently and while it is in use. Absent where the database has tools of its own for that. */
+  backup?(to: string): Promise<void>;
+
   /** The store's clock, in milliseconds. Leases and event times come from it. */
   now(): Promise<number>;
 

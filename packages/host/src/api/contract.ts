@@ -41,7 +41,7 @@ type NamesOf<Media extends string> = {
 }[RouteName];
 
 export type CallName = NamesOf<"json" | "none">;
-export type StreamName = NamesOf<"events" | "bytes">;
+export type StreamName = NamesOf<"events" | "bytes" | "text">;
 
 export type AnswerOf<N extends CallName> = RouteOutput<Routes[N]>;
 

@@ -5,6 +5,7 @@ import { approvalRoutes } from "./approvals.ts";
 import { blobRoutes } from "./blobs.ts";
 import { contextRoutes } from "./context.ts";
 import { eventRoutes } from "./events.ts";
+import { fsckRoutes } from "./fsck.ts";
 import { historyRoutes } from "./history.ts";
 import { ledgerRoutes } from "./ledger.ts";
 import { messageRoutes } from "./messages.ts";
@@ -12,6 +13,7 @@ import type { ApiParts } from "./parts.ts";
 import { runRoutes } from "./runs.ts";
 import { searchRoutes } from "./search.ts";
 import { sessionRoutes } from "./sessions.ts";
+import { transferRoutes } from "./transfer.ts";
 
 export type ApiOptions = Omit<ApiParts, "answerOnce">;
 
@@ -30,5 +32,7 @@ export function apiRoutes(options: ApiOptions): Route[] {
     ...ledgerRoutes(parts),
     ...eventRoutes(parts),
     ...accessRoutes(parts),
+    ...transferRoutes(parts),
+    ...fsckRoutes(parts),
   ];
 }

@@ -2,6 +2,7 @@ import type { Clock, Holder, Log, MemoryKeeper, Reviews, Runner } from "@holdfas
 
 import type { Doorkeeper, Passwords } from "../auth/index.ts";
 import type { Compactor } from "../compaction.ts";
+import type { Redact } from "../redact.ts";
 import type { StoringBoard } from "../storing.ts";
 import type { MountParts } from "./contract.ts";
 
@@ -15,6 +16,10 @@ export interface ApiParts extends MountParts {
   readonly reviews: Pick<Reviews, "cancel">;
   readonly doorkeeper: Doorkeeper;
   readonly passwords?: Passwords;
+  /** For what leaves the host as a document. */
+  readonly redact: Redact;
+  /** Where backups lie; without it there are none. */
+  readonly home?: string;
   readonly clock: Clock;
   /** Who we are where a lease is taken. */
   readonly holder: () => Holder;

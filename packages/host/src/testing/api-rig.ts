@@ -16,6 +16,7 @@ import { openCompactor } from "../compaction.ts";
 import { summariseWith } from "../summarise.ts";
 import { createDoorkeeper, type Doorkeeper, keepPassword } from "../auth/index.ts";
 import { createApp, type HostEnv, type Strangers } from "../http/index.ts";
+import { createRedactor } from "../redact.ts";
 import { createStoringBoard, type StoringBoard } from "../storing.ts";
 
 /** The API on a store that keeps nothing, with a model that says what the test wants. No network. */
@@ -122,6 +123,8 @@ export function openApi(
       reviews: { cancel: () => {} },
       doorkeeper,
       ...passwords,
+      redact: createRedactor(() => [token]),
+      ...(home !== undefined && { home }),
       clock,
       holder: () => aHolder(),
       stopping: stopping.signal,

@@ -5,6 +5,7 @@ import { ledgerRoutes } from "./ledger.ts";
 import { runRoutes } from "./runs.ts";
 import { sessionRoutes } from "./sessions.ts";
 import { streamRoutes, systemRoutes } from "./system.ts";
+import { transferRoutes } from "./transfer.ts";
 
 export { type ContextView, contextView } from "./context.ts";
 export * from "./views.ts";
@@ -31,6 +32,7 @@ export const routes = {
   ...ledgerRoutes,
   ...systemRoutes,
   ...accessRoutes,
+  ...transferRoutes,
 } as const;
 export type Routes = typeof routes;
 export type RouteName = keyof Routes;

@@ -1,10 +1,10 @@
 import { z } from "zod";
 
-import { blobId, sessionId } from "../ids.ts";
+import { blobId } from "../ids.ts";
 import { jsonObject } from "../parts.ts";
 import { defineRoute } from "./define.ts";
 import { limitText, pageCursor, seqText } from "./fields.ts";
-import { keyed, session } from "./sessions.ts";
+import { session } from "./sessions.ts";
 import { blobView, searchHit } from "./views.ts";
 
 const cursorMap = z.string().max(20_000);
@@ -79,25 +79,6 @@ export const systemRoutes = {
     },
     problems: [],
     repeat: "safe",
-  }),
-  importSessions: defineRoute({
-    method: "POST",
-    path: "/api/import",
-    summary: "Take in an exported document",
-    access: "principal",
-    headers: keyed,
-    /** A document, not a command: its rows are stored data, whose unknown fields are carried through. */
-    body: z.strictObject({ format: z.string().min(1).max(60), document: jsonObject }),
-    answer: {
-      media: "json",
-      status: 201,
-      schema: z.looseObject({
-        sessions: z.array(z.looseObject({ id: sessionId })),
-        skipped: z.array(z.looseObject({ id: z.string(), reason: z.string() })),
-      }),
-    },
-    problems: [],
-    repeat: "key",
   }),
   health: defineRoute({
     method: "GET",
