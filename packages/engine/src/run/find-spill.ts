@@ -70,13 +70,18 @@ export function lastOutput(journal: readonly StoredEvent[]): EventId | undefined
   return journal.findLast((event) => outputs.has(event.type))?.id;
 }
 
+const begins: ReadonlySet<string> = new Set(["step.started", "tool.started"]);
+
 function lastMark(journal: readonly StoredEvent[]): SpillMark | null {
-  for (const stored of journal.toReversed()) {
+  let spill: SpillMark | undefined;
+  // A journal may be long, and nearly all of it is output: what cannot bear a mark is not looked into.
+  journal.findLast((stored) => {
+    if (!begins.has(stored.type)) return false;
     const decoded = decodeEvent(stored);
-    if (decoded.kind !== "known") continue;
+    if (decoded.kind !== "known") return false;
     const { event } = decoded;
-    if (event.type !== "step.started" && event.type !== "tool.started") continue;
-    if (event.data.spill !== undefined) return event.data.spill;
-  }
-  return null;
+    if (event.type === "step.started" || event.type === "tool.started") ({ spill } = event.data);
+    return spill !== undefined;
+  });
+  return spill ?? null;
 }

@@ -28,17 +28,11 @@ export function decodeEventCells(cells: Cells): EventRead {
   const payload = decodePayload(text(cells, 8), int(cells, 7));
   if (payload.status === "damaged") return { status: "damaged", seq, id, problem: payload.problem };
   const runId = textOrNull<RunId>(cells, 5);
-  const event: StoredEvent = {
-    seq,
-    id,
-    type: text(cells, 2),
-    v: int(cells, 3),
-    at: int(cells, 4),
-    ...(runId !== null && { runId }),
-    ...(flag(cells, 6) && { quiet: true }),
-    data: payload.data,
-  };
-  return { status: "intact", event };
+  const { data } = payload;
+  const [type, v, at] = [text(cells, 2), int(cells, 3), int(cells, 4)];
+  const event: StoredEvent =
+    runId === null ? { seq, id, type, v, at, data } : { seq, id, type, v, at, runId, data };
+  return { status: "intact", event: flag(cells, 6) ? { ...event, quiet: true } : event };
 }
 
 const insertEvent = `
