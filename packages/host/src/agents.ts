@@ -2,28 +2,29 @@ import {
   AgentCache,
   type Clock,
   type KnownContext,
+  shortHash,
   type Store,
   type Tool,
   type WarmAgents,
 } from "@holdfast/engine";
 
-import type { OwnerId, SessionId } from "@holdfast/protocol";
+import type { SessionId } from "@holdfast/protocol";
 
 import type { NamedModel } from "./open-model.ts";
+import type { SystemPrompt } from "./prompt/index.ts";
 
 export interface AgentParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly model: NamedModel;
   readonly tools: ReadonlyMap<string, Tool>;
-  /** What a session of this owner begins with beside the persona. It is frozen with the session. */
-  readonly notes: (owner: OwnerId) => Promise<string>;
+  /** How a session begins. It is frozen with the session. */
+  readonly prompt: Pick<SystemPrompt, "signature" | "text">;
   /** An agent's sessions are let go of: their memory is committed. */
   readonly letGo: (session: SessionId) => Promise<void>;
   readonly report: (error: unknown) => void;
 }
 
-const persona = "You are a helpful assistant.";
 const megabyte = 1024 * 1024;
 const limits = { bytes: 256 * megabyte, count: 200, idleMs: 30 * 60_000, baselines: 32 };
 /** What a client and its tools take up, about. */
@@ -33,15 +34,19 @@ const scarceAt = 0.85;
 
 /** The agents of this process, kept warm by lane. */
 export function openAgents(parts: AgentParts): WarmAgents {
-  const { store, clock, model, tools, notes, letGo, report } = parts;
+  const { store, clock, model, tools, prompt, letGo, report } = parts;
   return new AgentCache<KnownContext>({
     factory: {
-      signature: async ({ owner }) => JSON.stringify([model.name, persona, owner]),
-      build: async ({ owner }) => ({
+      signature: async (request) =>
+        [
+          `model=${shortHash(model.name)}`,
+          `owner=${shortHash(request.owner)}`,
+          await prompt.signature(request),
+        ].join(" "),
+      build: async (request) => ({
         modelName: model.name,
         model: model.model,
-        system: async () =>
-          [persona, await notes(owner)].filter((part) => part !== "").join("\n\n"),
+        system: () => prompt.text(request),
         tools,
         bytes: agentBytes,
         close: async () => {},

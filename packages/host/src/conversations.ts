@@ -15,7 +15,7 @@ import {
   systemClock,
   Titles,
 } from "@holdfast/engine";
-import { ids } from "@holdfast/protocol";
+import { ids, type OwnerId } from "@holdfast/protocol";
 import { createLiveness, currentHolder } from "@holdfast/store/identity";
 import { openSpillFolder } from "@holdfast/store/spill";
 
@@ -23,6 +23,7 @@ import { openAgents } from "./agents.ts";
 import { type Compactor, openCompactor } from "./compaction.ts";
 import { type Memories, notesSnapshot, openReviews, reviewWith } from "./memory/index.ts";
 import type { Config } from "./config/index.ts";
+import { openPrompt, type SystemPrompt } from "./prompt/index.ts";
 import { summariseWith } from "./summarise.ts";
 import type { NamedModel } from "./open-model.ts";
 import { createStoringBoard, type StoringBoard } from "./storing.ts";
@@ -37,6 +38,7 @@ export interface Conversations {
   readonly titles: Titles;
   readonly memory: MemoryKeeper;
   readonly reviews: Reviews;
+  readonly prompt: SystemPrompt;
 }
 
 const limits: RunLimits = { steps: 100, timeMs: 60 * 60_000, modelTries: 5 };
@@ -72,6 +74,8 @@ export async function prepareConversations(
     summariseWith(model.name, model.model),
     (owner, session) => void memory.boundary(owner, session, "compaction"),
   );
+  const notes = (owner: OwnerId) => notesSnapshot(home.value, owner);
+  const prompt = openPrompt({ home: home.value, store, notes });
   const tools = openTools({ home: home.value, store, environment: process.env });
   const runner = new Runner({
     log,
@@ -92,7 +96,7 @@ export async function prepareConversations(
       clock: systemClock,
       model,
       tools,
-      notes: (owner) => notesSnapshot(home.value, owner),
+      prompt,
       letGo: (session) => memory.evict(session),
       report: onError,
     }),
@@ -108,7 +112,7 @@ export async function prepareConversations(
     },
     onError,
   });
-  return { log, runner, storing, titles, compactor, memory, reviews };
+  return { log, runner, storing, titles, compactor, memory, reviews, prompt };
 }
 
 const memoryPatienceMs = 60_000;

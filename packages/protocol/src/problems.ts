@@ -76,6 +76,11 @@ export const problemKinds = {
     next: "Read the session and send the change with its revision.",
   },
   head_moved: { status: 409, title: "The conversation went on meanwhile.", next: readAgain },
+  instructions_changed: {
+    status: 409,
+    title: "What the workspace says to agents has changed since it was read.",
+    next: "Read it again and decide anew.",
+  },
   run_live: {
     status: 409,
     title: "A run is going on.",

@@ -65,3 +65,11 @@ test("sessions that begin alike store their beginning once", async () => {
   expect(second.event?.cause).toBe("first");
   expect(second.frame).toEqual(first.frame);
 });
+
+test("[P9] a change of the frame names what has changed, where the signatures name their parts", async () => {
+  await frame("model=aa persona=bb tools=cc");
+  const causes = async (signature: string) => (await frame(signature)).event?.cause;
+  expect(await causes("model=aa persona=dd tools=cc")).toBe("persona");
+  expect(await causes("model=ee persona=dd tools=ff")).toBe("model tools");
+  expect(await causes("something else")).toBe("configuration");
+});

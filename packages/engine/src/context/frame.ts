@@ -50,12 +50,27 @@ export async function frameContext(
   if (tools.status === "failed") return tools;
   const { signature } = source;
   const frame = { system: system.id, tools: tools.id, signature, rendering };
-  return { status: "framed", frame, bytes, event: { frame, cause: causeOf(known, isCurrent) } };
+  return { status: "framed", frame, bytes, event: { frame, cause: causeOf(known, signature) } };
 }
 
-function causeOf(known: ContextFrame | null, isCurrent: boolean): string {
+const longestCause = 100;
+
+/** P9: a change says what has changed, where the two signatures name their parts alike. */
+function causeOf(known: ContextFrame | null, signature: string): string {
   if (known === null) return "first";
-  return isCurrent ? "lost" : "configuration";
+  if (known.rendering !== rendering) return "rendering";
+  if (known.signature === signature) return "lost";
+  const before = new Set(known.signature.split(" "));
+  const names = signature.split(" ").map((part) => (before.has(part) ? "" : nameOf(part)));
+  const changed = names.filter((name) => name !== "");
+  const isNamed = changed.length > 0 && !changed.includes(unnamed);
+  return isNamed ? changed.join(" ").slice(0, longestCause) : "configuration";
+}
+
+const unnamed = "?";
+
+function nameOf(part: string): string {
+  return /^(?<name>[a-z]+)=/u.exec(part)?.groups?.["name"] ?? unnamed;
 }
 
 /** How a context begins, as it was stored. `null`: the bytes are gone, or are not what they were. */

@@ -46,7 +46,13 @@ async function frameSource(deps: SetUpDeps, run: RunHandle) {
   const tools = [...deps.tools.values()].map(specOf);
   const system = () => deps.system(run);
   const named = deps.signature === undefined ? await system() : await deps.signature(run);
-  return { signature: shortHash(JSON.stringify([named, tools])), tools, system };
+  return { signature: signatureOf(named, tools), tools, system };
+}
+
+/** A signature that names its parts keeps their names, so that a change can be told by them. */
+function signatureOf(named: string, tools: readonly ToolSpec[]): string {
+  const agent = /^(?:[a-z]+=[0-9a-f]+ ?)+$/u.test(named) ? named : `agent=${shortHash(named)}`;
+  return `${agent} tools=${shortHash(JSON.stringify(tools))}`;
 }
 
 function specOf({ name, description, input }: Tool): ToolSpec {

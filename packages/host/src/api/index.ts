@@ -14,6 +14,7 @@ import { runRoutes } from "./runs.ts";
 import { searchRoutes } from "./search.ts";
 import { sessionRoutes } from "./sessions.ts";
 import { transferRoutes } from "./transfer.ts";
+import { workspaceRoutes } from "./workspace.ts";
 
 export type ApiOptions = Omit<ApiParts, "answerOnce">;
 
@@ -25,6 +26,7 @@ export function apiRoutes(options: ApiOptions): Route[] {
     ...messageRoutes(parts),
     ...historyRoutes(parts),
     ...contextRoutes(parts),
+    ...workspaceRoutes(parts),
     ...runRoutes(parts),
     ...approvalRoutes(parts),
     ...blobRoutes(parts),

@@ -3,6 +3,7 @@ import type { Clock, Holder, Log, MemoryKeeper, Reviews, Runner } from "@holdfas
 import type { Doorkeeper, Passwords } from "../auth/index.ts";
 import type { Compactor } from "../compaction.ts";
 import type { Redact } from "../redact.ts";
+import type { SystemPrompt } from "../prompt/index.ts";
 import type { StoringBoard } from "../storing.ts";
 import type { MountParts } from "./contract.ts";
 
@@ -20,6 +21,7 @@ export interface ApiParts extends MountParts {
   readonly redact: Redact;
   /** Where backups lie; without it there are none. */
   readonly home?: string;
+  readonly prompt: Pick<SystemPrompt, "workspace" | "decide">;
   readonly clock: Clock;
   /** Who we are where a lease is taken. */
   readonly holder: () => Holder;

@@ -7,7 +7,7 @@ import { z } from "zod";
 
 import { extractFacts } from "./extract.ts";
 import { ownerFolder } from "./owner-folder.ts";
-import { readText, replaceFile, underLock } from "./write-file.ts";
+import { readText, replaceFile, underLock } from "../write-file.ts";
 
 const fact = z.looseObject({ text: z.string(), at: z.number() });
 const book = z.looseObject({ facts: z.array(fact), keys: z.array(z.string()) });

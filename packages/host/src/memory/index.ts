@@ -10,7 +10,7 @@ import { openFacts } from "./facts.ts";
 import { openNotes } from "./notes.ts";
 import type { OpenVikingPlace } from "./openviking/index.ts";
 import { loadProvider } from "./provider-module.ts";
-import { readText } from "./write-file.ts";
+import { readText } from "../write-file.ts";
 
 export { notesSnapshot } from "./notes.ts";
 export { openReviews, reviewWith } from "./reviewer.ts";

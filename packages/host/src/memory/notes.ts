@@ -5,7 +5,7 @@ import type { OwnerId } from "@holdfast/protocol";
 
 import { extractFacts } from "./extract.ts";
 import { ownerFolder } from "./owner-folder.ts";
-import { readText, replaceFile, underLock } from "./write-file.ts";
+import { readText, replaceFile, underLock } from "../write-file.ts";
 
 const files = { person: "USER.md", rest: "MEMORY.md" } as const;
 /** Of each file. What is beyond it is cut from the top, where the oldest stands. */

@@ -13,6 +13,7 @@ import type { Hono } from "hono";
 
 import { apiRoutes } from "../api/index.ts";
 import { openCompactor } from "../compaction.ts";
+import { openPrompt } from "../prompt/index.ts";
 import { summariseWith } from "../summarise.ts";
 import { createDoorkeeper, type Doorkeeper, keepPassword } from "../auth/index.ts";
 import { createApp, type HostEnv, type Strangers } from "../http/index.ts";
@@ -121,6 +122,7 @@ export function openApi(
       compactor: openCompactor(log, { isDead: () => "unknown" }, summariseWith("scripted", model)),
       memory: rig.keeper,
       reviews: { cancel: () => {} },
+      prompt: openPrompt({ home: home ?? "/nowhere", store, notes: async () => "" }),
       doorkeeper,
       ...passwords,
       redact: createRedactor(() => [token]),

@@ -6,8 +6,10 @@ import { runRoutes } from "./runs.ts";
 import { sessionRoutes } from "./sessions.ts";
 import { streamRoutes, systemRoutes } from "./system.ts";
 import { transferRoutes } from "./transfer.ts";
+import { workspaceRoutes } from "./workspace.ts";
 
 export { type ContextView, contextView } from "./context.ts";
+export { type WorkspaceView, workspaceView } from "./workspace.ts";
 export * from "./views.ts";
 export type { UsageTotalsView } from "./ledger.ts";
 export {
@@ -27,6 +29,7 @@ export const routes = {
   ...sessionRoutes,
   ...historyRoutes,
   ...contextRoutes,
+  ...workspaceRoutes,
   ...streamRoutes,
   ...runRoutes,
   ...ledgerRoutes,

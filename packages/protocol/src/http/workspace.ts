@@ -1,0 +1,41 @@
+import { z } from "zod";
+
+import { defineRoute } from "./define.ts";
+import { keyed, session } from "./sessions.ts";
+
+export const workspaceView = z.looseObject({
+  folder: z.string(),
+  /** The file there that speaks to agents; `null` when there is none. */
+  instructions: z.looseObject({ file: z.string(), text: z.string(), hash: z.string() }).nullable(),
+  /** Of exactly this text. Only what is trusted becomes part of a session's beginning. */
+  trust: z.enum(["trusted", "refused", "undecided"]),
+});
+export type WorkspaceView = z.infer<typeof workspaceView>;
+
+const common = { access: "principal", params: session } as const;
+
+export const workspaceRoutes = {
+  readWorkspace: defineRoute({
+    ...common,
+    method: "GET",
+    path: "/api/sessions/:id/workspace",
+    summary: "What the session's workspace says to agents, and whether that is trusted",
+    answer: { media: "json", status: 200, schema: workspaceView },
+    problems: ["session_not_found"],
+    repeat: "safe",
+  }),
+  trustWorkspace: defineRoute({
+    ...common,
+    method: "POST",
+    path: "/api/sessions/:id/workspace/trust",
+    summary: "Trust or refuse what the workspace says to agents, in the words that were read",
+    body: z.strictObject({
+      hash: z.string().regex(/^[0-9a-f]{64}$/, "expected the hash of the text"),
+      decision: z.enum(["trusted", "refused"]),
+    }),
+    answer: { media: "json", status: 200, schema: workspaceView },
+    problems: ["session_not_found", "instructions_changed"],
+    headers: keyed,
+    repeat: "key",
+  }),
+} as const;
