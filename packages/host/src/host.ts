@@ -116,6 +116,7 @@ async function openHost(
       passwords,
       redact,
       home: config.home.value,
+      basePath: basePath.value,
       clock: systemClock,
       holder: () => currentHolder("api"),
       stopping: stopping.signal,

@@ -3,6 +3,7 @@ import { accessRoutes } from "./access.ts";
 import { createAnswerOnce } from "./answer-once.ts";
 import { approvalRoutes } from "./approvals.ts";
 import { blobRoutes } from "./blobs.ts";
+import { contractRoutes } from "./contract-routes.ts";
 import { contextRoutes } from "./context.ts";
 import { eventRoutes } from "./events.ts";
 import { fsckRoutes } from "./fsck.ts";
@@ -36,5 +37,6 @@ export function apiRoutes(options: ApiOptions): Route[] {
     ...accessRoutes(parts),
     ...transferRoutes(parts),
     ...fsckRoutes(parts),
+    ...contractRoutes(parts),
   ];
 }

@@ -19,6 +19,8 @@ export interface ApiParts extends MountParts {
   readonly passwords?: Passwords;
   /** For what leaves the host as a document. */
   readonly redact: Redact;
+  /** Under which path the API stands. */
+  readonly basePath?: string;
   /** Where backups lie; without it there are none. */
   readonly home?: string;
   readonly prompt: Pick<SystemPrompt, "workspace" | "decide">;

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { BlobId } from "@holdfast/protocol";
 
+import { escapeHtml } from "../escape-html.ts";
 import type { DocumentEntry, DocumentPart } from "./document.ts";
 import type { DocumentTitle } from "./export.ts";
 import { timeIn } from "./export-markdown.ts";
@@ -91,16 +92,4 @@ function paragraph(text: string): string {
 
 function folded(summary: string, text: string): string {
   return `<details><summary>${escapeHtml(summary)}</summary><pre class="tool">${escapeHtml(text)}</pre></details>`;
-}
-
-const escapes: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => escapes[character] ?? character);
 }

@@ -16,13 +16,14 @@ import { openCompactor } from "../compaction.ts";
 import { openPrompt } from "../prompt/index.ts";
 import { summariseWith } from "../summarise.ts";
 import { createDoorkeeper, type Doorkeeper, keepPassword } from "../auth/index.ts";
-import { createApp, type HostEnv, type Strangers } from "../http/index.ts";
+import { createApp, type HostEnv, type Route, type Strangers } from "../http/index.ts";
 import { createRedactor } from "../redact.ts";
 import { createStoringBoard, type StoringBoard } from "../storing.ts";
 
 /** The API on a store that keeps nothing, with a model that says what the test wants. No network. */
 export interface ApiRig {
   readonly app: Hono<HostEnv>;
+  readonly routes: readonly Route[];
   readonly client: Client;
   readonly owner: OwnerId;
   readonly store: MemoryStore;
@@ -100,6 +101,30 @@ export function openApi(
   const closing = new AbortController();
   const doorkeeper = createDoorkeeper(token);
   const passwords = home === undefined ? {} : { passwords: keepPassword(home) };
+  const api = apiRoutes({
+    log,
+    ids,
+    runner: {
+      poke: (...session) => {
+        if (rules.begins) runner.poke(...session);
+      },
+      recoverLate: (...read) => runner.recoverLate(...read),
+    },
+    storing,
+    compactor: openCompactor(log, { isDead: () => "unknown" }, summariseWith("scripted", model)),
+    memory: rig.keeper,
+    reviews: { cancel: () => {} },
+    prompt: openPrompt({ home: home ?? "/nowhere", store, notes: async () => "" }),
+    doorkeeper,
+    ...passwords,
+    redact: createRedactor(() => [token]),
+    ...(home !== undefined && { home }),
+    clock,
+    holder: () => aHolder(),
+    stopping: stopping.signal,
+    closing: closing.signal,
+    report,
+  });
   const app = createApp({
     version: "1.2.3",
     page: [],
@@ -109,36 +134,14 @@ export function openApi(
     host: "127.0.0.1",
     origin: undefined,
     basePath: "",
-    api: apiRoutes({
-      log,
-      ids,
-      runner: {
-        poke: (...session) => {
-          if (rules.begins) runner.poke(...session);
-        },
-        recoverLate: (...read) => runner.recoverLate(...read),
-      },
-      storing,
-      compactor: openCompactor(log, { isDead: () => "unknown" }, summariseWith("scripted", model)),
-      memory: rig.keeper,
-      reviews: { cancel: () => {} },
-      prompt: openPrompt({ home: home ?? "/nowhere", store, notes: async () => "" }),
-      doorkeeper,
-      ...passwords,
-      redact: createRedactor(() => [token]),
-      ...(home !== undefined && { home }),
-      clock,
-      holder: () => aHolder(),
-      stopping: stopping.signal,
-      closing: closing.signal,
-      report,
-    }),
+    api,
     health: async () => ({ status: "ok", store: { kind: store.kind, ready: true } }),
     report,
   });
   const bearer = { authorization: `Bearer ${token}` };
   return {
     app,
+    routes: api,
     client: createClient({ token, fetch: (url, init) => app.request(url, init, {}) }),
     owner: ownerId.parse("owner"),
     store,

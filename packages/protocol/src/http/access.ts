@@ -33,6 +33,7 @@ export const accessRoutes = {
       })
       .refine((proof) => Object.keys(proof).length === 1, "expected one of them"),
     largestBody: 16 * 1024,
+    example: { token: "the token that lies in the home" },
     answer: { media: "none", status: 204 },
     problems: ["unauthorized", "forbidden", "too_many_requests", "request_timeout"],
     repeat: "never",
@@ -92,6 +93,7 @@ export const accessRoutes = {
     access: "principal",
     /** `current` where the sign-in is not a fresh one. */
     body: z.strictObject({ password: newPassword, current: secret.optional() }),
+    example: { password: "correct horse battery" },
     answer: { media: "none", status: 204 },
     problems: ["forbidden", "too_many_requests"],
     repeat: "safe",

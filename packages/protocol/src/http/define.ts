@@ -1,5 +1,6 @@
 import type { z } from "zod";
 
+import type { JsonObject } from "../parts.ts";
 import type { ProblemCode } from "../problems.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -27,6 +28,8 @@ export interface Route {
   readonly body?: z.ZodType | "bytes";
   /** In bytes; a megabyte unless told. */
   readonly largestBody?: number;
+  /** A body that fits, where an empty one does not. */
+  readonly example?: JsonObject;
   readonly answer: Answer;
   /** Beyond those that every route may give: see `problemsOf`. */
   readonly problems: readonly ProblemCode[];

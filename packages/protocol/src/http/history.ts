@@ -68,6 +68,7 @@ export const historyRoutes = {
     path: "/api/sessions/:id/truncate",
     summary: "Take an entry and everything after it out of view",
     body: z.strictObject({ ...conditions, from: seq }),
+    example: { from: 3 },
     answer: { media: "json", status: 200, schema: changed },
     problems: [...refusals, "entry_not_found"],
   }),

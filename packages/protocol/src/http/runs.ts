@@ -73,6 +73,7 @@ export const runRoutes = {
     params: z.strictObject({ id: approvalId }),
     headers: keyed,
     body: z.strictObject({ decision: approvalAnswer }),
+    example: { decision: "once" },
     answer: { media: "json", status: 200, schema: z.looseObject({ approval: approvalView }) },
     problems: ["approval_not_found", "approval_answered"],
     repeat: "key",

@@ -48,6 +48,7 @@ export const sessionRoutes = {
       /** The one that the lane leaves: its work is committed to memory. */
       previousSessionId: sessionId.optional(),
     }),
+    example: { title: "A first session" },
     answer: { media: "json", status: 201, schema: withSession },
     problems: ["session_not_found"],
     repeat: "key",
@@ -94,6 +95,7 @@ export const sessionRoutes = {
     params: session,
     headers: z.object({ "if-match": revisionTag.optional() }),
     body: sessionPatch,
+    example: { title: "A better title", tags: ["work"] },
     answer: { media: "json", status: 200, schema: withSession },
     problems: ["session_not_found", "session_trashed", "revision_conflict"],
     repeat: "never",
@@ -132,6 +134,7 @@ export const sessionRoutes = {
       mode: inputMode.optional(),
       lane: laneKey.optional(),
     }),
+    example: { clientId: "from-the-docs", text: "Hello" },
     answer: { media: "json", status: 202, schema: accepted },
     problems: ["session_not_found", "session_trashed", "idempotency_conflict", "blob_not_found"],
     // `clientId` names the message for the session's life.
@@ -144,6 +147,7 @@ export const sessionRoutes = {
     access: "principal",
     params: z.strictObject({ id: sessionId, messageId }),
     body: z.strictObject({ text, attachments: attachments.optional() }),
+    example: { text: "In other words" },
     answer: { media: "json", status: 200, schema: z.looseObject({ seq }) },
     problems: ["session_not_found", "message_not_found", "input_claimed", "blob_not_found"],
     repeat: "safe",

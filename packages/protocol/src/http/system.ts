@@ -102,6 +102,15 @@ export const systemRoutes = {
     problems: [],
     repeat: "safe",
   }),
+  apiDocs: defineRoute({
+    method: "GET",
+    path: "/api/docs",
+    summary: "This contract as a page",
+    access: "principal",
+    answer: { media: "text", status: 200 },
+    problems: [],
+    repeat: "safe",
+  }),
   openapi: defineRoute({
     method: "GET",
     path: "/api/openapi.json",

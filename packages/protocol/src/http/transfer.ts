@@ -35,6 +35,19 @@ export const transferRoutes = {
     /** A document, not a command: its rows are stored data, whose unknown fields are carried through. */
     largestBody: 64 * 1024 * 1024,
     body: z.strictObject({ format: z.string().min(1).max(60), document: jsonObject }),
+    example: {
+      format: "json",
+      document: {
+        format: "holdfast.session",
+        version: 1,
+        exportedAt: 0,
+        session: { title: "Carried over", project: null, tags: [], createdAt: 0 },
+        entries: [
+          { type: "message", role: "user", at: 0, parts: [{ type: "text", text: "Hello" }] },
+        ],
+        blobs: [],
+      },
+    },
     answer: {
       media: "json",
       status: 201,

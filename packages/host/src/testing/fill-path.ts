@@ -1,0 +1,23 @@
+import { ids, type Route as ContractRoute } from "@holdfast/protocol";
+
+/** A path of the contract with ids in it that fit: those that are given, and else some of nobody's. */
+export function fillPath(
+  route: ContractRoute,
+  given: Readonly<Record<string, string>> = {},
+): string {
+  return route.path.replaceAll(/:(\w+)/g, (_, name: string) => {
+    const [, , collection = ""] = route.path.split("/");
+    return given[name] ?? (name === "id" ? (strangerIds[collection]?.() ?? "x") : otherId(name));
+  });
+}
+
+const strangerIds: Readonly<Record<string, () => string>> = {
+  sessions: () => ids.make("session"),
+  runs: () => ids.make("run"),
+  approvals: () => ids.make("approval"),
+  blobs: () => `blob_${"0".repeat(64)}`,
+};
+
+function otherId(name: string): string {
+  return name === "messageId" ? ids.make("message") : "1";
+}
