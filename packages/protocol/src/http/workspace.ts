@@ -33,6 +33,7 @@ export const workspaceRoutes = {
       hash: z.string().regex(/^[0-9a-f]{64}$/, "expected the hash of the text"),
       decision: z.enum(["trusted", "refused"]),
     }),
+    example: { hash: "0".repeat(64), decision: "refused" },
     answer: { media: "json", status: 200, schema: workspaceView },
     problems: ["session_not_found", "instructions_changed"],
     headers: keyed,
