@@ -12,7 +12,7 @@ import { useApp } from "../app-context.ts";
 import { Icon, Menu } from "../ui/index.ts";
 import { words } from "../words.ts";
 import { Chips } from "./chips.tsx";
-import { useDraft } from "./drafts.ts";
+import { emptyDraft, useDraft } from "./drafts.ts";
 import type { Content } from "./unsent.ts";
 import { useUploads } from "./uploads.ts";
 
@@ -35,15 +35,9 @@ export function Composer({ draftName, isRunning, onSend, onStop, children }: Com
   const [isOver, setIsOver] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
-  const latest = useRef(draft);
-  useEffect(() => {
-    latest.current = draft;
-  }, [draft]);
   const uploads = useUploads(new URL(".", document.baseURI).href, {
-    onDone(attachment) {
-      const { text, attachments } = latest.current;
-      setDraft({ text, attachments: [...attachments, attachment] });
-    },
+    onDone: (attachment) =>
+      setDraft((now) => ({ ...now, attachments: [...now.attachments, attachment] })),
     onTooLarge: (name) => toasts.tell(words.composer.tooLarge(name)),
     onFailed: (name) => toasts.tell(words.composer.uploadFailed(name)),
   });
@@ -58,9 +52,9 @@ export function Composer({ draftName, isRunning, onSend, onStop, children }: Com
   async function send(): Promise<void> {
     if (!canSend) return;
     const before = draft;
-    setDraft({ text: "", attachments: [] });
+    setDraft(() => emptyDraft);
     const isTaken = await onSend({ ...before, mode: isRunning ? mode : "queue" });
-    if (isTaken === false) setDraft(before);
+    if (isTaken === false) setDraft(() => before);
     setMode("queue");
   }
   function key(event: KeyboardEvent): void {
@@ -95,10 +89,10 @@ export function Composer({ draftName, isRunning, onSend, onStop, children }: Com
         attachments={draft.attachments}
         uploads={uploads.running}
         onRemove={(blobId) =>
-          setDraft({
-            ...draft,
-            attachments: draft.attachments.filter((each) => each.blobId !== blobId),
-          })
+          setDraft((now) => ({
+            ...now,
+            attachments: now.attachments.filter((each) => each.blobId !== blobId),
+          }))
         }
         onStop={uploads.stop}
       />
@@ -109,7 +103,7 @@ export function Composer({ draftName, isRunning, onSend, onStop, children }: Com
         rows={1}
         dir="auto"
         value={draft.text}
-        onChange={(event) => setDraft({ ...draft, text: event.target.value })}
+        onChange={(event) => setDraft((now) => ({ ...now, text: event.target.value }))}
         onKeyDown={key}
         onPaste={(event) => take(event, event.clipboardData)}
       />

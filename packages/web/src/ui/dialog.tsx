@@ -28,7 +28,7 @@ export function Dialog(props: DialogProps) {
   }
 
   return (
-    <dialog ref={dialog} className="dialog" aria-labelledby={heading} onClose={onClose}>
+    <dialog ref={dialog} className="dialog" aria-labelledby={heading} onCancel={onClose}>
       <form className="dialog-body" onSubmit={submit}>
         <h2 id={heading}>{title}</h2>
         {children}

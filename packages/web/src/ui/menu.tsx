@@ -4,6 +4,7 @@ import {
   type RefObject,
   type ToggleEvent,
   useId,
+  useLayoutEffect,
   useRef,
   useState,
 } from "react";
@@ -35,13 +36,12 @@ export function Menu({ label, className = "icon-button", children, items }: Menu
   const list = useRef<HTMLDivElement>(null);
   const [open, setOpen] = useState(false);
 
-  function toggled(event: ToggleEvent): void {
-    const isOpen = event.newState === "open";
-    setOpen(isOpen);
-    if (!isOpen) return;
+  // Its items are drawn when it opens; only then it has a size to find room for.
+  useLayoutEffect(() => {
+    if (!open) return;
     placeBeside(button, list);
     list.current?.querySelector<HTMLElement>(".menu-item")?.focus();
-  }
+  }, [open]);
 
   return (
     <>
@@ -65,7 +65,7 @@ export function Menu({ label, className = "icon-button", children, items }: Menu
         tabIndex={-1}
         aria-label={label}
         popover="auto"
-        onToggle={toggled}
+        onToggle={(event: ToggleEvent) => setOpen(event.newState === "open")}
         onKeyDown={moveFocus}
       >
         {open &&

@@ -145,7 +145,7 @@ export const talkWords = {
   composer: {
     label: "Message",
     placeholder: "Write a message",
-    placeholderBusy: "Write the next message; it will wait its turn",
+    placeholderBusy: "Write the next message",
     send: "Send",
     attach: "Attach files",
     detach: (name: string) => `Remove ${name}`,
