@@ -20,11 +20,17 @@ export interface PageRig {
   readonly address: () => string;
   readonly client: () => Client;
   /** A tab of somebody who is signed in, and what its console had to complain about. */
-  readonly openTab: (options?: BrowserContextOptions & { at?: string }) => Promise<Tab>;
+  readonly openTab: (options?: TabOptions) => Promise<Tab>;
   /** `kill -9`. */
   readonly kill: () => Promise<void>;
   /** Serves the same home on the same port again. */
   readonly serveAgain: (settings?: Record<string, string>) => Promise<void>;
+}
+
+interface TabOptions extends BrowserContextOptions {
+  readonly at?: string;
+  /** Another address of the same host. */
+  readonly through?: string;
 }
 
 export interface Tab {
@@ -64,14 +70,14 @@ export function createPageRig(settings: Record<string, string> = {}): PageRig {
   return {
     address: () => address,
     client: () => createClient({ baseUrl: address, token }),
-    async openTab({ at = "", ...options } = {}) {
+    async openTab({ at = "", through = address, ...options } = {}) {
       const context = await browser.newContext(options);
       onTestFinished(() => context.close());
       // Below the limit of a test, so that a failure names what was waited for.
       context.setDefaultTimeout(6_000);
-      await context.request.post(new URL("api/login", address).href, {
+      await context.request.post(new URL("api/login", through).href, {
         data: { token },
-        headers: { origin: new URL(address).origin },
+        headers: { origin: new URL(through).origin },
       });
       const complaints: string[] = [];
       const another = async (place = ""): Promise<Page> => {
@@ -82,7 +88,7 @@ export function createPageRig(settings: Record<string, string> = {}): PageRig {
           const expected = message.text().startsWith("Failed to load resource");
           if (message.type() === "error" && !expected) complaints.push(message.text());
         });
-        await tab.goto(new URL(place, address).href);
+        await tab.goto(new URL(place, through).href);
         return tab;
       };
       return { tab: await another(at), complaints, another };

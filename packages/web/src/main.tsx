@@ -4,7 +4,7 @@ import { createClient } from "@holdfast/protocol";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
-import { createHostClient, createHostStore, takeSignInCode } from "./host/index.ts";
+import { createHostClient, createHostStore, createPauses, takeSignInCode } from "./host/index.ts";
 import { createRouter } from "./router/index.ts";
 import { createListStore, createSeenStore } from "./sessions/index.ts";
 import { createUnsentStore } from "./talk/index.ts";
@@ -12,13 +12,24 @@ import { applyTheme, createToasts, readTheme } from "./ui/index.ts";
 
 applyTheme(readTheme());
 
-const client = createClient({ baseUrl: new URL(".", document.baseURI).href });
+const pauses = createPauses();
+const client = createClient({
+  baseUrl: new URL(".", document.baseURI).href,
+  sleep: pauses.sleep,
+});
 const host = createHostStore(createHostClient(document.baseURI, (...ask) => fetch(...ask)));
 
 function begin(): void {
   const code = takeSignInCode(location, history);
   void (code === undefined ? host.check() : host.signInWithCode(code));
 }
+
+// A host that answers again is asked at once for what was missed.
+host.subscribe(() => {
+  const state = host.read();
+  if (state.kind === "signed-in" && state.answering) pauses.wake();
+});
+addEventListener("online", pauses.wake);
 
 begin();
 // A link that is pasted into a tab of the page changes the fragment and loads nothing.

@@ -1,4 +1,5 @@
 export { createHostClient } from "./client.ts";
+export { createPauses } from "./pauses.ts";
 export { takeSignInCode } from "./sign-in-link.ts";
 export {
   createHostStore,

@@ -26,6 +26,12 @@ export function Conversation({ id, at }: ConversationProps) {
   useEffect(() => store.start(), [store]);
   const pending = usePending(id, view.state);
   useResending(view.connection === "live", pending);
+  const { host } = app;
+  const isBroken = view.connection === "reconnecting" || view.connection === "offline";
+  useEffect(() => {
+    // Whether it is the line or the host itself, the host's own state will say, and from then on more often.
+    if (isBroken) void host.check();
+  }, [host, isBroken]);
   const { state } = view;
   useSeen(state?.session.sortAt ?? null, id);
 
