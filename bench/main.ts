@@ -16,6 +16,7 @@ type Subject = (options: BenchOptions, report: Report) => Promise<void>;
 const subjects = new Map<string, () => Promise<Subject>>([
   ["store", async () => (await import("./store/index.ts")).benchStore],
   ["runs", async () => (await import("./runs/index.ts")).benchRuns],
+  ["context", async () => (await import("./context/index.ts")).benchContext],
 ]);
 
 async function main(args: readonly string[]): Promise<number> {

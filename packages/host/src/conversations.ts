@@ -39,6 +39,7 @@ export interface Conversations {
   readonly memory: MemoryKeeper;
   readonly reviews: Reviews;
   readonly prompt: SystemPrompt;
+  readonly journals: JournalPlace | undefined;
 }
 
 const limits: RunLimits = { steps: 100, timeMs: 60 * 60_000, modelTries: 5 };
@@ -112,7 +113,7 @@ export async function prepareConversations(
     },
     onError,
   });
-  return { log, runner, storing, titles, compactor, memory, reviews, prompt };
+  return { log, runner, storing, titles, compactor, memory, reviews, prompt, journals };
 }
 
 const memoryPatienceMs = 60_000;

@@ -85,7 +85,7 @@ async function openHost(
   const stopping = new AbortController();
   const closing = new AbortController();
   const talk = await prepareConversations(config, store.value, model.value, memories.value, report);
-  const { log, runner, storing, titles, compactor, memory, reviews, prompt } = talk;
+  const { log, runner, storing, titles, compactor, memory, reviews, prompt, journals } = talk;
   const signIns = keepSignIns(config.home.value, token.value);
   const doorkeeper = createDoorkeeper(token.value, Date.now, signIns);
   const passwords = keepPassword(config.home.value);
@@ -112,6 +112,7 @@ async function openHost(
       memory,
       reviews,
       prompt,
+      ...(journals && { journals }),
       doorkeeper,
       passwords,
       redact,

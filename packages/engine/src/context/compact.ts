@@ -82,20 +82,33 @@ export async function compactSession(
   if (before.trashedAt !== null) return { status: "refused", code: "session_trashed" };
   const holder = deps.holder();
   const lock = await deps.lock.acquire(session, holder);
-  if (lock === null) return { status: "deferred", why: "held" };
+  if (lock === null) return unlessGone(deps, target, { status: "deferred", why: "held" });
   try {
     const row = await reads.session(owner, session);
     const entries = await readContext(reads, owner, session);
     if (row === null || entries === null) return { status: "refused", code: "session_not_found" };
+    if (row.trashedAt !== null) return { status: "refused", code: "session_trashed" };
     // Whoever had the lock before us has done what we came for.
     if (row.epoch !== (target.epoch ?? before.epoch)) return { status: "deferred", why: "newer" };
     const now = await deps.log.store.now();
     if (reason !== "asked" && backedOffUntil(entries) > now)
       return { status: "refused", code: "backed_off" };
-    return await compactUnder(deps, target, { lock, row, entries });
+    return await unlessGone(deps, target, await compactUnder(deps, target, { lock, row, entries }));
   } finally {
     await deps.lock.release(session, holder);
   }
+}
+
+/** A delete takes the lock along: whoever lost it to one need not come back. */
+async function unlessGone(
+  { log }: CompactionDeps,
+  { owner, session }: CompactionTarget,
+  compaction: Compaction,
+): Promise<Compaction> {
+  if (compaction.status !== "deferred") return compaction;
+  const row = await log.store.reads.session(owner, session);
+  if (row === null) return { status: "refused", code: "session_not_found" };
+  return row.trashedAt === null ? compaction : { status: "refused", code: "session_trashed" };
 }
 
 interface Hold {

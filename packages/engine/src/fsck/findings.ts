@@ -1,4 +1,4 @@
-import type { SessionId } from "@holdfast/protocol";
+import type { RunId, SessionId } from "@holdfast/protocol";
 
 /** The stable names of what can be wrong. A code may be added, never renamed. */
 export type FindingCode =
@@ -47,6 +47,11 @@ export interface Finding {
 /** What the process that ran it ends with. */
 export const fsckExit = { clean: 0, repaired: 1, damaged: 2, failed: 3 } as const;
 
+export interface LeftSpill {
+  readonly session: SessionId;
+  readonly runId: RunId;
+}
+
 export interface FsckSummary {
   readonly sessions: number;
   readonly events: number;
@@ -55,6 +60,8 @@ export interface FsckSummary {
   readonly repaired: number;
   /** What could not be proven either way, since the store was being written. */
   readonly unproven: readonly string[];
+  /** Output that lies in files beside the store and is still to be brought in: no damage, but not in the log either. */
+  readonly spills: readonly LeftSpill[];
   readonly exitCode: (typeof fsckExit)[keyof typeof fsckExit];
   /** Why it could not run to its end. */
   readonly failure?: string;

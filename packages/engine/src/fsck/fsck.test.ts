@@ -1,4 +1,4 @@
-import { type LaneKey } from "@holdfast/protocol";
+import { type Fence, ids, type LaneKey } from "@holdfast/protocol";
 import { memoryHarness } from "@holdfast/store/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
@@ -101,6 +101,16 @@ describe("[P14] a store that is as it should be", () => {
       session: { ...derived.session, activityAt: derived.session.activityAt - 1 },
     }));
     expect((await check(wrong)).found).toMatchObject([{ code: "row_differs", table: "sessions" }]);
+  });
+
+  test("names the output that lies beside it in files, which is no damage", async () => {
+    const { owner, session } = chat;
+    const ref = { session, runId: ids.make("run"), fence: 3 as Fence, place: "here" };
+    const header = { ...ref, owner, ingestId: ids.make("event") };
+    const journals = { left: async () => [header] };
+    const found = await runFsck(audit(), { now: await harness.store.now(), journals });
+    expect(found).toMatchObject({ findings: 0, exitCode: fsckExit.clean });
+    expect(found.spills).toEqual([{ session, runId: ref.runId }]);
   });
 
   test("tells how far it is", async () => {

@@ -1,6 +1,6 @@
 import type { OwnerId, SessionId } from "@holdfast/protocol";
 
-import { type Audit, StoreFailure } from "../ports/index.ts";
+import { type Audit, type JournalPlace, StoreFailure } from "../ports/index.ts";
 import { BlobAccounts, checkBlobs } from "./check-blobs.ts";
 import { LaneAccounts } from "./check-lanes.ts";
 import { checkIntegrity, checkLeases, checkOrphans } from "./check-rest.ts";
@@ -18,6 +18,8 @@ export interface FsckOptions {
   /** The store's clock: `await store.now()`. */
   readonly now: number;
   readonly onProgress?: (progress: FsckProgress) => void;
+  /** Where runners of this home spill. */
+  readonly journals?: Pick<JournalPlace, "left">;
 }
 
 /**
@@ -36,7 +38,9 @@ export async function* fsck(audit: Audit, options: FsckOptions): AsyncGenerator<
     if (!(error instanceof StoreFailure)) throw error;
     failure = `${error.code}: ${error.message}`;
   }
-  yield { kind: "summary", summary: run.summary(failure) };
+  const left = (await options.journals?.left()) ?? [];
+  const spills = left.map(({ session, runId }) => ({ session, runId }));
+  yield { kind: "summary", summary: { ...run.summary(failure), spills } };
 }
 
 /** All of it at once, for callers that expect little. */
@@ -91,7 +95,7 @@ class FsckRun {
     if (repair === "done") this.#repaired += 1;
   }
 
-  summary(failure: string | undefined): FsckSummary {
+  summary(failure: string | undefined): Omit<FsckSummary, "spills"> {
     return {
       sessions: this.#sessions,
       events: this.#events,

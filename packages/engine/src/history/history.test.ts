@@ -3,13 +3,19 @@ import { memoryHarness } from "@holdfast/store/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import {
+  aHolder,
+  fsckStore,
+  hang,
+  manualClock,
   openRunRig,
   type RunRig,
   says,
   scriptedModel,
   type StoreHarness,
+  streamed,
+  until,
 } from "../testing/index.ts";
-import { branch, clear, redo, retry, truncate, undo } from "./index.ts";
+import { branch, clear, redo, restore, retry, trash, truncate, undo } from "./index.ts";
 import { textOfEntry } from "./visible.ts";
 
 let harness: StoreHarness;
@@ -191,4 +197,31 @@ test("[P1] of two who ask again under one client id at the same moment, both get
   expect(accepted).toHaveLength(1);
   const { messageId, runId } = accepted[0]!.data;
   for (const answer of answers) expect(answer).toMatchObject({ messageId, runId });
+});
+
+test("a session with more waiting than one commit takes goes to the trash with every message in it, and its run ends once", async () => {
+  const waiting = Array.from({ length: 13 }, (_, index) => `${index} ${"w".repeat(700_000)}`);
+  const model = scriptedModel([[says("So far"), hang]]);
+  const clock = manualClock();
+  const busy = await openRunRig(harness.store, { model, clock });
+  const { owner, session } = busy.chat;
+  const { runId } = await busy.say("Go on");
+  busy.runner.poke(owner, session);
+  await streamed(busy, "So far");
+  for (const text of waiting) await busy.say(text);
+  const holding = { ...deps(), holder: () => aHolder() };
+  expect(await trash(holding, { owner, session })).toMatchObject({ status: "committed" });
+  let hasStopped = false;
+  void busy.runner.stop().finally(() => (hasStopped = true));
+  await until(async () => {
+    await clock.advance(1_000);
+    return hasStopped;
+  });
+  expect(await busy.run(runId)).toMatchObject({ state: "cancelled" });
+  expect(await restore(holding, { owner, session })).toMatchObject({ status: "committed" });
+  expect(await busy.chat.row()).toMatchObject({ liveRun: null, openDeltas: 0 });
+  const said = texts(await busy.entries());
+  expect(said.filter((text) => text.endsWith("w"))).toEqual(waiting);
+  expect(said.filter((text) => text === "So far")).toHaveLength(1);
+  expect(await fsckStore(harness.store)).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import { newEvent, type NewEvent } from "@holdfast/protocol";
+import { newEvent, type NewEvent, type Seq } from "@holdfast/protocol";
 
 import type { CommitResult, Failed, InputRow, LeaseRow, Reads, Snapshot } from "../ports/index.ts";
 import {
@@ -32,19 +32,55 @@ export async function trash(deps: TrashDeps, target: HistoryTarget): Promise<Com
     const snapshot = await log.store.reads.snapshot(owner, session, { limit: entriesOfAStep });
     if (snapshot === null) return noSession;
     const trashed = newEvent(ids.make("event"), "session.trashed", {});
-    const result = await log.commit({
-      owner,
-      session,
-      events: [...(await settleAll(deps, target, snapshot)), trashed],
-      expect: { head: snapshot.session.head, uncompacted: true },
-    });
+    const parts = inParts([...(await settleAll(deps, target, snapshot)), trashed]);
+    // Between two parts nobody may claim what the next one settles.
+    const failed = parts.length > 1 ? await shutOut(deps, target) : undefined;
+    if (failed !== undefined) return failed;
+    const result = await commitParts(deps, target, snapshot.session.head, parts);
     const hasMoved = result.status === "refused" && result.code === "head_moved";
     if (!hasMoved || attempt === tries) return result;
     if (attempt === politeTries) {
-      const failed = await shutOut(deps, target);
-      if (failed !== undefined) return failed;
+      const refused = await shutOut(deps, target);
+      if (refused !== undefined) return refused;
     }
   }
+}
+
+const mostCharacters = 4 * 1024 * 1024;
+const mostEvents = 1_000;
+
+/** What waits may be more than one commit takes: it is settled in parts, and the last of them is the delete. */
+function inParts(events: readonly NewEvent[]): readonly (readonly NewEvent[])[] {
+  const parts: NewEvent[][] = [[]];
+  let characters = 0;
+  for (const event of events) {
+    const size = JSON.stringify(event.data).length;
+    const isFull = characters + size > mostCharacters || (parts.at(-1)?.length ?? 0) >= mostEvents;
+    // A message and the end of its run stay together.
+    if (isFull && event.type !== "run.state") {
+      parts.push([]);
+      characters = 0;
+    }
+    parts.at(-1)?.push(event);
+    characters += size;
+  }
+  return parts;
+}
+
+async function commitParts(
+  { log }: TrashDeps,
+  { owner, session }: HistoryTarget,
+  from: Seq,
+  parts: readonly (readonly NewEvent[])[],
+): Promise<CommitResult> {
+  let head = from;
+  let result: CommitResult = noSession;
+  for (const events of parts) {
+    result = await log.commit({ owner, session, events, expect: { head, uncompacted: true } });
+    if (result.status !== "committed") return result;
+    head = result.last;
+  }
+  return result;
 }
 
 /** Brings a session back. One whose run was cut off without being settled is settled now: in the trash nothing moves. */
@@ -116,19 +152,18 @@ function unansweredNotice(ids: Ids): NewEvent {
   });
 }
 
-/** P3: takes the lease from a runner that writes faster than we can read. From now on its writes are refused. */
+/** P3: takes the lease, from whoever has it. From now on a runner's writes are refused. */
 async function shutOut(
   { log, holder }: TrashDeps,
   { session }: HistoryTarget,
 ): Promise<Failed | undefined> {
   const held: LeaseRow | null = await log.store.leases.read("run", session);
-  if (held === null) return undefined;
   const result = await log.store.leases.acquire({
     kind: "run",
     session,
     holder: holder(),
     ttlMs: 10_000,
-    replacing: held.fence,
+    ...(held !== null && { replacing: held.fence }),
   });
   return result.status === "failed" ? result : undefined;
 }

@@ -1,8 +1,8 @@
-import type { Json } from "@holdfast/protocol";
+import type { Json, NewEvent } from "@holdfast/protocol";
 import { memoryHarness } from "@holdfast/store/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import type { ModelEvent } from "../ports/index.ts";
+import type { ModelEvent, Store } from "../ports/index.ts";
 import {
   aHolder,
   aTool,
@@ -238,4 +238,53 @@ test("a lease that cannot be renewed is given up in time, also when the store do
   for (let second = 0; second < 35; second += 1) await clock.advance(1_000);
   await rig.runner.idle();
   expect(await harness.store.leases.read("run", rig.chat.session)).toBeNull();
+});
+
+describe("a store that will not take a settlement as it is", () => {
+  /** Refuses commits that a rule picks, as if what we wrote were wrong. */
+  function refusing(store: Store, isRefused: (events: readonly NewEvent[]) => boolean): Store {
+    const commit: Store["commit"] = async (given) =>
+      isRefused(given.events)
+        ? { status: "refused", code: "invalid_event", message: "It is not so." }
+        : store.commit(given);
+    return { ...store, commit };
+  }
+  const has = (events: readonly NewEvent[], type: string, state?: string) =>
+    events.some(
+      (event) => event.type === type && (state ?? event.data["state"]) === event.data["state"],
+    );
+
+  test("what was said is kept where it can be, and the session goes on", async () => {
+    let refused = 0;
+    const store = refusing(harness.store, (events) => {
+      const isIt = refused === 0 && has(events, "run.state", "completed");
+      if (isIt) refused += 1;
+      return isIt;
+    });
+    const rig = await openRunRig(store, { model: scriptedModel(() => says("All of it.")) });
+    const { runId } = await rig.say("Hello");
+    await rig.work();
+    expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "invalid_event" });
+    expect(told(await rig.entries())).toEqual([
+      "user: Hello",
+      "assistant: All of it.",
+      "notice: given_up",
+    ]);
+    await expectGoesOn(rig);
+  });
+
+  test("what cannot be kept at all is accounted for by a notice", async () => {
+    let refused = 0;
+    const store = refusing(harness.store, (events) => {
+      const isIt = refused < 2 && has(events, "message.assistant");
+      if (isIt) refused += 1;
+      return isIt;
+    });
+    const rig = await openRunRig(store, { model: scriptedModel(() => says("All of it.")) });
+    const { runId } = await rig.say("Hello");
+    await rig.work();
+    expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "invalid_event" });
+    expect(told(await rig.entries())).toEqual(["user: Hello", "notice: not_kept"]);
+    await expectGoesOn(rig);
+  });
 });

@@ -1,12 +1,12 @@
-import { type NewEvent, type OwnerId, terminalStates } from "@holdfast/protocol";
+import { type NewEvent, type OwnerId, type Seq, terminalStates } from "@holdfast/protocol";
 
 import { goesOnByWord, rests } from "../log/index.ts";
-import type { LeaseRow, RunRow, Snapshot } from "../ports/index.ts";
+import type { LeaseRow, Reads, RunRow, Snapshot } from "../ports/index.ts";
 import { tellUnrun } from "./begun-calls.ts";
 import type { ClaimDeps } from "./claim.ts";
 import type { RunPosition } from "./drive.ts";
 import { findSpill, type FoundSpill } from "./find-spill.ts";
-import { deltaRanges, foldLongStep, type StepFold } from "./fold-step.ts";
+import { deltaRanges, foldLongStep, foldStep, type StepFold } from "./fold-step.ts";
 import { leftoversOf } from "./leftovers.ts";
 import { markOf, type Remembers } from "./mark.ts";
 import { noticeFor, type NoticeReasons } from "./recovery-notice.ts";
@@ -149,8 +149,8 @@ function settleLeftovers(
 }
 
 /**
- * The last resort: ends a run whose output the store will not take as it is. A notice stands for all of it, so that
- * the session goes on and every number is accounted for.
+ * The last resort: ends a run that the store will not let go on as it is. What it had said and done is kept if the store
+ * takes it by itself; if not, a notice stands for all of it, so that the session goes on and every number is accounted for.
  */
 export async function giveUpRun(
   { log, ids, clock }: Pick<ClaimDeps, "log" | "ids" | "clock">,
@@ -158,22 +158,59 @@ export async function giveUpRun(
   lease: LeaseRow,
   cause: string,
 ): Promise<void> {
+  let kept: "all" | "nothing" = "all";
   for (;;) {
-    const snapshot = await log.store.reads.snapshot(owner, lease.session, { limit: 1 });
-    if (snapshot === null || snapshot.run === null) return;
-    const { run: row, session, journal } = snapshot;
-    const run = new RunHandle(log, ids, { owner, runId: row.id, lease, head: session.head }, clock);
-    const deltas = deltaRanges(journal);
-    const notice = run.event("notice.added", {
-      noticeId: ids.make("notice"),
-      kind: "not_kept",
-      text: "What was being written could not be stored, and the run has ended.",
-      details: { cause, runId: row.id },
-      ...(deltas.length > 0 && { deltas }),
+    const snapshot = await log.store.reads.snapshot(owner, lease.session, {
+      limit: entriesOfAStep,
     });
+    if (snapshot === null || snapshot.run === null) return;
+    const { run: row, session } = snapshot;
+    const run = new RunHandle(log, ids, { owner, runId: row.id, lease, head: session.head }, clock);
     const state = row.cancelRequested ? "cancelled" : "failed";
-    const events = [notice, run.event("run.state", { state, cause })];
+    const left =
+      kept === "all"
+        ? await keepAll(log.store.reads, run, snapshot, cause)
+        : keepNothing(run, snapshot, cause);
+    const events = [...left, run.event("run.state", { state, cause })];
     const result = await run.send({ events, expect: { head: session.head } });
-    if (result.status !== "refused" || result.code !== "head_moved") return;
+    if (result.status !== "refused") return;
+    if (result.code === "head_moved") continue;
+    if (kept === "nothing") return;
+    kept = "nothing";
   }
+}
+
+async function keepAll(
+  reads: Reads,
+  run: RunHandle,
+  snapshot: Snapshot,
+  cause: string,
+): Promise<readonly NewEvent[]> {
+  const fold = foldStep(snapshot.journal);
+  const left = leftoversOf(run, snapshot, { partial: "failed", mayStartAgain: false, fold });
+  const { owner, session } = run;
+  const asked = { owner, session, entries: snapshot.entries.entries };
+  const unrun = await tellUnrun(reads, run, asked, { told: fold.tools, unstored: [] });
+  const warning = left.unknown === "" ? "" : ` ${left.unknown}`;
+  const text = `The run could not go on, and has ended. What was said and done until then is above.${warning}`;
+  return [...left.settled, ...unrun, givenUp(run, { kind: "given_up", text, cause }, left.dropped)];
+}
+
+function keepNothing(run: RunHandle, { journal }: Snapshot, cause: string): readonly NewEvent[] {
+  const text = "What was being written could not be stored, and the run has ended.";
+  return [givenUp(run, { kind: "not_kept", text, cause }, deltaRanges(journal))];
+}
+
+function givenUp(
+  run: RunHandle,
+  { kind, text, cause }: { readonly kind: string; readonly text: string; readonly cause: string },
+  deltas: readonly (readonly [Seq, Seq])[],
+): NewEvent {
+  return run.event("notice.added", {
+    noticeId: run.ids.make("notice"),
+    kind,
+    text,
+    details: { cause, runId: run.runId },
+    ...(deltas.length > 0 && { deltas: deltas.map(([from, to]): [Seq, Seq] => [from, to]) }),
+  });
 }

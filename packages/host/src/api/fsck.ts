@@ -1,4 +1,4 @@
-import { type Finding, fsck, type FsckMode, type FsckSummary, type Store } from "@holdfast/engine";
+import { type Finding, fsck, type FsckMode, type FsckSummary } from "@holdfast/engine";
 
 import type { Route } from "../http/index.ts";
 import { type AnswerOf, type Call, mountCall } from "./contract.ts";
@@ -21,7 +21,6 @@ interface Job {
 }
 
 export function fsckRoutes(parts: ApiParts): Route[] {
-  const { log, report } = parts;
   let job: Job | undefined;
 
   async function startFsck({ body }: Call<"startFsck">) {
@@ -35,7 +34,7 @@ export function fsckRoutes(parts: ApiParts): Route[] {
         findings: 0,
         summary: null,
       };
-      void runJob(job, log.store, report);
+      void runJob(job, parts);
     }
     return answer(show(job));
   }
@@ -46,12 +45,17 @@ export function fsckRoutes(parts: ApiParts): Route[] {
   ];
 }
 
-async function runJob(job: Job, store: Store, report: (bug: Error) => void): Promise<void> {
+async function runJob(job: Job, { log: { store }, journals, report }: ApiParts): Promise<void> {
   try {
     const now = await store.now();
     const onProgress = (progress: { sessions: number; events: number }): void =>
       void Object.assign(job, progress);
-    for await (const item of fsck(store.audit, { mode: job.mode, now, onProgress })) {
+    for await (const item of fsck(store.audit, {
+      mode: job.mode,
+      now,
+      onProgress,
+      ...(journals && { journals }),
+    })) {
       if (item.kind === "summary") job.summary = item.summary;
       else {
         job.findings += 1;
@@ -78,6 +82,10 @@ function show(job: Job | undefined): Shown {
     findings,
     found: found.map((finding) => ({ ...finding })),
     clean,
-    ...(summary && { repaired: summary.repaired, unproven: [...summary.unproven] }),
+    ...(summary && {
+      repaired: summary.repaired,
+      unproven: [...summary.unproven],
+      spills: summary.spills.length,
+    }),
   };
 }

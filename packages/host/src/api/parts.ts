@@ -1,4 +1,12 @@
-import type { Clock, Holder, Log, MemoryKeeper, Reviews, Runner } from "@holdfast/engine";
+import type {
+  Clock,
+  Holder,
+  JournalPlace,
+  Log,
+  MemoryKeeper,
+  Reviews,
+  Runner,
+} from "@holdfast/engine";
 
 import type { Doorkeeper, Passwords } from "../auth/index.ts";
 import type { Compactor } from "../compaction.ts";
@@ -24,6 +32,8 @@ export interface ApiParts extends MountParts {
   /** Where backups lie; without it there are none. */
   readonly home?: string;
   readonly prompt: Pick<SystemPrompt, "workspace" | "decide">;
+  /** Where runs of this home spill, for those who want to know what lies there. */
+  readonly journals?: Pick<JournalPlace, "left">;
   readonly clock: Clock;
   /** Who we are where a lease is taken. */
   readonly holder: () => Holder;

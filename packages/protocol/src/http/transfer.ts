@@ -22,6 +22,8 @@ const fsckView = z.looseObject({
   repaired: count.optional(),
   /** What could not be proven either way, since it was being written. */
   unproven: z.array(z.string()).optional(),
+  /** Files with output that is still to be brought into the store. */
+  spills: count.optional(),
 });
 
 /** What leaves a host as a whole, what comes in, and whether it is in order. */

@@ -155,8 +155,8 @@ describe.each(databases)("a compaction and a delete at one moment on $name", (ki
     await compaction.reached;
     expect(await trashElsewhere(chat)).toMatchObject({ status: "committed" });
     compaction.go();
-    // There is no lock to be had on what is in the trash: everything is left as it was.
-    expect(await compaction.ended).toEqual({ status: "deferred", why: "held" });
+    // There is no lock to be had on what is in the trash, and nothing to come back for.
+    expect(await compaction.ended).toEqual({ status: "refused", code: "session_trashed" });
     await run.finish();
     expect(await run.ends()).toEqual(["cancelled"]);
     await expectSound(chat, 0);
@@ -202,7 +202,7 @@ describe.each(databases)("a compaction and a delete at one moment on $name", (ki
       await expectSound(chat, status === "compacted" ? 1 : 0);
     }
     expect(await fsckStore(bed.store)).toEqual([]);
-    expect([...orders].toSorted()).toEqual(["compacted", "deferred"]);
+    expect([...orders].toSorted()).toEqual(["compacted", "refused"]);
   });
 
   /** A person who tries again as long as somebody compacts. */

@@ -88,11 +88,14 @@ export async function openSpillFolder(
   }
 
   async function forget(ref: SpillRef): Promise<void> {
+    const file = join(path, nameOf(ref));
     try {
-      await rm(join(path, nameOf(ref)), { force: true });
+      // First emptied: where it cannot be removed, what it held must not be found a second time.
+      await empty(file);
+      await rm(file, { force: true });
       await syncFolder(path);
     } catch {
-      // It is found again by the next look, and known to be in the store.
+      // It is gone, or empty, or nothing can be done about it now.
     }
   }
 
@@ -132,6 +135,16 @@ export async function openSpillFolder(
       return headers.filter((each) => each !== undefined);
     },
   };
+}
+
+async function empty(file: string): Promise<void> {
+  const handle = await open(file, constants.O_WRONLY | constants.O_NOFOLLOW);
+  try {
+    await handle.truncate(0);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }
 
 function nameOf({ runId, fence }: SpillRef): string {

@@ -1,4 +1,12 @@
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  linkSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -154,6 +162,22 @@ describe("a folder of spills", () => {
     path = mkdtempSync(join(tmpdir(), "holdfast-spill-"));
   });
   afterEach(() => rmSync(path, { recursive: true, force: true }));
+
+  test("what is forgotten says nothing any more, also where it cannot be removed", async () => {
+    const folder = await openSpillFolder(path, { roomBytes: 4_096 });
+    const header = { ...aHeader(), place: folder.place };
+    const begun = await folder.begin(header);
+    if (begun.status === "failed") throw new Error(begun.message);
+    await begun.file.append([aDelta(header, "a")]);
+    const [name] = readdirSync(path).filter((each) => each.endsWith(".spill"));
+    if (name === undefined) throw new Error("There is no spill.");
+    // A second name for the same file: it outlives the removal, as the first would if that failed.
+    linkSync(join(path, name), join(path, "kept"));
+    await begun.file.discard();
+    renameSync(join(path, "kept"), join(path, name));
+    expect(await folder.left()).toEqual([]);
+    expect(await folder.read(header)).toEqual({ status: "arriving" });
+  });
 
   test("keeps what it was given, closed to others, until it is told to forget it", async () => {
     const folder = await openSpillFolder(path, { roomBytes: 4_096 });

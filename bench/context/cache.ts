@@ -1,0 +1,65 @@
+import { AgentCache, systemClock } from "@holdfast/engine";
+import { anAgent, aLane } from "@holdfast/engine/testing";
+
+import { bare, interleave, ours } from "../harness/index.ts";
+import { someone } from "../store/fill.ts";
+import type { Bench, WorkloadDefinition } from "./bench.ts";
+import { aTalk } from "./sessions.ts";
+
+const allowed = 2;
+const read = "the same read by the store";
+
+/** Before each turn a warm agent is compared with what is stored. */
+export const checkCache: WorkloadDefinition = {
+  id: "cache",
+  title: "whether a warm agent is up to date",
+  async measure({ backend, sizes: { pace } }: Bench) {
+    await using place = await backend.createPlace();
+    const store = await place.open();
+    const session = await aTalk(store, 50);
+    const lane = aLane();
+    const version = (await store.reads.session(someone, session))?.version ?? 0;
+    const cache = new AgentCache({
+      factory: { signature: async () => "one", build: async () => anAgent() },
+      readVersion: async (owner, id) => (await store.reads.session(owner, id))?.version ?? null,
+      clock: systemClock,
+      limits: { bytes: 1e9, count: 100, idleMs: 1e9, baselines: 32 },
+      beforeClose: async () => {},
+      memory: () => "enough",
+      sizeOf: () => 1,
+      closeBudgetMs: 1_000,
+      onError(error) {
+        throw error;
+      },
+    });
+    await using driver = await place.openBareReads();
+    const measured = await interleave(
+      [
+        {
+          name: ours,
+          perRound: 50,
+          async run() {
+            const borrowed = await cache.borrow({ owner: someone, session, lane });
+            borrowed.release({ version });
+          },
+        },
+        { name: read, perRound: 50, run: () => store.reads.session(someone, session) },
+        { name: bare, perRound: 50, run: () => driver.tail(session, 1) },
+      ],
+      pace,
+    );
+    await store.close();
+    const ratio = measured.of(ours).p50 / measured.of(bare).p50;
+    const figures = [ours, read, bare].map((system) => ({
+      system,
+      value: measured.of(system).p50,
+      unit: "ms" as const,
+    }));
+    const text = `≤ ${allowed} × the bare driver`;
+    return {
+      lines: [
+        { what: "a check, p50", params: {}, figures, bound: { text, met: ratio <= allowed } },
+      ],
+    };
+  },
+};

@@ -1,0 +1,72 @@
+import { aUserMessage, committed } from "@holdfast/engine/testing";
+import type { SessionId } from "@holdfast/protocol";
+
+import { interleave, ours } from "../harness/index.ts";
+import { someone } from "../store/fill.ts";
+import type { Bench, WorkloadDefinition } from "./bench.ts";
+import { aTalk, compactAway } from "./sessions.ts";
+
+const allowedMs = 5;
+
+/** Others write on while a compaction commits: how much later are they answered? */
+export const compactBeside: WorkloadDefinition = {
+  id: "compaction",
+  title: "the commit of a compaction, and who writes meanwhile",
+  async measure({ backend, sizes: { compacted, live, pace } }: Bench) {
+    await using place = await backend.createPlace();
+    const store = await place.open();
+    const talk = await aTalk(store, compacted);
+    const other = await aTalk(store, 10);
+    const append = async (session: SessionId): Promise<number> => {
+      const begun = performance.now();
+      const events = [aUserMessage("Hello")];
+      committed(await store.commit({ owner: someone, session, events }));
+      return performance.now() - begun;
+    };
+    let epoch = 0;
+    const meanwhile: number[] = [];
+    const measured = await interleave(
+      [
+        { name: "append", perRound: 10, run: () => append(other) },
+        {
+          name: "compaction",
+          perRound: 2,
+          async run() {
+            epoch += 1;
+            const over = new AbortController();
+            const done = compactAway(store, talk, { live, epoch }).finally(() => over.abort());
+            while (!over.signal.aborted) meanwhile.push(await append(other));
+            await done;
+          },
+        },
+      ],
+      pace,
+    );
+    await store.close();
+    const alone = measured.of("append");
+    const sorted = meanwhile.toSorted((a, b) => a - b);
+    const middle = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+    const longest = sorted.at(-1) ?? Number.NaN;
+    const more = middle - alone.p50;
+    return {
+      lines: [
+        line("lock, commit and release of a compaction, p50", measured.of("compaction").p50),
+        line("an append by somebody else, alone, p50", alone.p50),
+        line("the same while a compaction commits, p50", middle),
+        {
+          ...line("held up by", Math.max(0, more)),
+          bound: { text: `< ${allowedMs} ms`, met: more < allowedMs },
+        },
+        line("longest append alone", alone.max),
+        line("longest append meanwhile", longest),
+      ],
+      notes: [
+        "A compaction begins before the append and ends behind it: lock, read, commit, release.",
+      ],
+    };
+  },
+};
+
+function line(what: string, value: number) {
+  return { what, params: {}, figures: [{ system: ours, value, unit: "ms" as const }] };
+}

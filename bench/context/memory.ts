@@ -1,0 +1,77 @@
+import {
+  admitMessage,
+  createLog,
+  MemoryKeeper,
+  type MemoryOwner,
+  type Store,
+  systemClock,
+} from "@holdfast/engine";
+import { createRunner, NotedMemory, says, scriptedModel } from "@holdfast/engine/testing";
+import { ids } from "@holdfast/protocol";
+import { createLiveness, currentHolder } from "@holdfast/store/identity";
+
+import { ours } from "../harness/index.ts";
+import { someone } from "../store/fill.ts";
+import type { Bench, WorkloadDefinition } from "./bench.ts";
+
+/** A host that boots with a backlog, and a provider that takes no time. */
+export const commitMemory: WorkloadDefinition = {
+  id: "memory",
+  title: "segments that are committed to memory",
+  async measure({ backend, sizes: { remembering } }: Bench) {
+    await using place = await backend.createPlace();
+    const store = await place.open();
+    const provider = new NotedMemory("one");
+    await completeTurns(store, remembering, provider.owner);
+    const keeper = new MemoryKeeper({
+      log: createLog(store),
+      ids,
+      clock: systemClock,
+      holder: () => currentHolder("memory"),
+      liveness: createLiveness(),
+      leaseMs: 30_000,
+      patienceMs: 60_000,
+      idleMs: 300_000,
+      sweepMs: 60_000,
+      providers: { current: () => provider.owner, open: async () => provider },
+      onError(error) {
+        throw error;
+      },
+    });
+    const begun = performance.now();
+    await keeper.drain(600_000);
+    const seconds = (performance.now() - begun) / 1_000;
+    const left = await store.reads.memory(someone);
+    await keeper.stop();
+    await store.close();
+    if (left.turns > 0) throw new Error(`${left.turns} turns were not committed.`);
+    return {
+      lines: [
+        {
+          what: "segments a second",
+          params: { sessions: remembering },
+          figures: [{ system: ours, value: remembering / seconds, unit: "/s" }],
+        },
+      ],
+      notes: [
+        "Each takes the session's lease, is written down as tried and as committed, and gives the lease back.",
+      ],
+    };
+  },
+};
+
+/** One turn in each of so many sessions, marked as a run marks it. */
+async function completeTurns(store: Store, count: number, owner: MemoryOwner): Promise<void> {
+  const log = createLog(store);
+  const model = scriptedModel(() => says("Noted."));
+  const deps = { remembers: () => owner };
+  const runner = createRunner(store, log, { model, clock: systemClock, deps });
+  for (let each = 0; each < count; each += 1) {
+    const { session } = await log.createSession({ owner: someone });
+    const input = { owner: someone, session, clientId: "one", text: "I like tea." };
+    await admitMessage(log, ids, input);
+    runner.poke(someone, session);
+  }
+  await runner.idle();
+  await runner.stop();
+}

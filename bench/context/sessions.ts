@@ -1,0 +1,37 @@
+import { createCompactionLock, createLog, type Store } from "@holdfast/engine";
+import { aHolder, anEvent, committed } from "@holdfast/engine/testing";
+import { type Seq, type SessionId, sessionId } from "@holdfast/protocol";
+
+import { openCorpus } from "../store/corpus.ts";
+import { fillSession, someone } from "../store/fill.ts";
+
+const corpus = openCorpus(undefined);
+
+/** A session of so many messages. */
+export async function aTalk(store: Store, entries: number): Promise<SessionId> {
+  return sessionId.parse(await fillSession(store, corpus, entries));
+}
+
+/** Behind the first turn. */
+const firstCovered = 4 as Seq;
+
+/** Puts a summary in the place of all but the first turn and the last `live` entries, as a compaction commits it. */
+export async function compactAway(
+  store: Store,
+  session: SessionId,
+  { live, epoch }: { readonly live: number; readonly epoch: number },
+): Promise<void> {
+  const log = createLog(store);
+  const row = await store.reads.session(someone, session);
+  if (row === null) throw new Error("There is no such session.");
+  const lock = createCompactionLock(store.leases);
+  const holder = aHolder();
+  const held = await lock.acquire(session, holder);
+  if (held === null) throw new Error("Somebody else compacts here.");
+  const covers = { from: firstCovered, to: (row.head - live) as Seq };
+  const summary = "They talked about many things. ".repeat(20);
+  const event = anEvent("context.compacted", { epoch, covers, summary });
+  const under = { lease: "compaction", fence: held.fence } as const;
+  committed(await log.commit({ owner: someone, session, events: [event], under }));
+  await lock.release(session, holder);
+}
