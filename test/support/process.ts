@@ -12,6 +12,8 @@ export interface StartOptions {
   /** What runs the script; the Node of this test run unless told. */
   readonly command?: string;
   readonly uid?: number;
+  /** Nothing can be typed unless told. */
+  readonly stdin?: "ignore" | "pipe";
   /** Takes what ends the process, for one that outlives a test; otherwise it is over with the test. */
   readonly whenOver?: WhenOver;
 }
@@ -31,19 +33,29 @@ export function startProcess(args: readonly string[], options: StartOptions = {}
   const child = spawn(options.command ?? process.execPath, args, {
     cwd: options.cwd ?? repository,
     env: { ...process.env, ...options.env },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: "pipe",
     detached: true,
     ...(options.uid === undefined ? {} : { uid: options.uid }),
   });
+  if (options.stdin !== "pipe") child.stdin.end();
+  child.stdin.on("error", () => undefined);
   const lines: string[] = [];
   const waiting = new Set<() => void>();
+  let stdout = "";
   let stderr = "";
   const wake = (): void => waiting.forEach((look) => look());
   createInterface(child.stdout).on("line", (line) => {
     lines.push(line);
     wake();
   });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+    wake();
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+    wake();
+  });
   let exit: Exit | undefined;
   const exited = once(child, "close").then((): Exit => {
     exit = { code: child.exitCode, signal: child.signalCode };
@@ -66,9 +78,26 @@ export function startProcess(args: readonly string[], options: StartOptions = {}
     await exited;
   });
 
+  /** Resolves when what was said so far gives something; rejects when the process ends without it. */
+  function until<T>(look: () => T | undefined, wanted: string): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const lookAgain = (): void => {
+        const found = look();
+        if (found === undefined && exit === undefined) return;
+        waiting.delete(lookAgain);
+        if (found !== undefined) return resolve(found);
+        const said = [stdout, stderr].join("\n");
+        reject(new Error(`ended (${JSON.stringify(exit)}) without ${wanted}:\n${said}`));
+      };
+      waiting.add(lookAgain);
+      lookAgain();
+    });
+  }
+
   return {
     pid: child.pid,
     lines,
+    stdout: () => stdout,
     stderr: () => stderr,
     exited,
     signal: signalGroup,
@@ -77,21 +106,15 @@ export function startProcess(args: readonly string[], options: StartOptions = {}
       signalGroup("SIGKILL");
       return exited;
     },
+    /** Types; only where there is something to type into. */
+    type: (text: string): void => void child.stdin.write(text),
+    endInput: (): void => void child.stdin.end(),
+    /** Both outputs together, as soon as they are as wanted. */
+    saying: (matches: RegExp): Promise<string> =>
+      until(() => (matches.test(stdout + stderr) ? stdout + stderr : undefined), String(matches)),
     /** The first line of standard output that `matches`, among those that came and those to come. */
-    line(matches: (line: string) => boolean): Promise<string> {
-      return new Promise((resolve, reject) => {
-        const look = (): void => {
-          const found = lines.find(matches);
-          if (found === undefined && exit === undefined) return;
-          waiting.delete(look);
-          if (found !== undefined) return resolve(found);
-          const said = [...lines, stderr].join("\n");
-          reject(new Error(`ended (${JSON.stringify(exit)}) without the awaited line:\n${said}`));
-        };
-        waiting.add(look);
-        look();
-      });
-    },
+    line: (matches: (line: string) => boolean): Promise<string> =>
+      until(() => lines.find(matches), "the awaited line"),
   };
 }
 

@@ -132,9 +132,9 @@ test("a short token does not open the host to other machines", async () => {
 });
 
 test("an unknown command and an unknown flag are each told in one sentence", async () => {
-  expect(await failureOf(["swim"], {})).toEqual({
+  expect(await failureOf(["srve"], {})).toEqual({
     code: 2,
-    sentence: `"swim" is not a command of Holdfast: "holdfast --help" lists what there is.\n`,
+    sentence: `"srve" is not a command of Holdfast: did you mean "serve"? "holdfast --help" lists what there is.\n`,
   });
   expect(await failureOf(["serve", "--prot", "1"], {})).toEqual({
     code: 2,
@@ -142,10 +142,13 @@ test("an unknown command and an unknown flag are each told in one sentence", asy
   });
 });
 
-test("help lists every command and setting, and version is the bare number", async () => {
+test("help lists every command, a command's help its settings, and version is the bare number", async () => {
   const help = startHost(["--help"]);
   expect(await help.exited).toMatchObject({ code: 0 });
-  expect(help.lines.join("\n")).toMatch(/serve[\s\S]+--base-path +HOLDFAST_BASE_PATH/);
+  expect(help.lines.join("\n")).toMatch(/serve[\s\S]+chat[\s\S]+run[\s\S]+sessions/);
+  const serve = startHost(["serve", "--help"]);
+  expect(await serve.exited).toMatchObject({ code: 0 });
+  expect(serve.lines.join("\n")).toMatch(/Examples:[\s\S]+--base-path +HOLDFAST_BASE_PATH/);
   const version = startHost(["--version"]);
   expect(await version.exited).toMatchObject({ code: 0 });
   expect(version.lines).toEqual(["0.1.0"]);

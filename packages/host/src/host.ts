@@ -54,7 +54,7 @@ const runnerPatienceMs = 3_000;
 const memoryBudgetMs = 10_000;
 
 /** A host without a port: whoever is in this process asks its app. */
-interface OpenHost {
+export interface OpenHost {
   readonly app: Hono<HostEnv>;
   readonly token: string;
   readonly doorkeeper: Doorkeeper;
@@ -66,7 +66,7 @@ interface OpenHost {
 }
 
 /** The composition root: every piece is made here and handed to those that need it. */
-async function openHost(
+export async function openHost(
   config: Config,
   report: (bug: Error) => void,
   page: Page = [],

@@ -1,19 +1,31 @@
 import { parseArgs } from "node:util";
-import { flagOf, settingNames, settings, variableOf } from "../config/index.ts";
+import { flagOf, settingNames } from "../config/index.ts";
+import type { Arguments, Command } from "./command.ts";
 
 export type ParsedFlags =
-  | { readonly ok: true; readonly values: Readonly<Record<string, unknown>> }
+  | { readonly ok: true; readonly given: Arguments }
   | { readonly ok: false; readonly sentence: string };
 
-/** Reads the flags that every command takes: one for each setting, and `--help`. */
-export function parseFlags(args: readonly string[]): ParsedFlags {
-  const flags = settingNames.map((name) => [flagOf(name), { type: "string" }] as const);
+/** Reads what stands behind a command's name: its own flags, one for each setting, `--help`, and words. */
+export function parseFlags(
+  args: readonly string[],
+  command: Pick<Command, "flags" | "usage">,
+): ParsedFlags {
+  const settings = settingNames.map((name) => [flagOf(name), { type: "string" }] as const);
+  const own = Object.entries(command.flags ?? {}).map(
+    ([name, { type }]) => [name, { type }] as const,
+  );
   try {
-    const { values } = parseArgs({
+    const { values, positionals } = parseArgs({
       args: [...args],
-      options: { ...Object.fromEntries(flags), help: { type: "boolean", short: "h" } },
+      options: {
+        ...Object.fromEntries(settings),
+        ...Object.fromEntries(own),
+        help: { type: "boolean", short: "h" },
+      },
+      allowPositionals: takesWords(command),
     });
-    return { ok: true, values };
+    return { ok: true, given: { words: positionals, flags: values } };
   } catch (error) {
     // Its messages begin with the sentence that matters and go on with advice that does not.
     const [sentence] = error instanceof Error ? error.message.split(/\.\s|\n/) : [];
@@ -21,13 +33,7 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
   }
 }
 
-export function describeSettings(): string {
-  const rows = settingNames.map((name) => {
-    const setting = settings[name];
-    const names = `  --${flagOf(name).padEnd(10)} ${variableOf(name).padEnd(19)}`;
-    return `${names} ${setting.about} (${setting.fallbackInWords})`;
-  });
-  return ["Settings, as a flag, in the environment, or in config.json in the home:", ...rows].join(
-    "\n",
-  );
+/** Whether anything but flags may stand behind its name. */
+function takesWords({ usage }: Pick<Command, "usage">): boolean {
+  return usage.some((line) => line.includes(" "));
 }

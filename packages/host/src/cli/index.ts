@@ -1,6 +1,8 @@
+import { nearestName } from "@holdfast/protocol";
 import { version } from "../version.ts";
-import { type Command, misuse, type Terminal } from "./command.ts";
-import { describeSettings } from "./flags.ts";
+import { type Command, exit, type Terminal } from "./command.ts";
+import { parseFlags } from "./flags.ts";
+import { describeCommand } from "./help.ts";
 
 interface Entry {
   readonly summary: string;
@@ -13,6 +15,18 @@ const commands: Readonly<Record<string, Entry>> = {
     summary: "serve the page and the API",
     load: async () => (await import("./serve.ts")).serve,
   },
+  chat: {
+    summary: "talk in this terminal",
+    load: async () => (await import("./chat/index.ts")).chat,
+  },
+  run: {
+    summary: "ask once and print the answer",
+    load: async () => (await import("./run.ts")).run,
+  },
+  sessions: {
+    summary: "list, show, search, rename, delete, restore and branch sessions",
+    load: async () => (await import("./sessions.ts")).sessions,
+  },
 };
 
 /** Runs what the arguments ask for and answers the exit code. */
@@ -20,20 +34,40 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
   const [name, ...rest] = args;
   if (name === undefined || name === "--help" || name === "-h") {
     terminal.say(help());
-    return 0;
+    return exit.done;
   }
   if (name === "--version" || name === "-v") {
     terminal.say(version);
-    return 0;
+    return exit.done;
   }
-  if (!Object.hasOwn(commands, name)) {
+  if (name === "help" && rest[0] !== undefined)
+    return runCommandLine([rest[0], "--help"], terminal);
+  const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (entry === undefined) {
+    const nearest = nearestName(name, Object.keys(commands)) ?? "serve";
     terminal.complain(
-      `"${name}" is not a command of Holdfast: "holdfast --help" lists what there is.`,
+      `"${name}" is not a command of Holdfast: did you mean "${nearest}"? "holdfast --help" lists what there is.`,
     );
-    return misuse;
+    return exit.misuse;
   }
-  const command = await commands[name]?.load();
-  return command === undefined ? misuse : command.run(rest, terminal);
+  return runCommand(await entry.load(), rest, terminal);
+}
+
+async function runCommand(
+  command: Command,
+  args: readonly string[],
+  terminal: Terminal,
+): Promise<number> {
+  const parsed = parseFlags(args, command);
+  if (!parsed.ok) {
+    terminal.complain(parsed.sentence);
+    return exit.misuse;
+  }
+  if (parsed.given.flags["help"] === true) {
+    terminal.say(describeCommand(command));
+    return exit.done;
+  }
+  return command.run(parsed.given, terminal);
 }
 
 function help(): string {
@@ -43,9 +77,15 @@ function help(): string {
   return [
     `holdfast ${version}: conversations with agents that outlive what carries them.`,
     "",
-    "holdfast <command> [flags]",
+    "Usage: holdfast <command> [flags]",
     ...rows,
     "",
-    describeSettings(),
+    "Examples:",
+    "  holdfast chat                              talk; nothing has to be set up",
+    '  holdfast run "What is in this folder?"     one question, one answer',
+    '  git diff | holdfast run "Review this."     what is piped in goes along',
+    "  holdfast serve                             the page, at the address that it prints",
+    "",
+    '"holdfast <command> --help" shows examples, flags and settings of each.',
   ].join("\n");
 }

@@ -1,34 +1,38 @@
 import { readConfig } from "../config/index.ts";
 import { startHost } from "../host.ts";
-import { type Command, misuse } from "./command.ts";
-import { describeSettings, parseFlags } from "./flags.ts";
+import { type Command, exit } from "./command.ts";
+import { announceHost } from "./running-hosts.ts";
 import { stopRequested } from "./stop-signal.ts";
 
 export const serve: Command = {
-  async run(args, terminal) {
-    const flags = parseFlags(args);
-    if (!flags.ok) {
-      terminal.complain(flags.sentence);
-      return misuse;
-    }
-    if (flags.values["help"] === true) {
-      terminal.say(`holdfast serve: serves the page and the API.\n\n${describeSettings()}`);
-      return 0;
-    }
-
+  usage: ["serve"],
+  about:
+    "Serves the page and the API until it is stopped. Ctrl-C once stops it in order: runs are let go of and go on with the next host.",
+  examples: [
+    ["holdfast serve", "prints the address and a link that signs a browser in once"],
+    ["HOLDFAST_PORT=9000 holdfast serve", "on another port"],
+    ["holdfast serve --store postgres://me@db/holdfast", "several machines can serve one database"],
+    [
+      "ANTHROPIC_API_KEY=… holdfast serve",
+      "with a provider; without one the rehearsal model answers",
+    ],
+  ],
+  settings: "host",
+  async run({ flags }, terminal) {
     const stopAsked = stopRequested(process);
-    const config = readConfig({ ...terminal, flags: flags.values });
+    const config = readConfig({ ...terminal, flags });
     const host = config.ok
       ? await startHost(config.value, (bug) => terminal.complain(bug.stack ?? bug.message))
       : config;
-    if (!host.ok) {
-      terminal.complain(host.failure.sentence);
-      return 1;
+    if (!config.ok || !host.ok) {
+      if (!host.ok) terminal.complain(host.failure.sentence);
+      return exit.failed;
     }
-
+    const withdraw = announceHost(config.value.home.value, host.value.localAddress);
     terminal.say(`Holdfast is at ${host.value.signInLink} (signs you in once, within 10 minutes)`);
     await stopAsked;
+    withdraw();
     await host.value.stop();
-    return 0;
+    return exit.done;
   },
 };

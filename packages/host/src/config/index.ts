@@ -1,3 +1,11 @@
 export { prepareHome } from "./home.ts";
 export { readConfig } from "./read.ts";
-export { type Config, flagOf, isPostgres, settingNames, settings, variableOf } from "./settings.ts";
+export {
+  type Config,
+  flagOf,
+  isPostgres,
+  type SettingName,
+  settingNames,
+  settings,
+  variableOf,
+} from "./settings.ts";

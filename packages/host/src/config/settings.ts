@@ -45,6 +45,11 @@ function isOrigin(text: string): boolean {
   return url !== null && /^https?:$/.test(url.protocol) && url.origin === text;
 }
 
+function isWebAddress(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "";
+}
+
 export function isPostgres(place: string): boolean {
   return /^postgres(ql)?:\/\//.test(place);
 }
@@ -103,6 +108,13 @@ export const settings = {
     schema: z.string().refine(isOrigin),
     fallback: () => undefined,
     fallbackInWords: "the address it serves on",
+  }),
+  url: setting<string | undefined>({
+    about: "the host that chat, run and the other commands speak to",
+    allowed: "an address like http://127.0.0.1:8787, with the base path where there is one",
+    schema: z.string().refine(isWebAddress),
+    fallback: () => undefined,
+    fallbackInWords: "the one that serves this home, or one in the command's own process",
   }),
   proxies: setting<readonly string[]>({
     about: "the addresses of reverse proxies whose X-Forwarded-For is believed",

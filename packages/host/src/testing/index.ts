@@ -3,3 +3,4 @@ export * from "./api-words.ts";
 export { fillPath } from "./fill-path.ts";
 export { serveOpenViking } from "./openviking-server.ts";
 export { openServer, readAll, statusIn } from "./raw.ts";
+export { runHere, serveHere } from "./command-rig.ts";

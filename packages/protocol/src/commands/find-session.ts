@@ -19,7 +19,11 @@ const shortest = 4;
  * The sessions that a person may mean: by a whole id, by the end of one, by a title, or by words of a title. What fits
  * better leaves out what fits less.
  */
-export async function findSessions(client: Client, asked: string): Promise<FoundSessions> {
+export async function findSessions(
+  client: Client,
+  asked: string,
+  shelf: "active" | "archived" | "trash" = "active",
+): Promise<FoundSessions> {
   const whole = sessionId.safeParse(asked);
   if (whole.success) {
     const read = await client.readSession({ params: { id: whole.data }, query: { limit: 1 } });
@@ -29,7 +33,12 @@ export async function findSessions(client: Client, asked: string): Promise<Found
   const fits: SessionView[][] = [[], [], []];
   let cursor: string | undefined;
   for (let page = 0; page < mostPages; page += 1) {
-    const query = { limit: pageSize, ...(cursor !== undefined && { cursor }) };
+    const query = {
+      limit: pageSize,
+      ...(shelf === "archived" && { archived: true }),
+      ...(shelf === "trash" && { trashed: true }),
+      ...(cursor !== undefined && { cursor }),
+    };
     const listed = await client.listSessions({ query });
     if (!listed.ok) return listed;
     for (const session of listed.value.sessions) fits[fitOf(session, wanted)]?.push(session);

@@ -1,0 +1,48 @@
+import { completeTyped, shortId } from "@holdfast/protocol";
+import { titleOf } from "../describe-session.ts";
+import type { Conversation } from "./conversation.ts";
+
+export interface CompletedLine {
+  readonly text: string;
+  /** To choose from, where the text could go on in several ways. */
+  readonly choices: readonly string[];
+}
+
+/** Goes on with a line as far as that is certain. */
+export async function completeLine(
+  text: string,
+  conversation: Pick<Conversation, "execute">,
+): Promise<CompletedLine> {
+  const { values, asks } = completeTyped(text);
+  if (asks?.what === "session") return completeSession(asks, text, conversation);
+  const [only, ...others] = values;
+  if (only === undefined) return { text, choices: [] };
+  if (others.length === 0) return { text: only.includes(" ") ? only : `${only} `, choices: [] };
+  return { text: commonStart(values), choices: values };
+}
+
+async function completeSession(
+  { typed, before }: { typed: string; before: string },
+  text: string,
+  conversation: Pick<Conversation, "execute">,
+): Promise<CompletedLine> {
+  const answer = await conversation.execute({ name: "sessions", argument: "" });
+  if (answer.kind !== "sessions") return { text, choices: [] };
+  const wanted = typed.toLowerCase();
+  const fitting = answer.sessions.filter(
+    (session) =>
+      shortId(session.id).startsWith(wanted) || titleOf(session).toLowerCase().includes(wanted),
+  );
+  const [only, ...others] = fitting;
+  if (only !== undefined && others.length === 0)
+    return { text: before + shortId(only.id), choices: [titleOf(only)] };
+  return { text, choices: fitting.map((each) => `${shortId(each.id)} ${titleOf(each)}`) };
+}
+
+function commonStart(values: readonly string[]): string {
+  return values.reduce((start, value) => {
+    let length = 0;
+    while (length < start.length && start[length] === value[length]) length += 1;
+    return start.slice(0, length);
+  });
+}

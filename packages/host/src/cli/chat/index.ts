@@ -1,0 +1,103 @@
+import { findSessions, liveRun, sentenceOf, type SessionId, shortId } from "@holdfast/protocol";
+import {
+  type Arguments,
+  type Command,
+  exit,
+  hasFlag,
+  type Terminal,
+  textFlag,
+} from "../command.ts";
+import { sessionRow } from "../describe-session.ts";
+import { type Reached, reachHost } from "../reach.ts";
+import { paintFor } from "../screen/index.ts";
+import { PipeChat } from "./pipe-chat.ts";
+import { TerminalChat } from "./terminal-chat.ts";
+
+export const chat: Command = {
+  usage: ["chat", "chat --session <id or title>"],
+  about: [
+    "Talks in this terminal: over the host that serves this home, or over --url, or in this process where none serves.",
+    "Answers come as they are written. What you say meanwhile waits its turn; /steer tells it at once. Before a tool does",
+    "something, you see exactly what would run. /help lists the commands, Tab completes, Ctrl-J begins a new line.",
+    "Ctrl-C once stops the answer, twice leaves. Nothing is lost by leaving, by a crash or by a restart of the host.",
+  ].join("\n"),
+  flags: {
+    session: { type: "string", value: "id or title", about: "go on in this session" },
+    continue: { type: "boolean", about: "go on in the newest session" },
+  },
+  examples: [
+    ["holdfast chat", "begins a new session with the first thing you say"],
+    ["holdfast chat --continue", "goes on where you were last, also after a crash"],
+    ["holdfast chat --session garden", "by words of its title, its id, or the end of that"],
+    ['printf "Hello\\n/usage\\n" | holdfast chat', "a line at a time, from a pipe"],
+  ],
+  settings: "reach",
+  async run(given, terminal) {
+    const reports: string[] = [];
+    const reached = await reachHost(given, terminal, (bug) => reports.push(bug.message));
+    if (!reached.ok) {
+      terminal.complain(reached.failure.sentence);
+      return exit.failed;
+    }
+    try {
+      return await talk(given, terminal, reached.value);
+    } finally {
+      await reached.value.close();
+      for (const report of reports) terminal.complain(report);
+    }
+  },
+};
+
+async function talk(given: Arguments, terminal: Terminal, reached: Reached): Promise<number> {
+  const chosen = await chooseSession(given, terminal, reached);
+  if (chosen === "none") return exit.failed;
+  const { input, output } = terminal;
+  const Chat = input.isTTY === true && output.isTTY === true ? TerminalChat : PipeChat;
+  const talking = new Chat(reached, terminal, textFlag(given, "model"));
+  const paint = paintFor(output, terminal.environment);
+  if (output.isTTY === true) talking.print([paint("dim", greeting(reached))]);
+  if (chosen !== null) talking.conversation.moveTo(chosen);
+  await talking.run();
+  const { state } = talking;
+  if (state !== undefined && output.isTTY === true) {
+    const isLive = liveRun(state) !== null && reached.where === "here";
+    if (isLive) terminal.say("The answer was not finished; it goes on with the next host.");
+    terminal.say(`holdfast chat --session ${shortId(state.session.id)} comes back here.`);
+  }
+  return exit.done;
+}
+
+function greeting({ where, address }: Reached): string {
+  const place = where === "here" ? "in this process" : `at ${address ?? "the host"}`;
+  return `— Holdfast, ${place}. /help says what there is.`;
+}
+
+async function chooseSession(
+  given: Arguments,
+  terminal: Terminal,
+  { client }: Reached,
+): Promise<SessionId | null | "none"> {
+  const named = textFlag(given, "session");
+  if (named === undefined && !hasFlag(given, "continue")) return null;
+  const found =
+    named === undefined
+      ? await client.listSessions({ query: { limit: 1 } })
+      : await findSessions(client, named);
+  if (!found.ok) {
+    terminal.complain(sentenceOf(found.error));
+    return "none";
+  }
+  const sessions = "sessions" in found ? found.sessions : found.value.sessions;
+  const [session, ...others] = sessions;
+  if (session === undefined && named === undefined) return null;
+  if (session !== undefined && others.length === 0) return session.id;
+  const paint = paintFor(terminal.output, terminal.environment);
+  terminal.complain(
+    session === undefined
+      ? `No session fits "${named}".`
+      : `More than one session fits "${named}":`,
+  );
+  const width = (terminal.output.columns ?? 100) - 1;
+  for (const each of sessions.slice(0, 20)) terminal.complain(sessionRow(each, { width, paint }));
+  return "none";
+}

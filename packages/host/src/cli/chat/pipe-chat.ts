@@ -1,0 +1,107 @@
+import { createInterface } from "node:readline";
+import { liveRun, type Refused, type SessionState } from "@holdfast/protocol";
+import type { Terminal } from "../command.ts";
+import type { Reached } from "../reach.ts";
+import { type Look, paintFor } from "../screen/index.ts";
+import { describeCall, Presenter } from "../talk/index.ts";
+import { createVoice, type Voice } from "../voice.ts";
+import { Conversation, type Listener } from "./conversation.ts";
+import { answerRows } from "./say-answer.ts";
+import { handleTyped } from "./typed-line.ts";
+
+/** A conversation over pipes: a line is a message, a command, or a word about what asks; each waits for the last. */
+export class PipeChat implements Listener {
+  readonly conversation: Conversation;
+  readonly #terminal: Terminal;
+  readonly #voice: Voice;
+  readonly #look: Look;
+  #presenter = new Presenter();
+  #state: SessionState | undefined;
+  #asked = new Set<string>();
+  #wake: () => void = () => undefined;
+
+  constructor(reached: Reached, terminal: Terminal, model: string | undefined) {
+    this.#terminal = terminal;
+    const paint = paintFor(terminal.output, terminal.environment);
+    this.#look = { width: terminal.output.columns ?? 100, paint };
+    this.#voice = createVoice({ terminal, paint, screen: null });
+    this.conversation = new Conversation(reached.client, this, model);
+  }
+
+  get state(): SessionState | undefined {
+    return this.#state;
+  }
+
+  print(rows: readonly string[]): void {
+    for (const row of rows) this.#terminal.say(row);
+  }
+
+  async run(): Promise<void> {
+    for await (const line of createInterface({ input: this.#terminal.input })) {
+      const { conversation } = this;
+      const approval = this.#state?.live?.approvals[0];
+      const headBefore = this.#state?.seq ?? 0;
+      const context = { conversation, approval, look: this.#look, folder: null };
+      const { rows, next } = await handleTyped(line, context);
+      this.print(rows);
+      if (next === "leave") break;
+      if (next === "sent") await this.#untilRest(headBefore);
+    }
+    this.conversation.leave();
+    this.#voice.close();
+  }
+
+  onState(state: SessionState, isFirst: boolean): void {
+    const opened = isFirst && state.session.id !== this.#state?.session.id;
+    if (opened) {
+      this.#presenter = new Presenter();
+      this.#presenter.skip(state, 0);
+    }
+    this.#state = state;
+    this.#voice.show(this.#presenter.present(state));
+    for (const { approvalId, name, input } of state.live?.approvals ?? []) {
+      if (this.#asked.has(approvalId)) continue;
+      this.#asked.add(approvalId);
+      this.#voice.note(
+        `May this run? once, session, always or deny:\n${describeCall(name, input)}`,
+      );
+    }
+    this.#wake();
+  }
+
+  onConnection(state: "live" | "reconnecting" | "offline"): void {
+    if (state === "offline") this.#voice.status("The host is away; waiting for it …");
+  }
+
+  onStatus(text: string): void {
+    this.#voice.status(text);
+  }
+
+  onEnded(refused: Refused): void {
+    this.print(answerRows(refused, this.#look));
+    this.conversation.leave();
+    this.#wake();
+  }
+
+  /** What was sent has been answered, or it is a person's turn. */
+  async #untilRest(headBefore: number): Promise<void> {
+    while (this.conversation.sessionId !== null && !this.#isAtRest(headBefore)) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#wake = resolve;
+      await promise;
+    }
+  }
+
+  #isAtRest(headBefore: number): boolean {
+    const state = this.#state;
+    if (state === undefined || state.seq <= headBefore || state.inbox.length > 0) return false;
+    const run = liveRun(state);
+    if (run === null) return state.run !== null;
+    // An approval that was answered leaves the list before the run goes on.
+    return run.state === "paused" || (run.state === "waiting" && hasOpen(state));
+  }
+}
+
+function hasOpen({ live }: SessionState): boolean {
+  return (live?.approvals.length ?? 0) > 0;
+}

@@ -1,0 +1,103 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Client, createClient, type Fetch } from "@holdfast/protocol";
+import { type Config, readConfig } from "../config/index.ts";
+import { done, failed, type Outcome } from "../failure.ts";
+import { openHost } from "../host.ts";
+import { isLoopback } from "../http/index.ts";
+import type { Arguments, Terminal } from "./command.ts";
+import { pause } from "./pause.ts";
+import { findRunningHost } from "./running-hosts.ts";
+
+/** A host that can be spoken to, wherever it is. */
+export interface Reached {
+  readonly client: Client;
+  /** `here`: this process is the host, and what it runs is let go of when it ends. */
+  readonly where: "here" | "server";
+  readonly address: string | undefined;
+  readonly config: Config;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * The host that the settings name, else the one that serves this home, else one in this process: the same host, asked
+ * without a port. All commands go through here, so there is one way to everything.
+ */
+export async function reachHost(
+  { flags }: Arguments,
+  terminal: Terminal,
+  report: (bug: Error) => void = (bug) => terminal.complain(bug.stack ?? bug.message),
+): Promise<Outcome<Reached>> {
+  const config = readConfig({ ...terminal, flags });
+  if (!config.ok) return config;
+  const { home, url } = config.value;
+  if (url.value !== undefined) return reachNamed(config.value, url.value);
+  const address = await findRunningHost(home.value);
+  if (address === undefined) return reachHere(config.value, report);
+  return reachServing(config.value, address);
+}
+
+function reachNamed(config: Config, url: string): Outcome<Reached> {
+  const { token, home } = config;
+  const isNear = isLoopback(new URL(url).hostname.replace(/^\[|\]$/g, ""));
+  // The home's own token is for this machine: it is not shown to another one.
+  const shown = token.value ?? (isNear ? keptToken(home.value) : undefined);
+  if (shown === undefined) {
+    return failed(
+      "config.invalid",
+      `The host at ${url} wants its token: give it with HOLDFAST_TOKEN or --token.`,
+    );
+  }
+  const client = createClient({ baseUrl: url, token: shown });
+  return done({ client, where: "server", address: url, config, close: async () => {} });
+}
+
+/** A host that was restarted may be found under another address: it is looked for again when it does not answer. */
+function reachServing(config: Config, found: string): Outcome<Reached> {
+  const home = config.home.value;
+  const token = config.token.value ?? keptToken(home);
+  if (token === undefined)
+    return failed("home.unusable", `The token in ${join(home, "token")} cannot be read.`);
+  let address: string | undefined = found;
+  const fetchThere: Fetch = async (path, init) => {
+    address ??= await findRunningHost(home);
+    if (address === undefined) throw new Error("no host serves this home");
+    try {
+      return await fetch(address + path.slice(1), init);
+    } catch (error) {
+      address = undefined;
+      throw error;
+    }
+  };
+  const client = createClient({ token, fetch: fetchThere, sleep: pauseNearby });
+  return done({ client, where: "server", address: found, config, close: async () => {} });
+}
+
+const longestBackoffMs = 15_000;
+const nearbyMs = 500;
+
+/** Backing off spares a host that many ask at once. On one's own machine it only keeps a person waiting. */
+function pauseNearby(ms: number, signal: AbortSignal): Promise<void> {
+  return pause(ms > longestBackoffMs ? ms : Math.min(ms, nearbyMs), signal);
+}
+
+async function reachHere(config: Config, report: (bug: Error) => void): Promise<Outcome<Reached>> {
+  const opened = await openHost(config, report);
+  if (!opened.ok) return opened;
+  const { app, token, begin, stop } = opened.value;
+  begin();
+  const client = createClient({
+    token,
+    baseUrl: config.basePath.value,
+    fetch: (path, init) => app.request(path, init, {}),
+  });
+  return done({ client, where: "here", address: undefined, config, close: () => stop() });
+}
+
+function keptToken(home: string): string | undefined {
+  try {
+    return readFileSync(join(home, "token"), "utf8").trim() || undefined;
+  } catch {
+    return undefined;
+  }
+}

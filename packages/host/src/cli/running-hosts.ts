@@ -1,0 +1,106 @@
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createLiveness, currentHolder } from "@holdfast/store/identity";
+import { z } from "zod";
+
+/** What a host that serves says about itself in its home. */
+const announcement = z.object({
+  address: z.url(),
+  startedAt: z.number(),
+  holder: z.object({
+    host: z.string(),
+    boot: z.string().nullable(),
+    pidNamespace: z.string().nullable(),
+    pid: z.int().positive(),
+    processStart: z.string().nullable(),
+    thread: z.int(),
+    agent: z.string(),
+    nonce: z.string(),
+  }),
+});
+type Announcement = z.infer<typeof announcement>;
+
+const folderOf = (home: string): string => join(home, "running");
+
+/**
+ * Leaves word of a host for those who come to its home, and answers how to take it back. Each process has a file of its
+ * own, so two hosts on one home do not take each other's away. A home that takes no word costs nothing but the finding.
+ */
+export function announceHost(home: string, address: string): () => void {
+  const path = join(folderOf(home), `${process.pid}.json`);
+  const told: Announcement = {
+    address,
+    startedAt: Date.now(),
+    holder: currentHolder("serve"),
+  };
+  try {
+    mkdirSync(folderOf(home), { recursive: true, mode: 0o700 });
+    for (const { path: other, verdict } of readAnnouncements(home))
+      if (verdict === "dead") rmSync(other, { force: true });
+    const draft = `${path}.new`;
+    writeFileSync(draft, JSON.stringify(told), { mode: 0o600 });
+    renameSync(draft, path);
+  } catch {
+    return () => undefined;
+  }
+  return () => {
+    rmSync(path, { force: true });
+  };
+}
+
+interface Read {
+  readonly path: string;
+  readonly told: Announcement | undefined;
+  readonly verdict: "alive" | "dead" | "unknown";
+}
+
+function readAnnouncements(home: string): Read[] {
+  const liveness = createLiveness();
+  return namesIn(folderOf(home))
+    .filter((name) => name.endsWith(".json"))
+    .map((name) => {
+      const path = join(folderOf(home), name);
+      const told = readOne(path);
+      return { path, told, verdict: told === undefined ? "dead" : liveness.isDead(told.holder) };
+    });
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function readOne(path: string): Announcement | undefined {
+  try {
+    return announcement.safeParse(JSON.parse(readFileSync(path, "utf8"))).data;
+  } catch {
+    return undefined;
+  }
+}
+
+const health = z.looseObject({ version: z.string(), status: z.string() });
+const patienceMs = 2_000;
+
+/**
+ * The newest host that serves this home. Its process must be proven alive, so that the token is never shown to a
+ * stranger who has the port today, and it must answer.
+ */
+export async function findRunningHost(home: string): Promise<string | undefined> {
+  const living = readAnnouncements(home)
+    .flatMap(({ told, verdict }) => (told !== undefined && verdict === "alive" ? [told] : []))
+    .toSorted((a, b) => b.startedAt - a.startedAt);
+  for (const { address } of living) if (await answers(address)) return address;
+  return undefined;
+}
+
+async function answers(address: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${address}health`, { signal: AbortSignal.timeout(patienceMs) });
+    return health.safeParse(await response.json()).success;
+  } catch {
+    return false;
+  }
+}

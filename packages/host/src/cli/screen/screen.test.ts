@@ -1,0 +1,99 @@
+import { expect, test } from "vitest";
+
+import { LineEditor } from "./editor.ts";
+import { createMarkdown } from "./markdown.ts";
+import { plainPaint } from "./paint.ts";
+import { createScreen } from "./screen.ts";
+
+function draw(text: string, width = 40): string[] {
+  const look = { width, paint: plainPaint };
+  const rows = createMarkdown();
+  return [...rows.push(text, look), ...rows.end(look)];
+}
+
+test("Markdown becomes what a terminal can show", () => {
+  expect(
+    draw(
+      "# Title\n\n- one **two**\n  1. three\n- [x] done\n> said\n\n[a](https://b.c) and `d`\n***\n",
+    ),
+  ).toEqual([
+    "Title",
+    "",
+    "• one two",
+    "  1. three",
+    "• ☑ done",
+    "│ said",
+    "",
+    "a (https://b.c) and d",
+    "────────────────────────────────────────",
+  ]);
+});
+
+test("code is shown as it is, and its fence ends where it says", () => {
+  expect(draw("~~~~ts\nif (a) {\n\t**b**\n```\n~~~~\nafter")).toEqual([
+    "─── ts",
+    "if (a) {",
+    "    **b**",
+    "```",
+    "───",
+    "after",
+  ]);
+});
+
+test("a table has columns where there is room, and a cell to a row where there is none", () => {
+  const table = "| name | value |\n|---|---|\n| 日本 | 1 |\n| b | two |\n";
+  expect(draw(table)).toEqual(["name │ value", "─────┼──────", "日本 │ 1", "b    │ two"]);
+  expect(draw(table, 9)).toEqual([
+    "name:",
+    "  日本",
+    "value:",
+    "  1",
+    "",
+    "name: b",
+    "value:",
+    "  two",
+    "",
+  ]);
+});
+
+test("what hangs over is wrapped under its own words", () => {
+  expect(draw("- one two three four", 12)).toEqual(["• one two", "  three four"]);
+});
+
+test("a pasted text of several lines is one text, and is sent by the key that sends", () => {
+  const editor = new LineEditor();
+  editor.press(undefined, { name: "paste-start" });
+  for (const typed of ["a", "\r", "b", "\t", "c"])
+    editor.press(typed, { name: typed === "\r" ? "return" : typed === "\t" ? "tab" : typed });
+  editor.press(undefined, { name: "paste-end" });
+  expect(editor.text).toBe("a\nb\tc");
+  expect(editor.press("\r", { name: "return" })).toBe("submit");
+});
+
+test("the history goes back and comes forward to what was being typed", () => {
+  const editor = new LineEditor(["first", "second"]);
+  editor.set("draft");
+  const up = () => editor.press(undefined, { name: "up" });
+  const down = () => editor.press(undefined, { name: "down" });
+  up();
+  expect(editor.text).toBe("second");
+  up();
+  up();
+  expect(editor.text).toBe("first");
+  down();
+  down();
+  expect(editor.text).toBe("draft");
+});
+
+test("the region is erased from where it began, also after the window was made narrower", () => {
+  const written: string[] = [];
+  const output = { write: (text: string) => written.push(text), columns: 80, rows: 24 };
+  const screen = createScreen(output);
+  screen.show([], { rows: ["x".repeat(60), "› typed"], cursor: { row: 1, column: 3 } });
+  screen.show(["done"], { rows: ["› "] });
+  expect(written.at(-1)).toBe("\u001b[1A\r\u001b[Jdone\n› ");
+  screen.show([], { rows: ["x".repeat(60), "› typed"], cursor: { row: 1, column: 3 } });
+  output.columns = 20;
+  screen.show([], { rows: ["› "] });
+  expect(written.at(-1)).toBe("\u001b[3A\r\u001b[J› ");
+});

@@ -1,0 +1,81 @@
+import { stripVTControlCharacters } from "node:util";
+import { widthOf } from "./width.ts";
+
+/** The part of a terminal that is written to. */
+export interface Output {
+  write(text: string): unknown;
+  readonly isTTY?: boolean | undefined;
+  readonly columns?: number | undefined;
+  readonly rows?: number | undefined;
+  on?(event: "resize", listener: () => void): unknown;
+  off?(event: "resize", listener: () => void): unknown;
+}
+
+/** The rows at the bottom that change: what is being written, and what is being typed. */
+export interface Region {
+  readonly rows: readonly string[];
+  /** Where the cursor stands; at the end when absent. */
+  readonly cursor?: { readonly row: number; readonly column: number };
+}
+
+export interface Screen {
+  readonly width: number;
+  readonly height: number;
+  /** Puts finished rows above the region, for good, and draws the region anew. */
+  show(finished: readonly string[], region: Region): void;
+  /** Leaves the region where it is and goes below it. */
+  close(): void;
+}
+
+const escape = "\u001b[";
+const pasteOn = `${escape}?2004h`;
+const pasteOff = `${escape}?2004l`;
+
+/**
+ * A terminal whose scrollback is only ever added to. The region is erased and drawn again in one write, so nothing
+ * flickers; how high it stands is counted by the window as it is now, which may have been made narrower.
+ */
+export function createScreen(output: Output): Screen {
+  let drawn: Region = { rows: [] };
+  output.write(pasteOn);
+
+  function heightOf(row: string): number {
+    const width = widthOf(stripVTControlCharacters(row));
+    return Math.max(1, Math.ceil(width / (output.columns ?? 80)));
+  }
+
+  function erase(): string {
+    if (drawn.rows.length === 0) return "";
+    const cursorRow = drawn.cursor?.row ?? drawn.rows.length - 1;
+    let up = 0;
+    for (const row of drawn.rows.slice(0, cursorRow)) up += heightOf(row);
+    return `${up > 0 ? `${escape}${up}A` : ""}\r${escape}J`;
+  }
+
+  function place({ rows, cursor }: Region): string {
+    if (cursor === undefined) return "";
+    const up = rows.length - 1 - cursor.row;
+    const right = cursor.column > 0 ? `${escape}${cursor.column}C` : "";
+    return `${up > 0 ? `${escape}${up}A` : ""}\r${right}`;
+  }
+
+  return {
+    get width() {
+      // The last column is left free: a terminal that has written it stands on neither row.
+      return Math.max(10, (output.columns ?? 80) - 1);
+    },
+    get height() {
+      return Math.max(4, output.rows ?? 24);
+    },
+    show(finished, region) {
+      const above = finished.map((row) => `${row}\n`).join("");
+      output.write(erase() + above + region.rows.join("\n") + place(region));
+      drawn = region;
+    },
+    close() {
+      const below = drawn.rows.length - 1 - (drawn.cursor?.row ?? drawn.rows.length - 1);
+      output.write(`${below > 0 ? `${escape}${below}B` : ""}\r\n${pasteOff}`);
+      drawn = { rows: [] };
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import type { RunState } from "@holdfast/protocol";
+import { cleanLine } from "../screen/index.ts";
+import { exit } from "../command.ts";
+
+/** How `holdfast run` ends, by how its run did. Scripts rely on these numbers: one may be added, none changed. */
+export const runExit = {
+  ...exit,
+  cancelled: 3,
+  interrupted: 4,
+  limit: 5,
+  /** It waits for a person's word. */
+  waiting: 6,
+  /** No host could be reached in time. The message stands where it was accepted. */
+  unreachable: 7,
+} as const;
+
+export function exitOf(state: RunState): number {
+  switch (state) {
+    case "completed":
+      return runExit.done;
+    case "cancelled":
+      return runExit.cancelled;
+    case "interrupted":
+      return runExit.interrupted;
+    case "limit":
+      return runExit.limit;
+    case "waiting":
+    case "paused":
+      return runExit.waiting;
+    case "failed":
+    case "queued":
+    case "claimed":
+    case "running":
+      return runExit.failed;
+  }
+}
+
+const words: Partial<Record<RunState, string>> = {
+  completed: "Completed.",
+  cancelled: "Stopped.",
+  failed: "The answer failed.",
+  interrupted: "The answer was broken off.",
+  limit: "The answer was stopped by a limit.",
+};
+
+export function endInWords({ state, cause }: { state: RunState; cause: string | null }): string {
+  const sentence = words[state] ?? `It is ${state}.`;
+  return cause === null ? sentence : `${sentence} (${cleanLine(cause)})`;
+}

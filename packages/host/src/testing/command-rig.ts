@@ -1,0 +1,55 @@
+import { PassThrough } from "node:stream";
+import { runCommandLine } from "../cli/index.ts";
+import { readConfig } from "../config/index.ts";
+import { openHost } from "../host.ts";
+import { listen } from "../http/index.ts";
+
+export interface CommandEnd {
+  readonly code: number;
+  readonly said: string;
+  readonly told: string;
+}
+
+/** Runs a command of the command line in this process, over pipes, with these settings and no others. */
+export async function runHere(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  typed = "",
+): Promise<CommandEnd> {
+  const input = new PassThrough();
+  input.end(typed);
+  let said = "";
+  let told = "";
+  const code = await runCommandLine(args, {
+    environment,
+    personFolder: environment["HOLDFAST_HOME"] ?? "/nonexistent",
+    input,
+    output: { write: (text: string) => (said += text) },
+    say: (line) => void (said += `${line}\n`),
+    complain: (line) => void (told += `${line}\n`),
+  });
+  return { code, said, told };
+}
+
+/** A host on SQLite that serves this home from this process, and how commands find it. */
+export async function serveHere(home: string) {
+  const flags = { home, model: "rehearsal" };
+  const config = readConfig({ flags, environment: {}, personFolder: home });
+  if (!config.ok) throw new Error(config.failure.sentence);
+  const opened = await openHost(config.value, (bug) => {
+    throw bug;
+  });
+  if (!opened.ok) throw new Error(opened.failure.sentence);
+  const { app, token, begin, stop } = opened.value;
+  const listener = await listen(app, { host: "127.0.0.1", port: 0 });
+  if (!listener.ok) throw new Error(listener.failure.sentence);
+  begin();
+  return {
+    settings: {
+      HOLDFAST_HOME: home,
+      HOLDFAST_TOKEN: token,
+      HOLDFAST_URL: `http://127.0.0.1:${listener.value.port}`,
+    },
+    close: () => stop(() => listener.value.close()),
+  };
+}
