@@ -17,6 +17,7 @@ const subjects = new Map<string, () => Promise<Subject>>([
   ["store", async () => (await import("./store/index.ts")).benchStore],
   ["runs", async () => (await import("./runs/index.ts")).benchRuns],
   ["context", async () => (await import("./context/index.ts")).benchContext],
+  ["host", async () => (await import("./host/index.ts")).benchHost],
 ]);
 
 async function main(args: readonly string[]): Promise<number> {

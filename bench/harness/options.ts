@@ -17,13 +17,15 @@ Subjects
   store                 the log and its projections, on each database
   runs                  live runs, their watchers, and what becomes of them after a crash
   context               what the model gets, compaction, warm agents, memory
+  host                  the host as people start it: its start, its weight, requests, open pages
 
 Options
   --json FILE           write every figure with its parameters
   --corpus FILE         messages from JSON lines {"role", "content"} in place of generated ones
   --only W1.groups,W4   these workloads alone. store: W1 (.alone .writers .processes .groups .bytes), W2 (.messages
                         .sessions), W4, W5, W6, W7, stream; runs: admission, W3, recovery (.runs .journal),
-                        fan-out, memory; context: build, next, compaction, cache, memory, day
+                        fan-out, memory; context: build, next, compaction, cache, memory, day; host: start,
+                        requests, streams
   --backend NAME        sqlite or postgres; both when absent
   --quick               small sizes, to see that it runs
 

@@ -1,17 +1,13 @@
-import { type ChildProcess, fork, spawn } from "node:child_process";
-import { once } from "node:events";
-import { readFileSync } from "node:fs";
-import { createInterface } from "node:readline";
+import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
 import { createClient } from "@holdfast/protocol";
 
-import type { StoreAddress } from "../store/place.ts";
+import { startHost, token } from "../host/served-host.ts";
 import { type Bench, lineOf, type WorkloadDefinition } from "./bench.ts";
 import { started } from "./engine-client.ts";
 import type { Watched, WatchTask } from "./watcher-process.ts";
 
-const token = "a-token-for-this-run";
 /** The rehearsal model says two words at a time, on average. */
 const wordsPerSecond = 100;
 
@@ -60,55 +56,3 @@ export const fanOut: WorkloadDefinition = {
     };
   },
 };
-
-interface ServedHost extends AsyncDisposable {
-  readonly address: string;
-  cpuMs(): number;
-}
-
-async function startHost(store: StoreAddress, home: string): Promise<ServedHost> {
-  const bin = fileURLToPath(new URL("../../packages/host/bin/holdfast.mjs", import.meta.url));
-  const child = spawn(process.execPath, [bin, "serve"], {
-    stdio: ["ignore", "pipe", "inherit"],
-    env: {
-      ...process.env,
-      HOLDFAST_HOME: home,
-      HOLDFAST_PORT: "0",
-      HOLDFAST_TOKEN: token,
-      HOLDFAST_STORE: store.kind === "sqlite" ? store.file : store.url,
-    },
-  });
-  const exited = once(child, "exit");
-  const address = await Promise.race([addressOf(child), exited.then(() => undefined)]);
-  if (address === undefined) throw new Error("The host did not start.");
-  return {
-    address,
-    cpuMs: () => cpuMsOf(child),
-    async [Symbol.asyncDispose]() {
-      child.kill("SIGTERM");
-      await exited;
-    },
-  };
-}
-
-async function addressOf(child: ChildProcess): Promise<string | undefined> {
-  if (child.stdout === null) return undefined;
-  for await (const line of createInterface({ input: child.stdout })) {
-    const address = /http:\S+?(?=#)/.exec(line)?.[0];
-    if (address !== undefined) return address;
-  }
-  return undefined;
-}
-
-const msPerTick = 10;
-
-/** Where the system does not tell, it is not known. */
-function cpuMsOf(child: ChildProcess): number {
-  try {
-    const stat = readFileSync(`/proc/${child.pid}/stat`, "utf8");
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return (Number(fields[11]) + Number(fields[12])) * msPerTick;
-  } catch {
-    return Number.NaN;
-  }
-}

@@ -18,11 +18,16 @@ export function messageEvent(corpus: Corpus, index: number): NewEvent {
 }
 
 /** Sessions of one message each. */
-export async function fillSessions(store: Store, corpus: Corpus, count: number): Promise<string[]> {
+export async function fillSessions(
+  store: Store,
+  corpus: Corpus,
+  count: number,
+  owner = someone,
+): Promise<string[]> {
   const sessions: string[] = [];
   for (let done = 0; done < count; done += waitingAtOnce) {
     const commits = Array.from({ length: Math.min(waitingAtOnce, count - done) }, (_, index) =>
-      aSession({}, someone, messageEvent(corpus, done + index)),
+      aSession({}, owner, messageEvent(corpus, done + index)),
     );
     const results = await Promise.all(commits.map((commit) => store.commit(commit)));
     results.forEach(committed);

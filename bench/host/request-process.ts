@@ -1,0 +1,52 @@
+// A process with some clients, each of which asks again as soon as it is answered.
+import { Agent, get } from "node:http";
+
+export interface RequestTask {
+  readonly url: string;
+  readonly token: string;
+  readonly clients: number;
+  readonly ms: number;
+}
+
+export interface Requested {
+  readonly answers: number;
+  readonly ms: number;
+}
+
+// Written by the process that started this one, whose channel is our leash.
+const task = JSON.parse(process.argv[2] ?? "{}") as RequestTask;
+process.once("disconnect", () => process.exit(0));
+
+const agent = new Agent({ keepAlive: true, maxSockets: task.clients });
+const headers = { authorization: `Bearer ${task.token}` };
+let answers = 0;
+
+function ask(): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  get(task.url, { agent, headers }, (response) => {
+    if (response.statusCode !== 200) reject(new Error(`Answered ${response.statusCode}.`));
+    response.on("end", resolve).resume();
+  }).on("error", reject);
+  return promise;
+}
+
+async function askFor(ms: number): Promise<number> {
+  const until = performance.now() + ms;
+  const startedAt = performance.now();
+  answers = 0;
+  await Promise.all(
+    Array.from({ length: task.clients }, async () => {
+      while (performance.now() < until) {
+        await ask();
+        answers += 1;
+      }
+    }),
+  );
+  return performance.now() - startedAt;
+}
+
+await askFor(task.ms / 4);
+process.send?.("warm");
+const ms = await askFor(task.ms);
+const requested: Requested = { answers, ms };
+process.send?.(requested);

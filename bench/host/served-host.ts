@@ -1,0 +1,80 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+import type { StoreAddress } from "../store/place.ts";
+
+export const token = "a-token-for-this-run";
+
+/** The host as people start it, in a process of its own. */
+export interface ServedHost extends AsyncDisposable {
+  readonly address: string;
+  /** From the start of the process to its first healthy answer. */
+  readonly healthyMs: number;
+  cpuMs(): number;
+  /** What it has of the machine's memory, in bytes. */
+  memory(): number;
+}
+
+export async function startHost(store: StoreAddress, home: string): Promise<ServedHost> {
+  const bin = fileURLToPath(new URL("../../packages/host/bin/holdfast.mjs", import.meta.url));
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, [bin, "serve"], {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: {
+      ...process.env,
+      HOLDFAST_HOME: home,
+      HOLDFAST_PORT: "0",
+      HOLDFAST_TOKEN: token,
+      HOLDFAST_STORE: store.kind === "sqlite" ? store.file : store.url,
+    },
+  });
+  const exited = once(child, "exit");
+  const address = await Promise.race([addressOf(child), exited.then(() => undefined)]);
+  if (address === undefined) throw new Error("The host did not start.");
+  const health = await fetch(new URL("health", address));
+  await health.arrayBuffer();
+  if (!health.ok) throw new Error(`The host is not healthy: ${health.status}.`);
+  return {
+    address,
+    healthyMs: performance.now() - startedAt,
+    cpuMs: () => cpuMsOf(child),
+    memory: () => memoryOf(child),
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGTERM");
+      await exited;
+    },
+  };
+}
+
+async function addressOf(child: ChildProcess): Promise<string | undefined> {
+  if (child.stdout === null) return undefined;
+  for await (const line of createInterface({ input: child.stdout })) {
+    const address = /http:\S+?(?=#)/.exec(line)?.[0];
+    if (address !== undefined) return address;
+  }
+  return undefined;
+}
+
+const msPerTick = 10;
+
+/** Where the system does not tell, it is not known. */
+export function cpuMsOf(child: ChildProcess): number {
+  const stat = readProc(child, "stat");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * msPerTick;
+}
+
+function memoryOf(child: ChildProcess): number {
+  return Number(/^VmRSS:\s*(\d+) kB/m.exec(readProc(child, "status"))?.[1]) * 1024;
+}
+
+function readProc(child: ChildProcess, file: string): string {
+  try {
+    return readFileSync(`/proc/${child.pid}/${file}`, "utf8");
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,31 @@
+import { ours, Samples } from "../harness/index.ts";
+import { lineOf } from "../runs/bench.ts";
+import { startHost } from "./served-host.ts";
+import type { WorkloadDefinition } from "./workload.ts";
+
+/** From nothing to the first healthy answer, and what the host weighs when nobody does anything. */
+export const startUp: WorkloadDefinition = {
+  id: "start",
+  title: "start, and rest",
+  async measure({ sizes, prepare }) {
+    await using place = await prepare();
+    const times = new Samples();
+    let memory = 0;
+    for (let turn = 0; turn < sizes.starts; turn += 1) {
+      await using host = await startHost(place.address, place.folder);
+      times.add(host.healthyMs);
+      if (turn < sizes.starts - 1) continue;
+      await new Promise((resolve) => setTimeout(resolve, sizes.restMs));
+      memory = host.memory();
+    }
+    const params = { sessions: sizes.sessions, starts: sizes.starts };
+    const line = lineOf("start to healthy, p50", times.p50, "ms", { params, below: 500 });
+    const more = { max: times.max, count: times.count };
+    return {
+      lines: [
+        { ...line, figures: [{ system: ours, value: times.p50, unit: "ms", more }] },
+        lineOf("memory at rest", memory, "bytes", { params, below: 120 * 1024 * 1024 }),
+      ],
+    };
+  },
+};
