@@ -3,7 +3,15 @@
 // parse, so that it can say what is wrong instead.
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { constants } from "node:os";
 import { basename, delimiter, dirname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -134,33 +142,45 @@ function refuseOldNodeForRunning() {
   );
 }
 
-async function buildPage() {
-  const stamp = join(stampFolder, "page");
-  const fingerprint = fingerprintPageSources();
-  const page = join(root, "packages", "web");
-  if (existsSync(join(page, "dist", "index.html")) && readStamp(stamp) === fingerprint) return;
-  const vite = join(root, "node_modules", "vite", "bin", "vite.js");
-  const result = await run("node", [vite, "build", "--logLevel", "warn"], {
+/** What is built before the start: by which tool, in which folder, and from what. */
+const products = [
+  {
+    name: "page",
     doing: "Building the page",
     done: "Built the page",
-    path: pathWithOurNode(),
-    folder: page,
-  });
+    folder: join(root, "packages", "web"),
+    command: [join(root, "node_modules", "vite", "bin", "vite.js"), "build", "--logLevel", "warn"],
+    proof: join(root, "packages", "web", "dist", "index.html"),
+    sources: ["packages/web", "packages/protocol/src", "package-lock.json"],
+  },
+  {
+    name: "host",
+    doing: "Building the host",
+    done: "Built the host",
+    folder: root,
+    command: [join(root, "scripts", "build-host.mjs")],
+    proof: join(root, "packages", "host", "dist", "main.js"),
+    sources: ["protocol", "engine", "store", "host"]
+      .map((name) => `packages/${name}/src`)
+      .concat("scripts/build-host.mjs", "package-lock.json"),
+  },
+];
+
+async function build({ name, doing, done, folder, command, proof, sources }) {
+  const stamp = join(stampFolder, name);
+  const fingerprint = fingerprintOf(sources);
+  if (existsSync(proof) && readStamp(stamp) === fingerprint) return;
+  const result = await run("node", command, { doing, done, path: pathWithOurNode(), folder });
   if (result.code !== 0) {
-    throw new SetupProblem("Cannot build the page: see the message above.", result.output);
+    throw new SetupProblem(`Cannot build the ${name}: see the message above.`, result.output);
   }
   mkdirSync(stampFolder, { recursive: true });
   writeFileSync(stamp, fingerprint);
 }
 
-function fingerprintPageSources() {
+function fingerprintOf(sources) {
   const hash = createHash("sha256");
-  const sources = [
-    ...listFiles(join(root, "packages", "web")),
-    ...listFiles(join(root, "packages", "protocol", "src")),
-    join(root, "package-lock.json"),
-  ];
-  for (const file of sources) {
+  for (const file of sources.flatMap((source) => listFiles(join(root, source)))) {
     const content = readFileSync(file);
     hash
       .update(`${relative(root, file).split(sep).join("/")}\0${content.length}\0`)
@@ -169,7 +189,9 @@ function fingerprintPageSources() {
   return hash.digest("hex");
 }
 
+/** The file itself, or everything in the folder that is not made or a test. */
 function listFiles(folder) {
+  if (!statSync(folder).isDirectory()) return [folder];
   const entries = readdirSync(folder, { withFileTypes: true });
   entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   return entries.flatMap((entry) => {
@@ -232,6 +254,11 @@ function exitAfterSignal(signal) {
   process.exit(128 + constants.signals[signal]);
 }
 
+/** Tests build the page when they need it, and run the host from its sources. */
+function isWanted({ name }, mode) {
+  return mode === "start" || mode === name;
+}
+
 async function main(mode) {
   refuseOldNode();
   if (mode !== "page") {
@@ -241,7 +268,7 @@ async function main(mode) {
     }
     refuseOldNodeForRunning();
   }
-  if (mode !== "test") await buildPage();
+  for (const product of products) if (isWanted(product, mode)) await build(product);
 }
 
 process.on("SIGINT", endOnSignal);

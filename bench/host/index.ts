@@ -1,3 +1,6 @@
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
 import { ownerId } from "@holdfast/protocol";
 
 import { type BenchOptions, isChosen, type Report } from "../harness/index.ts";
@@ -17,6 +20,7 @@ const owner = ownerId.parse("owner");
 
 /** The host as people start it, on SQLite. */
 export async function benchHost(options: BenchOptions, report: Report): Promise<void> {
+  buildHost();
   const corpus = openCorpus(options.corpus);
   const sizes = options.quick ? quickSizes : fullSizes;
   await using backend = sqliteBackend();
@@ -34,4 +38,11 @@ export async function benchHost(options: BenchOptions, report: Report): Promise<
     const { lines, notes = [] } = await measure(bench);
     report.add({ id, title, backend: "sqlite", lines, notes });
   }
+}
+
+/** As `npm start` does. */
+function buildHost(): void {
+  const setup = fileURLToPath(new URL("../../scripts/setup.mjs", import.meta.url));
+  const built = spawnSync(process.execPath, [setup, "start"], { stdio: "inherit" });
+  if (built.status !== 0) throw new Error("The host could not be built.");
 }

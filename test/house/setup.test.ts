@@ -32,6 +32,14 @@ const vite = `
   fs.writeFileSync("dist/index.html", "");
 `;
 
+/** Counts builds of the host. */
+const buildHost = `
+  import fs from "node:fs";
+  fs.appendFileSync("host-calls", "build\\n");
+  fs.mkdirSync("packages/host/dist", { recursive: true });
+  fs.writeFileSync("packages/host/dist/main.js", "");
+`;
+
 function clone(files: Record<string, string> = {}): string {
   const folder = createFolder({ "package-lock.json": lock, "npm/npm-cli.js": npm, ...files });
   cpSync(setup, join(folder, "scripts/setup.mjs"));
@@ -43,6 +51,10 @@ function cloneWithPage(): string {
     "packages/web/index.html": "",
     "packages/web/src/main.tsx": "",
     "packages/protocol/src/index.ts": "",
+    "packages/engine/src/index.ts": "",
+    "packages/store/src/index.ts": "",
+    "packages/host/src/main.ts": "",
+    "scripts/build-host.mjs": buildHost,
     "node_modules/vite/bin/vite.js": vite,
   });
 }

@@ -28,6 +28,8 @@ async function openSqlite(file: string, report: (bug: Error) => void): Promise<S
   const { openSqliteStore } = await import("@holdfast/store/sqlite");
   return openSqliteStore({
     file,
+    // At rest nobody asks for anything large: a thread that waits for it would take up a third of the memory.
+    reader: "when asked",
     onDamage: ({ id, seq, problem }) =>
       report(new Error(`Event ${seq} of session ${id} cannot be read and is left out: ${problem}`)),
   });

@@ -128,16 +128,18 @@ export class SqliteStore implements Store {
       renew: (leases, ttlMs) => this.#write("renew", { leases, ttlMs }),
       release: (lease) => this.#write("release", lease),
       read: async (kind, session) => this.#glance("lease", [kind, session, await this.now()]),
-      expired: async (kind, limit) => this.#ask("expiredLeases", [kind, limit, await this.now()]),
+      expired: async (kind, limit) =>
+        this.#glance("expiredLeases", [kind, limit, await this.now()]),
     };
     this.work = {
-      queued: (limit) => this.#ask("queuedWork", [limit]),
-      live: (limit) => this.#ask("liveWork", [limit]),
-      untitled: (limit) => this.#ask("untitledWork", [limit]),
+      queued: (limit) => this.#glance("queuedWork", [limit]),
+      live: (limit) => this.#glance("liveWork", [limit]),
+      untitled: (limit) => this.#glance("untitledWork", [limit]),
       unremembered: async (limit, restingSince) =>
-        this.#ask("unrememberedWork", [limit, restingSince, await this.now()]),
-      undelivered: async (limit) => this.#ask("undelivered", [limit, await this.now()]),
-      expiredApprovals: async (limit) => this.#ask("expiredApprovals", [limit, await this.now()]),
+        this.#glance("unrememberedWork", [limit, restingSince, await this.now()]),
+      undelivered: async (limit) => this.#glance("undelivered", [limit, await this.now()]),
+      expiredApprovals: async (limit) =>
+        this.#glance("expiredApprovals", [limit, await this.now()]),
     };
     this.requests = {
       find: async (owner, key) =>
@@ -145,8 +147,8 @@ export class SqliteStore implements Store {
       keep: (request) => this.#write("keepRequest", request),
     };
     this.register = {
-      read: (...args) => this.#ask("registered", args),
-      list: (...args) => this.#ask("registeredUnder", args),
+      read: (...args) => this.#glance("registered", args),
+      list: (...args) => this.#glance("registeredUnder", args),
       put: (change) => this.#write("putRegister", change),
     };
     this.audit = makeAudit({

@@ -5,9 +5,15 @@ import { StoreFailure } from "@holdfast/engine";
 import { type Cells, connect, type Connection, type Row } from "../connection.ts";
 import { failureOf, isBusy } from "../errors.ts";
 import { makeQueries, type Queries } from "./queries.ts";
+import type { WorkQueries } from "./work-queries.ts";
 
-/** Asked for with every turn of a conversation, and nearly always small. */
+/** Asked for with every turn of a conversation or at every look for work, by an index, and nearly always small. */
 export type NearQuery =
+  | keyof WorkQueries
+  | "expiredLeases"
+  | "undelivered"
+  | "registered"
+  | "registeredUnder"
   | "session"
   | "sessions"
   | "entries"

@@ -1,0 +1,78 @@
+// Puts the host and the store's threads into a few files of plain JavaScript. The sources run as they are; but each
+// thread that loads hundreds of them takes half a second and tens of megabytes more than one that loads these.
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join, relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { rolldown } from "rolldown";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const home = process.argv[2] ?? join(root, "packages", "host", "dist");
+const name = `${Date.now().toString(36)}-${process.pid}`;
+const dist = join(home, name);
+
+/** What is run by itself: the command line, the store's threads, and the process that looks at the disk from outside. */
+const entries = {
+  main: "packages/host/src/main.ts",
+  writer: "packages/store/src/sqlite/writer.ts",
+  reader: "packages/store/src/sqlite/reader.ts",
+  search: "packages/store/src/sqlite/search/thread.ts",
+  backup: "packages/store/src/sqlite/backup.ts",
+  "look-from-outside": "packages/store/src/sqlite/look-from-outside.ts",
+};
+
+/** Loaded by everything. All other packages are loaded from where they are, when they are needed. */
+const bundled = /^(@holdfast\/|zod$|zod\/|hono$|hono\/|@hono\/|uuidv7$)/;
+
+const besideTheModule = /new URL\(\s*"([^"]+)",\s*import\.meta\.url,?\s*\)/g;
+/** Where it does not matter which module it is. */
+const anywhere = /createRequire\(import\.meta\.url\)/g;
+
+/** What a module names beside itself is a thread that is in here too, or a file that stays among the sources. */
+const placesOfSources = {
+  name: "places-of-sources",
+  transform(code, id) {
+    if (!id.startsWith(join(root, "packages")) || !code.includes("import.meta.url")) return null;
+    if (code.replace(besideTheModule, "").replace(anywhere, "").includes("import.meta.url"))
+      throw new Error(`${id} uses import.meta.url in a way that would not work in the built host.`);
+    return code.replace(besideTheModule, (_, path) => {
+      const file = join(dirname(id), path);
+      const entry = Object.entries(entries).find(([, source]) => join(root, source) === file);
+      const place = entry ? `./${entry[0]}.js` : relative(dist, file).split(sep).join("/");
+      return `new URL(${JSON.stringify(path.endsWith("/") ? `${place}/` : place)}, import.meta.url)`;
+    });
+  },
+};
+
+const startedAt = new Date();
+const bundle = await rolldown({
+  cwd: root,
+  input: entries,
+  platform: "node",
+  plugins: [placesOfSources],
+  external: (id, importer) =>
+    importer !== undefined && /^[^./]/.test(id) && !existsSync(id) && !bundled.test(id),
+});
+await bundle.write({ dir: dist, format: "esm", entryFileNames: "[name].js" });
+await bundle.close();
+announce();
+
+/** From here on it is this one that is started. A host that runs goes on with the files of the one before. */
+function announce() {
+  const door = join(home, "main.js");
+  const before = existsSync(door) ? readFileSync(door, "utf8") : "";
+  writeFileSync(`${door}.new`, `await import("./${name}/main.js");\n`);
+  // Dated when the sources were read: what was changed since then is newer.
+  utimesSync(`${door}.new`, startedAt, startedAt);
+  renameSync(`${door}.new`, door);
+  for (const each of readdirSync(home, { withFileTypes: true }))
+    if (each.isDirectory() && each.name !== name && !before.includes(each.name))
+      rmSync(join(home, each.name), { recursive: true, force: true });
+}
