@@ -1,5 +1,6 @@
 import {
   AgentCache,
+  type AgentRequest,
   type Clock,
   type KnownContext,
   shortHash,
@@ -8,15 +9,15 @@ import {
   type WarmAgents,
 } from "@holdfast/engine";
 
-import type { SessionId } from "@holdfast/protocol";
+import type { BlobId, OwnerId, SessionId } from "@holdfast/protocol";
 
-import type { NamedModel } from "./open-model.ts";
+import type { Models } from "./models/index.ts";
 import type { SystemPrompt } from "./prompt/index.ts";
 
 export interface AgentParts {
   readonly store: Store;
   readonly clock: Clock;
-  readonly model: NamedModel;
+  readonly models: Pick<Models, "usual" | "open">;
   readonly tools: ReadonlyMap<string, Tool>;
   /** How a session begins. It is frozen with the session. */
   readonly prompt: Pick<SystemPrompt, "signature" | "text">;
@@ -31,26 +32,42 @@ const limits = { bytes: 256 * megabyte, count: 200, idleMs: 30 * 60_000, baselin
 const agentBytes = 64 * 1024;
 const closeBudgetMs = 10_000;
 const scarceAt = 0.85;
+const mostNames = 1_000;
 
 /** The agents of this process, kept warm by lane. */
 export function openAgents(parts: AgentParts): WarmAgents {
-  const { store, clock, model, tools, prompt, letGo, report } = parts;
+  const { store, clock, models, tools, prompt, letGo, report } = parts;
+  const names = new Map<string, string>();
+
+  async function modelOf({ owner, session }: AgentRequest): Promise<string> {
+    return (await store.reads.session(owner, session))?.model ?? models.usual();
+  }
+
   return new AgentCache<KnownContext>({
     factory: {
-      signature: async (request) =>
-        [
-          `model=${shortHash(model.name)}`,
+      async signature(request) {
+        const name = await modelOf(request);
+        const signature = [
+          `model=${shortHash(name)}`,
           `owner=${shortHash(request.owner)}`,
           await prompt.signature(request),
-        ].join(" "),
-      build: async (request) => ({
-        modelName: model.name,
-        model: model.model,
-        system: () => prompt.text(request),
-        tools,
-        bytes: agentBytes,
-        close: async () => {},
-      }),
+        ].join(" ");
+        names.set(signature, name);
+        for (const oldest of names.keys()) if (names.size > mostNames) names.delete(oldest);
+        return signature;
+      },
+      async build(request, signature) {
+        // The session may name another by now; this agent is kept under what it was asked for.
+        const name = names.get(signature) ?? models.usual();
+        return {
+          modelName: name,
+          model: models.open(name, (blobId) => imageOf(store, request.owner, blobId)),
+          system: () => prompt.text(request),
+          tools,
+          bytes: agentBytes,
+          close: async () => {},
+        };
+      },
     },
     readVersion: async (owner, session) =>
       (await store.reads.session(owner, session))?.version ?? null,
@@ -64,6 +81,18 @@ export function openAgents(parts: AgentParts): WarmAgents {
     closeBudgetMs,
     onError: report,
   });
+}
+
+/** Providers take no larger ones, and what is sent is sent again with every step. */
+const largestImage = 4 * megabyte;
+
+async function imageOf(
+  { reads }: Pick<Store, "reads">,
+  owner: OwnerId,
+  blobId: BlobId,
+): Promise<Uint8Array | null> {
+  const blob = await reads.blob(owner, blobId);
+  return blob === null || blob.bytes.byteLength > largestImage ? null : blob.bytes;
 }
 
 function howMuchMemory(): "enough" | "scarce" {

@@ -13,8 +13,6 @@ import {
 import { ids, type OwnerId, type SessionId } from "@holdfast/protocol";
 import { currentHolder } from "@holdfast/store/identity";
 
-import { windowOf } from "./windows.ts";
-
 /** Everything in this process that makes a conversation shorter for its model goes through this one door. */
 export interface Compactor extends ContextFit {
   compactNow(
@@ -35,12 +33,17 @@ const tailShares: Readonly<Record<CompactionReason, number>> = {
 };
 const summaryShare = 0.1;
 const longestSummary = 4_000;
-const charactersPerToken = 4;
+
+export interface CompactorParts {
+  readonly summariser: Summariser;
+  readonly windowOf: ContextFit["windowOf"];
+  readonly count: CountTokens;
+}
 
 export function openCompactor(
   log: Log,
   liveness: Liveness,
-  summariser: Summariser,
+  { summariser, windowOf, count }: CompactorParts,
   onCompacted: (owner: OwnerId, session: SessionId) => void = () => {},
 ): Compactor {
   const deps = {
@@ -49,7 +52,7 @@ export function openCompactor(
     lock: createCompactionLock(log.store.leases, { liveness }),
     holder: () => currentHolder("compaction"),
     summariser,
-    count: (text: string) => Math.ceil(text.length / charactersPerToken),
+    count,
   };
   const compactNow: Compactor["compactNow"] = async (target, reason, windowTokens) => {
     const compaction = await compactSession(deps, {
@@ -68,6 +71,6 @@ export function openCompactor(
     compact: ({ owner, session }, reason, { windowTokens, epoch }) =>
       compactNow({ owner, session, epoch }, reason, windowTokens),
     compactNow,
-    count: deps.count,
+    count,
   };
 }

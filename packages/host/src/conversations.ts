@@ -7,6 +7,8 @@ import {
   type Liveness,
   type Log,
   MemoryKeeper,
+  type Model,
+  type ModelUsage,
   type Reviews,
   Runner,
   type RunLimits,
@@ -14,8 +16,9 @@ import {
   StoreFailure,
   systemClock,
   Titles,
+  usageOfCall,
 } from "@holdfast/engine";
-import { ids, type OwnerId } from "@holdfast/protocol";
+import { ids, newEvent, type OwnerId, type SessionId } from "@holdfast/protocol";
 import { createLiveness, currentHolder } from "@holdfast/store/identity";
 import { openSpillFolder } from "@holdfast/store/spill";
 
@@ -25,7 +28,7 @@ import { type Memories, notesSnapshot, openReviews, reviewWith } from "./memory/
 import type { Config } from "./config/index.ts";
 import { openPrompt, type SystemPrompt } from "./prompt/index.ts";
 import { summariseWith } from "./summarise.ts";
-import type { NamedModel } from "./open-model.ts";
+import { createTitler, type Models } from "./models/index.ts";
 import { createStoringBoard, type StoringBoard } from "./storing.ts";
 import { openTools } from "./tools/index.ts";
 
@@ -48,7 +51,7 @@ const mostRuns = 1_000;
 export async function prepareConversations(
   { home, leaseMs, resume, review }: Pick<Config, "home" | "leaseMs" | "resume" | "review">,
   store: Store,
-  model: NamedModel,
+  models: Models,
   memories: Memories,
   report: (bug: Error) => void,
 ): Promise<Conversations> {
@@ -60,19 +63,25 @@ export async function prepareConversations(
     if (error instanceof StoreFailure && error.code === "store_closed") return;
     report(error instanceof Error ? error : new Error(String(error)));
   }
-  const titles = new Titles({ log, ids, clock: systemClock, titler: model.titler, onError });
+  const smallModel = smallModelFor(store, models);
+  const titler = createTitler(smallModel);
+  const titles = new Titles({ log, ids, clock: systemClock, titler, onError });
   const liveness = createLiveness();
   const memory = keepMemory(log, memories, liveness, leaseMs.value, onError);
   const reviews = openReviews({
     log,
-    reviewer: reviewWith(model.name, model.model),
+    reviewer: reviewWith(smallModel),
     providers: review.value === "on" ? memories : { ...memories, current: () => null },
     onError,
   });
   const compactor = openCompactor(
     log,
     liveness,
-    summariseWith(model.name, model.model),
+    {
+      summariser: summariseWith({ modelFor: smallModel, spent: ledgerOf(log) }),
+      windowOf: (name) => models.facts(name).window,
+      count: (text) => Math.ceil(text.length / 4),
+    },
     (owner, session) => void memory.boundary(owner, session, "compaction"),
   );
   const notes = (owner: OwnerId) => notesSnapshot(home.value, owner);
@@ -95,7 +104,7 @@ export async function prepareConversations(
     agents: openAgents({
       store,
       clock: systemClock,
-      model,
+      models,
       tools,
       prompt,
       letGo: (session) => memory.evict(session),
@@ -114,6 +123,25 @@ export async function prepareConversations(
     onError,
   });
   return { log, runner, storing, titles, compactor, memory, reviews, prompt, journals };
+}
+
+type OfSession = { readonly owner: OwnerId; readonly session: SessionId };
+
+/** Who does the small things for a session. */
+function smallModelFor(store: Store, models: Models) {
+  return async ({ owner, session }: OfSession): Promise<{ name: string; model: Model }> => {
+    const row = await store.reads.session(owner, session);
+    const name = models.small(row?.model ?? models.usual());
+    return { name, model: models.open(name) };
+  };
+}
+
+/** What was spent beside the runs. A ledger that cannot be written now is not worth a summary. */
+function ledgerOf(log: Log) {
+  return async ({ owner, session }: OfSession, model: string, usage: ModelUsage): Promise<void> => {
+    const spent = newEvent(ids.make("event"), "usage.recorded", usageOfCall(model, usage));
+    await log.commit({ owner, session, events: [spent], touch: "quiet" });
+  };
 }
 
 const memoryPatienceMs = 60_000;

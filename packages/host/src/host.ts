@@ -28,7 +28,7 @@ import {
 } from "./http/index.ts";
 import { keepTidy } from "./keep-tidy.ts";
 import { openConfiguredMemories } from "./memory/index.ts";
-import { openModel } from "./open-model.ts";
+import { openModels } from "./open-model.ts";
 import { openStore } from "./open-store.ts";
 import { createRedactor } from "./redact.ts";
 import { version } from "./version.ts";
@@ -75,8 +75,6 @@ export async function openHost(
   if (!home.ok) return home;
   const token = chooseToken(config);
   if (!token.ok) return token;
-  const model = await openModel(config);
-  if (!model.ok) return model;
   const memories = await openConfiguredMemories(config);
   if (!memories.ok) return memories;
   const store = await openStore(config, report);
@@ -84,13 +82,14 @@ export async function openHost(
 
   const stopping = new AbortController();
   const closing = new AbortController();
-  const talk = await prepareConversations(config, store.value, model.value, memories.value, report);
+  const { models, secrets } = openModels(config, process.env, report);
+  const talk = await prepareConversations(config, store.value, models, memories.value, report);
   const { log, runner, storing, titles, compactor, memory, reviews, prompt, journals } = talk;
   const signIns = keepSignIns(config.home.value, token.value);
   const doorkeeper = createDoorkeeper(token.value, Date.now, signIns);
   const passwords = keepPassword(config.home.value);
   const strangers = createStrangers();
-  const redact = createRedactor(() => [token.value]);
+  const redact = createRedactor(() => [token.value, ...models.keys()]);
   const { host, origin, basePath } = config;
   const app = createApp({
     version,
@@ -113,6 +112,8 @@ export async function openHost(
       reviews,
       prompt,
       ...(journals && { journals }),
+      models,
+      secrets,
       doorkeeper,
       passwords,
       redact,

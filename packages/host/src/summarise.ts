@@ -1,4 +1,10 @@
-import type { Model, Summariser, SummaryMaterial } from "@holdfast/engine";
+import type {
+  Model,
+  ModelUsage,
+  Summariser,
+  SummaryMaterial,
+  SummaryRequest,
+} from "@holdfast/engine";
 
 const instructions = [
   "You keep the summary of a conversation between a person and an assistant up to date.",
@@ -7,10 +13,28 @@ const instructions = [
   "Write plain sentences, in the language of the conversation, without a heading and without addressing anybody.",
 ].join(" ");
 
+export interface SummariserParts {
+  readonly modelFor: (
+    request: Pick<SummaryRequest, "owner" | "session">,
+  ) => Promise<{ readonly name: string; readonly model: Model }>;
+  /** What a summary cost is spent, whether it is used or not. */
+  readonly spent?: (
+    request: Pick<SummaryRequest, "owner" | "session">,
+    model: string,
+    usage: ModelUsage,
+  ) => Promise<void>;
+}
+
+/** Nobody waits longer for one piece of a summary. */
+const patienceMs = 2 * 60_000;
+
 /** Summaries by a model. One that fails, or says nothing, has failed: then the local summary does. */
-export function summariseWith(name: string, model: Model): Summariser {
+export function summariseWith({ modelFor, spent }: SummariserParts): Summariser {
   return {
-    async summarise({ previous, material, focus, limitTokens }, signal) {
+    async summarise(request, outer) {
+      const { previous, material, focus, limitTokens } = request;
+      const { name, model } = await modelFor(request);
+      const signal = AbortSignal.any([outer, AbortSignal.timeout(patienceMs)]);
       // The rehearsal would take what stands in the material for its own directions.
       if (name === "rehearsal")
         return {
@@ -31,12 +55,19 @@ export function summariseWith(name: string, model: Model): Summariser {
       let written = "";
       for await (const event of model.stream({ model: name, messages, tools: [] }, signal)) {
         if (event.kind === "text") written += event.text;
+        if (event.kind === "usage") await spent?.(request, name, event.usage);
         if (event.kind === "failed") return { status: "failed", ...event.failure };
+        if (written.length > limitTokens * mostPerToken) break;
       }
+      if (signal.aborted)
+        return { status: "failed", code: "too_late", message: "It took too long." };
       return { status: "summarised", text: written };
     },
   };
 }
+
+/** In characters: one that is longer than any that could be used is not waited for. */
+const mostPerToken = 20;
 
 function lineOf({ role, text }: SummaryMaterial): string {
   return `<${role}>\n${text}\n</${role}>`;

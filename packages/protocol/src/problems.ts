@@ -25,6 +25,16 @@ export const problemKinds = {
     title: "The body is not JSON.",
     next: "Send a JSON document in UTF-8.",
   },
+  model_unknown: {
+    status: 400,
+    title: "There is no such model.",
+    next: "Choose one that the list of models names.",
+  },
+  model_unusable: {
+    status: 409,
+    title: "The model cannot be asked yet.",
+    next: "Set its provider's key or address, in the settings or in the environment.",
+  },
   unauthorized: {
     status: 401,
     title: "Nobody is signed in.",

@@ -189,7 +189,7 @@ export class AgentCache<Kept = never> {
 
   async #build(entry: CacheEntry<Kept>, request: AgentRequest): Promise<Agent> {
     try {
-      const agent = await this.#deps.factory.build(request);
+      const agent = await this.#deps.factory.build(request, entry.signature);
       this.#builds += 1;
       entry.agent = agent;
       this.tend();

@@ -120,7 +120,7 @@ export class Reviews {
     this.#current = { session, stop };
     const signal = AbortSignal.any([this.#stop.signal, stop.signal]);
     const answer = await this.#within(signal, (each) =>
-      this.#deps.reviewer.review({ id, material }, each),
+      this.#deps.reviewer.review({ id, owner, session, material }, each),
     );
     if (answer === "over" || answer.status === "failed") this.#figures.failed += 1;
     else await this.#keep({ owner, session, id, signal, handle }, answer);

@@ -30,6 +30,6 @@ export interface AgentRequest {
 export interface AgentFactory {
   /** Names everything that an agent for this request is made from: the same signature, the same agent. */
   signature(request: AgentRequest): Promise<string>;
-  /** May reject: the run that asked for it fails with that error. */
-  build(request: AgentRequest): Promise<Agent>;
+  /** Under the signature that was given before. May reject: the run that asked for it fails with that error. */
+  build(request: AgentRequest, signature: string): Promise<Agent>;
 }

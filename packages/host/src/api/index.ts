@@ -10,6 +10,7 @@ import { fsckRoutes } from "./fsck.ts";
 import { historyRoutes } from "./history.ts";
 import { ledgerRoutes } from "./ledger.ts";
 import { messageRoutes } from "./messages.ts";
+import { modelRoutes } from "./models.ts";
 import type { ApiParts } from "./parts.ts";
 import { runRoutes } from "./runs.ts";
 import { searchRoutes } from "./search.ts";
@@ -38,5 +39,6 @@ export function apiRoutes(options: ApiOptions): Route[] {
     ...transferRoutes(parts),
     ...fsckRoutes(parts),
     ...contractRoutes(parts),
+    ...modelRoutes(parts),
   ];
 }

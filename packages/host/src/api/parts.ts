@@ -12,6 +12,8 @@ import type { Doorkeeper, Passwords } from "../auth/index.ts";
 import type { Compactor } from "../compaction.ts";
 import type { Redact } from "../redact.ts";
 import type { SystemPrompt } from "../prompt/index.ts";
+import type { Models } from "../models/index.ts";
+import type { Secrets } from "../secrets/index.ts";
 import type { StoringBoard } from "../storing.ts";
 import type { MountParts } from "./contract.ts";
 
@@ -23,6 +25,8 @@ export interface ApiParts extends MountParts {
   readonly compactor: Pick<Compactor, "compactNow" | "windowOf" | "count">;
   readonly memory: Pick<MemoryKeeper, "boundary">;
   readonly reviews: Pick<Reviews, "cancel">;
+  readonly models: Models;
+  readonly secrets: Pick<Secrets, "put" | "remove">;
   readonly doorkeeper: Doorkeeper;
   readonly passwords?: Passwords;
   /** For what leaves the host as a document. */

@@ -4,6 +4,7 @@ import type { OwnerId, SessionId } from "@holdfast/protocol";
 import type { Route } from "../http/index.ts";
 import { type AnswerOf, type Call, mountCall } from "./contract.ts";
 import { listSessions } from "./list-sessions.ts";
+import { objectionTo } from "./models.ts";
 import type { ApiParts } from "./parts.ts";
 import { readSnapshot } from "./read-session.ts";
 import { answer, problem, problemFrom, type Reply } from "./reply.ts";
@@ -30,6 +31,8 @@ export function sessionRoutes(parts: ApiParts): Route[] {
 
   async function createSession({ owner, body, ids }: Call<"createSession">) {
     const { lane, previousSessionId, ...settings } = body;
+    const objection = objectionTo(parts.models, body.model);
+    if (objection !== null) return objection;
     if (previousSessionId !== undefined && (await reads.session(owner, previousSessionId)) === null)
       return problem("session_not_found");
     const left = lane === undefined ? null : await reads.lane(owner, lane);
@@ -50,6 +53,8 @@ export function sessionRoutes(parts: ApiParts): Route[] {
   async function changeSession({ owner, params, headers, body }: Call<"changeSession">) {
     const { id } = params;
     if (Object.keys(body).length === 0) return showSession(owner, id);
+    const objection = objectionTo(parts.models, body.model);
+    if (objection !== null) return objection;
     const revision = headers["if-match"] ?? null;
     const result = await log.changeSession(owner, id, body, revision);
     return showCommitted(result, owner, id);

@@ -2,16 +2,15 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { done, failed, type Outcome, systemCode } from "../failure.ts";
+import type { Setting, Surroundings } from "./setting.ts";
 import {
   type Config,
   flagOf,
-  type Setting,
   type SettingName,
   settingNames,
   type Settled,
   settings,
   type Source,
-  type Surroundings,
   variableOf,
 } from "./settings.ts";
 

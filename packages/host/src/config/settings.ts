@@ -1,27 +1,8 @@
 import { resolve, join } from "node:path";
 import { z } from "zod";
 import { isNetwork } from "../networks.ts";
-
-/** What a default may depend on. */
-export interface Surroundings {
-  readonly personFolder: string;
-}
-
-export interface Setting<T> {
-  readonly about: string;
-  /** Completes the sentence "it must be …". */
-  readonly allowed: string;
-  readonly schema: z.ZodType<T>;
-  readonly fallback: (surroundings: Surroundings) => T;
-  /** The default in words, for the help text. */
-  readonly fallbackInWords: string;
-  /** Where it cannot be set in the file, or must not be shown. */
-  readonly traits?: readonly ("not-in-file" | "secret")[];
-}
-
-function setting<T>(definition: Setting<T>): Setting<T> {
-  return definition;
-}
+import { modelSettings } from "./model-settings.ts";
+import { type Setting, setting } from "./setting.ts";
 
 /** Flags and the environment bring text where the file brings a number. */
 function wholeNumber(from: number, to: number): z.ZodType<number> {
@@ -137,13 +118,7 @@ export const settings = {
     // The address of a database may hold its password.
     traits: ["secret"],
   }),
-  model: setting({
-    about: "the model that answers",
-    allowed: "the name of a model, like rehearsal",
-    schema: z.string().regex(/^[\x21-\x7e]{1,200}$/),
-    fallback: () => "rehearsal",
-    fallbackInWords: "rehearsal",
-  }),
+  ...modelSettings,
   memory: setting({
     about: "what remembers completed turns",
     allowed:

@@ -47,9 +47,13 @@ const instructions = [
 ].join(" ");
 
 /** Reviews by a model. */
-export function reviewWith(name: string, model: Model): Reviewer {
+export function reviewWith(
+  modelFor: (request: ReviewRequest) => Promise<{ readonly name: string; readonly model: Model }>,
+): Reviewer {
   return {
-    async review({ material }, signal) {
+    async review(request, signal) {
+      const { material } = request;
+      const { name, model } = await modelFor(request);
       // The rehearsal would take what stands in the material for its own directions.
       if (name === "rehearsal")
         return { status: "failed", code: "no_model", message: "The rehearsal reviews nothing." };

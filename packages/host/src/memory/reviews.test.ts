@@ -53,7 +53,7 @@ async function talked(rig: ReturnType<typeof openRig>) {
 test("what a review finds is handed to memory without its secrets, and its usage stands in the ledger", async () => {
   const rig = openRig();
   const { lessons, providers } = aPupil();
-  const reviewer = reviewWith("scripted", rig.model);
+  const reviewer = reviewWith(async () => ({ name: "scripted", model: rig.model }));
   const { log } = rig;
   const reviews = openReviews({
     log,
@@ -77,7 +77,7 @@ test("a review leaves the session as it was: its entries, its version, its place
   const { providers } = aPupil();
   const id = await talked(rig);
   const before = valueOf(await rig.client.readSession({ params: { id } }));
-  const reviewer = reviewWith("scripted", rig.model);
+  const reviewer = reviewWith(async () => ({ name: "scripted", model: rig.model }));
   const { log } = rig;
   const reviews = openReviews({
     log,

@@ -1,2 +1,12 @@
 export { createRehearsalModel } from "./rehearsal.ts";
 export { createTitler } from "./titler.ts";
+export { parseBaseUrl } from "./base-url.ts";
+export { type ModelList, listModels } from "./list-models.ts";
+export { modelOverrides, type ModelOverrides } from "./model-facts.ts";
+export { parseModelName, type Provider } from "./model-name.ts";
+export { tableDate } from "./model-table.ts";
+export type { OpenAiApi } from "./load-provider.ts";
+export type { ConnectionLimits } from "./provider-fetch.ts";
+export { createProviderModel, type ProviderModelParts } from "./provider-model.ts";
+export { createModels, type Models } from "./registry.ts";
+export { createServerModels } from "./server-models.ts";

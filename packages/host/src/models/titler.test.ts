@@ -20,7 +20,7 @@ test("a reply is made a title: one line, without quotes and full stop, of bounde
     says(' "" '),
     fails("auth"),
   ]);
-  const titler = createTitler({ name: "m", model });
+  const titler = createTitler(async () => ({ name: "m", model }));
   expect(await titler.title(request, signal)).toMatchObject({
     status: "titled",
     title: "Herons on one leg",
@@ -36,12 +36,15 @@ test("a reply is made a title: one line, without quotes and full stop, of bounde
 test("what is asked is bounded, however long the conversation", async () => {
   const model = scriptedModel([says("Long")]);
   const long = { ...request, question: "q".repeat(100_000), answer: "a".repeat(100_000) };
-  await createTitler({ name: "m", model }).title(long, signal);
+  await createTitler(async () => ({ name: "m", model })).title(long, signal);
   expect(JSON.stringify(model.requests[0]).length).toBeLessThan(6_000);
 });
 
 test("the rehearsal model names a conversation by its question and obeys no directive in it", async () => {
-  const titler = createTitler({ name: "rehearsal", model: createRehearsalModel() });
+  const titler = createTitler(async () => ({
+    name: "rehearsal",
+    model: createRehearsalModel(),
+  }));
   expect(await titler.title(request, signal)).toMatchObject({
     status: "titled",
     title: "How do herons stand on one",

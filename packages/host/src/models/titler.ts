@@ -1,33 +1,38 @@
-import type { Model, ModelUsage, Titler } from "@holdfast/engine";
+import type { Model, ModelUsage, Titler, TitleRequest } from "@holdfast/engine";
 
 import { titleInstruction, titlePrompt } from "./title-prompt.ts";
 
 const longestReply = 400;
 const longestTitle = 80;
 
-/** Asks the session's own model for a name. A reply that runs on is cut off, and one that is no name is none. */
-export function createTitler(named: { readonly name: string; readonly model: Model }): Titler {
+export interface NamedModel {
+  readonly name: string;
+  readonly model: Model;
+}
+
+/** Asks a model for a name. A reply that runs on is cut off, and one that is no name is none. */
+export function createTitler(modelFor: (request: TitleRequest) => Promise<NamedModel>): Titler {
   return {
-    async title({ question, answer }, signal) {
-      const { name: model } = named;
+    async title(asked, signal) {
+      const { name, model } = await modelFor(asked);
       let reply = "";
       let usage: ModelUsage | null = null;
       const request = {
-        model,
+        model: name,
         messages: [
           { role: "system", text: titleInstruction },
-          { role: "user", text: titlePrompt(question, answer) },
+          { role: "user", text: titlePrompt(asked.question, asked.answer) },
         ],
         tools: [],
       } as const;
-      for await (const event of named.model.stream(request, signal)) {
+      for await (const event of model.stream(request, signal)) {
         if (event.kind === "failed") return { status: "failed" };
         if (event.kind === "usage") usage = event.usage;
         if (event.kind === "text") reply += event.text;
         if (reply.length > longestReply) break;
       }
       const title = titleIn(reply);
-      return title === "" ? { status: "failed" } : { status: "titled", title, model, usage };
+      return title === "" ? { status: "failed" } : { status: "titled", title, model: name, usage };
     },
   };
 }

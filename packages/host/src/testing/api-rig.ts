@@ -18,6 +18,7 @@ import { summariseWith } from "../summarise.ts";
 import { createDoorkeeper, type Doorkeeper, keepPassword } from "../auth/index.ts";
 import { createApp, type HostEnv, type Route, type Strangers } from "../http/index.ts";
 import { createRedactor } from "../redact.ts";
+import { memorySecrets, openTestModels } from "./models.ts";
 import { createStoringBoard, type StoringBoard } from "../storing.ts";
 
 /** The API on a store that keeps nothing, with a model that says what the test wants. No network. */
@@ -60,12 +61,13 @@ export interface ApiOptions {
   /** Where a password is kept; without it there can be none. */
   readonly home?: string;
   readonly strangers?: Strangers;
+  /** With it only models that can be reached are taken; else any. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
-export function openApi(
-  script: Script = [],
-  { clock = systemClock, tools = [], remembers = "nothing", home, strangers }: ApiOptions = {},
-): ApiRig {
+export function openApi(script: Script = [], options: ApiOptions = {}): ApiRig {
+  const { clock = systemClock, tools = [], remembers = "nothing" } = options;
+  const { home, strangers, environment } = options;
   const rules = { keepsAnswers: true, begins: true };
   const store = withRules(createMemoryStore(), rules);
   const log = createLog(store);
@@ -96,6 +98,8 @@ export function openApi(
     system: async () => "",
     onError: report,
   });
+  const secrets = memorySecrets();
+  const models = openTestModels(secrets, environment);
   const storing = createStoringBoard();
   const stopping = new AbortController();
   const closing = new AbortController();
@@ -111,8 +115,18 @@ export function openApi(
       recoverLate: (...read) => runner.recoverLate(...read),
     },
     storing,
-    compactor: openCompactor(log, { isDead: () => "unknown" }, summariseWith("scripted", model)),
+    compactor: openCompactor(
+      log,
+      { isDead: () => "unknown" },
+      {
+        summariser: summariseWith({ modelFor: async () => ({ name: "scripted", model }) }),
+        windowOf: () => null,
+        count: (text) => Math.ceil(text.length / 4),
+      },
+    ),
     memory: rig.keeper,
+    models,
+    secrets,
     reviews: { cancel: () => {} },
     prompt: openPrompt({ home: home ?? "/nowhere", store, notes: async () => "" }),
     doorkeeper,

@@ -4,3 +4,12 @@ export { fillPath } from "./fill-path.ts";
 export { serveOpenViking } from "./openviking-server.ts";
 export { openServer, readAll, statusIn } from "./raw.ts";
 export { runHere, serveHere } from "./command-rig.ts";
+export { memorySecrets, noModelConfig } from "./models.ts";
+export * from "./provider-bed.ts";
+export {
+  openProviderServer,
+  type ProviderServer,
+  refuses,
+  type ServerAnswer,
+} from "./provider-server.ts";
+export * from "./provider-words.ts";

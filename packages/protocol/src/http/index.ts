@@ -2,6 +2,7 @@ import { contextRoutes } from "./context.ts";
 import { accessRoutes } from "./access.ts";
 import { historyRoutes } from "./history.ts";
 import { ledgerRoutes } from "./ledger.ts";
+import { modelRoutes } from "./models.ts";
 import { runRoutes } from "./runs.ts";
 import { sessionRoutes } from "./sessions.ts";
 import { streamRoutes, systemRoutes } from "./system.ts";
@@ -20,6 +21,7 @@ export {
   type RouteOutput,
   problemsOf,
 } from "./define.ts";
+export type { ModelView, ProviderView } from "./models.ts";
 export type { SignInView } from "./access.ts";
 export { idempotencyKey, pageCursor, revisionTag } from "./fields.ts";
 export { sessionPatch } from "./sessions.ts";
@@ -36,6 +38,7 @@ export const routes = {
   ...systemRoutes,
   ...accessRoutes,
   ...transferRoutes,
+  ...modelRoutes,
 } as const;
 export type Routes = typeof routes;
 export type RouteName = keyof Routes;

@@ -50,7 +50,7 @@ export const sessionRoutes = {
     }),
     example: { title: "A first session" },
     answer: { media: "json", status: 201, schema: withSession },
-    problems: ["session_not_found"],
+    problems: ["session_not_found", "model_unknown", "model_unusable"],
     repeat: "key",
   }),
   listSessions: defineRoute({
@@ -97,7 +97,13 @@ export const sessionRoutes = {
     body: sessionPatch,
     example: { title: "A better title", tags: ["work"] },
     answer: { media: "json", status: 200, schema: withSession },
-    problems: ["session_not_found", "session_trashed", "revision_conflict"],
+    problems: [
+      "session_not_found",
+      "session_trashed",
+      "revision_conflict",
+      "model_unknown",
+      "model_unusable",
+    ],
     repeat: "never",
   }),
   trashSession: defineRoute({

@@ -1,0 +1,119 @@
+import type { Config } from "../config/index.ts";
+import type { Secrets } from "../secrets/index.ts";
+import type { Provider } from "./model-name.ts";
+
+/** Where a provider is reached, and with which key. A key and an address belong together. */
+export interface Account {
+  readonly provider: Provider;
+  readonly baseUrl: string;
+  readonly key: string | null;
+  readonly keyFrom: KeySource;
+}
+
+export type KeySource =
+  | { readonly from: "environment"; readonly name: string }
+  | { readonly from: "stored" }
+  | { readonly from: "none" };
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface AccountParts {
+  readonly config: Pick<Config, "openaiBaseUrl" | "anthropicBaseUrl" | "ollamaBaseUrl">;
+  readonly environment: Environment;
+  readonly secrets: Secrets;
+}
+
+interface Issuer {
+  readonly title: string;
+  /** `null`: only whoever sets it up knows. */
+  readonly own: string | null;
+  readonly setting: "openaiBaseUrl" | "anthropicBaseUrl" | "ollamaBaseUrl";
+  readonly variables: readonly string[];
+  readonly needsKey: "yes" | "no";
+}
+
+const openaiKeys = ["HOLDFAST_OPENAI_API_KEY", "OPENAI_API_KEY"] as const;
+
+export const issuers: Readonly<Record<Provider, Issuer>> = {
+  anthropic: {
+    title: "Anthropic",
+    own: "https://api.anthropic.com/v1",
+    setting: "anthropicBaseUrl",
+    variables: ["HOLDFAST_ANTHROPIC_API_KEY", "ANTHROPIC_API_KEY"],
+    needsKey: "yes",
+  },
+  openai: {
+    title: "OpenAI",
+    own: "https://api.openai.com/v1",
+    setting: "openaiBaseUrl",
+    variables: openaiKeys,
+    needsKey: "yes",
+  },
+  "openai-compatible": {
+    title: "The server",
+    own: null,
+    setting: "openaiBaseUrl",
+    variables: openaiKeys,
+    needsKey: "no",
+  },
+  ollama: {
+    title: "Ollama",
+    own: "http://127.0.0.1:11434/v1",
+    setting: "ollamaBaseUrl",
+    variables: [],
+    needsKey: "no",
+  },
+};
+
+export type Unusable = {
+  readonly code: "model_unknown" | "model_unusable";
+  readonly sentence: string;
+};
+
+/**
+ * The account that counts now: what the operator has set goes before what was stored in the page. A key is never sent to
+ * an address that it was not stored for, and one of the environment never to an address that came from the page.
+ */
+export function accountOf(parts: AccountParts, provider: Provider): Account | Unusable {
+  const { own, variables, needsKey } = issuers[provider];
+  const configured = configuredAddress(parts, provider);
+  const stored = parts.secrets.read(provider);
+  const variable = variables.find((name) => (parts.environment[name] ?? "") !== "");
+  const operated = configured ?? own;
+  if (variable !== undefined && operated !== null) {
+    const key = parts.environment[variable] ?? "";
+    return { provider, baseUrl: operated, key, keyFrom: { from: "environment", name: variable } };
+  }
+  if (stored !== null && (configured === undefined || configured === stored.baseUrl)) {
+    const { baseUrl, key } = stored;
+    return { provider, baseUrl, key, keyFrom: { from: "stored" } };
+  }
+  if (operated === null) return { code: "model_unusable", sentence: whatToSet(provider) };
+  if (needsKey === "yes") {
+    const bound =
+      stored === null ? "" : `The stored key belongs to ${stored.baseUrl}, not to ${operated}. `;
+    return { code: "model_unusable", sentence: bound + whatToSet(provider) };
+  }
+  return { provider, baseUrl: operated, key: null, keyFrom: { from: "none" } };
+}
+
+export function configuredAddress(
+  { config }: Pick<AccountParts, "config">,
+  provider: Provider,
+): string | undefined {
+  return config[issuers[provider].setting].value ?? undefined;
+}
+
+/** In one sentence, for a person who has to do it. */
+export function whatToSet(provider: Provider): string {
+  switch (provider) {
+    case "anthropic":
+      return "Set ANTHROPIC_API_KEY, or store a key for Anthropic in the settings.";
+    case "openai":
+      return "Set OPENAI_API_KEY, or store a key for OpenAI in the settings.";
+    case "openai-compatible":
+      return "Set HOLDFAST_OPENAI_BASE_URL to the server's address (and HOLDFAST_OPENAI_API_KEY if it wants a key), or store both in the settings.";
+    case "ollama":
+      return "Start Ollama, or set HOLDFAST_OLLAMA_BASE_URL to where it runs.";
+  }
+}

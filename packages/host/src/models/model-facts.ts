@@ -1,0 +1,65 @@
+import type { ModelUsage } from "@holdfast/engine";
+import { z } from "zod";
+
+import { modelTable, type Price, type TableRow } from "./model-table.ts";
+
+/** What is known of a model. Without a price its calls cost nobody knows what. */
+export type ModelFacts = Omit<TableRow, "name">;
+
+const rate = z.number().nonnegative();
+/** What the file may say of a model, or of a family: it goes before the table. */
+export const modelOverrides = z.record(
+  z.string().min(1),
+  z.strictObject({
+    window: z.int().min(1_000).optional(),
+    output: z.int().min(100).optional(),
+    images: z.boolean().optional(),
+    price: z
+      .strictObject({
+        input: rate,
+        output: rate,
+        cacheRead: rate.optional(),
+        cacheWrite: rate.optional(),
+      })
+      .optional(),
+  }),
+);
+export type ModelOverrides = z.infer<typeof modelOverrides>;
+
+/** So much any model takes that is worth talking to. */
+const unknown: ModelFacts = { window: 32_000, output: 8_000 };
+
+export function factsOf(name: string, overrides: ModelOverrides = {}): ModelFacts {
+  const row = modelTable.find((each) => fits(each.name, name));
+  const { name: _, ...known } = row ?? { name, ...unknown };
+  const own = Object.entries(overrides).find(([pattern]) => fits(pattern, name))?.[1];
+  if (own === undefined) return known;
+  const { window = known.window, output = known.output, images, price } = own;
+  const { takes, price: usual, ...rest } = known;
+  const seen = images === undefined ? takes : images ? (["images"] as const) : [];
+  const paid = price === undefined ? usual : { ...standard(price), ...defined(price) };
+  return { ...rest, window, output, ...(seen && { takes: seen }), ...(paid && { price: paid }) };
+}
+
+function fits(pattern: string, name: string): boolean {
+  return pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : pattern === name;
+}
+
+/** A price that names no rate for the cache is the same with it and without. */
+function standard({ input, output }: { input: number; output: number }): Price {
+  return { input, output, cacheRead: input, cacheWrite: input };
+}
+
+function defined<T extends object>(values: T): { [K in keyof T]-?: NonNullable<T[K]> } {
+  const kept = Object.entries(values).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(kept) as { [K in keyof T]-?: NonNullable<T[K]> };
+}
+
+/** What a call costs, in millionths of a dollar: a dollar for a million tokens is one of them for each. */
+export function costOf(usage: ModelUsage, price: Price): number {
+  const { input, output, cacheRead = 0, cacheWrite = 0 } = usage;
+  const fresh = Math.max(0, input - cacheRead - cacheWrite);
+  const long = price.beyond !== undefined && input > price.beyond.inputTokens ? price.beyond : null;
+  const asked = fresh * price.input + cacheRead * price.cacheRead + cacheWrite * price.cacheWrite;
+  return Math.ceil(asked * (long?.input ?? 1) + output * price.output * (long?.output ?? 1));
+}

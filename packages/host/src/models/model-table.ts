@@ -1,0 +1,144 @@
+/** In dollars for a million tokens. */
+export interface Price {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+  /** A request with more input than this costs more, all of it. */
+  readonly beyond?: {
+    readonly inputTokens: number;
+    readonly input: number;
+    readonly output: number;
+  };
+}
+
+export interface TableRow {
+  /** A model's name, or the beginning of a family's names and a star. The first row that fits counts. */
+  readonly name: string;
+  /** In tokens: what goes in and comes out together. */
+  readonly window: number;
+  readonly output: number;
+  readonly price?: Price;
+  readonly takes?: readonly "images"[];
+  /** Thinks when it wants to, and says what it thought when it is asked to. */
+  readonly thinks?: "adaptively";
+}
+
+/** When the figures below were last compared with what the providers publish. */
+export const tableDate = "2026-11-15";
+
+function price(input: number, output: number, rest: Partial<Price> = {}): Price {
+  return { input, output, cacheRead: input / 10, cacheWrite: input * 1.25, ...rest };
+}
+
+/** OpenAI: twice the input and half as much again for the output of a long request. */
+function longAt(inputTokens: number): Pick<Price, "beyond"> {
+  return { beyond: { inputTokens, input: 2, output: 1.5 } };
+}
+
+const images = ["images"] as const;
+const claude = { window: 1_000_000, output: 128_000, takes: images, thinks: "adaptively" } as const;
+const olderClaude = { window: 200_000, output: 64_000, takes: images } as const;
+const gpt6 = { window: 1_050_000, output: 128_000, takes: images } as const;
+const gpt5 = { window: 400_000, output: 128_000, takes: images } as const;
+const free = { cacheWrite: 0 };
+
+export const modelTable: readonly TableRow[] = [
+  { name: "rehearsal", window: 32_000, output: 32_000 },
+
+  { name: "anthropic/claude-fable-5-1*", ...claude, price: price(10, 50, { cacheRead: 0.25 }) },
+  { name: "anthropic/claude-fable-5*", ...claude, price: price(10, 50) },
+  { name: "anthropic/claude-opus-5-5*", ...claude, price: price(4, 20, { cacheRead: 0.2 }) },
+  { name: "anthropic/claude-opus-5*", ...claude, price: price(5, 25) },
+  { name: "anthropic/claude-sonnet-5-5*", ...claude, price: price(2, 10, { cacheRead: 0.1 }) },
+  { name: "anthropic/claude-sonnet-5*", ...claude, price: price(2, 10) },
+  {
+    name: "anthropic/claude-haiku-5-5*",
+    ...claude,
+    price: price(0.1, 0.5, { beyond: { inputTokens: 100_000, input: 5, output: 5 } }),
+  },
+  { name: "anthropic/claude-opus-4-8*", ...claude, price: price(5, 25) },
+  { name: "anthropic/claude-opus-4-7*", ...claude, price: price(5, 25) },
+  {
+    name: "anthropic/claude-opus-4-6*",
+    ...claude,
+    window: 200_000,
+    price: price(5, 25),
+  },
+  { name: "anthropic/claude-opus-4-5*", ...olderClaude, price: price(5, 25) },
+  { name: "anthropic/claude-opus-4*", ...olderClaude, output: 32_000, price: price(15, 75) },
+  { name: "anthropic/claude-sonnet-4-6*", ...claude, window: 200_000, price: price(3, 15) },
+  { name: "anthropic/claude-sonnet-4*", ...olderClaude, price: price(3, 15) },
+  { name: "anthropic/claude-haiku-4-5*", ...olderClaude, price: price(1, 5) },
+  { name: "anthropic/*", window: 200_000, output: 32_000, takes: images },
+
+  { name: "openai/gpt-6-astra*", ...gpt6, price: price(10, 50, longAt(272_000)) },
+  {
+    name: "openai/gpt-6.1-sol*",
+    ...gpt6,
+    price: price(2, 10, { cacheRead: 0.1, ...longAt(272_000) }),
+  },
+  { name: "openai/gpt-6-sol*", ...gpt6, price: price(2, 10, longAt(272_000)) },
+  { name: "openai/gpt-6-luna*", ...gpt6, price: price(0.1, 0.5, longAt(272_000)) },
+  { name: "openai/gpt-6*", ...gpt6 },
+  { name: "openai/gpt-5.6-terra*", ...gpt5, price: price(2.5, 15, longAt(272_000)) },
+  { name: "openai/gpt-5.6-luna*", ...gpt5, price: price(1, 6, longAt(272_000)) },
+  { name: "openai/gpt-5.6*", ...gpt5, price: price(5, 30, longAt(272_000)) },
+  { name: "openai/gpt-5.5-pro*", ...gpt5, price: price(30, 180, free) },
+  { name: "openai/gpt-5.5*", ...gpt5, price: price(5, 30, free) },
+  { name: "openai/gpt-5.4-nano*", ...gpt5, price: price(0.2, 1.25, free) },
+  { name: "openai/gpt-5.4-mini*", ...gpt5, price: price(0.75, 4.5, free) },
+  { name: "openai/gpt-5.4", ...gpt5, price: price(2.5, 15, free) },
+  { name: "openai/gpt-5.2", ...gpt5, price: price(1.75, 14, free) },
+  { name: "openai/gpt-5.1", ...gpt5, price: price(1.25, 10, free) },
+  { name: "openai/gpt-5-mini*", ...gpt5, price: price(0.25, 2, free) },
+  { name: "openai/gpt-5-nano*", ...gpt5, price: price(0.05, 0.4, free) },
+  { name: "openai/gpt-5", ...gpt5, price: price(1.25, 10, free) },
+  { name: "openai/gpt-5*", ...gpt5 },
+  {
+    name: "openai/gpt-4.1-mini*",
+    window: 1_047_576,
+    output: 32_768,
+    takes: images,
+    price: price(0.4, 1.6, { cacheRead: 0.1, ...free }),
+  },
+  {
+    name: "openai/gpt-4.1-nano*",
+    window: 1_047_576,
+    output: 32_768,
+    takes: images,
+    price: price(0.1, 0.4, { cacheRead: 0.025, ...free }),
+  },
+  {
+    name: "openai/gpt-4.1*",
+    window: 1_047_576,
+    output: 32_768,
+    takes: images,
+    price: price(2, 8, { cacheRead: 0.5, ...free }),
+  },
+  {
+    name: "openai/gpt-4o-mini*",
+    window: 128_000,
+    output: 16_384,
+    takes: images,
+    price: price(0.15, 0.6, { cacheRead: 0.075, ...free }),
+  },
+  {
+    name: "openai/gpt-4o*",
+    window: 128_000,
+    output: 16_384,
+    takes: images,
+    price: price(2.5, 10, { cacheRead: 1.25, ...free }),
+  },
+  { name: "openai/*", window: 128_000, output: 16_384, takes: images },
+
+  { name: "openai-compatible/*", window: 32_000, output: 8_000 },
+  // What it really has depends on how it was started; it forgets silently what is beyond.
+  { name: "ollama/*", window: 32_000, output: 8_000, price: price(0, 0) },
+];
+
+/** What is taken when a provider's key is there and no model is named, and for titles and summaries. */
+export const usualModels = {
+  anthropic: { answers: "anthropic/claude-sonnet-5-5", small: "anthropic/claude-haiku-5-5" },
+  openai: { answers: "openai/gpt-6.1-sol", small: "openai/gpt-6-luna" },
+} as const;

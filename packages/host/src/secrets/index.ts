@@ -1,0 +1,1 @@
+export { openSecrets, type Secrets, type StoredKey } from "./secrets.ts";

@@ -1,0 +1,107 @@
+import { chmodSync, readFileSync, statSync } from "node:fs";
+import { open, rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { z } from "zod";
+
+import { systemCode } from "../failure.ts";
+
+/** A key and the only address that it is sent to. */
+export interface StoredKey {
+  readonly key: string;
+  readonly baseUrl: string;
+}
+
+/** Keys that people have stored. They lie apart from the store, for the owner of the home alone, and are never shown. */
+export interface Secrets {
+  read(name: string): StoredKey | null;
+  put(name: string, stored: StoredKey): Promise<void>;
+  /** Says whether there was one. */
+  remove(name: string): Promise<boolean>;
+  /** For taking them out of texts. */
+  keys(): readonly string[];
+}
+
+const file = z.object({
+  version: z.literal(1),
+  keys: z.record(z.string(), z.object({ key: z.string().min(1), baseUrl: z.string().min(1) })),
+});
+type Keys = z.infer<typeof file>["keys"];
+
+/** Several processes share the file: each looks whether it has changed before it believes what it knows. */
+export function openSecrets(home: string, report: (error: Error) => void): Secrets {
+  const path = join(home, "secrets.json");
+  let seen = "";
+  let known: Keys = {};
+  let writing: Promise<unknown> = Promise.resolve();
+
+  function load(): Keys {
+    try {
+      const { mtimeMs, size, ino, mode } = statSync(path);
+      const stamp = `${mtimeMs}:${size}:${ino}`;
+      if (stamp === seen) return known;
+      if ((mode & 0o077) !== 0) chmodSync(path, 0o600);
+      known = decode(readFileSync(path, "utf8"));
+      seen = stamp;
+    } catch (error) {
+      if (systemCode(error) !== "ENOENT") report(unreadable(path, error));
+      known = {};
+      seen = "";
+    }
+    return known;
+  }
+
+  function change(edit: (keys: Keys) => Keys): Promise<void> {
+    const done = writing.then(() => {
+      const keys = edit(load());
+      return replace(path, `${JSON.stringify({ version: 1, keys }, null, 2)}\n`);
+    });
+    writing = done.catch(() => {});
+    return done;
+  }
+
+  return {
+    read: (name) => load()[name] ?? null,
+    put: (name, { key, baseUrl }) => change((keys) => ({ ...keys, [name]: { key, baseUrl } })),
+    async remove(name) {
+      const isThere = Object.hasOwn(load(), name);
+      const others = ([other]: readonly [string, unknown]) => other !== name;
+      if (isThere) await change((keys) => Object.fromEntries(Object.entries(keys).filter(others)));
+      return isThere;
+    },
+    keys: () => Object.values(load()).map(({ key }) => key),
+  };
+}
+
+function decode(text: string): Keys {
+  return file.parse(JSON.parse(text)).keys;
+}
+
+/** Nothing of what stands in the file: it may be a key. */
+function unreadable(path: string, error: unknown): Error {
+  const why = error instanceof SyntaxError || error instanceof z.ZodError ? "damaged" : "closed";
+  return new Error(`The stored keys in ${path} cannot be read (${why}): store them again.`);
+}
+
+/** The old keys or the new ones, never half of them, and never for others to read. */
+async function replace(path: string, text: string): Promise<void> {
+  const draft = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}`;
+  try {
+    const handle = await open(draft, "wx", 0o600);
+    try {
+      await handle.writeFile(text, "utf8");
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+  const folder = await open(dirname(path), "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}

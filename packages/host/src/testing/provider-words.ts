@@ -1,0 +1,183 @@
+import type { Json } from "@holdfast/protocol";
+
+/** One thing that a model says, whatever its provider's wire looks like. */
+export type Said =
+  | { readonly text: string }
+  | { readonly thought: string; readonly signature?: string }
+  | { readonly hidden: string }
+  | { readonly call: string; readonly id: string; readonly input: string };
+
+const event = (name: string, data: object): string =>
+  `event: ${name}\ndata: ${JSON.stringify({ type: name, ...data })}\n\n`;
+
+/** Anthropic's messages, as server-sent events. */
+export function anthropicFrames(
+  said: readonly Said[],
+  { stop = "end_turn", cacheRead = 0, cacheWrite = 0 } = {},
+): string[] {
+  const usage = {
+    input_tokens: 10,
+    cache_read_input_tokens: cacheRead,
+    cache_creation_input_tokens: cacheWrite,
+    output_tokens: 1,
+  };
+  const message = { id: "msg_1", type: "message", role: "assistant", model: "m", content: [] };
+  return [
+    event("message_start", { message: { ...message, stop_reason: null, usage } }),
+    event("ping", {}),
+    ...said.flatMap((each, index) => anthropicBlock(each, index)),
+    event("message_delta", { delta: { stop_reason: stop }, usage: { output_tokens: 7 } }),
+    event("message_stop", {}),
+  ];
+}
+
+function anthropicBlock(said: Said, index: number): string[] {
+  const start = (content_block: object) => event("content_block_start", { index, content_block });
+  const delta = (value: object) => event("content_block_delta", { index, delta: value });
+  const stop = event("content_block_stop", { index });
+  if ("text" in said)
+    return [
+      start({ type: "text", text: "" }),
+      ...halves(said.text).map((text) => delta({ type: "text_delta", text })),
+      stop,
+    ];
+  if ("hidden" in said) return [start({ type: "redacted_thinking", data: said.hidden }), stop];
+  if ("thought" in said)
+    return [
+      start({ type: "thinking", thinking: "", signature: "" }),
+      ...halves(said.thought).map((thinking) => delta({ type: "thinking_delta", thinking })),
+      delta({ type: "signature_delta", signature: said.signature ?? "" }),
+      stop,
+    ];
+  return [
+    start({ type: "tool_use", id: said.id, name: said.call, input: {} }),
+    ...halves(said.input).map((partial_json) => delta({ type: "input_json_delta", partial_json })),
+    stop,
+  ];
+}
+
+/** OpenAI's responses, as server-sent events. */
+export function openaiFrames(said: readonly Said[], { cacheRead = 0 } = {}): string[] {
+  const response = { id: "resp_1", created_at: 1, model: "m", object: "response" };
+  const usage = {
+    input_tokens: 10 + cacheRead,
+    input_tokens_details: { cached_tokens: cacheRead },
+    output_tokens: 7,
+    output_tokens_details: { reasoning_tokens: 0 },
+  };
+  return [
+    event("response.created", { response }),
+    ...said.flatMap((each, index) => openaiItem(each, index)),
+    event("response.completed", { response: { ...response, status: "completed", usage } }),
+  ];
+}
+
+function openaiItem(said: Said, output_index: number): string[] {
+  const added = (item: object) => event("response.output_item.added", { output_index, item });
+  const done = (item: object) => event("response.output_item.done", { output_index, item });
+  if ("text" in said) {
+    const item = { type: "message", id: `msg_${output_index}`, role: "assistant", content: [] };
+    const deltas = halves(said.text).map((delta) =>
+      event("response.output_text.delta", {
+        item_id: item.id,
+        output_index,
+        content_index: 0,
+        delta,
+      }),
+    );
+    return [
+      added({ ...item, status: "in_progress" }),
+      ...deltas,
+      done({ ...item, status: "completed" }),
+    ];
+  }
+  if ("call" in said) {
+    const item = {
+      type: "function_call",
+      id: `fc_${output_index}`,
+      call_id: said.id,
+      name: said.call,
+    };
+    const deltas = halves(said.input).map((delta) =>
+      event("response.function_call_arguments.delta", { item_id: item.id, output_index, delta }),
+    );
+    return [
+      added({ ...item, arguments: "", status: "in_progress" }),
+      ...deltas,
+      done({ ...item, arguments: said.input, status: "completed" }),
+    ];
+  }
+  const encrypted_content = "hidden" in said ? said.hidden : (said.signature ?? null);
+  const item = { type: "reasoning", id: `rs_${output_index}`, summary: [] };
+  const item_id = item.id;
+  const summary =
+    "thought" in said
+      ? [
+          event("response.reasoning_summary_part.added", {
+            item_id,
+            output_index,
+            summary_index: 0,
+          }),
+          ...halves(said.thought).map((delta) =>
+            event("response.reasoning_summary_text.delta", {
+              item_id,
+              output_index,
+              summary_index: 0,
+              delta,
+            }),
+          ),
+          event("response.reasoning_summary_part.done", {
+            item_id,
+            output_index,
+            summary_index: 0,
+          }),
+        ]
+      : [];
+  return [
+    added({ ...item, encrypted_content: null }),
+    ...summary,
+    done({ ...item, encrypted_content }),
+  ];
+}
+
+/** Chat completions, as OpenAI and everybody else speak them. */
+export function chatFrames(said: readonly Said[], { cacheRead = 0, stop = "" } = {}): string[] {
+  const chunk = (choice: object, rest: object = {}): string =>
+    `data: ${JSON.stringify({
+      id: "chat_1",
+      object: "chat.completion.chunk",
+      created: 1,
+      model: "m",
+      choices: [{ index: 0, finish_reason: null, ...choice }],
+      ...rest,
+    })}\n\n`;
+  const deltas = said.flatMap((each, index): Json[] => {
+    if ("text" in each) return halves(each.text).map((content) => ({ content }));
+    if ("thought" in each) return halves(each.thought).map((text) => ({ reasoning_content: text }));
+    if ("hidden" in each) return [];
+    const call = { index, id: each.id, type: "function" };
+    const [first = "", ...others] = halves(each.input);
+    return [
+      { tool_calls: [{ ...call, function: { name: each.call, arguments: first } }] },
+      ...others.map((text) => ({ tool_calls: [{ index, function: { arguments: text } }] })),
+    ];
+  });
+  const finish = said.some((each) => "call" in each) ? "tool_calls" : "stop";
+  const usage = {
+    prompt_tokens: 10 + cacheRead,
+    completion_tokens: 7,
+    total_tokens: 17 + cacheRead,
+    prompt_tokens_details: { cached_tokens: cacheRead },
+  };
+  return [
+    chunk({ delta: { role: "assistant", content: "" } }),
+    ...deltas.map((delta) => chunk({ delta })),
+    chunk({ delta: {}, finish_reason: stop === "" ? finish : stop }, { usage }),
+    "data: [DONE]\n\n",
+  ];
+}
+
+function halves(text: string): string[] {
+  const middle = Math.ceil(text.length / 2);
+  return [text.slice(0, middle), text.slice(middle)].filter((half) => half !== "");
+}

@@ -1,0 +1,95 @@
+import { z } from "zod";
+
+import { defineRoute } from "./define.ts";
+
+const rate = z.number().nonnegative();
+
+/** In dollars for a million tokens. */
+const priceView = z.looseObject({
+  input: rate,
+  output: rate,
+  cacheRead: rate,
+  cacheWrite: rate,
+});
+
+export const modelView = z.looseObject({
+  /** What a session names it by. */
+  name: z.string(),
+  provider: z.string(),
+  /** In tokens. */
+  window: z.int(),
+  output: z.int(),
+  /** `null`: nobody knows what it costs. */
+  price: priceView.nullable(),
+  images: z.boolean(),
+  /** Whether all that it takes is set. The provider itself has not been asked. */
+  usable: z.boolean(),
+});
+export type ModelView = z.infer<typeof modelView>;
+
+export const providerView = z.looseObject({
+  provider: z.string(),
+  title: z.string(),
+  usable: z.boolean(),
+  baseUrl: z.string().nullable(),
+  /** Where the key came from; the key itself is shown to nobody. */
+  key: z.looseObject({
+    from: z.enum(["environment", "stored", "none"]),
+    name: z.string().optional(),
+  }),
+  /** What to do, where it is not usable. */
+  problem: z.string().optional(),
+});
+export type ProviderView = z.infer<typeof providerView>;
+
+const provider = z.strictObject({
+  provider: z.enum(["anthropic", "openai", "openai-compatible", "ollama"]),
+});
+
+export const modelRoutes = {
+  listModels: defineRoute({
+    method: "GET",
+    path: "/api/models",
+    summary: "The models that can be chosen, and what is set for their providers",
+    access: "principal",
+    answer: {
+      media: "json",
+      status: 200,
+      schema: z.looseObject({
+        /** Who answers in a session that names nobody. */
+        usual: z.string(),
+        /** When windows and prices were last compared with what the providers publish. */
+        tableDate: z.string(),
+        models: z.array(modelView),
+        providers: z.array(providerView),
+      }),
+    },
+    problems: [],
+    repeat: "safe",
+  }),
+  putSecret: defineRoute({
+    method: "PUT",
+    path: "/api/secrets/:provider",
+    summary: "Store a provider's key, for one address alone; it is never read back",
+    access: "principal",
+    params: provider,
+    body: z.strictObject({
+      key: z.string().regex(/^[\x21-\x7e]{1,1000}$/, "expected 1 to 1000 printable characters"),
+      /** The provider's own unless it is told. */
+      baseUrl: z.string().max(2_000).optional(),
+    }),
+    answer: { media: "none", status: 204 },
+    problems: [],
+    repeat: "safe",
+  }),
+  deleteSecret: defineRoute({
+    method: "DELETE",
+    path: "/api/secrets/:provider",
+    summary: "Forget a provider's stored key",
+    access: "principal",
+    params: provider,
+    answer: { media: "none", status: 204 },
+    problems: [],
+    repeat: "safe",
+  }),
+} as const;
