@@ -14,10 +14,10 @@ test("a key that is stored makes its provider's models usable, and is never read
   const text = await after.text();
   expect(text).not.toContain(key);
   expect(JSON.parse(text)).toMatchObject({
-    usual: expect.stringMatching(/^anthropic\//),
+    usual: "anthropic/claude-sonnet-5-5",
     providers: [{ provider: "anthropic", usable: true, key: { from: "stored" } }, {}, {}, {}],
   });
-  expect((await rig.ask("GET", "/api/secrets/anthropic")).status).toBe(405);
+  expect((await rig.ask("GET", "/api/secrets/anthropic")).status).toBe(404);
   expect((await rig.ask("DELETE", "/api/secrets/anthropic")).status).toBe(204);
   expect(await rig.client.listModels()).toMatchObject({ value: { usual: "rehearsal" } });
   await rig.close();
@@ -58,7 +58,9 @@ test("a session takes a model that can be asked, and says at once what keeps ano
       await rig.ask("POST", "/api/sessions", { model }),
     ]) {
       expect(refused.status).toBe(status);
-      expect(await refused.json()).toMatchObject({ code, detail: expect.stringContaining(words) });
+      const text = await refused.text();
+      expect(JSON.parse(text)).toMatchObject({ code });
+      expect(text).toContain(words);
     }
   }
   const changed = await rig.ask("PATCH", path, { model: "rehearsal" });

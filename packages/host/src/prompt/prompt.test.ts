@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { admitMessage, type Titler } from "@holdfast/engine";
+import { admitMessage } from "@holdfast/engine";
 import { anOwner, openSession, present, says, scriptedModel } from "@holdfast/engine/testing";
 import { ids } from "@holdfast/protocol";
 import { createMemoryStore } from "@holdfast/store";
@@ -11,7 +11,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readConfig } from "../config/index.ts";
 import { prepareConversations } from "../conversations.ts";
 import { openMemories } from "../memory/index.ts";
-import { newSession, openApi, valueOf } from "../testing/index.ts";
+import { modelsOf, newSession, openApi, valueOf } from "../testing/index.ts";
 import { openPrompt } from "./index.ts";
 
 let home: string;
@@ -83,11 +83,10 @@ test("[P9] a session keeps its beginning until the persona or a decision changes
   const config = readConfig({ flags: { home }, environment: {}, personFolder: home });
   if (!config.ok) throw new Error(config.failure.sentence);
   const model = scriptedModel(() => says("Yes."));
-  const titler: Titler = { title: async () => ({ status: "failed" }) };
   const talk = await prepareConversations(
     config.value,
     store,
-    { name: "scripted", model, titler },
+    modelsOf(model),
     await openMemories(home, { choice: "notes" }),
     (bug) => {
       throw bug;

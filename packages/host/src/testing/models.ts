@@ -1,3 +1,6 @@
+import type { Model } from "@holdfast/engine";
+import { scriptedModel } from "@holdfast/engine/testing";
+
 import { createModels, type Models } from "../models/index.ts";
 import type { Secrets, StoredKey } from "../secrets/index.ts";
 
@@ -34,4 +37,16 @@ export function openTestModels(
   const config = { ...noModelConfig, ollamaBaseUrl };
   const models = createModels({ config, environment: environment ?? {}, secrets });
   return environment === undefined ? { ...models, check: () => null } : models;
+}
+
+/** One model under every name; for small things there is none. */
+export function modelsOf(model: Model): Models {
+  const models = openTestModels(memorySecrets(), undefined);
+  const none = scriptedModel([]);
+  return {
+    ...models,
+    usual: () => "scripted",
+    small: () => "small",
+    open: (name) => (name === "small" ? none : model),
+  };
 }
