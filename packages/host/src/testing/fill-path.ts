@@ -19,5 +19,6 @@ const strangerIds: Readonly<Record<string, () => string>> = {
 };
 
 function otherId(name: string): string {
+  if (name === "provider") return "anthropic";
   return name === "messageId" ? ids.make("message") : "1";
 }

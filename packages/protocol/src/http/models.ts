@@ -78,6 +78,7 @@ export const modelRoutes = {
       /** The provider's own unless it is told. */
       baseUrl: z.string().max(2_000).optional(),
     }),
+    example: { key: "the-key-that-the-provider-gave" },
     answer: { media: "none", status: 204 },
     problems: [],
     repeat: "safe",
