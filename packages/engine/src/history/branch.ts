@@ -1,5 +1,6 @@
 import { newEvent, type Seq, type SessionId } from "@holdfast/protocol";
 
+import { newestFirst } from "../log/index.ts";
 import type { Failed, Refused, SessionRow } from "../ports/index.ts";
 import {
   type HistoryDeps,
@@ -10,7 +11,7 @@ import {
   noSession,
 } from "./cut.ts";
 import { branchRanges } from "./ranges.ts";
-import { isMessage, newestFirst, textOfEntry } from "./visible.ts";
+import { isMessage, textOfEntry } from "./visible.ts";
 
 export type BranchResult =
   | { readonly status: "branched"; readonly session: SessionId }
@@ -116,7 +117,7 @@ async function walkTo(
 ): Promise<Point | null> {
   let messageCount = row.messageCount;
   let seq: Seq | null = at === undefined ? row.head : null;
-  for await (const entry of newestFirst(log, row.owner, row.id)) {
+  for await (const entry of newestFirst(log.store.reads, row.owner, row.id)) {
     if (entry.seq === at) seq = at;
     if (seq !== null && isMessage(entry)) return { seq, messageCount, preview: textOfEntry(entry) };
     if (isMessage(entry)) messageCount -= 1;

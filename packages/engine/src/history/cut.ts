@@ -10,10 +10,10 @@ import {
   type StoredEvent,
 } from "@holdfast/protocol";
 
-import type { Log } from "../log/index.ts";
+import { type Log, newestFirst } from "../log/index.ts";
 import type { CommitResult, Committed, Failed, Refused, SessionRow } from "../ports/index.ts";
 import { cutRanges } from "./ranges.ts";
-import { isMessage, newestFirst, textOfEntry } from "./visible.ts";
+import { isMessage, textOfEntry } from "./visible.ts";
 
 export interface HistoryTarget {
   readonly owner: OwnerId;
@@ -137,7 +137,7 @@ export async function findPlace(
   if (row === null) return null;
   let { messageCount } = row;
   let from: StoredEvent | null = null;
-  for await (const entry of newestFirst(log, owner, session)) {
+  for await (const entry of newestFirst(log.store.reads, owner, session)) {
     if (from !== null && isMessage(entry))
       return { row, from, messageCount, preview: textOfEntry(entry) };
     if (from !== null) continue;

@@ -12,7 +12,7 @@ import {
   terminalStates,
 } from "@holdfast/protocol";
 
-import { type Aftermath, pendingNotices, readAftermath } from "../log/index.ts";
+import { type Aftermath, newestFirst, pendingNotices, readAftermath } from "../log/index.ts";
 import type {
   CommitResult,
   JournalAnswer,
@@ -174,7 +174,7 @@ function refOf(session: SessionId, runId: RunId, { spill }: PendingRecovery): Sp
   return { session, runId, place: spill.place, fence: spill.fence };
 }
 
-const pageSize = 100;
+const enoughOlder = 100;
 
 /** The notice that was left for a spill, decided or not, if it is in view. */
 async function findNotice(
@@ -182,21 +182,17 @@ async function findNotice(
   { owner, session, runId, fence }: SpillHeader,
 ): Promise<NoticeRef | null> {
   const begun = (await reads.run(owner, runId))?.createdAt ?? 0;
-  let before: Seq | undefined;
-  for (;;) {
-    const query = { limit: pageSize, ...(before !== undefined && { before }) };
-    const page = await reads.entries(owner, session, query);
-    const first = page?.entries[0];
-    if (page === null || first === undefined) return null;
-    for (const entry of page.entries) {
-      const decoded = entry.type === "notice.added" ? decodeEvent(entry) : undefined;
-      if (decoded?.kind !== "known" || decoded.event.type !== "notice.added") continue;
-      const { noticeId, details } = decoded.event.data;
-      const found = pendingRecoveryIn(details);
-      if (found?.runId === runId && found.recovery.spill.fence === fence)
-        return { noticeId, seq: entry.seq, recovery: found.recovery };
-    }
-    if (!page.more || first.at < begun) return null;
-    before = first.seq;
+  let older = 0;
+  for await (const entry of newestFirst(reads, owner, session)) {
+    // What is older than the run cannot speak of it; but clocks step back, so a few of them prove nothing.
+    older = entry.at < begun ? older + 1 : 0;
+    if (older > enoughOlder) return null;
+    const decoded = entry.type === "notice.added" ? decodeEvent(entry) : undefined;
+    if (decoded?.kind !== "known" || decoded.event.type !== "notice.added") continue;
+    const { noticeId, details } = decoded.event.data;
+    const found = pendingRecoveryIn(details);
+    if (found?.runId === runId && found.recovery.spill.fence === fence)
+      return { noticeId, seq: entry.seq, recovery: found.recovery };
   }
+  return null;
 }

@@ -34,7 +34,7 @@ function schemaOf(connection: Connection): string {
   return JSON.stringify([tables, version, owner], null, 1);
 }
 
-/** Opens the file as any start does, and says what it is then. */
+/** Opens the file as every start does, and says what it is then. */
 async function migrated(name: string, rows = 0): Promise<string> {
   const connection = connect({ file: at(`${name}.db`), access: "write" });
   try {
