@@ -18,6 +18,9 @@ test("serve prints one line, answers, keeps its token to itself, and ends cleanl
   expect(await health.json()).toEqual({
     status: "ok",
     version: "0.1.0",
+    ready: true,
+    reasons: [],
+    roles: ["web", "runner", "gateway"],
     store: { kind: "sqlite", ready: true },
   });
 

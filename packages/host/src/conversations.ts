@@ -47,14 +47,31 @@ export interface Conversations {
 
 const limits: RunLimits = { steps: 100, timeMs: 60 * 60_000, modelTries: 5 };
 const mostRuns = 1_000;
+const lonelySweepMs = 250;
+
+function limitsOf({
+  spendPerRun,
+  spendPerDay,
+}: Pick<Config, "spendPerRun" | "spendPerDay">): RunLimits {
+  const micros = (dollars: number): number => Math.round(dollars * 1_000_000);
+  return {
+    ...limits,
+    ...(spendPerRun.value !== undefined && { costMicros: micros(spendPerRun.value) }),
+    ...(spendPerDay.value !== undefined && { costMicrosPerDay: micros(spendPerDay.value) }),
+  };
+}
 
 export async function prepareConversations(
-  { home, leaseMs, resume, review }: Pick<Config, "home" | "leaseMs" | "resume" | "review">,
+  config: Pick<
+    Config,
+    "home" | "leaseMs" | "resume" | "review" | "roles" | "spendPerRun" | "spendPerDay"
+  >,
   store: Store,
   models: Models,
   memories: Memories,
   report: (bug: Error) => void,
 ): Promise<Conversations> {
+  const { home, leaseMs, resume, review, roles } = config;
   const log = createLog(store);
   const storing = createStoringBoard();
   const journals = await openJournals(home.value, report);
@@ -98,9 +115,10 @@ export async function prepareConversations(
     leaseMs: leaseMs.value,
     policy: resume.value,
     // Reads alone: what this process was told about needs no sweep, and what it was not is found well within a lease.
-    sweepMs: leaseMs.value / 6,
+    // Where the messages come in elsewhere nobody tells this process, and people wait for what it finds.
+    sweepMs: roles.value.includes("web") ? leaseMs.value / 6 : lonelySweepMs,
     maxRuns: mostRuns,
-    limits,
+    limits: limitsOf(config),
     agents: openAgents({
       store,
       clock: systemClock,

@@ -10,14 +10,24 @@ export function watchHealth(
   store: Store,
   clock: Clock,
   stopping: AbortSignal,
+  roles: readonly string[],
 ): () => Promise<Health> {
   let asked: { readonly at: number; readonly ready: Promise<boolean> } | undefined;
   return async () => {
     if (asked === undefined || clock.now() - asked.at > freshMs)
       asked = { at: clock.now(), ready: answersInTime(store, clock) };
-    const ready = await asked.ready;
-    const status = stopping.aborted ? "stopping" : ready ? "ok" : "degraded";
-    return { status, store: { kind: store.kind, ready } };
+    const answers = await asked.ready;
+    const reasons = [
+      ...(stopping.aborted ? ["The host is stopping."] : []),
+      ...(answers ? [] : ["The store does not answer."]),
+    ];
+    return {
+      status: stopping.aborted ? "stopping" : answers ? "ok" : "degraded",
+      ready: reasons.length === 0,
+      reasons,
+      roles,
+      store: { kind: store.kind, ready: answers },
+    };
   };
 }
 

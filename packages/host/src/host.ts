@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { systemClock } from "@holdfast/engine";
+import { type Runner, systemClock } from "@holdfast/engine";
 import { ids } from "@holdfast/protocol";
 import { currentHolder } from "@holdfast/store/identity";
 import type { Hono } from "hono";
@@ -11,7 +11,7 @@ import {
   keepSignIns,
   keepToken,
 } from "./auth/index.ts";
-import { type Config, prepareHome } from "./config/index.ts";
+import { type Config, prepareHome, type Role, roleNames } from "./config/index.ts";
 import { prepareConversations } from "./conversations.ts";
 import { done, failed, type Outcome } from "./failure.ts";
 import { watchHealth } from "./health.ts";
@@ -31,6 +31,7 @@ import { openConfiguredMemories } from "./memory/index.ts";
 import { openModels } from "./open-model.ts";
 import { openStore } from "./open-store.ts";
 import { createRedactor } from "./redact.ts";
+import { type Logger, objectToOpenFiles, reportStore } from "./telemetry/index.ts";
 import { version } from "./version.ts";
 
 export interface RunningHost {
@@ -68,8 +69,8 @@ export interface OpenHost {
 /** The composition root: every piece is made here and handed to those that need it. */
 export async function openHost(
   config: Config,
-  report: (bug: Error) => void,
-  page: Page = [],
+  logger: Logger,
+  page?: Page,
 ): Promise<Outcome<OpenHost>> {
   const home = prepareHome(config.home.value);
   if (!home.ok) return home;
@@ -77,23 +78,49 @@ export async function openHost(
   if (!token.ok) return token;
   const memories = await openConfiguredMemories(config);
   if (!memories.ok) return memories;
-  const store = await openStore(config, report);
+  const store = await openStore(config, logger.report);
   if (!store.ok) return store;
 
   const stopping = new AbortController();
   const closing = new AbortController();
+  const report = reportStore(store.value, systemClock, logger, stopping.signal);
   const { models, secrets } = openModels(config, process.env, report);
   const talk = await prepareConversations(config, store.value, models, memories.value, report);
   const { log, runner, storing, titles, compactor, memory, reviews, prompt, journals } = talk;
+  // Whoever asks without a port asks this process for everything.
+  const roles = new Set<Role>(page === undefined ? roleNames : config.roles.value);
   const signIns = keepSignIns(config.home.value, token.value);
   const doorkeeper = createDoorkeeper(token.value, Date.now, signIns);
   const passwords = keepPassword(config.home.value);
   const strangers = createStrangers();
   const redact = createRedactor(() => [token.value, ...models.keys()]);
   const { host, origin, basePath } = config;
+  const api = apiRoutes({
+    log,
+    ids,
+    runner: roles.has("runner") ? runner : leftToOthers(runner),
+    storing,
+    compactor,
+    memory,
+    reviews,
+    prompt,
+    ...(journals && { journals }),
+    models,
+    secrets,
+    doorkeeper,
+    passwords,
+    redact,
+    home: config.home.value,
+    basePath: basePath.value,
+    clock: systemClock,
+    holder: () => currentHolder("api"),
+    stopping: stopping.signal,
+    closing: closing.signal,
+    report,
+  });
   const app = createApp({
     version,
-    page,
+    page: page ?? [],
     doorkeeper,
     passwords,
     strangers,
@@ -102,31 +129,10 @@ export async function openHost(
     host: host.value,
     origin: origin.value,
     basePath: basePath.value,
-    api: apiRoutes({
-      log,
-      ids,
-      runner,
-      storing,
-      compactor,
-      memory,
-      reviews,
-      prompt,
-      ...(journals && { journals }),
-      models,
-      secrets,
-      doorkeeper,
-      passwords,
-      redact,
-      home: config.home.value,
-      basePath: basePath.value,
-      clock: systemClock,
-      holder: () => currentHolder("api"),
-      stopping: stopping.signal,
-      closing: closing.signal,
-      report,
-    }),
-    health: watchHealth(store.value, systemClock, stopping.signal),
-    report,
+    api: roles.has("web") ? api : [],
+    health: watchHealth(store.value, systemClock, stopping.signal, [...roles]),
+    report: (bug, fields) => logger.report(bug, fields),
+    logger,
   });
   const opened = store.value;
 
@@ -134,6 +140,7 @@ export async function openHost(
 
   function begin(): void {
     hasBegun = true;
+    if (!roles.has("runner")) return;
     runner.start();
     titles.start();
     memory.start();
@@ -152,19 +159,19 @@ export async function openHost(
     closing.abort();
     await closeDoor();
     await opened.close();
+    await logger.flush();
   }
 
   return done({ app, token: token.value, doorkeeper, strangers, begin, stop });
 }
 
 /** Serves the page and the API on the address that the settings name. */
-export async function startHost(
-  config: Config,
-  report: (bug: Error) => void,
-): Promise<Outcome<RunningHost>> {
-  const page = loadPage(pageFolder);
+export async function startHost(config: Config, logger: Logger): Promise<Outcome<RunningHost>> {
+  const files = objectToOpenFiles();
+  if (files !== undefined) logger.warn(files);
+  const page = config.roles.value.includes("web") ? loadPage(pageFolder) : done([]);
   if (!page.ok) return page;
-  const opened = await openHost(config, report, page.value);
+  const opened = await openHost(config, logger, page.value);
   if (!opened.ok) return opened;
   const { app, doorkeeper, strangers, begin, stop } = opened.value;
   const { host, origin, basePath } = config;
@@ -184,6 +191,11 @@ export async function startHost(
     signInLink: `${address}#signin=${doorkeeper.issueCode()}`,
     stop: () => stop(() => server.close()),
   });
+}
+
+/** Work is found by whoever runs here or elsewhere; this process only takes it in. */
+function leftToOthers(runner: Runner): Pick<Runner, "poke" | "recoverLate"> {
+  return { poke: () => undefined, recoverLate: (...read) => runner.recoverLate(...read) };
 }
 
 async function within(ms: number, work: Promise<unknown>): Promise<void> {

@@ -22,6 +22,8 @@ export interface RunLimits {
   readonly timeMs: number;
   /** Millionths of a dollar; none by default. */
   readonly costMicros?: number;
+  /** What all runs of an owner may cost within 24 hours by the store's clock. Past it no run begins. */
+  readonly costMicrosPerDay?: number;
   /** How often a model call that failed in passing is tried again. */
   readonly modelTries: number;
 }
@@ -89,6 +91,14 @@ export async function driveRun(
     }
     if (spent !== null || (await overSpent(deps, run)))
       return endRun(run, "limit", [], spent ?? "spend");
+    if (step === 0 && (await daySpent(deps, run))) {
+      return endRun(
+        run,
+        "limit",
+        [notice(run, "spend_day", daySpentText(deps.limits))],
+        "spend_day",
+      );
+    }
     const steered = await takeSteering(deps.log, run, entries.tail);
     if (steered > 0) continue;
     step += tries === 0 ? 1 : 0;
@@ -266,4 +276,18 @@ async function overSpent({ log, limits }: DriveDeps, run: RunHandle): Promise<bo
   if (limits.costMicros === undefined) return false;
   const usage = await log.store.reads.usage(run.owner, { runId: run.runId });
   return usage.costMicros >= limits.costMicros;
+}
+
+const dayMs = 24 * 3_600_000;
+
+async function daySpent({ log, limits }: DriveDeps, { owner }: RunHandle): Promise<boolean> {
+  if (limits.costMicrosPerDay === undefined) return false;
+  const since = (await log.store.now()) - dayMs;
+  const usage = await log.store.reads.usage(owner, { since });
+  return usage.costMicros >= limits.costMicrosPerDay;
+}
+
+function daySpentText({ costMicrosPerDay = 0 }: RunLimits): string {
+  const dollars = (costMicrosPerDay / 1_000_000).toFixed(2);
+  return `The limit of $${dollars} for 24 hours is spent, so this was not begun. Raise the limit, or ask again later.`;
 }

@@ -96,4 +96,28 @@ describe("what a provider counts", () => {
     const state = counted >= 1 ? "limit" : "completed";
     expect(await rig.run(runId)).toMatchObject({ state });
   });
+
+  test("past what a day may cost no run begins, and the notice says so; a day later one does", async () => {
+    const rig = await openRunRig(harness.store, {
+      model: scriptedModel([
+        [says("Dear."), uses({ input: 1, costMicros: 3_000_000 })],
+        says("Begun again."),
+      ]),
+      deps: {
+        limits: { steps: 20, timeMs: 3_600_000, modelTries: 3, costMicrosPerDay: 2_500_000 },
+      },
+    });
+    const first = await rig.say("One");
+    await rig.work();
+    expect(await rig.run(first.runId)).toMatchObject({ state: "completed" });
+    const second = await rig.say("Two");
+    await rig.work();
+    expect(await rig.run(second.runId)).toMatchObject({ state: "limit", cause: "spend_day" });
+    const told = (await rig.entries()).findLast((event) => event.type === "notice.added");
+    expect(told?.data["text"]).toContain("$2.50");
+    await harness.advanceClock(24 * 3_600_000 + 1);
+    const third = await rig.say("Three");
+    await rig.work();
+    expect(await rig.run(third.runId)).toMatchObject({ state: "completed" });
+  });
 });

@@ -1,5 +1,5 @@
 import type { Clock } from "@holdfast/engine";
-import { encodeComment, encodeRetry } from "@holdfast/protocol";
+import { encodeComment, encodeRetry, encodeStatus } from "@holdfast/protocol";
 import type { Context } from "hono";
 
 import type { HostEnv } from "../http/index.ts";
@@ -8,6 +8,11 @@ const heartbeatMs = 15_000;
 /** A client that has not made room for what waits in so long is not reading any more. */
 const writeDeadlineMs = 30_000;
 const reconnectMs = 1_000;
+
+const hostStops = {
+  code: "host_stopping",
+  text: "The host is stopping. What was said is kept, and what runs goes on elsewhere or with the next start.",
+};
 
 /** The writing end of a response that goes on until one side has had enough. */
 export interface EventStream {
@@ -20,6 +25,8 @@ export interface EventStream {
 
 export interface StreamParts {
   readonly clock: Clock;
+  /** Aborted when the host begins to stop; `closing` follows when there is nothing more to see. */
+  readonly stopping: AbortSignal;
   readonly closing: AbortSignal;
   readonly report: (bug: Error) => void;
 }
@@ -30,7 +37,7 @@ export interface StreamParts {
  */
 export function openEventStream(
   c: Context<HostEnv>,
-  { clock, closing, report }: StreamParts,
+  { clock, stopping, closing, report }: StreamParts,
   produce: (stream: EventStream) => Promise<void>,
 ): Response {
   const over = new AbortController();
@@ -40,7 +47,10 @@ export function openEventStream(
   const ends = [closing, left, revoked];
   const pipe = createPipe(clock, over, () => c.env.outgoing?.destroy());
 
+  const tellOfStop = (): void => void pipe.write(encodeStatus(hostStops));
+
   async function run(): Promise<void> {
+    stopping.addEventListener("abort", tellOfStop, { once: true });
     for (const signal of ends) signal.addEventListener("abort", end, { once: true });
     if (ends.some((signal) => signal.aborted)) end();
     void pipe.write(encodeRetry(reconnectMs));
@@ -51,6 +61,7 @@ export function openEventStream(
       report(error instanceof Error ? error : new Error(String(error)));
     } finally {
       end();
+      stopping.removeEventListener("abort", tellOfStop);
       for (const signal of ends) signal.removeEventListener("abort", end);
     }
   }

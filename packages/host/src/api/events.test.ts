@@ -214,6 +214,19 @@ test("when the host stops its streams end", async () => {
   for (const stream of streams) expect(await stream.nextFrame()).toBe("end");
 });
 
+test("while the host stops its streams say so, and nothing new is taken", async () => {
+  const { rig, id } = await open();
+  const stream = reading(await rig.ask("GET", `/api/sessions/${id}/events?after=1`));
+  rig.stopAdmitting();
+  expect(await stream.nextFrame()).toMatchObject({
+    item: { kind: "status", status: { code: "host_stopping" } },
+    id: undefined,
+  });
+  const refused = await rig.ask("POST", "/api/sessions", {});
+  expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
+  await stream.leave();
+});
+
 test("who only asks for the head of a stream holds nothing", async () => {
   const { rig, id } = await open();
   const answer = await rig.ask("HEAD", `/api/sessions/${id}/events`);

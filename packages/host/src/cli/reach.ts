@@ -4,6 +4,7 @@ import { type Client, createClient, type Fetch } from "@holdfast/protocol";
 import { type Config, readConfig } from "../config/index.ts";
 import { done, failed, type Outcome } from "../failure.ts";
 import { openHost } from "../host.ts";
+import { reportOnly } from "../telemetry/index.ts";
 import { isLoopback } from "../http/index.ts";
 import type { Arguments, Terminal } from "./command.ts";
 import { pause } from "./pause.ts";
@@ -82,7 +83,7 @@ function pauseNearby(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 async function reachHere(config: Config, report: (bug: Error) => void): Promise<Outcome<Reached>> {
-  const opened = await openHost(config, report);
+  const opened = await openHost(config, reportOnly(report));
   if (!opened.ok) return opened;
   const { app, token, begin, stop } = opened.value;
   begin();

@@ -1,5 +1,6 @@
 import { readConfig } from "../config/index.ts";
 import { startHost } from "../host.ts";
+import { openLog } from "../open-log.ts";
 import { type Command, exit } from "./command.ts";
 import { announceHost } from "./running-hosts.ts";
 import { stopRequested } from "./stop-signal.ts";
@@ -22,14 +23,25 @@ export const serve: Command = {
     const stopAsked = stopRequested(process);
     const config = readConfig({ ...terminal, flags });
     const host = config.ok
-      ? await startHost(config.value, (bug) => terminal.complain(bug.stack ?? bug.message))
+      ? await startHost(
+          config.value,
+          openLog(config.value, (line) => terminal.complain(line)),
+        )
       : config;
     if (!config.ok || !host.ok) {
       if (!host.ok) terminal.complain(host.failure.sentence);
       return exit.failed;
     }
-    const withdraw = announceHost(config.value.home.value, host.value.localAddress);
-    terminal.say(`Holdfast is at ${host.value.signInLink} (signs you in once, within 10 minutes)`);
+    // A host without the web role has a door for those who watch over it, and none for people.
+    const { home, roles } = config.value;
+    const { localAddress, signInLink } = host.value;
+    const servesPeople = roles.value.includes("web");
+    const withdraw = servesPeople ? announceHost(home.value, localAddress) : () => undefined;
+    terminal.say(
+      servesPeople
+        ? `Holdfast is at ${signInLink} (signs you in once, within 10 minutes)`
+        : `Holdfast works as ${roles.value.join(" and ")}, and says how it is at ${localAddress}health`,
+    );
     await stopAsked;
     withdraw();
     await host.value.stop();

@@ -1,3 +1,4 @@
+export { type Role, roleNames } from "./operation-settings.ts";
 export { prepareHome } from "./home.ts";
 export { readConfig } from "./read.ts";
 export {

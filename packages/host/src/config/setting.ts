@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import { z } from "zod";
 
 /** What a default may depend on. */
 export interface Surroundings {
@@ -19,4 +19,21 @@ export interface Setting<T> {
 
 export function setting<T>(definition: Setting<T>): Setting<T> {
   return definition;
+}
+
+/** Flags and the environment bring text where the file brings a number. */
+export function wholeNumber(from: number, to: number): z.ZodType<number> {
+  const digits = z.string().regex(/^\d+$/).transform(Number);
+  return z.union([digits, z.number()]).pipe(z.int().min(from).max(to));
+}
+
+/** Flags and the environment bring a text with commas where the file brings a list. */
+export function listOf<T>(item: z.ZodType<T, string>): z.ZodType<readonly T[]> {
+  const text = z.string().transform((given) =>
+    given
+      .split(",")
+      .map((each) => each.trim())
+      .filter((each) => each !== ""),
+  );
+  return z.union([text, z.array(z.string())]).pipe(z.array(item));
 }

@@ -2,24 +2,8 @@ import { resolve, join } from "node:path";
 import { z } from "zod";
 import { isNetwork } from "../networks.ts";
 import { modelSettings } from "./model-settings.ts";
-import { type Setting, setting } from "./setting.ts";
-
-/** Flags and the environment bring text where the file brings a number. */
-function wholeNumber(from: number, to: number): z.ZodType<number> {
-  const digits = z.string().regex(/^\d+$/).transform(Number);
-  return z.union([digits, z.number()]).pipe(z.int().min(from).max(to));
-}
-
-/** Flags and the environment bring a text with commas where the file brings a list. */
-function listOf<T>(item: z.ZodType<T, string>): z.ZodType<readonly T[]> {
-  const text = z.string().transform((given) =>
-    given
-      .split(",")
-      .map((each) => each.trim())
-      .filter((each) => each !== ""),
-  );
-  return z.union([text, z.array(z.string())]).pipe(z.array(item));
-}
+import { operationSettings } from "./operation-settings.ts";
+import { listOf, type Setting, setting, wholeNumber } from "./setting.ts";
 
 function isOrigin(text: string): boolean {
   const url = URL.parse(text);
@@ -166,6 +150,7 @@ export const settings = {
     fallback: () => "resume",
     fallbackInWords: "resume",
   }),
+  ...operationSettings,
 };
 
 export type SettingName = keyof typeof settings;

@@ -1,11 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { problem } from "@holdfast/protocol";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { createDoorkeeper } from "../auth/index.ts";
 import { type AppParts, createApp } from "./app.ts";
-import { loadPage } from "./page.ts";
 import type { Route } from "./route.ts";
 
 const token = "a-token-for-this-test";
@@ -37,7 +33,13 @@ function makeApp(parts: Partial<AppParts> = {}) {
     page,
     doorkeeper: createDoorkeeper(token),
     api: [whoami],
-    health: async () => ({ status: "ok", store: { kind: "memory", ready: true } }),
+    health: async () => ({
+      status: "ok",
+      ready: true,
+      reasons: [],
+      roles: [],
+      store: { kind: "memory", ready: true },
+    }),
     host: "127.0.0.1",
     origin: undefined,
     basePath: "",
@@ -62,8 +64,34 @@ test("health answers anybody, with the version and how the store is", async () =
   expect(await answer.json()).toEqual({
     status: "ok",
     version: "1.2.3",
+    ready: true,
+    reasons: [],
+    roles: [],
     store: { kind: "memory", ready: true },
   });
+});
+
+test("who asks whether it is ready goes by the status, and who asks whether it lives does not", async () => {
+  const how = { ready: false, reasons: ["The store does not answer."], roles: [] };
+  const store = { kind: "memory", ready: false };
+  const { app } = makeApp({ health: async () => ({ status: "degraded", ...how, store }) });
+  expect((await app.request("/health")).status).toBe(200);
+  const ready = await app.request("/health?ready");
+  expect(ready.status).toBe(503);
+  expect(await ready.json()).toMatchObject({ reasons: ["The store does not answer."] });
+});
+
+test("each answer has a name of its own, which nobody who asks can choose", async () => {
+  const { app } = makeApp();
+  const asked = { headers: { "x-request-id": "mine" } };
+  const names = [await app.request("/health", asked), await app.request("/nothing", asked)].map(
+    ({ headers }) => headers.get("x-request-id"),
+  );
+  expect(new Set(names).size).toBe(2);
+  expect(names).not.toContain("mine");
+  const refused = await app.request("/api/x", asked);
+  const { instance } = problem.parse(await refused.json());
+  expect(instance).toBe(refused.headers.get("x-request-id"));
 });
 
 test("of all routes only health, login and the page answer a stranger", async () => {
@@ -223,34 +251,6 @@ test("every answer forbids foreign script, framing, sniffing and referrers", asy
     expect(headers.get("x-content-type-options")).toBe("nosniff");
     expect(headers.get("referrer-policy")).toBe("no-referrer");
   }
-});
-
-test("no path leads out of the page's folder", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "holdfast-page-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  mkdirSync(join(folder, "dist/assets"), { recursive: true });
-  writeFileSync(join(folder, "dist/index.html"), "page");
-  writeFileSync(join(folder, "dist/assets/a.css"), "css");
-  writeFileSync(join(folder, "secret"), "secret");
-  const loaded = loadPage(join(folder, "dist"));
-  if (!loaded.ok) throw new Error(loaded.failure.sentence);
-
-  const { app } = makeApp({ page: loaded.value });
-  expect(await (await app.request("/assets/a.css")).text()).toBe("css");
-  const ways = ["/../secret", "/assets/../../secret", "/%2e%2e/secret", "/..%2fsecret", "/assets"];
-  for (const way of [...ways, "/assets/..%5c..%5csecret", "//secret", "/assets/a.css%00"]) {
-    expect([way, (await app.request(way)).status]).toEqual([way, 404]);
-  }
-});
-
-test("a page that was not built is missed with the words that help", () => {
-  expect(loadPage(join(tmpdir(), "holdfast-no-such-folder"))).toEqual({
-    ok: false,
-    failure: {
-      code: "page.missing",
-      sentence: 'The page is not built: run "npm start", which builds it first.',
-    },
-  });
 });
 
 test("under a base path everything moves, and the bare path leads to the page", async () => {

@@ -1,16 +1,23 @@
 import { Hono } from "hono";
+import type { Logger } from "../telemetry/index.ts";
 import { checkAddress } from "./address.ts";
 import { type Door, type DoorParts, openDoor } from "./door.ts";
 import { safeHeaders } from "./headers.ts";
 import { limitBody } from "./limit-body.ts";
 import { type Page, pageRoutes } from "./page.ts";
 import { refuse } from "./problem.ts";
+import { nameRequests } from "./request-log.ts";
 import { createPolicyTable, guardRoutes, type HostEnv, type Route } from "./route.ts";
 import { signInRoutes } from "./sign-in.ts";
 
 /** Whether the host can do its work, for whoever watches over it. */
 export interface Health {
   readonly status: "ok" | "degraded" | "stopping";
+  /** Whether it takes work. That it answers at all is that it lives. */
+  readonly ready: boolean;
+  /** Why not, in words. */
+  readonly reasons: readonly string[];
+  readonly roles: readonly string[];
   readonly store: { readonly kind: string; readonly ready: boolean };
 }
 
@@ -24,7 +31,9 @@ export interface AppParts extends DoorParts {
   readonly origin: string | undefined;
   readonly basePath: string;
   /** Takes what must not happen, with its stack. */
-  readonly report: (bug: Error) => void;
+  readonly report: (bug: Error, about?: { readonly requestId: string }) => void;
+  /** Takes a line for each request. */
+  readonly logger?: Pick<Logger, "debug" | "info" | "error">;
 }
 
 /** The whole HTTP surface, without a server: tests ask it with `app.request`. */
@@ -35,10 +44,11 @@ export function createApp(parts: AppParts): Hono<HostEnv> {
 
   app.notFound((c) => refuse(c, "not_found"));
   app.onError((bug, c) => {
-    parts.report(bug);
+    parts.report(bug, { requestId: c.get("requestId") });
     return refuse(c, "internal");
   });
 
+  table.use(app, nameRequests(parts.logger));
   table.use(app, safeHeaders());
   table.use(app, checkAddress(parts));
   table.use(app, guardRoutes(table, door));
@@ -57,8 +67,12 @@ function routesOf(parts: AppParts, door: Door): Route[] {
       method: "GET",
       path: "/health",
       policy: "open",
-      handle: async (c) =>
-        c.json({ version, ...(await health()) }, 200, { "cache-control": "no-store" }),
+      async handle(c) {
+        const { status, store, ...how } = await health();
+        // Whoever asks for readiness is a load balancer, and goes by the status.
+        const code = c.req.query("ready") !== undefined && !how.ready ? 503 : 200;
+        return c.json({ version, status, ...how, store }, code, { "cache-control": "no-store" });
+      },
     },
     ...api,
     ...signInRoutes(door, parts),

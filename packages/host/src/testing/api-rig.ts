@@ -149,7 +149,13 @@ export function openApi(script: Script = [], options: ApiOptions = {}): ApiRig {
     origin: undefined,
     basePath: "",
     api,
-    health: async () => ({ status: "ok", store: { kind: store.kind, ready: true } }),
+    health: async () => ({
+      status: "ok",
+      ready: true,
+      reasons: [],
+      roles: [],
+      store: { kind: store.kind, ready: true },
+    }),
     report,
   });
   const bearer = { authorization: `Bearer ${token}` };

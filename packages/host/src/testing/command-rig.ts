@@ -2,6 +2,7 @@ import { PassThrough } from "node:stream";
 import { runCommandLine } from "../cli/index.ts";
 import { readConfig } from "../config/index.ts";
 import { openHost } from "../host.ts";
+import { reportOnly } from "../telemetry/index.ts";
 import { listen } from "../http/index.ts";
 
 export interface CommandEnd {
@@ -36,9 +37,10 @@ export async function serveHere(home: string) {
   const flags = { home, model: "rehearsal" };
   const config = readConfig({ flags, environment: {}, personFolder: home });
   if (!config.ok) throw new Error(config.failure.sentence);
-  const opened = await openHost(config.value, (bug) => {
+  const logger = reportOnly((bug) => {
     throw bug;
   });
+  const opened = await openHost(config.value, logger);
   if (!opened.ok) throw new Error(opened.failure.sentence);
   const { app, token, begin, stop } = opened.value;
   const listener = await listen(app, { host: "127.0.0.1", port: 0 });

@@ -1,0 +1,71 @@
+import { z } from "zod";
+import { listOf, setting } from "./setting.ts";
+
+export const roleNames = ["web", "runner", "gateway"] as const;
+export type Role = (typeof roleNames)[number];
+
+const dollars = z
+  .union([
+    z
+      .string()
+      .regex(/^\d+(\.\d{1,6})?$/)
+      .transform(Number),
+    z.number(),
+  ])
+  .pipe(z.number().min(0).max(1_000_000));
+
+/** How a host is run and watched over, as opposed to what it does. */
+export const operationSettings = {
+  roles: setting<readonly Role[]>({
+    about: "what this process does: several can share one store",
+    allowed: "one or more of web, runner and gateway, with commas between them",
+    schema: listOf(z.enum(roleNames)).refine((roles) => roles.length > 0),
+    fallback: () => roleNames,
+    fallbackInWords: "web,runner,gateway",
+  }),
+  logLevel: setting<"debug" | "info" | "warn" | "error" | "silent">({
+    about: "how much is told on standard error",
+    allowed: "debug, info, warn, error or silent",
+    schema: z.enum(["debug", "info", "warn", "error", "silent"]),
+    fallback: () => "warn",
+    fallbackInWords: "warn",
+  }),
+  logFormat: setting<"auto" | "json" | "pretty">({
+    about: "the form of what is told",
+    allowed: "json (a line each), pretty (for people) or auto (pretty on a terminal)",
+    schema: z.enum(["auto", "json", "pretty"]),
+    fallback: () => "auto",
+    fallbackInWords: "auto",
+  }),
+  spendPerDay: setting<number | undefined>({
+    about: "what an owner's runs may cost in 24 hours, in dollars; past it no run begins",
+    allowed: "an amount like 5 or 2.50",
+    schema: dollars,
+    fallback: () => undefined,
+    fallbackInWords: "no limit",
+  }),
+  spendPerRun: setting<number | undefined>({
+    about: "what one run may cost, in dollars; past it the run ends",
+    allowed: "an amount like 1 or 0.25",
+    schema: dollars,
+    fallback: () => undefined,
+    fallbackInWords: "no limit",
+  }),
+  webhookUrl: setting<string | undefined>({
+    about: "where to tell that a session needs a person",
+    allowed: "an address like https://example.org/hook",
+    schema: z.url({ protocol: /^https?$/ }),
+    fallback: () => undefined,
+    fallbackInWords: "nobody is told",
+    // It may hold a key.
+    traits: ["secret"],
+  }),
+  webhookSecret: setting<string | undefined>({
+    about: "what that is signed with",
+    allowed: "16 to 512 characters",
+    schema: z.string().min(16).max(512),
+    fallback: () => undefined,
+    fallbackInWords: "none; an address without it is refused",
+    traits: ["secret"],
+  }),
+};

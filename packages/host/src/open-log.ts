@@ -1,0 +1,20 @@
+import type { Config } from "./config/index.ts";
+import { createRedactor } from "./redact.ts";
+import { createLogger, type Logger } from "./telemetry/index.ts";
+
+/** What a host that is a process of its own tells on standard error. */
+export function openLog(
+  { logLevel, logFormat, token, store, webhookUrl, webhookSecret }: Config,
+  write: (line: string) => void,
+): Logger {
+  const secrets = [token, webhookUrl, webhookSecret].flatMap(({ value }) => value ?? []);
+  const password = URL.parse(store.value ?? "")?.password;
+  if (password !== undefined && password !== "") secrets.push(password);
+  const pretty = process.stderr.isTTY ? "pretty" : "json";
+  return createLogger({
+    level: logLevel.value,
+    format: logFormat.value === "auto" ? pretty : logFormat.value,
+    redact: createRedactor(() => secrets),
+    write,
+  });
+}
