@@ -134,9 +134,13 @@ export function shown(tab: Page): Promise<string[]> {
 export async function stored(client: Client, id: SessionId): Promise<string[]> {
   const read = await client.readSession({ params: { id } });
   if (!read.ok) throw new Error(JSON.stringify(read.error));
-  return read.value.entries
-    .filter((entry): entry is MessageEntry => entry.type === "message")
-    .map(({ parts }) => squeeze(textOf(parts.filter((part) => part.type === "text"))));
+  return (
+    read.value.entries
+      .filter((entry): entry is MessageEntry => entry.type === "message")
+      // A tool's results stand with the calls that asked for them.
+      .filter(({ role }) => role !== "tool")
+      .map(({ parts }) => squeeze(textOf(parts.filter((part) => part.type === "text"))))
+  );
 }
 
 function squeeze(text: string): string {
@@ -148,7 +152,9 @@ export async function expectShownIsStored(tab: Page, client: Client): Promise<vo
   const id = sessionOf(tab);
   await expect
     .poll(async () => [await shown(tab), await stored(client, id)], { timeout: 10_000 })
-    .toSatisfy(([onScreen, inStore]: [string[], string[]]) =>
-      inStore.every((text, index) => onScreen[index]?.startsWith(text) === true),
+    .toSatisfy(
+      ([onScreen, inStore]: [string[], string[]]) =>
+        onScreen.length === inStore.length &&
+        inStore.every((text, index) => onScreen[index]?.startsWith(text) === true),
     );
 }

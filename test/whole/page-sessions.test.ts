@@ -140,6 +140,8 @@ test("the list tells what runs, what needs a person and what is new, and the key
   await tab.getByRole("button", { name: "Deny" }).click();
   await row(tab, /Runs/).click();
   await stopButton(tab).click();
+  await tab.getByText("Stopped here.").waitFor();
+  expect(await row(tab, /Unread (News|Asks|Runs)/).count()).toBe(1);
 });
 
 test("a copy and an export hold the same words", async () => {

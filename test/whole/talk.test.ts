@@ -65,6 +65,7 @@ test("a tool asks with exactly what it would run, runs when allowed, and says no
   await card.getByRole("button", { name: "Deny" }).click();
   await tab.getByRole("region", { name: /^terminal: (Failed|Cancelled)/ }).waitFor();
   await untilDone(tab, 4);
+  await expectShownIsStored(tab, rig.client());
 });
 
 test("what is said during a run waits in sight, can be rewritten and taken back, and steers or interrupts when told", async () => {

@@ -1,5 +1,6 @@
 import type { RouteInput, Routes, SessionView } from "@holdfast/protocol";
 import { type AppParts, sentenceOf } from "../app-context.ts";
+import { saveText } from "../ui/index.ts";
 import { words } from "../words.ts";
 
 type Patch = NonNullable<RouteInput<Routes["changeSession"]>["body"]>;
@@ -57,17 +58,7 @@ export function sessionActions({ client, toasts, router, list }: AppParts, sessi
     async export(format: "md" | "html" | "json") {
       const result = await client.exportSession({ params, query: { format } });
       if (!result.ok) return toasts.tell(sentenceOf(result.error));
-      save(result.value, `${title}.${format}`);
+      saveText(result.value, `${title}.${format}`);
     },
   };
-}
-
-/** As a file: what an export holds is never opened in the page. */
-function save(text: string, name: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type: "application/octet-stream" }));
-  const link = document.createElement("a");
-  link.href = address;
-  link.download = name.replaceAll(/[/\\:*?"<>|]/g, " ").slice(-120);
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }

@@ -4,6 +4,7 @@ import { Settings } from "../settings/index.ts";
 import { Conversation, Welcome } from "../talk/index.ts";
 import { Icon, ToastList } from "../ui/index.ts";
 import { words } from "../words.ts";
+import { Palette } from "./palette.tsx";
 import { Sidebar } from "./sidebar.tsx";
 
 /** The list at the side, and the place that the address names beside it. */
@@ -14,6 +15,8 @@ export function Shell() {
   useEffect(() => list.start(), [list]);
   // On a narrow screen the list covers the place: whoever has chosen one wants to see it.
   useEffect(() => router.subscribe(() => setIsListOpen(false)), [router]);
+  const [isPaletteOpen, setIsPaletteOpen] = useState(false);
+  useShortcuts(() => setIsPaletteOpen(true));
   const open = place.kind === "session" ? place.id : null;
 
   return (
@@ -21,7 +24,11 @@ export function Shell() {
       <a className="skip" href="#place">
         {words.shell.skip}
       </a>
-      <Sidebar open={open} onLeave={() => setIsListOpen(false)} />
+      <Sidebar
+        open={open}
+        onLeave={() => setIsListOpen(false)}
+        onPalette={() => setIsPaletteOpen(true)}
+      />
       <button
         type="button"
         className="veil"
@@ -43,7 +50,27 @@ export function Shell() {
         {place.kind === "new" && <Welcome key={place.from ?? "new"} from={place.from} />}
         {place.kind === "settings" && <Settings section={place.section} />}
       </main>
+      {isPaletteOpen && <Palette onClose={() => setIsPaletteOpen(false)} />}
       <ToastList toasts={toasts} />
     </div>
   );
+}
+
+/** Keys that work anywhere. */
+function useShortcuts(onPalette: () => void): void {
+  const { router } = useApp();
+  useEffect(() => {
+    function key(event: globalThis.KeyboardEvent): void {
+      const isCommand = event.ctrlKey || event.metaKey;
+      const name = event.key.toLowerCase();
+      if (isCommand && !event.shiftKey && name === "k") onPalette();
+      else if (isCommand && event.shiftKey && name === "o") {
+        const place = router.read();
+        router.go({ kind: "new", from: place.kind === "session" ? place.id : null });
+      } else return;
+      event.preventDefault();
+    }
+    addEventListener("keydown", key);
+    return () => removeEventListener("keydown", key);
+  }, [router, onPalette]);
 }

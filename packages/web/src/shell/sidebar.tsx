@@ -8,9 +8,10 @@ import { words } from "../words.ts";
 interface SidebarProps {
   readonly open: SessionId | null;
   readonly onLeave: () => void;
+  readonly onPalette: () => void;
 }
 
-export function Sidebar({ open, onLeave }: SidebarProps) {
+export function Sidebar({ open, onLeave, onPalette }: SidebarProps) {
   const { router, host } = useApp();
   const state = useStore(host);
   const [text, setText] = useState("");
@@ -25,6 +26,15 @@ export function Sidebar({ open, onLeave }: SidebarProps) {
           {words.product}
         </span>
         <span className="spread" />
+        <button
+          type="button"
+          className="icon-button"
+          aria-label={words.shell.palette}
+          title={`${words.shell.palette} (Ctrl+K)`}
+          onClick={onPalette}
+        >
+          <Icon name="command" />
+        </button>
         <button
           type="button"
           className="icon-button sidebar-close"

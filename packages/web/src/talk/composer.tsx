@@ -1,18 +1,20 @@
-import type { InputMode } from "@holdfast/protocol";
+import { type InputMode, type Invocation, parseTyped } from "@holdfast/protocol";
 import {
   type ClipboardEvent,
   type DragEvent,
   type KeyboardEvent,
   type ReactNode,
   useEffect,
+  useId,
   useRef,
   useState,
 } from "react";
 import { useApp } from "../app-context.ts";
-import { Icon, Menu } from "../ui/index.ts";
+import { Icon, Listbox, Menu, optionId } from "../ui/index.ts";
 import { words } from "../words.ts";
 import { Chips } from "./chips.tsx";
 import { emptyDraft, useDraft } from "./drafts.ts";
+import { type Suggestion, suggestionsFor } from "./slash.ts";
 import type { Content } from "./unsent.ts";
 import { useUploads } from "./uploads.ts";
 
@@ -21,6 +23,8 @@ interface ComposerProps {
   /** Whether a run goes on: then a message says what it does to it. */
   readonly isRunning: boolean;
   readonly onSend: (content: Content) => void | Promise<boolean>;
+  /** Resolves to whether it was done; what was not stays in the field. */
+  readonly onCommand: (invocation: Invocation) => Promise<boolean>;
   readonly onStop: (() => void) | null;
   /** Beside the button for files. */
   readonly children?: ReactNode;
@@ -28,7 +32,14 @@ interface ComposerProps {
 
 const modes: readonly InputMode[] = ["queue", "steer", "interrupt"];
 
-export function Composer({ draftName, isRunning, onSend, onStop, children }: ComposerProps) {
+export function Composer({
+  draftName,
+  isRunning,
+  onSend,
+  onCommand,
+  onStop,
+  children,
+}: ComposerProps) {
   const { toasts } = useApp();
   const [draft, setDraft] = useDraft(draftName);
   const [mode, setMode] = useState<InputMode>("queue");
@@ -41,6 +52,9 @@ export function Composer({ draftName, isRunning, onSend, onStop, children }: Com
     onTooLarge: (name) => toasts.tell(words.composer.tooLarge(name)),
     onFailed: (name) => toasts.tell(words.composer.uploadFailed(name)),
   });
+  const suggested = suggestionsFor(draft.text);
+  const [chosen, setChosen] = useState(0);
+  const listId = useId();
   const isEmpty = draft.text.trim() === "" && draft.attachments.length === 0;
   const canSend = !isEmpty && uploads.running.length === 0;
 
@@ -52,15 +66,38 @@ export function Composer({ draftName, isRunning, onSend, onStop, children }: Com
   async function send(): Promise<void> {
     if (!canSend) return;
     const before = draft;
+    const typed = parseTyped(draft.text);
+    if (typed.kind === "unknown")
+      return toasts.tell(words.composer.unknown(typed.name, typed.nearest));
+    if (typed.kind === "misused") return toasts.tell(typed.sentence);
+    if (typed.kind === "command" && draft.attachments.length === 0) {
+      setDraft(() => emptyDraft);
+      if (!(await onCommand(typed.invocation))) setDraft(() => before);
+      return;
+    }
+    const text = typed.kind === "message" ? typed.text : draft.text;
     setDraft(() => emptyDraft);
-    const isTaken = await onSend({ ...before, mode: isRunning ? mode : "queue" });
+    const isTaken = await onSend({ ...before, text, mode: isRunning ? mode : "queue" });
     if (isTaken === false) setDraft(() => before);
     setMode("queue");
   }
   function key(event: KeyboardEvent): void {
+    if (suggested.length > 0 && moveThrough(event)) return event.preventDefault();
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
     void send();
+  }
+  /** Whether the key was for the suggestions. */
+  function moveThrough(event: KeyboardEvent): boolean {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const wanted = suggested[chosen % suggested.length];
+    if (step !== undefined) setChosen((now) => (now + step + suggested.length) % suggested.length);
+    else if (event.key === "Escape") setDraft((now) => ({ ...now, text: "" }));
+    else if ((event.key === "Tab" || event.key === "Enter") && wanted !== undefined) {
+      setDraft((now) => ({ ...now, text: wanted.text }));
+      setChosen(0);
+    } else return false;
+    return true;
   }
   function take(event: ClipboardEvent | DragEvent, data: DataTransfer | null): void {
     setIsOver(false);
@@ -96,9 +133,27 @@ export function Composer({ draftName, isRunning, onSend, onStop, children }: Com
         }
         onStop={uploads.stop}
       />
+      {suggested.length > 0 && (
+        <Listbox
+          id={listId}
+          label={words.composer.commands}
+          all={suggested}
+          chosen={chosen % suggested.length}
+          keyOf={({ text }) => text}
+          draw={drawSuggestion}
+          onChoose={({ text }) => {
+            setDraft((now) => ({ ...now, text }));
+            field.current?.focus();
+          }}
+        />
+      )}
       <textarea
         ref={field}
         aria-label={words.composer.label}
+        aria-controls={suggested.length > 0 ? listId : undefined}
+        aria-activedescendant={
+          suggested.length > 0 ? optionId(listId, chosen % suggested.length) : undefined
+        }
         placeholder={isRunning ? words.composer.placeholderBusy : words.composer.placeholder}
         rows={1}
         dir="auto"
@@ -148,6 +203,15 @@ export function Composer({ draftName, isRunning, onSend, onStop, children }: Com
         </button>
       </div>
     </form>
+  );
+}
+
+function drawSuggestion({ usage, help }: Suggestion): ReactNode {
+  return (
+    <>
+      <code>{usage}</code>
+      <span>{help}</span>
+    </>
   );
 }
 

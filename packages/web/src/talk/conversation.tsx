@@ -1,9 +1,10 @@
 import { liveRun, type Seq, type SessionId } from "@holdfast/protocol";
-import { useEffect, useMemo, useState } from "react";
+import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { sentenceOf, useApp, useStore } from "../app-context.ts";
 import { Icon } from "../ui/index.ts";
 import { words } from "../words.ts";
 import { createTalkActions, TalkProvider } from "./actions.ts";
+import { useCommands } from "./commands.tsx";
 import { Composer } from "./composer.tsx";
 import { createConversationStore } from "./conversation-store.ts";
 import { Queue } from "./queue.tsx";
@@ -11,6 +12,10 @@ import type { Pending } from "./rows.ts";
 import { RunStrip } from "./run-strip.tsx";
 import { TalkHeader } from "./talk-header.tsx";
 import { Transcript } from "./transcript.tsx";
+
+const ContextPanel = lazy(async () => ({
+  default: (await import("../context/index.ts")).ContextPanel,
+}));
 
 interface ConversationProps {
   readonly id: SessionId;
@@ -23,6 +28,8 @@ export function Conversation({ id, at }: ConversationProps) {
   const [store] = useState(() => createConversationStore(app.client, id));
   const view = useStore(store);
   const actions = useMemo(() => createTalkActions(app, id), [app, id]);
+  const commands = useCommands(id);
+  const [panelOpen, setPanelOpen] = useState(false);
   useEffect(() => store.start(), [store]);
   const pending = usePending(id, view.state);
   useResending(view.connection === "live", pending);
@@ -48,40 +55,53 @@ export function Conversation({ id, at }: ConversationProps) {
   const isTrashed = state !== null && state.session.trashedAt !== null;
   return (
     <TalkProvider value={actions}>
-      <section className="conversation" aria-label={state?.session.title ?? words.talk.label}>
-        <TalkHeader view={view} />
-        {state === null ? (
-          <p className="nothing late quiet">{words.talk.reading}</p>
-        ) : (
-          <Transcript
-            view={view}
-            store={store}
-            pending={run === null ? pending : none}
-            unsent={app.unsent}
-            at={at}
-          />
-        )}
-        <div className="dock">
-          {view.status !== null && (
-            <output className="strip attention">
-              <Icon name="warning" />
-              {view.status.text ?? words.connection.storing}
-            </output>
-          )}
-          {state !== null && <RunStrip state={state} />}
-          {run !== null && <Queue pending={pending} store={app.unsent} />}
-          {isTrashed ? (
-            <Trashed id={id} />
+      <div className={panelOpen ? "with-panel" : "without-panel"}>
+        <section className="conversation" aria-label={state?.session.title ?? words.talk.label}>
+          <TalkHeader view={view} panelOpen={panelOpen} onPanel={() => setPanelOpen(!panelOpen)} />
+          {state === null ? (
+            <p className="nothing late quiet">{words.talk.reading}</p>
           ) : (
-            <Composer
-              draftName={id}
-              isRunning={run !== null}
-              onSend={(content) => app.unsent.send(id, content)}
-              onStop={run === null || run.state === "paused" ? null : () => actions.stop(run.id)}
+            <Transcript
+              view={view}
+              store={store}
+              pending={run === null ? pending : none}
+              unsent={app.unsent}
+              at={at}
             />
           )}
-        </div>
-      </section>
+          <div className="dock">
+            {view.status !== null && (
+              <output className="strip attention">
+                <Icon name="warning" />
+                {view.status.text ?? words.connection.storing}
+              </output>
+            )}
+            {state !== null && <RunStrip state={state} />}
+            {run !== null && <Queue pending={pending} store={app.unsent} />}
+            {isTrashed ? (
+              <Trashed id={id} />
+            ) : (
+              <Composer
+                draftName={id}
+                isRunning={run !== null}
+                onSend={(content) => app.unsent.send(id, content)}
+                onCommand={commands.run}
+                onStop={run === null || run.state === "paused" ? null : () => actions.stop(run.id)}
+              />
+            )}
+          </div>
+          {commands.answer}
+        </section>
+        {panelOpen && state !== null && (
+          <Suspense fallback={null}>
+            <ContextPanel
+              id={id}
+              version={state.session.version}
+              onClose={() => setPanelOpen(false)}
+            />
+          </Suspense>
+        )}
+      </div>
     </TalkProvider>
   );
 }

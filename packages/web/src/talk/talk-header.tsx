@@ -6,8 +6,14 @@ import { words } from "../words.ts";
 import { useTalk } from "./actions.ts";
 import type { ConversationView } from "./conversation-store.ts";
 
+interface TalkHeaderProps {
+  readonly view: ConversationView;
+  readonly panelOpen: boolean;
+  readonly onPanel: () => void;
+}
+
 /** Whose conversation this is, and how true what is shown of it is. */
-export function TalkHeader({ view }: { view: ConversationView }) {
+export function TalkHeader({ view, panelOpen, onPanel }: TalkHeaderProps) {
   const app = useApp();
   const talk = useTalk();
   const [renaming, setRenaming] = useState(false);
@@ -49,6 +55,16 @@ export function TalkHeader({ view }: { view: ConversationView }) {
       {session?.origin !== undefined && <Origin id={session.origin.sessionId} />}
       <span className="spread" />
       <Connection view={view} />
+      <button
+        type="button"
+        className="icon-button"
+        aria-label={words.context.open}
+        title={words.context.open}
+        aria-expanded={panelOpen}
+        onClick={onPanel}
+      >
+        <Icon name="gauge" />
+      </button>
       {session !== null && (
         <SessionMenu
           session={session}

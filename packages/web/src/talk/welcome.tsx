@@ -2,12 +2,14 @@ import type { SessionId } from "@holdfast/protocol";
 import { sentenceOf, useApp } from "../app-context.ts";
 import { Mark } from "../ui/index.ts";
 import { words } from "../words.ts";
+import { useCommands } from "./commands.tsx";
 import { Composer } from "./composer.tsx";
 import type { Content } from "./unsent.ts";
 
 /** Where a conversation begins. The session is made with its first message, and names the one that it leaves. */
 export function Welcome({ from }: { from: SessionId | null }) {
   const { client, unsent, router, toasts, list } = useApp();
+  const commands = useCommands(null);
 
   async function begin(content: Content): Promise<boolean> {
     const body = from === null ? {} : { previousSessionId: from };
@@ -45,7 +47,14 @@ export function Welcome({ from }: { from: SessionId | null }) {
         </ul>
       </div>
       <div className="dock">
-        <Composer draftName="new" isRunning={false} onSend={begin} onStop={null} />
+        <Composer
+          draftName="new"
+          isRunning={false}
+          onSend={begin}
+          onCommand={commands.run}
+          onStop={null}
+        />
+        {commands.answer}
       </div>
     </section>
   );

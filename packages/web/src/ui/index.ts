@@ -7,3 +7,5 @@ export { createToasts, ToastList, type Toasts } from "./toasts.tsx";
 export { Markdown, plainOutput, revealUnseen } from "./markdown/index.ts";
 export { CopyButton, copyText } from "./copy-button.tsx";
 export { dayOf, daysBetween, momentOf, shortTimeOf, timeOf } from "./times.ts";
+export { saveText } from "./save-text.ts";
+export { Listbox, optionId } from "./listbox.tsx";

@@ -1,0 +1,152 @@
+import type { Client, ContextView, SessionId } from "@holdfast/protocol";
+import { type ReactNode, useEffect, useState } from "react";
+import { sentenceOf, useApp } from "../app-context.ts";
+import { Icon, momentOf } from "../ui/index.ts";
+import { words } from "../words.ts";
+import { CachePlot } from "./cache-plot.tsx";
+import { WindowPicture } from "./window-picture.tsx";
+
+interface ContextPanelProps {
+  readonly id: SessionId;
+  /** Grows with each entry: then what the model gets has changed. */
+  readonly version: number;
+  readonly onClose: () => void;
+}
+
+/** What the model gets, what it cost, and what of it its provider had kept. */
+export function ContextPanel({ id, version, onClose }: ContextPanelProps) {
+  const { client } = useApp();
+  const { view, trouble } = useContextOf(client, id, version);
+  return (
+    <aside className="panel" aria-label={words.context.title}>
+      <header className="bar">
+        <h2>{words.context.title}</h2>
+        <span className="spread" />
+        <button
+          type="button"
+          className="icon-button"
+          aria-label={words.common.close}
+          title={words.common.close}
+          onClick={onClose}
+        >
+          <Icon name="close" />
+        </button>
+      </header>
+      <div className="panel-body">
+        {trouble !== null && <p className="quiet">{trouble}</p>}
+        {view !== null && <Shown id={id} view={view} />}
+      </div>
+    </aside>
+  );
+}
+
+function Shown({ id, view }: { id: SessionId; view: ContextView }) {
+  const { totals } = view;
+  const w = words.context;
+  return (
+    <>
+      <WindowPicture tokens={view.tokens} windowTokens={view.windowTokens} />
+      <dl className="facts">
+        <dt>{w.model}</dt>
+        <dd>{view.model ?? words.composer.defaultModel}</dd>
+        <dt>{w.calls}</dt>
+        <dd>{totals.calls.toLocaleString()}</dd>
+        <dt>{w.tokens}</dt>
+        <dd>{words.command.tokens(totals.input, totals.output, totals.costMicros)}</dd>
+        {totals.hitShare !== null && (
+          <>
+            <dt>{w.hitShare}</dt>
+            <dd>{w.percent(totals.hitShare)}</dd>
+          </>
+        )}
+      </dl>
+      <Part title={w.cache} hint={w.cacheHint}>
+        <CachePlot turns={view.turns} />
+      </Part>
+      <Epochs id={id} view={view} />
+    </>
+  );
+}
+
+function Epochs({ id, view }: { id: SessionId; view: ContextView }) {
+  const { client, toasts } = useApp();
+  const w = words.context;
+  async function restore(n: number): Promise<void> {
+    const result = await client.restoreEpoch({ params: { id, n }, body: {} });
+    toasts.tell(result.ok ? w.restored : sentenceOf(result.error));
+  }
+  if (view.epochs.length === 0) return null;
+  return (
+    <Part title={w.epochs} hint={w.epochsHint}>
+      <ul className="facts-list">
+        {view.epochs.map(({ epoch, at, covers, restores }) => (
+          <li key={epoch}>
+            <span>
+              <strong>{w.epoch(epoch)}</strong>{" "}
+              <span className="quiet">
+                {covers === null ? w.whole(restores ?? 0) : w.covers(covers.from, covers.to)}
+                {", "}
+                {momentOf(at)}
+              </span>
+            </span>
+            {epoch === view.epoch ? (
+              <span className="quiet">{w.current}</span>
+            ) : (
+              <button type="button" className="button" onClick={() => void restore(epoch)}>
+                {w.restore}
+              </button>
+            )}
+          </li>
+        ))}
+        {view.epoch !== 0 && (
+          <li>
+            <span>{w.conversation}</span>
+            <button type="button" className="button" onClick={() => void restore(0)}>
+              {w.restore}
+            </button>
+          </li>
+        )}
+      </ul>
+    </Part>
+  );
+}
+
+interface PartProps {
+  readonly title: string;
+  readonly hint: string;
+  readonly children: ReactNode;
+}
+
+function Part({ title, hint, children }: PartProps) {
+  return (
+    <section className="settings-part">
+      <h3>{title}</h3>
+      <p className="quiet">{hint}</p>
+      {children}
+    </section>
+  );
+}
+
+function useContextOf(client: Client, id: SessionId, version: number) {
+  const [view, setView] = useState<ContextView | null>(null);
+  const [trouble, setTrouble] = useState<string | null>(null);
+  useEffect(() => {
+    const leaving = new AbortController();
+    // Many entries come at once while a run goes on; the last of them is worth a read.
+    const timer = setTimeout(() => {
+      const { signal } = leaving;
+      void client.readContext({ params: { id } }, { signal }).then((result) => {
+        if (result.ok) setView(result.value);
+        else if (!signal.aborted) setTrouble(sentenceOf(result.error));
+        return undefined;
+      });
+    }, 150);
+    return () => {
+      clearTimeout(timer);
+      leaving.abort();
+    };
+    // A new version is another context.
+    // oxlint-disable-next-line react/exhaustive-effect-dependencies
+  }, [client, id, version]);
+  return { view, trouble };
+}
