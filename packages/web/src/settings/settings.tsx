@@ -4,6 +4,7 @@ import { Icon, type IconName } from "../ui/index.ts";
 import { words } from "../words.ts";
 import { Appearance } from "./appearance.tsx";
 import { Approvals } from "./approvals.tsx";
+import { Memory } from "./memory.tsx";
 import { System } from "./system.tsx";
 
 const icons: Readonly<Record<SettingsSection, IconName>> = {
@@ -55,8 +56,9 @@ function Section({ section }: { section: SettingsSection }) {
       return <System />;
     case "tools":
       return <Approvals />;
-    case "models":
     case "memory":
+      return <Memory />;
+    case "models":
       return <p className="quiet">{words.settings.notServed}</p>;
   }
 }

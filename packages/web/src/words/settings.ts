@@ -59,6 +59,41 @@ export const settingsWords = {
     openApprovals: "Approvals that wait",
     noApprovals: "Nothing waits for your word.",
     openSession: "Open the conversation",
+    fsck: {
+      title: "Proof of the store",
+      hint: "Every stored row must follow from the log. This proves it while the host runs, and changes nothing.",
+      start: "Prove it now",
+      running: (sessions: number, events: number) =>
+        `${sessions.toLocaleString()} conversations, ${events.toLocaleString()} events so far`,
+      done: (clean: boolean, events: number, findings: number) =>
+        clean
+          ? `Everything follows: ${events.toLocaleString()} events.`
+          : `${findings.toLocaleString()} findings in ${events.toLocaleString()} events.`,
+    },
+    backup: {
+      title: "Backup",
+      hint: "Copies everything into the folder “backups” of the home, while the host runs.",
+      start: "Make a backup",
+      made: (name: string, bytes: number) =>
+        `Backup ${name} is made: ${(bytes / 1024 / 1024).toFixed(1)} MB.`,
+    },
+    signIns: {
+      title: "Sign-ins",
+      hint: "Browsers that are signed in. Ending one closes its streams at once.",
+      unknown: "A browser",
+      since: (moment: string) => `since ${moment}`,
+      current: "this one",
+      end: "End it",
+    },
+    memory: {
+      title: "What waits to be remembered",
+      hint: "Each completed turn reaches the memory once, at a boundary: a new conversation, a pause, a shutdown.",
+      nothing: "Nothing waits: all is remembered.",
+      oldest: "Oldest",
+      failing: (message: string, tries: number) => `${message} (${tries} tries)`,
+      usage: "Tokens and cost",
+      usageHint: "Over all conversations.",
+    },
     shortcuts: "Keys",
     signOut: "Sign out of this browser",
   },

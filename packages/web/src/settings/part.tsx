@@ -1,0 +1,34 @@
+import type { ReactNode } from "react";
+import type { Read } from "./use-read.ts";
+
+interface PartProps<T> {
+  readonly title: string;
+  readonly hint?: string;
+  readonly read: Read<T>;
+  readonly children: (value: T) => ReactNode;
+}
+
+/** One subject of the settings, with what the host says of it. */
+export function Part<T>({ title, hint, read, children }: PartProps<T>) {
+  return (
+    <section className="settings-part">
+      <h3>{title}</h3>
+      {hint !== undefined && <p className="quiet">{hint}</p>}
+      {read.kind === "read" && children(read.value)}
+      {read.kind === "trouble" && <p className="quiet">{read.sentence}</p>}
+    </section>
+  );
+}
+
+export function Facts({ all }: { all: readonly (readonly [string, ReactNode])[] }) {
+  return (
+    <dl className="facts">
+      {all.map(([name, value]) => (
+        <div key={name} className="fact">
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
