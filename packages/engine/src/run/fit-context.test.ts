@@ -13,6 +13,7 @@ import {
   type Script,
   type StoreHarness,
   told,
+  until,
   uses,
 } from "../testing/index.ts";
 import type { ContextFit } from "./fit-context.ts";
@@ -30,9 +31,10 @@ async function openTight(script: Script, windowTokens: number | null) {
   const asked: string[] = [];
   const done: Compaction[] = [];
   const model = scriptedModel(script);
+  const clock = manualClock();
   const rig = await openRunRig(harness.store, {
     model,
-    clock: manualClock(),
+    clock,
     deps: {
       get fit(): ContextFit {
         return {
@@ -65,10 +67,10 @@ async function openTight(script: Script, windowTokens: number | null) {
       },
     },
   });
-  return { rig, model, asked, done };
+  return { rig, model, asked, done, clock };
 }
 
-test("a context that is nearly full is compacted before its model is asked", async () => {
+test("[S0.12] a context that is nearly full is compacted before its model is asked", async () => {
   const { rig, model, asked } = await openTight(
     (_request, before) => says(long(`Answer ${before}`)),
     1_000,
@@ -107,3 +109,34 @@ test("one that cannot be made shorter ends its run, in words that tell what to d
   await rig.work();
   expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "context_too_long" });
 });
+
+test.each([
+  ["preflight", 1_000],
+  ["overflow", null],
+] as const)(
+  "[S0.12] a run that would compact (%s) while somebody else holds the lock leaves it to them, and answers",
+  async (reason, window) => {
+    const isTooLong = (before: number) => reason === "overflow" && before === 4;
+    const { rig, asked, done, clock } = await openTight(
+      (_request, before) => (isTooLong(before) ? fails("overflow") : says(long("Answer"))),
+      window,
+    );
+    const lock = createCompactionLock(harness.store.leases);
+    const other = aHolder({ agent: "other" });
+    await lock.acquire(rig.chat.session, other);
+    for (const text of ["one", "two", "three", "four", "five"]) {
+      await rig.say(long(text));
+      let isOver = false;
+      void rig.work().finally(() => (isOver = true));
+      // Whoever finds it held waits a moment for them.
+      await until(async () => {
+        await clock.advance(2_000);
+        return isOver;
+      });
+    }
+    expect(new Set(asked)).toEqual(new Set([reason]));
+    expect(new Set(done.map((each) => each.status))).toEqual(new Set(["deferred"]));
+    expect((await rig.chat.row()).epoch).toBe(0);
+    expect(await lock.holder(rig.chat.session)).toEqual(other);
+  },
+);

@@ -1,7 +1,9 @@
-import { says, type Script } from "@holdfast/engine/testing";
-import { ids } from "@holdfast/protocol";
+import { createCompactionLock } from "@holdfast/engine";
+import { aHolder, says, type Script } from "@holdfast/engine/testing";
+import { executeCommand, ids, parseTyped } from "@holdfast/protocol";
 import { describe, expect, onTestFinished, test } from "vitest";
 
+import { openCompactor } from "../compaction.ts";
 import { type ApiRig, converse, newSession, openApi, shown, valueOf } from "../testing/index.ts";
 
 function open(script: Script): ApiRig {
@@ -42,6 +44,46 @@ test("[S0.12] a person compacts over HTTP: the model gets the summary, the page 
   expect(sent).not.toContain("two word");
   expect(JSON.stringify(rig.model.requests.at(-2))).toContain("numbers");
 });
+
+test.each(["/compact", "/compress the numbers"])(
+  "[S0.12] %s, typed on any surface, compacts through the same lock",
+  async (typed) => {
+    const { rig, id, client } = await talked();
+    const lock = createCompactionLock(rig.store.leases);
+    const other = aHolder({ agent: "other" });
+    const command = parseTyped(typed);
+    if (command.kind !== "command") throw new Error(`${typed} is no command.`);
+    const type = (key: string) =>
+      executeCommand({ client, sessionId: id, key, now: () => 0 }, command.invocation);
+    await lock.acquire(id, other);
+    expect(await type("one")).toEqual({ kind: "compacting", outcome: "deferred" });
+    expect(await rig.store.reads.session(rig.owner, id)).toMatchObject({ epoch: 0 });
+    await lock.release(id, other);
+    expect(await type("two")).toEqual({ kind: "compacting", outcome: "started" });
+    expect(await rig.store.reads.session(rig.owner, id)).toMatchObject({ epoch: 1 });
+  },
+);
+
+test.each(["idle", "hygiene"] as const)(
+  "[S0.12] a host that compacts by itself (%s) takes the same lock",
+  async (reason) => {
+    const { rig, id: session } = await talked();
+    const { owner } = rig;
+    const compactor = openCompactor(
+      rig.log,
+      { isDead: () => "unknown" },
+      { summarise: async () => ({ status: "summarised", text: "They counted." }) },
+    );
+    const lock = createCompactionLock(rig.store.leases);
+    const other = aHolder({ agent: "other" });
+    await lock.acquire(session, other);
+    const compact = () => compactor.compactNow({ owner, session }, reason, 30_000);
+    expect(await compact()).toEqual({ status: "deferred", why: "held" });
+    await lock.release(session, other);
+    expect(await compact()).toMatchObject({ status: "compacted", epoch: 1 });
+    expect(await lock.holder(session)).toBeNull();
+  },
+);
 
 test("the whole conversation, and the summary again, are one request away", async () => {
   const { rig, id, client, params } = await talked();

@@ -1,4 +1,11 @@
-import { createLog, type Store, type Titler, Titles, type TitleResult } from "@holdfast/engine";
+import {
+  createLog,
+  type Log,
+  type Store,
+  type Titler,
+  Titles,
+  type TitleResult,
+} from "@holdfast/engine";
 import {
   anEvent,
   aRunState,
@@ -34,10 +41,10 @@ describe.each(databases)("titles on $name", ({ create }) => {
     await database.drop();
   });
 
-  function titlesBy(title: Titler["title"]): Titles {
+  function titlesBy(title: Titler["title"], log = createLog(store)): Titles {
     const clock = { now: () => 0, sleep: () => new Promise<void>(() => undefined) };
     return new Titles({
-      log: createLog(store),
+      log,
       ids,
       clock,
       titler: { title },
@@ -99,6 +106,29 @@ describe.each(databases)("titles on $name", ({ create }) => {
     // Nor by a late writer that asks for nothing.
     await chat.commit([anEvent("session.changed", { title: "Late", titleSource: "generated" })]);
     expect(await titleOf(chat)).toEqual(["My own", "chosen"]);
+  });
+
+  test("[S3.17] a name that is chosen between the last look and the write is not written over either", async () => {
+    const chat = await talked();
+    const log = createLog(store);
+    let writes = 0;
+    const late: Log = {
+      ...log,
+      store: log.store,
+      async commit(commit) {
+        writes += 1;
+        if (writes === 1) await chat.commit([named("My own")]);
+        return log.commit(commit);
+      },
+    };
+    const titles = titlesBy(async () => titled("Generated"), late);
+    titles.poke(chat.owner, chat.session);
+    await titles.idle();
+    expect(await titleOf(chat)).toEqual(["My own", "chosen"]);
+    const generated = (await chat.events()).filter(
+      ({ data }) => data["titleSource"] === "generated",
+    );
+    expect([writes, generated]).toEqual([1, []]);
   });
 
   test("[S3.17] what changes meanwhile without being a name keeps no title away", async () => {
