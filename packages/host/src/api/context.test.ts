@@ -72,7 +72,11 @@ test.each(["idle", "hygiene"] as const)(
     const compactor = openCompactor(
       rig.log,
       { isDead: () => "unknown" },
-      { summarise: async () => ({ status: "summarised", text: "They counted." }) },
+      {
+        summariser: { summarise: async () => ({ status: "summarised", text: "They counted." }) },
+        windowOf: () => null,
+        count: (text) => Math.ceil(text.length / 4),
+      },
     );
     const lock = createCompactionLock(rig.store.leases);
     const other = aHolder({ agent: "other" });
