@@ -5,12 +5,12 @@ import {
   type KnownContext,
   shortHash,
   type Store,
-  type Tool,
   type WarmAgents,
 } from "@holdfast/engine";
 
 import type { BlobId, OwnerId, SessionId } from "@holdfast/protocol";
 
+import type { AgentTools } from "./mcp/index.ts";
 import type { Models } from "./models/index.ts";
 import type { SystemPrompt } from "./prompt/index.ts";
 
@@ -18,7 +18,8 @@ export interface AgentParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly models: Pick<Models, "usual" | "open">;
-  readonly tools: ReadonlyMap<string, Tool>;
+  /** At this moment. */
+  readonly tools: (request: AgentRequest) => Promise<AgentTools>;
   /** How a session begins. It is frozen with the session. */
   readonly prompt: Pick<SystemPrompt, "signature" | "text">;
   /** An agent's sessions are let go of: their memory is committed. */
@@ -51,7 +52,10 @@ export function openAgents(parts: AgentParts): WarmAgents {
           `model=${shortHash(name)}`,
           `owner=${shortHash(request.owner)}`,
           await prompt.signature(request),
-        ].join(" ");
+          (await tools(request)).signature,
+        ]
+          .filter((part) => part !== "")
+          .join(" ");
         names.set(signature, name);
         for (const oldest of names.keys()) if (names.size > mostNames) names.delete(oldest);
         return signature;
@@ -63,7 +67,7 @@ export function openAgents(parts: AgentParts): WarmAgents {
           modelName: name,
           model: models.open(name, (blobId) => imageOf(store, request.owner, blobId)),
           system: () => prompt.text(request),
-          tools,
+          tools: (await tools(request)).tools,
           bytes: agentBytes,
           close: async () => {},
         };

@@ -26,6 +26,7 @@ import { openAgents } from "./agents.ts";
 import { type Compactor, openCompactor } from "./compaction.ts";
 import { type Memories, notesSnapshot, openReviews, reviewWith } from "./memory/index.ts";
 import type { Config } from "./config/index.ts";
+import { type Mcp, withoutServers, withServerTools } from "./mcp/index.ts";
 import { openPrompt, type SystemPrompt } from "./prompt/index.ts";
 import { summariseWith } from "./summarise.ts";
 import { createTitler, type Models } from "./models/index.ts";
@@ -70,6 +71,7 @@ export async function prepareConversations(
   models: Models,
   memories: Memories,
   report: (bug: Error) => void,
+  mcp: Pick<Mcp, "tools"> = withoutServers,
 ): Promise<Conversations> {
   const { home, leaseMs, resume, review, roles } = config;
   const log = createLog(store);
@@ -103,7 +105,8 @@ export async function prepareConversations(
   );
   const notes = (owner: OwnerId) => notesSnapshot(home.value, owner);
   const prompt = openPrompt({ home: home.value, store, notes });
-  const tools = openTools({ home: home.value, store, environment: process.env });
+  const own = openTools({ home: home.value, store, environment: process.env });
+  const tools = withServerTools(own, mcp, log);
   const runner = new Runner({
     log,
     ids,

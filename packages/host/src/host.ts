@@ -27,6 +27,7 @@ import {
   type Strangers,
 } from "./http/index.ts";
 import { keepTidy } from "./keep-tidy.ts";
+import { openMcp } from "./mcp/index.ts";
 import { openConfiguredMemories } from "./memory/index.ts";
 import { openModels } from "./open-model.ts";
 import { openStore } from "./open-store.ts";
@@ -85,7 +86,14 @@ export async function openHost(
   const closing = new AbortController();
   const report = reportStore(store.value, systemClock, logger, stopping.signal);
   const { models, secrets } = openModels(config, process.env, report);
-  const talk = await prepareConversations(config, store.value, models, memories.value, report);
+  const mcp = openMcp({
+    servers: config.mcp.value,
+    environment: process.env,
+    secrets,
+    store: store.value,
+    say: (line) => logger.info(`mcp ${line}`),
+  });
+  const talk = await prepareConversations(config, store.value, models, memories.value, report, mcp);
   const { log, runner, storing, titles, compactor, memory, reviews, prompt, journals } = talk;
   // Whoever asks without a port asks this process for everything.
   const roles = new Set<Role>(page === undefined ? roleNames : config.roles.value);
@@ -93,7 +101,7 @@ export async function openHost(
   const doorkeeper = createDoorkeeper(token.value, Date.now, signIns);
   const passwords = keepPassword(config.home.value);
   const strangers = createStrangers();
-  const redact = createRedactor(() => [token.value, ...models.keys()]);
+  const redact = createRedactor(() => [token.value, ...models.keys(), ...mcp.secrets]);
   const { host, origin, basePath } = config;
   const api = apiRoutes({
     log,
@@ -105,6 +113,7 @@ export async function openHost(
     reviews,
     prompt,
     ...(journals && { journals }),
+    mcp,
     models,
     secrets,
     doorkeeper,
@@ -141,6 +150,8 @@ export async function openHost(
   function begin(): void {
     hasBegun = true;
     if (!roles.has("runner")) return;
+    // Before the runs that wait: the first of them are given a moment for the servers.
+    mcp.start();
     runner.start();
     titles.start();
     memory.start();
@@ -149,6 +160,7 @@ export async function openHost(
 
   async function letGo(): Promise<void> {
     await within(runnerPatienceMs, Promise.all([runner.stop(), titles.stop(), reviews.stop()]));
+    await mcp.stop();
     await memory.drain(memoryBudgetMs);
     await within(runnerPatienceMs, memory.stop());
   }

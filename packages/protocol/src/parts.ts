@@ -55,10 +55,20 @@ export const todoItem = z.looseObject({
 });
 export type TodoItem = z.infer<typeof todoItem>;
 
+/** What a tool has brought that is no text. */
+export const toolFile = z.looseObject({
+  blobId,
+  mediaType: z.string(),
+  size: z.int().nonnegative(),
+  name: z.string().optional(),
+});
+export type ToolFile = z.infer<typeof toolFile>;
+
 /** What a tool's result tells a person beside its text. It is not told to the model. */
 export const toolDetails = z.looseObject({
   changes: z.array(fileChange).optional(),
   todos: z.array(todoItem).optional(),
+  files: z.array(toolFile).optional(),
 });
 export type ToolDetails = z.infer<typeof toolDetails>;
 
@@ -171,9 +181,21 @@ export function blobsOf(parts: readonly Part[]): BlobId[] {
       case "image":
         return [each.blobId];
       case "tool_result":
-        return each.blobId === undefined ? [] : [each.blobId];
+        return blobsOfResult(each);
       default:
         return [];
     }
   });
+}
+
+/** What a tool's result keeps: the whole of its output, and what it brought beside it. */
+export function blobsOfResult({
+  blobId: whole,
+  details,
+}: {
+  readonly blobId?: BlobId | undefined;
+  readonly details?: ToolDetails | undefined;
+}): BlobId[] {
+  const files = details?.files?.map((file) => file.blobId) ?? [];
+  return whole === undefined ? files : [whole, ...files];
 }

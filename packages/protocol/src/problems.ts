@@ -70,6 +70,11 @@ export const problemKinds = {
     title: "There is no such sign-in.",
     next: "Read the sign-ins again.",
   },
+  mcp_server_not_found: {
+    status: 404,
+    title: "There is no such MCP server.",
+    next: "Choose one that the host's settings name.",
+  },
   request_timeout: {
     status: 408,
     title: "The request took too long to arrive.",

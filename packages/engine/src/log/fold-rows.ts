@@ -1,5 +1,6 @@
 import {
   blobsOf,
+  blobsOfResult,
   type BlobId,
   columnText,
   type EventData,
@@ -173,7 +174,7 @@ export function blobsIn(event: KnownEvent): readonly BlobId[] {
     case "input.changed":
       return [...new Set((event.data.attachments ?? []).map((each) => each.blobId))];
     case "tool.ended":
-      return event.data.blobId === undefined ? [] : [event.data.blobId];
+      return [...new Set(blobsOfResult(event.data))];
     case "context.framed":
       return framed(event.data.frame);
     case "context.compacted":

@@ -30,7 +30,8 @@ export interface ToolHands {
 }
 
 export interface ToolResult {
-  readonly outcome: Exclude<ToolOutcome, "unknown">;
+  /** `unknown`: it was begun elsewhere, and nobody can say any more what it did. */
+  readonly outcome: ToolOutcome;
   readonly output: string;
   readonly blobId?: BlobId;
   /** For people and pages; the model gets the output alone. What is too large to keep is left out. */

@@ -9,6 +9,7 @@ import { eventRoutes } from "./events.ts";
 import { fsckRoutes } from "./fsck.ts";
 import { historyRoutes } from "./history.ts";
 import { ledgerRoutes } from "./ledger.ts";
+import { mcpRoutes } from "./mcp.ts";
 import { messageRoutes } from "./messages.ts";
 import { modelRoutes } from "./models.ts";
 import type { ApiParts } from "./parts.ts";
@@ -38,6 +39,7 @@ export function apiRoutes(options: ApiOptions): Route[] {
     ...accessRoutes(parts),
     ...transferRoutes(parts),
     ...fsckRoutes(parts),
+    ...mcpRoutes(parts),
     ...contractRoutes(parts),
     ...modelRoutes(parts),
   ];

@@ -10,6 +10,7 @@ import type {
 
 import type { Doorkeeper, Passwords } from "../auth/index.ts";
 import type { Compactor } from "../compaction.ts";
+import type { Mcp } from "../mcp/index.ts";
 import type { Redact } from "../redact.ts";
 import type { SystemPrompt } from "../prompt/index.ts";
 import type { Models } from "../models/index.ts";
@@ -38,6 +39,8 @@ export interface ApiParts extends MountParts {
   readonly prompt: Pick<SystemPrompt, "workspace" | "decide">;
   /** Where runs of this home spill, for those who want to know what lies there. */
   readonly journals?: Pick<JournalPlace, "left">;
+  /** Without it there are no servers. */
+  readonly mcp?: Pick<Mcp, "states" | "restart">;
   readonly clock: Clock;
   /** Who we are where a lease is taken. */
   readonly holder: () => Holder;

@@ -10,3 +10,4 @@ export {
   settings,
   variableOf,
 } from "./settings.ts";
+export type { McpServer, McpServers, SecretValue } from "./mcp-servers.ts";

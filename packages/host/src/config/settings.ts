@@ -1,6 +1,7 @@
 import { resolve, join } from "node:path";
 import { z } from "zod";
 import { isNetwork } from "../networks.ts";
+import { type McpServers, mcpServers } from "./mcp-servers.ts";
 import { modelSettings } from "./model-settings.ts";
 import { operationSettings } from "./operation-settings.ts";
 import { listOf, type Setting, setting, wholeNumber } from "./setting.ts";
@@ -135,6 +136,16 @@ export const settings = {
     schema: z.enum(["on", "off"]),
     fallback: () => "on",
     fallbackInWords: "on",
+  }),
+  mcp: setting<McpServers>({
+    about: "the MCP servers whose tools agents have",
+    allowed:
+      'an object of servers by name, like {"files": {"command": "mcp-files", "args": ["/srv"]}, "wiki": {"url": "https://wiki.example.org/mcp", "headers": {"Authorization": {"env": "WIKI_KEY", "prefix": "Bearer "}}}}',
+    schema: mcpServers,
+    fallback: () => ({}),
+    fallbackInWords: "none",
+    // Headers and environments may hold secrets.
+    traits: ["secret"],
   }),
   leaseMs: setting({
     about: "how long a run is held before it must be renewed, in milliseconds",

@@ -13,3 +13,4 @@ export {
   type ServerAnswer,
 } from "./provider-server.ts";
 export * from "./provider-words.ts";
+export { type McpRig, openMcpRig, readDiary, strangeServer } from "./mcp-rig.ts";

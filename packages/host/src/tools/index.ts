@@ -4,6 +4,9 @@ import { allowedEnvironment } from "./environment.ts";
 import { createTerminal } from "./terminal.ts";
 import { workspaces } from "./workspace.ts";
 
+export { allowedEnvironment } from "./environment.ts";
+export { createExcerpt, type Excerpt } from "./excerpt.ts";
+
 export interface ToolParts {
   readonly home: string;
   readonly store: Store;

@@ -2,6 +2,7 @@ import { contextRoutes } from "./context.ts";
 import { accessRoutes } from "./access.ts";
 import { historyRoutes } from "./history.ts";
 import { ledgerRoutes } from "./ledger.ts";
+import { mcpRoutes } from "./mcp.ts";
 import { modelRoutes } from "./models.ts";
 import { runRoutes } from "./runs.ts";
 import { sessionRoutes } from "./sessions.ts";
@@ -22,6 +23,7 @@ export {
   problemsOf,
 } from "./define.ts";
 export type { ModelView, ProviderView } from "./models.ts";
+export type { McpServerView } from "./mcp.ts";
 export type { SignInView } from "./access.ts";
 export { idempotencyKey, pageCursor, revisionTag } from "./fields.ts";
 export { sessionPatch } from "./sessions.ts";
@@ -39,6 +41,7 @@ export const routes = {
   ...accessRoutes,
   ...transferRoutes,
   ...modelRoutes,
+  ...mcpRoutes,
 } as const;
 export type Routes = typeof routes;
 export type RouteName = keyof Routes;

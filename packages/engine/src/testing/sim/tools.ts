@@ -2,6 +2,7 @@ import type { Json, JsonObject } from "@holdfast/protocol";
 
 import type { Tool, ToolCall, ToolHands, ToolResult } from "../../ports/index.ts";
 import type { SimHost } from "./host.ts";
+import type { Effect } from "./record.ts";
 import type { World } from "./world.ts";
 
 export const toolNames = ["act", "look"] as const;
@@ -48,11 +49,11 @@ async function work(
     callId,
     replay,
     host: host.name,
-    outcome: "running" as ToolResult["outcome"] | "running",
+    outcome: "running" as Effect["outcome"],
   };
   record.effects.push(effect);
   scheduler.note(host, `tool ${replay} begins ${callId.slice(-6)}`);
-  const end = (outcome: ToolResult["outcome"], output: string): ToolResult => {
+  const end = (outcome: Exclude<Effect["outcome"], "running">, output: string): ToolResult => {
     effect.outcome = outcome;
     return { outcome, output };
   };

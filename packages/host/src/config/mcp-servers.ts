@@ -1,0 +1,90 @@
+import { z } from "zod";
+
+/**
+ * A value that is written down here, or the place where it is kept. Nothing is expanded inside of a text: what looks like
+ * a variable in it is sent as it is.
+ */
+const given = z.string().max(8_192);
+/** What stands before it, like `Bearer `. */
+const prefix = z.string().max(64).optional();
+/** The name of a variable of the host's own environment. */
+const fromEnvironment = z.strictObject({
+  env: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/),
+  prefix,
+});
+/** The name of a stored key. It is sent to the address that it was stored for, so a program cannot have it. */
+const fromSecrets = z.strictObject({ secret: z.string().min(1).max(200), prefix });
+const programValue = z.union([given, fromEnvironment]);
+const sentValue = z.union([given, fromEnvironment, fromSecrets]);
+export type SecretValue = z.infer<typeof sentValue>;
+
+const shared = {
+  /** How long one call may take. */
+  timeLimitMs: z.int().min(1_000).max(3_600_000).optional(),
+  /** Whether a server is believed when it says that a tool only reads: such a call asks nobody, and may be repeated. */
+  readOnlyHints: z.enum(["ignored", "believed"]).optional(),
+};
+
+const programServer = z.strictObject({
+  command: z.string().min(1).max(4_096),
+  args: z.array(z.string().max(32_768)).max(256).optional(),
+  env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/), programValue).optional(),
+  /** Where it runs; where the host runs when it is left out. */
+  cwd: z.string().regex(/^\//).max(4_096).optional(),
+  ...shared,
+});
+export type ProgramServer = z.infer<typeof programServer>;
+
+/** What the connection itself decides. */
+const ownHeaders =
+  /^(?:host|connection|content-.*|transfer-encoding|te|upgrade|expect|accept|cookie|proxy-.*|mcp-.*|last-event-id)$/i;
+
+const webServer = z.strictObject({
+  url: z.string().max(2_048).refine(isPlainAddress),
+  headers: z
+    .record(
+      z
+        .string()
+        .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/)
+        .refine((name) => !ownHeaders.test(name)),
+      sentValue,
+    )
+    .optional(),
+  ...shared,
+});
+export type WebServer = z.infer<typeof webServer>;
+
+/** A tool is called `server__tool`: without underscores in the first part nobody can speak in another's name. */
+const serverName = z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,22}[a-z0-9])?$/i);
+
+export type McpServer = ProgramServer | WebServer;
+export type McpServers = Readonly<Record<string, McpServer>>;
+
+const servers: z.ZodType<McpServers> = z
+  .record(serverName, z.union([programServer, webServer]))
+  .refine((all) => Object.keys(all).length <= 32);
+
+/** Flags and the environment bring the same object as a text. */
+export const mcpServers: z.ZodType<McpServers> = z.union([
+  z.string().transform(asJson).pipe(servers),
+  servers,
+]);
+
+function isPlainAddress(text: string): boolean {
+  const url = URL.parse(text);
+  return (
+    url !== null &&
+    /^https?:$/.test(url.protocol) &&
+    url.username === "" &&
+    url.password === "" &&
+    url.hash === ""
+  );
+}
+
+function asJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,53 @@
+import { z } from "zod";
+
+import { defineRoute } from "./define.ts";
+import { keyed } from "./sessions.ts";
+
+/** One of the operator's MCP servers, as it is at this moment. */
+const mcpServerView = z.looseObject({
+  name: z.string(),
+  kind: z.enum(["program", "http"]),
+  state: z.enum(["starting", "ready", "away", "stopped"]),
+  tools: z.array(
+    z.looseObject({
+      /** What agents call it. */
+      name: z.string(),
+      /** What the server calls it. */
+      remote: z.string(),
+    }),
+  ),
+  /** What the server offers and cannot be used, and why. */
+  leftOut: z.array(z.string()),
+  /** Why it is away, or was the last time. */
+  lastError: z.string().nullable(),
+  /** The last lines that it wrote to its standard error. */
+  said: z.array(z.string()),
+});
+export type McpServerView = z.infer<typeof mcpServerView>;
+
+export const mcpRoutes = {
+  listMcpServers: defineRoute({
+    method: "GET",
+    path: "/api/mcp",
+    summary: "The MCP servers of this host, and what they offer",
+    access: "principal",
+    answer: {
+      media: "json",
+      status: 200,
+      schema: z.looseObject({ servers: z.array(mcpServerView) }),
+    },
+    problems: [],
+    repeat: "safe",
+  }),
+  restartMcpServer: defineRoute({
+    method: "POST",
+    path: "/api/mcp/:name/restart",
+    summary: "Connect an MCP server anew; calls that it has not answered are given up",
+    access: "principal",
+    params: z.strictObject({ name: z.string().min(1).max(64) }),
+    headers: keyed,
+    answer: { media: "json", status: 202, schema: z.looseObject({ server: mcpServerView }) },
+    problems: ["mcp_server_not_found"],
+    repeat: "key",
+  }),
+} as const;
