@@ -60,9 +60,9 @@ async function countScans(
   return scans;
 }
 
-/** Reads a table from its beginning, or all that a session has ever said: an index finds where that begins, not its end. */
+/** Reads a table from its beginning, or all that a session has ever said: an index finds where that begins, not its end. What is sorted is read first. */
 function isUnbounded(detail: string, sql: string): boolean {
-  if (/^SCAN (?!CONSTANT)/.test(detail)) return true;
+  if (/^SCAN (?!CONSTANT)|^USE TEMP B-TREE FOR ORDER BY/.test(detail)) return true;
   return /^SEARCH events .*\(session_key=\?\)$/.test(detail) && !/\bLIMIT\b/.test(sql);
 }
 
