@@ -1,4 +1,4 @@
-import { buildContext, readContext, refreshContext } from "@holdfast/engine";
+import { buildContext, type HashMemo, readContext, refreshContext } from "@holdfast/engine";
 import { aUserMessage, committed } from "@holdfast/engine/testing";
 import type { SessionId } from "@holdfast/protocol";
 
@@ -62,7 +62,7 @@ export const buildNext: WorkloadDefinition = {
     const session = await aTalk(store, live);
     const whole = await readContext(store.reads, someone, session);
     if (whole === null) throw new Error("There is no such session.");
-    const warm = new Map<string, string>();
+    const warm: HashMemo = new Map();
     buildContext(whole, frame, warm);
     const known = warm.size;
     const commit = { owner: someone, session, events: [aUserMessage("One more.")] };

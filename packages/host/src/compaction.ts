@@ -38,12 +38,13 @@ export interface CompactorParts {
   readonly summariser: Summariser;
   readonly windowOf: ContextFit["windowOf"];
   readonly count: CountTokens;
+  readonly learn?: (texts: readonly string[]) => Promise<void>;
 }
 
 export function openCompactor(
   log: Log,
   liveness: Liveness,
-  { summariser, windowOf, count }: CompactorParts,
+  { summariser, windowOf, count, learn }: CompactorParts,
   onCompacted: (owner: OwnerId, session: SessionId) => void = () => {},
 ): Compactor {
   const deps = {
@@ -53,6 +54,7 @@ export function openCompactor(
     holder: () => currentHolder("compaction"),
     summariser,
     count,
+    ...(learn && { learn }),
   };
   const compactNow: Compactor["compactNow"] = async (target, reason, windowTokens) => {
     const compaction = await compactSession(deps, {

@@ -31,6 +31,7 @@ import { openPrompt, type SystemPrompt } from "./prompt/index.ts";
 import { summariseWith } from "./summarise.ts";
 import { createTitler, type Models } from "./models/index.ts";
 import { createStoringBoard, type StoringBoard } from "./storing.ts";
+import { createTokenCounter } from "./tokens/index.ts";
 import { openTools } from "./tools/index.ts";
 
 /** What carries conversations in this process: the door to their logs, and the one who works on them. */
@@ -93,13 +94,15 @@ export async function prepareConversations(
     providers: review.value === "on" ? memories : { ...memories, current: () => null },
     onError,
   });
+  const tokens = createTokenCounter();
   const compactor = openCompactor(
     log,
     liveness,
     {
       summariser: summariseWith({ modelFor: smallModel, spent: ledgerOf(log) }),
       windowOf: (name) => models.facts(name).window,
-      count: (text) => Math.ceil(text.length / 4),
+      count: tokens.count,
+      learn: (texts) => tokens.learn(texts, tokenizerPatienceMs),
     },
     (owner, session) => void memory.boundary(owner, session, "compaction"),
   );
@@ -165,6 +168,8 @@ function ledgerOf(log: Log) {
   };
 }
 
+/** A compaction does not wait longer for the exact numbers. */
+const tokenizerPatienceMs = 3_000;
 const memoryPatienceMs = 60_000;
 const idleMs = 5 * 60_000;
 const sweepMs = 60_000;

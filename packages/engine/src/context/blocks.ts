@@ -1,6 +1,6 @@
 import type { Seq } from "@holdfast/protocol";
 
-import type { ModelMessage, ToolSpec } from "../ports/index.ts";
+import type { CountTokens, ModelMessage, ToolSpec } from "../ports/index.ts";
 import { shortHash } from "./hash.ts";
 import { quoted, type RenderedMessage, renderEntries } from "./messages.ts";
 import type { AppliedEpoch, ContextEntries } from "./read-context.ts";
@@ -16,7 +16,8 @@ export interface Block {
   /** The entry that it was made from; `null` for what the frame gives. */
   readonly seq: Seq | null;
   readonly hash: string;
-  readonly characters: number;
+  /** As they were counted here; a provider counts in its own way. */
+  readonly tokens: number;
 }
 
 /** What a model is asked, and the hash of each block of it. Cache markers are a provider's business and in neither. */
@@ -26,25 +27,35 @@ export interface BuiltContext {
   readonly blocks: readonly Block[];
 }
 
-/** Hashes that were made before, by the block's text: only what is new is hashed. */
-export type HashMemo = Map<string, string>;
+/** What was hashed and counted before, by the block's text: only what is new is. */
+export type HashMemo = Map<string, Pick<Block, "hash" | "tokens">>;
+
+/** For whoever has no better way. */
+const byLength: CountTokens = (text) => Math.ceil(text.length / 4);
+
+/** About what a picture takes that a provider has made small enough for its model. */
+const imageTokens = 1_600;
 
 export function buildContext(
   entries: ContextEntries,
   frame: FrameBytes,
   memo: HashMemo,
+  count: CountTokens = byLength,
 ): BuiltContext {
   const rendered = renderContext(entries);
   const texts = [
-    { seq: null, text: frame.system },
-    { seq: null, text: JSON.stringify(frame.tools) },
-    ...rendered.map(({ seq, message }) => ({ seq, text: JSON.stringify(message) })),
+    { seq: null, text: frame.system, images: 0 },
+    { seq: null, text: JSON.stringify(frame.tools), images: 0 },
+    ...rendered.map(({ seq, message }) => ({
+      seq,
+      text: JSON.stringify(message),
+      images: message.role === "user" ? (message.images?.length ?? 0) : 0,
+    })),
   ];
-  const blocks = texts.map(({ seq, text }): Block => ({
-    seq,
-    hash: hashOf(text, memo),
-    characters: text.length,
-  }));
+  const blocks = texts.map(({ seq, text, images }): Block => {
+    const { hash, tokens } = known(text, memo, count);
+    return { seq, hash, tokens: tokens + images * imageTokens };
+  });
   forgetOthers(memo, texts);
   return {
     messages: [{ role: "system", text: frame.system }, ...rendered.map(({ message }) => message)],
@@ -73,12 +84,12 @@ function renderSummary({ seq, number, covers, summary }: AppliedEpoch): Rendered
   return { seq, message: { role: "user", text: quoted(source, summary) } };
 }
 
-function hashOf(text: string, memo: HashMemo): string {
-  const known = memo.get(text);
-  if (known !== undefined) return known;
-  const hash = shortHash(text);
-  memo.set(text, hash);
-  return hash;
+function known(text: string, memo: HashMemo, count: CountTokens): Pick<Block, "hash" | "tokens"> {
+  const before = memo.get(text);
+  if (before !== undefined) return before;
+  const block = { hash: shortHash(text), tokens: count(text) };
+  memo.set(text, block);
+  return block;
 }
 
 function forgetOthers(memo: HashMemo, texts: readonly { readonly text: string }[]): void {

@@ -33,6 +33,8 @@ export interface CompactionDeps {
   readonly holder: () => Holder;
   readonly summariser: Summariser;
   readonly count: CountTokens;
+  /** Has these counted more exactly, if it can; after that `count` knows them. */
+  readonly learn?: (texts: readonly string[]) => Promise<void>;
 }
 
 /** Who asks. A person is not told to wait; everybody else is. */
@@ -122,6 +124,7 @@ async function compactUnder(
   target: CompactionTarget,
   { lock, row, entries }: Hold,
 ): Promise<Compaction> {
+  await deps.learn?.(countedTexts(entries, target.sizes));
   const plan = planCompaction(entries, deps.count, target.sizes);
   if (plan === null) return inVain(deps, target, entries);
   const heartbeat = deps.lock.keep(lock);
@@ -151,6 +154,14 @@ async function compactUnder(
   } finally {
     await heartbeat.stop();
   }
+}
+
+/** Every text that a plan is made by. */
+function countedTexts(entries: ContextEntries, sizes: CompactionSizes): readonly string[] {
+  const texts: string[] = [];
+  const note: CountTokens = (text) => texts.push(text);
+  planCompaction(entries, note, sizes);
+  return texts;
 }
 
 function outcomeOf(

@@ -65,7 +65,7 @@ export async function driveRun(
 ): Promise<void> {
   const begun = deps.clock.now() - position.usedMs;
   let { step, tries, journal } = position;
-  const context = new RunContext(deps.log.store, run, known);
+  const context = new RunContext(deps.log.store, run, known, deps.fit?.count);
   // Whoever takes over after a failure waits as the runner before would have.
   if (tries > 0) await deps.clock.sleep(backoffBefore(tries - 1, deps.random), run.signal);
   for (;;) {
@@ -146,7 +146,7 @@ async function askModel(
   const seq = begun?.at(-1)?.seq;
   const sent = seq === undefined ? null : await context.request(framed.bytes, seq);
   if (sent === null) return null;
-  const { messages, tools, record, characters } = sent;
+  const { messages, tools, record, counted } = sent;
   await deps.journals?.reserve();
   const journal = new Journal(deps, run);
   const messageId = run.ids.make("message");
@@ -154,8 +154,8 @@ async function askModel(
   const end = await callModel(run, model, request, { journal, messageId, clock: deps.clock });
   await journal.end(spillEndOf(name, end));
   if (!(await journal.flush())) return null;
-  if (end.usage !== null) context.learnTokens(characters, end.usage);
-  const tokens = context.tokensIn(characters);
+  if (end.usage !== null) context.learnTokens(counted, end.usage);
+  const tokens = context.tokensIn(counted);
   return { ...end, modelName: name, journal, context, record, tokens };
 }
 

@@ -1,5 +1,5 @@
 import type { Compaction, CompactionReason, FrameBytes } from "../context/index.ts";
-import type { Clock, ModelFailure } from "../ports/index.ts";
+import type { Clock, CountTokens, ModelFailure } from "../ports/index.ts";
 import type { RunContext } from "./run-context.ts";
 import type { RunHandle } from "./run-handle.ts";
 
@@ -7,6 +7,8 @@ import type { RunHandle } from "./run-handle.ts";
 export interface ContextFit {
   /** In tokens; `null` when nobody knows. */
   windowOf(model: string): number | null;
+  /** Rather too many than too few. */
+  readonly count?: CountTokens;
   compact(
     run: RunHandle,
     reason: Extract<CompactionReason, "preflight" | "overflow">,

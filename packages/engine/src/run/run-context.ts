@@ -15,7 +15,7 @@ import {
   sentBefore,
   type SentRequest,
 } from "../context/index.ts";
-import type { ModelUsage, Store } from "../ports/index.ts";
+import type { CountTokens, ModelUsage, Store } from "../ports/index.ts";
 import type { RunHandle } from "./run-handle.ts";
 
 /** What is known of a session's context from step to step, and from run to run while an agent stays warm. */
@@ -24,18 +24,19 @@ export interface KnownContext {
   /** The newest request, and as much of it as stands in the log. */
   sent: SentRequest | null;
   recorded: readonly string[] | null;
-  /** As the provider's own counts have shown it. */
-  charactersPerToken: number;
+  /** How many tokens the provider counts for one that is counted here. */
+  correction: number;
   readonly hashes: HashMemo;
 }
 
 export function emptyContext(): KnownContext {
-  return { entries: null, sent: null, recorded: null, charactersPerToken: 4, hashes: new Map() };
+  return { entries: null, sent: null, recorded: null, correction: 1, hashes: new Map() };
 }
 
 export interface SentContext extends BuiltContext {
   readonly record: RequestRecord;
-  readonly characters: number;
+  /** As counted here. */
+  readonly counted: number;
 }
 
 /** A session's context as one run uses it. Reads what is new, hashes what is new. */
@@ -43,8 +44,15 @@ export class RunContext {
   readonly #store: Store;
   readonly #run: RunHandle;
   readonly #known: KnownContext;
+  readonly #count: CountTokens | undefined;
 
-  constructor(store: Store, run: RunHandle, known: KnownContext = emptyContext()) {
+  constructor(
+    store: Store,
+    run: RunHandle,
+    known: KnownContext = emptyContext(),
+    count?: CountTokens,
+  ) {
+    this.#count = count;
     this.#store = store;
     this.#run = run;
     this.#known = known;
@@ -83,30 +91,29 @@ export class RunContext {
     const entries = await this.read();
     if (entries === null) return null;
     const { sent, recorded, hashes } = this.#known;
-    const context = buildContext(entries, bytes, hashes);
+    const context = buildContext(entries, bytes, hashes, this.#count);
     const record = recordRequest(sent, recorded, entries, context.blocks);
     const sentHashes = context.blocks.map(({ hash }) => hash);
     this.#known.sent = { seq: begun, hashes: sentHashes, knownFrom: "sending" };
-    return { ...context, record, characters: sizeOf(context) };
+    return { ...context, record, counted: sizeOf(context) };
   }
 
   /** About how long the next request is, before it is made. */
   estimateTokens(bytes: FrameBytes): number {
     const { entries, hashes } = this.#known;
     if (entries === null) return 0;
-    return this.tokensIn(sizeOf(buildContext(entries, bytes, hashes)));
+    return this.tokensIn(sizeOf(buildContext(entries, bytes, hashes, this.#count)));
   }
 
-  tokensIn(characters: number): number {
-    return Math.ceil(characters / this.#known.charactersPerToken);
+  tokensIn(counted: number): number {
+    return Math.ceil(counted * this.#known.correction);
   }
 
-  /** What the provider counted for a request of so many characters. */
-  learnTokens(characters: number, { input, cacheRead = 0, cacheWrite = 0 }: ModelUsage): void {
-    const tokens = Math.max(input, cacheRead + cacheWrite);
-    const seen = characters / tokens;
+  /** What the provider counted for a request that was counted here. */
+  learnTokens(counted: number, { input, cacheRead = 0, cacheWrite = 0 }: ModelUsage): void {
+    const seen = Math.max(input, cacheRead + cacheWrite) / counted;
     // A provider that counts nothing, or nonsense, is not believed.
-    if (seen >= 1 && seen <= 10) this.#known.charactersPerToken = seen;
+    if (seen >= 0.2 && seen <= 5) this.#known.correction = seen;
   }
 
   /** The record stands in the log, with the message that was made from its request. */
@@ -123,7 +130,7 @@ export class RunContext {
 }
 
 function sizeOf({ blocks }: BuiltContext): number {
-  return blocks.reduce((sum, { characters }) => sum + characters, 0);
+  return blocks.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
 function goesOn(known: ContextEntries | null, entries: ContextEntries): boolean {

@@ -15,10 +15,10 @@ I obey directives in a message, in their order:
 - \`{stall:10}\` is silent for that many seconds
 - \`{echo}\` says back the context that I was given
 
-I am the only model (HOLDFAST_MODEL=rehearsal) until the providers come; what you say to me is stored all the same.`;
+Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or HOLDFAST_MODEL, to talk to a model that thinks; what you say to me is stored all the same.`;
 
 const reminder =
-  "I am the rehearsal model and understand directives only, like `{words:200}` or `{echo}`. I am the only model (HOLDFAST_MODEL=rehearsal) until the providers come.";
+  "I am the rehearsal model and understand directives only, like `{words:200}` or `{echo}`. Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or HOLDFAST_MODEL, to talk to a model that thinks.";
 
 /** The whole introduction at the first answer of a conversation, a reminder afterwards. */
 export function answerPlainly(messages: readonly ModelMessage[]): string {

@@ -1,0 +1,1 @@
+export { createTokenCounter } from "./counter.ts";
