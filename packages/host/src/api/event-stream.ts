@@ -93,10 +93,14 @@ interface Pipe {
   readonly write: EventStream["write"];
 }
 
+/** So many characters may wait for a client: more, and it is cut off, to come back by its cursor. */
+const mostWaiting = 8 * 1024 * 1024;
+
 /** Holds one piece at most: whoever writes waits until the client has taken the one before. */
 function createPipe(clock: Clock, over: AbortController, disconnect: () => void): Pipe {
   const encoder = new TextEncoder();
   let queue: Promise<void> = Promise.resolve();
+  let waiting = 0;
   let makeRoom: (() => void) | undefined;
   const { promise: started, resolve: start } =
     Promise.withResolvers<ReadableStreamDefaultController<Uint8Array>>();
@@ -114,7 +118,10 @@ function createPipe(clock: Clock, over: AbortController, disconnect: () => void)
     makeRoom = () => taken.abort();
     await clock.sleep(writeDeadlineMs, taken.signal);
     makeRoom = undefined;
-    if (taken.signal.aborted) return;
+    if (!taken.signal.aborted) cut();
+  }
+
+  function cut(): void {
     over.abort();
     disconnect();
   }
@@ -129,7 +136,12 @@ function createPipe(clock: Clock, over: AbortController, disconnect: () => void)
   return {
     readable,
     write(text) {
-      queue = queue.then(() => push(text));
+      waiting += text.length;
+      if (waiting > mostWaiting && !over.signal.aborted) cut();
+      queue = queue.then(async () => {
+        await push(text);
+        waiting -= text.length;
+      });
       return queue;
     },
   };

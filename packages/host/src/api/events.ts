@@ -16,6 +16,7 @@ import type { Context } from "hono";
 import type { HostEnv, Route } from "../http/index.ts";
 import { type Call, mountStream } from "./contract.ts";
 import { type EventStream, openEventStream } from "./event-stream.ts";
+import { createListHints } from "./list-hints.ts";
 import type { ApiParts } from "./parts.ts";
 import { problem, type ProblemReply } from "./reply.ts";
 
@@ -35,6 +36,7 @@ interface Voice {
 
 export function eventRoutes(parts: ApiParts): Route[] {
   const { log, storing } = parts;
+  const hints = createListHints(log.store.reads, parts.clock, parts.closing);
 
   /** P6: a reader that comes or goes touches nothing but its own tail. */
   async function followSession(
@@ -59,6 +61,8 @@ export function eventRoutes(parts: ApiParts): Route[] {
         return problem("session_not_found", { detail: `There is no session ${id}.` });
     }
     return openEventStream(c, parts, async (stream) => {
+      const unwatch = hints.watch(owner, (hint) => void stream.write(encodeListHint(hint)));
+      stream.signal.addEventListener("abort", unwatch, { once: true });
       const voices = [...cursors.keys()].map((id) => watchedVoice(id, cursors));
       await Promise.all(voices.map((voice) => speak(stream, owner, voice)));
       await untilOver(stream.signal);
