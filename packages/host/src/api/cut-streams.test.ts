@@ -19,10 +19,14 @@ const token = "a-token-for-this-test";
 /** A client whose first streams end after so many bytes, as a cut cable ends them: anywhere. */
 function cutting(rig: ApiRig, lengths: readonly number[]) {
   const left = [...lengths];
+  let connections = 0;
   return createClient({
     token,
-    sleep: async (ms, signal) => (ms < 20_000 ? undefined : systemClock.sleep(ms, signal)),
+    // No wait before the next try, but a turn of the loop; silence is as long as ever.
+    sleep: (ms, signal) => systemClock.sleep(ms < 20_000 ? 0 : ms, signal),
     async fetch(url, init) {
+      connections += 1;
+      if (connections > lengths.length + 5) return new Response(null, { status: 410 });
       const answer = await rig.app.request(url, init, {});
       const length = left.shift();
       if (length === undefined || answer.body === null) return answer;
