@@ -34,7 +34,7 @@ test("[P7] asked, killed while it waits, started again, allowed: the command run
   for (const each of answers) expect(valueOf(each).approval.decision).toBe("once");
   await until(client, session.id, "completed");
 
-  expect(readFileSync(join(home, "workspace", "effects"), "utf8")).toBe("run\n");
+  expect(readFileSync(join(home, "workspaces", session.id, "effects"), "utf8")).toBe("run\n");
   const { entries, run } = valueOf(await client.readSession({ params }));
   expect(run).toMatchObject({ state: "completed", attempt: 0 });
   const results = entries.flatMap((entry) => (entry.type === "message" ? entry.parts : []));

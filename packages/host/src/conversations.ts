@@ -32,7 +32,7 @@ import { summariseWith } from "./summarise.ts";
 import { createTitler, type Models } from "./models/index.ts";
 import { createStoringBoard, type StoringBoard } from "./storing.ts";
 import { createTokenCounter } from "./tokens/index.ts";
-import { openTools } from "./tools/index.ts";
+import type { Hands } from "./hands.ts";
 
 /** What carries conversations in this process: the door to their logs, and the one who works on them. */
 export interface Conversations {
@@ -71,6 +71,7 @@ export async function prepareConversations(
   store: Store,
   models: Models,
   memories: Memories,
+  hands: Pick<Hands, "tools" | "policy" | "workspaces">,
   report: (bug: Error) => void,
   mcp: Pick<Mcp, "tools"> = withoutServers,
 ): Promise<Conversations> {
@@ -107,9 +108,8 @@ export async function prepareConversations(
     (owner, session) => void memory.boundary(owner, session, "compaction"),
   );
   const notes = (owner: OwnerId) => notesSnapshot(home.value, owner);
-  const prompt = openPrompt({ home: home.value, store, notes });
-  const own = openTools({ home: home.value, store, environment: process.env });
-  const tools = withServerTools(own, mcp, log);
+  const prompt = openPrompt({ home: home.value, workspaces: hands.workspaces, notes });
+  const tools = withServerTools(hands.tools, mcp, log);
   const runner = new Runner({
     log,
     ids,
@@ -125,6 +125,7 @@ export async function prepareConversations(
     sweepMs: roles.value.includes("web") ? leaseMs.value / 6 : lonelySweepMs,
     maxRuns: mostRuns,
     limits: limitsOf(config),
+    toolPolicy: hands.policy,
     agents: openAgents({
       store,
       clock: systemClock,

@@ -14,6 +14,7 @@ import {
 import { type Config, prepareHome, type Role, roleNames } from "./config/index.ts";
 import { prepareConversations } from "./conversations.ts";
 import { done, failed, type Outcome } from "./failure.ts";
+import { openHands } from "./hands.ts";
 import { watchHealth } from "./health.ts";
 import {
   createApp,
@@ -93,7 +94,16 @@ export async function openHost(
     store: store.value,
     say: (line) => logger.info(`mcp ${line}`),
   });
-  const talk = await prepareConversations(config, store.value, models, memories.value, report, mcp);
+  const hands = openHands(config, store.value);
+  const talk = await prepareConversations(
+    config,
+    store.value,
+    models,
+    memories.value,
+    hands,
+    report,
+    mcp,
+  );
   const { log, runner, storing, titles, compactor, memory, reviews, prompt, journals } = talk;
   // Whoever asks without a port asks this process for everything.
   const roles = new Set<Role>(page === undefined ? roleNames : config.roles.value);
@@ -105,6 +115,7 @@ export async function openHost(
   const { host, origin, basePath } = config;
   const api = apiRoutes({
     log,
+    hands,
     ids,
     runner: roles.has("runner") ? runner : leftToOthers(runner),
     storing,

@@ -64,6 +64,11 @@ export const problemKinds = {
     title: "There is no such approval.",
     next: "Read the open approvals again.",
   },
+  rule_not_found: {
+    status: 404,
+    title: "There is no such rule.",
+    next: "Read the rules again.",
+  },
   blob_not_found: { status: 404, title: "There is no such blob.", next: "Upload it again." },
   sign_in_not_found: {
     status: 404,

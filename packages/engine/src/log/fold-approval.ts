@@ -1,4 +1,6 @@
 import {
+  type ApprovalDetails,
+  approvalDetails,
   type ApprovalId,
   columnText,
   type EventData,
@@ -53,12 +55,13 @@ export function foldApprovals(
     case "approval.asked":
       return isKnown(known, event) ? [] : askedOf(event, session);
     case "approval.answered": {
-      const { approvalId, decision } = event.data;
+      const { approvalId, decision, answer, rule, by } = event.data;
       return openOnes(known, (row) => row.id === approvalId).map((row) => ({
         ...row,
         state: "answered",
         decision,
         answeredAt: event.at,
+        details: { ...row.details, ...given({ answer, rule, by }) },
       }));
     }
     case "run.state":
@@ -78,6 +81,7 @@ function isKnown(known: Iterable<ApprovalRow>, event: Asked): boolean {
 function askedOf(event: Asked, { id: session, owner }: SessionRow): readonly ApprovalRow[] {
   if (event.runId === undefined) return [];
   const { approvalId, callId, name, input, inputHash }: EventData<"approval.asked"> = event.data;
+  const { kind, place, shown, rules } = event.data;
   return [
     {
       id: approvalId,
@@ -93,8 +97,16 @@ function askedOf(event: Asked, { id: session, owner }: SessionRow): readonly App
       state: "open",
       decision: null,
       answeredAt: null,
+      details: given({ kind, place, shown, rules }),
     },
   ];
+}
+
+/** Only what is there: a row reads the same whether its fields were left out or never known. */
+function given(details: { [K in keyof ApprovalDetails]: unknown }): ApprovalDetails {
+  return approvalDetails.parse(
+    Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined)),
+  );
 }
 
 function openOnes(

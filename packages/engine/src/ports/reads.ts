@@ -124,6 +124,23 @@ export interface ApprovalPage {
   readonly next: ApprovalCursor | null;
 }
 
+export interface AnsweredQuery {
+  readonly session?: SessionId;
+  readonly limit: number;
+  /** Where the last page ended: exclusive. */
+  readonly before?: AnsweredCursor;
+}
+
+export interface AnsweredCursor {
+  readonly answeredAt: number;
+  readonly id: ApprovalId;
+}
+
+export interface AnsweredPage {
+  readonly approvals: readonly ApprovalRow[];
+  readonly next: AnsweredCursor | null;
+}
+
 /** What a session's memory provider has still to commit: the oldest turns, and the segment that was tried. */
 export interface Unremembered {
   readonly marks: readonly MarkRow[];
@@ -169,6 +186,8 @@ export interface Reads {
   approval(owner: OwnerId, id: ApprovalId): Promise<ApprovalRow | null>;
   /** Those that are open, oldest first. */
   approvals(owner: OwnerId, query: ApprovalQuery): Promise<ApprovalPage>;
+  /** Those that were answered or have run out, newest first. */
+  answered(owner: OwnerId, query: AnsweredQuery): Promise<AnsweredPage>;
   /** The oldest first, at most `limit`. */
   unremembered(owner: OwnerId, session: SessionId, limit: number): Promise<Unremembered>;
   memory(owner: OwnerId): Promise<MemoryBacklog>;

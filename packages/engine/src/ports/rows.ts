@@ -1,5 +1,6 @@
 import type {
   ApprovalDecision,
+  ApprovalDetails,
   ApprovalId,
   Attachment,
   BlobId,
@@ -102,6 +103,7 @@ export interface ApprovalRow {
   readonly state: ApprovalState;
   readonly decision: ApprovalDecision | null;
   readonly answeredAt: number | null;
+  readonly details: ApprovalDetails;
 }
 
 /** A completed turn that its memory provider has not committed yet. Its number is the turn's generation. */

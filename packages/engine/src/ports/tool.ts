@@ -1,4 +1,6 @@
 import type {
+  ApprovalDetails,
+  ApprovalId,
   BlobId,
   CallId,
   Json,
@@ -19,6 +21,8 @@ export interface ToolCall {
   readonly input: Json;
   /** Where the tool works, as it has said itself. An approval is bound to it. */
   readonly place?: string;
+  /** What a person has answered, to a call that is a question. */
+  readonly answer?: string;
 }
 
 /** What a tool is given to work with. */
@@ -46,8 +50,11 @@ export interface ToolResult {
 export interface Tool extends ToolSpec {
   readonly replay: "never" | "safe";
   readonly timeLimitMs: number;
-  /** Whether a call with this input needs a person's word before it runs. None does when this is absent. */
-  approval?(input: Json): "none" | "ask";
+  /**
+   * Whether a call with this input needs a person's word before it runs. None does when this is absent. A `question` waits in
+   * the same way, and is given what the person has answered.
+   */
+  approval?(input: Json): Asks;
   /**
    * Where a call would work (a folder, for example). What a person allows is allowed there and nowhere else, and `run` is
    * given the very place that was decided on. Rejects when there is no such place: then the call has failed.
@@ -56,23 +63,39 @@ export interface Tool extends ToolSpec {
   run(call: ToolCall, hands: ToolHands): Promise<ToolResult>;
 }
 
+export type Asks = "none" | "ask" | "question";
+
 /** A call that is about to run, and what its tool says about it. */
 export interface PolicyQuestion extends ToolCall {
   readonly name: string;
-  readonly asks: "none" | "ask";
+  readonly asks: Asks;
 }
 
-/** What a person has said for good: this tool may run without being asked for. */
+/** What a person has said for good: calls that the rule covers may run without being asked for. */
 export interface PolicyRule {
   readonly owner: OwnerId;
   readonly tool: string;
+  /** The approval that it was said with; it names the rule. */
+  readonly approvalId: ApprovalId;
+  readonly session: SessionId;
+  /** As the policy has written it; the whole tool when it has written none. */
+  readonly rule: string | null;
+  readonly by: string | null;
 }
+
+export type PolicyDecision =
+  /** With the rule that says so, where one does. */
+  { readonly kind: "allow"; readonly rule?: string } | { readonly kind: "ask" | "deny" };
 
 /**
  * What may run here. It is asked once for each call that nobody has begun; when it cannot answer, a person is asked. What
- * people say for a session is kept in the log and needs no policy; `remember` gets what they say for always, at least once.
+ * people say for a session is kept in the log; `remember` gets what they say for always, at least once.
  */
 export interface ToolPolicy {
-  decide(question: PolicyQuestion): Promise<"allow" | "ask" | "deny">;
+  decide(question: PolicyQuestion): Promise<PolicyDecision>;
+  /** What a person who is asked is told beside the call itself: what it does in words, and rules that would cover it. */
+  describe?(question: PolicyQuestion): Promise<Pick<ApprovalDetails, "shown" | "rules">>;
+  /** Whether a rule that a person has chosen for this session covers a call. */
+  covers?(rule: string, question: PolicyQuestion): Promise<boolean>;
   remember(rule: PolicyRule): Promise<void>;
 }

@@ -7,13 +7,22 @@ import {
   type OwnerId,
 } from "@holdfast/protocol";
 
-import type { Log, PersonsWord } from "../log/index.ts";
+import { holdsForSession, type Log, type PersonsWord } from "../log/index.ts";
 import type { ApprovalRow, CommitResult } from "../ports/index.ts";
 
 export type AnswerResult =
   | { readonly status: "answered"; readonly approval: ApprovalRow }
   | { readonly status: "not_found" }
   | Exclude<CommitResult, { status: "committed" }>;
+
+/** What a person says beside yes or no. */
+export interface AnswerWords {
+  /** To a question. */
+  readonly answer?: string;
+  /** What a yes for more than this call is to cover; the narrowest rule that was offered unless told. */
+  readonly rule?: string;
+  readonly by?: string;
+}
 
 /**
  * A person's word on a call. The same word again changes nothing; another one is refused, and so is one that comes too
@@ -25,8 +34,9 @@ export function answerApproval(
   owner: OwnerId,
   approvalId: ApprovalId,
   decision: ApprovalAnswer,
+  words: AnswerWords = {},
 ): Promise<AnswerResult> {
-  return closeApproval(log, ids, owner, approvalId, decision);
+  return closeApproval(log, ids, owner, approvalId, decision, words);
 }
 
 /** Nobody answered in time, by the store's clock. That is a no. */
@@ -47,6 +57,7 @@ async function closeApproval(
   owner: OwnerId,
   approvalId: ApprovalId,
   decision: ApprovalDecision,
+  words: AnswerWords = {},
 ): Promise<AnswerResult> {
   const { reads } = log.store;
   for (;;) {
@@ -55,8 +66,9 @@ async function closeApproval(
     // Read behind the session: whatever moves after this moves its head too.
     const row = session && (await reads.approval(owner, approvalId));
     if (row === null || session === null) return { status: "not_found" };
-    if (row.state !== "open") return closedBefore(row, decision);
+    if (row.state !== "open") return closedBefore(row, decision, words);
     const { runId } = row;
+    const said = { ...words, ...ruleOf(row, decision, words) };
     const open = await reads.approvalsFor(owner, session.id, runId);
     const isLast = !open.some((each) => each.state === "open" && each.id !== approvalId);
     const wakes = isLast && session.liveRun === runId && session.liveState === "waiting";
@@ -65,7 +77,7 @@ async function closeApproval(
       session: session.id,
       expect: { head: session.head },
       events: [
-        newEvent(ids.make("event"), "approval.answered", { approvalId, decision }, runId),
+        newEvent(ids.make("event"), "approval.answered", { approvalId, decision, ...said }, runId),
         ...(wakes
           ? [newEvent(ids.make("event"), "run.state", { state: "claimed", cause: word }, runId)]
           : []),
@@ -75,15 +87,35 @@ async function closeApproval(
       const { at } = result;
       return {
         status: "answered",
-        approval: { ...row, state: "answered", decision, answeredAt: at },
+        approval: {
+          ...row,
+          state: "answered",
+          decision,
+          answeredAt: at,
+          details: { ...row.details, ...said },
+        },
       };
     }
     if (result.status === "failed" || result.code !== "head_moved") return result;
   }
 }
 
-function closedBefore(row: ApprovalRow, decision: ApprovalDecision): AnswerResult {
-  if (row.decision === decision) return { status: "answered", approval: row };
+/** A yes for more than one call always says for what, where there are words for it. */
+function ruleOf(
+  { details }: ApprovalRow,
+  decision: ApprovalDecision,
+  { rule = details.rules?.[0] }: AnswerWords,
+): Pick<AnswerWords, "rule"> {
+  return holdsForSession(decision) && rule !== undefined ? { rule } : {};
+}
+
+function closedBefore(
+  row: ApprovalRow,
+  decision: ApprovalDecision,
+  { answer }: AnswerWords,
+): AnswerResult {
+  if (row.decision === decision && row.details.answer === answer)
+    return { status: "answered", approval: row };
   return {
     status: "refused",
     code: "approval_answered",

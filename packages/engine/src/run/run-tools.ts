@@ -74,10 +74,9 @@ async function askForCalls(
     readonly verdict: Extract<Verdict, { kind: "ask" }>;
   }[],
 ): Promise<void> {
-  const asked = calls.map(({ call: { callId, name, input }, verdict: { inputHash, place } }) => {
+  const asked = calls.map(({ call: { callId, name, input }, verdict: { inputHash, details } }) => {
     const approvalId = run.ids.make("approval");
-    const bound = { inputHash, ...(place !== undefined && { place }) };
-    return run.event("approval.asked", { approvalId, callId, name, input, ...bound });
+    return run.event("approval.asked", { approvalId, callId, name, input, inputHash, ...details });
   });
   const waiting = run.event("run.state", { state: "waiting" });
   if ((await run.write([...asked, waiting])) === null) return;
@@ -110,23 +109,38 @@ async function finishCall(
   if (verdict?.kind === "failed")
     return { callId, name, resultId, outcome: "failed", output: verdict.words };
   if (run.signal.aborted) return { callId, name, resultId, outcome: "cancelled", output: "" };
-  // One that may begin again works where it works now; whoever began it before knew a place of their own.
   const { owner, session, runId } = run;
   const asked = { owner, session, runId, callId, input: call.input };
-  const place = verdict ?? (await placeOf(tool, asked));
+  if (verdict?.kind === "run") {
+    const { kind: _, allowedBy, ...bound } = verdict;
+    return startTool(deps, run, tool, {
+      call: { ...asked, ...bound },
+      resultId,
+      journal,
+      allowedBy,
+    });
+  }
+  // One that may begin again works where it works now; whoever began it before knew a place of their own.
+  const place = await placeOf(tool, asked);
   if ("words" in place) return { callId, name, resultId, outcome: "failed", output: place.words };
-  const bound = place.place === undefined ? asked : { ...asked, place: place.place };
-  return startTool(deps, run, tool, { call: bound, resultId, journal });
+  return startTool(deps, run, tool, { call: { ...asked, ...place }, resultId, journal });
 }
 
 const malformedArguments =
   "The arguments were not a JSON object, so nothing was run. Call it again with arguments that follow its schema.";
 
+interface Start {
+  readonly call: ToolCall;
+  readonly resultId: MessageId;
+  readonly journal: Journal;
+  readonly allowedBy?: string | undefined;
+}
+
 async function startTool(
   deps: ToolDeps,
   run: RunHandle,
   tool: Tool,
-  { call, resultId, journal }: { call: ToolCall; resultId: MessageId; journal: Journal },
+  { call, resultId, journal, allowedBy }: Start,
 ): Promise<ToolEnd> {
   const { callId, input } = call;
   const { name, replay } = tool;
@@ -137,6 +151,7 @@ async function startTool(
       name,
       input,
       replay,
+      ...(allowedBy !== undefined && { allowedBy }),
       ...spillMark(deps.journals, run),
     }),
   );

@@ -1,15 +1,27 @@
-import { columnText } from "@holdfast/protocol";
+import { type ApprovalDetails, columnText } from "@holdfast/protocol";
 
 import { holdsForSession, type Log } from "../log/index.ts";
-import type { ApprovalRow, ModelCall, Tool, ToolCall, ToolPolicy } from "../ports/index.ts";
+import type {
+  ApprovalRow,
+  Asks,
+  ModelCall,
+  PolicyQuestion,
+  Tool,
+  ToolCall,
+  ToolPolicy,
+} from "../ports/index.ts";
 import { hashOf } from "./hash.ts";
 import type { RunHandle } from "./run-handle.ts";
 
 /** What becomes of a call that nobody has begun: it runs, a person is asked, or the model is told why it was not run. */
 export type Verdict =
-  | { readonly kind: "run"; readonly place?: string }
-  | { readonly kind: "ask"; readonly inputHash: string; readonly place?: string }
+  | ({ readonly kind: "run"; readonly allowedBy?: string; readonly answer?: string } & Placed)
+  | { readonly kind: "ask"; readonly inputHash: string; readonly details: ApprovalDetails }
   | { readonly kind: "refused" | "failed"; readonly words: string };
+
+interface Placed {
+  readonly place?: string;
+}
 
 export interface VerdictDeps {
   readonly log: Log;
@@ -17,6 +29,7 @@ export interface VerdictDeps {
 }
 
 export const refusals = {
+  unanswered: "The person did not want to answer.",
   denied:
     "A person did not allow this, so it was not run. Do not try to reach the same another way.",
   expired: "Nobody answered whether this is allowed, so it was not run.",
@@ -27,14 +40,14 @@ export const refusals = {
 
 /** Asks exactly what the tools say. */
 const asTheToolsSay: ToolPolicy = {
-  decide: async ({ asks }) => (asks === "ask" ? "ask" : "allow"),
+  decide: async ({ asks }) => ({ kind: asks === "none" ? "allow" : "ask" }),
   remember: async () => {},
 };
 
 /** An approval is about a tool, its very arguments and where it works: a call with others has another hash. */
 function hashCall(
   { name, input }: Pick<ModelCall, "name" | "input">,
-  place: { readonly place?: string },
+  place: Placed,
 ): Promise<string> {
   return hashOf({ name, input, ...place });
 }
@@ -43,7 +56,7 @@ function hashCall(
 export async function placeOf(
   tool: Tool,
   call: ToolCall,
-): Promise<{ readonly place?: string } | { readonly words: string }> {
+): Promise<Placed | { readonly words: string }> {
   if (tool.place === undefined) return {};
   try {
     return { place: await tool.place(call) };
@@ -65,27 +78,53 @@ export async function sortCalls(
   return Promise.all(
     calls.map(async ({ call, tool }): Promise<Verdict> => {
       const { callId, name, input } = call;
-      const place = await placeOf(tool, { owner, session, runId, callId, input });
+      const asked = { owner, session, runId, callId, input };
+      const place = await placeOf(tool, asked);
       if ("words" in place) return { kind: "failed", words: place.words };
       const inputHash = await hashCall(call, place);
       // One that was withdrawn binds nobody; its call is asked for anew.
       const own = said.findLast((row) => row.callId === callId && row.state !== "withdrawn");
       if (own !== undefined) return followWord(toolPolicy, own, inputHash, place);
-      const asks = asksOf(tool, call);
-      const question = { owner, session, runId, callId, name, input, asks, ...place };
-      const decided = await toolPolicy.decide(question).catch(() => "ask" as const);
-      if (decided === "allow") return { kind: "run", ...place };
-      if (decided === "deny") return { kind: "refused", words: refusals.forbidden };
-      const isCovered = said.some(
-        (row) => row.tool === columnText(name) && holdsForSession(row.decision),
-      );
-      return isCovered ? { kind: "run", ...place } : { kind: "ask", inputHash, ...place };
+      const question = { ...asked, name, asks: asksOf(tool, call), ...place };
+      const decided = await toolPolicy.decide(question).catch(() => ({ kind: "ask" }) as const);
+      if (decided.kind === "deny") return { kind: "refused", words: refusals.forbidden };
+      // Nobody but a person can answer a question, whatever is allowed.
+      if (question.asks !== "question") {
+        if (decided.kind === "allow")
+          return { kind: "run", ...place, ...(decided.rule && { allowedBy: decided.rule }) };
+        const covering = await findCovering(toolPolicy, said, question);
+        if (covering !== undefined) return { kind: "run", ...place, allowedBy: covering.id };
+      }
+      const details = await describe(toolPolicy, question);
+      return { kind: "ask", inputHash, details: { ...details, ...place } };
     }),
   );
 }
 
+/** What was said for the session before covers what it says, in the place where it was said. */
+async function findCovering(
+  policy: ToolPolicy,
+  said: readonly ApprovalRow[],
+  question: PolicyQuestion,
+): Promise<ApprovalRow | undefined> {
+  for (const row of said) {
+    const { rule, place } = row.details;
+    if (row.tool !== columnText(question.name) || !holdsForSession(row.decision)) continue;
+    if (place !== question.place) continue;
+    if (rule === undefined || (await policy.covers?.(rule, question).catch(() => false)) === true)
+      return row;
+  }
+  return undefined;
+}
+
+/** A person is asked in any case, if need be without the words of the policy. */
+async function describe(policy: ToolPolicy, question: PolicyQuestion): Promise<ApprovalDetails> {
+  if (question.asks === "question") return { kind: "question" };
+  return (await policy.describe?.(question).catch(() => ({}))) ?? {};
+}
+
 /** A tool that cannot say whether it needs a person needs one. */
-function asksOf(tool: Tool, { input }: ModelCall): "none" | "ask" {
+function asksOf(tool: Tool, { input }: ModelCall): Asks {
   try {
     return tool.approval?.(input) ?? "none";
   } catch {
@@ -95,22 +134,28 @@ function asksOf(tool: Tool, { input }: ModelCall): "none" | "ask" {
 
 async function followWord(
   policy: ToolPolicy,
-  { decision, inputHash, tool, owner }: ApprovalRow,
+  row: ApprovalRow,
   actual: string,
-  place: { readonly place?: string },
+  place: Placed,
 ): Promise<Verdict> {
+  const { id: approvalId, decision, inputHash, tool, owner, session, details } = row;
+  const { answer, rule = null, by = null } = details;
   // P7: what was allowed is allowed with these arguments, in this place, and no others.
   if (inputHash !== actual) return { kind: "refused", words: refusals.changed };
+  const run = { kind: "run", ...place, allowedBy: approvalId } as const;
   switch (decision) {
     case "always":
       // Before the call runs, so that a crash makes it remembered twice rather than not at all.
-      await policy.remember({ owner, tool }).catch(() => {});
-      return { kind: "run", ...place };
+      await policy.remember({ owner, tool, approvalId, session, rule, by }).catch(() => {});
+      return run;
     case "once":
     case "session":
-      return { kind: "run", ...place };
+      return answer === undefined ? run : { ...run, answer };
     case "deny":
-      return { kind: "refused", words: refusals.denied };
+      return {
+        kind: "refused",
+        words: details.kind === "question" ? refusals.unanswered : refusals.denied,
+      };
     case "expired":
       return { kind: "refused", words: refusals.expired };
     case null:

@@ -13,6 +13,7 @@ import { mcpRoutes } from "./mcp.ts";
 import { messageRoutes } from "./messages.ts";
 import { modelRoutes } from "./models.ts";
 import type { ApiParts } from "./parts.ts";
+import { ruleRoutes } from "./rules.ts";
 import { runRoutes } from "./runs.ts";
 import { searchRoutes } from "./search.ts";
 import { sessionRoutes } from "./sessions.ts";
@@ -32,6 +33,7 @@ export function apiRoutes(options: ApiOptions): Route[] {
     ...workspaceRoutes(parts),
     ...runRoutes(parts),
     ...approvalRoutes(parts),
+    ...ruleRoutes(parts),
     ...blobRoutes(parts),
     ...searchRoutes(parts),
     ...ledgerRoutes(parts),

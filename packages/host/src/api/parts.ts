@@ -15,12 +15,14 @@ import type { Redact } from "../redact.ts";
 import type { SystemPrompt } from "../prompt/index.ts";
 import type { Models } from "../models/index.ts";
 import type { Secrets } from "../secrets/index.ts";
+import type { Hands } from "../hands.ts";
 import type { StoringBoard } from "../storing.ts";
 import type { MountParts } from "./contract.ts";
 
 /** What the handlers work with. */
 export interface ApiParts extends MountParts {
   readonly log: Log;
+  readonly hands: Pick<Hands, "workspaces" | "policy" | "rules">;
   readonly runner: Pick<Runner, "poke" | "recoverLate">;
   readonly storing: Pick<StoringBoard, "watch">;
   readonly compactor: Pick<Compactor, "compactNow" | "windowOf" | "count">;

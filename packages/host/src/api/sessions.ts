@@ -13,7 +13,7 @@ import { viewSession } from "./views.ts";
 type WithSession = AnswerOf<"createSession">;
 
 export function sessionRoutes(parts: ApiParts): Route[] {
-  const { log, memory } = parts;
+  const { log, hands, memory } = parts;
   const { reads } = log.store;
 
   async function showSession(owner: OwnerId, id: SessionId): Promise<Reply<WithSession>> {
@@ -29,12 +29,21 @@ export function sessionRoutes(parts: ApiParts): Route[] {
     return result.status === "committed" ? showSession(owner, id) : problemFrom(result);
   }
 
+  /** Where tools may work is told at once rather than when the first of them does. */
+  async function refuseWorkspace(owner: OwnerId, named: string | null | undefined) {
+    const words = named == null ? null : await hands.workspaces.refusal(owner, named);
+    if (words === null) return null;
+    return problem("invalid_request", { errors: [{ path: "workspace", message: words }] });
+  }
+
   async function createSession({ owner, body, ids }: Call<"createSession">) {
     const { lane, previousSessionId, ...settings } = body;
     const objection = objectionTo(parts.models, body.model);
     if (objection !== null) return objection;
     if (previousSessionId !== undefined && (await reads.session(owner, previousSessionId)) === null)
       return problem("session_not_found");
+    const unfit = await refuseWorkspace(owner, settings.workspace);
+    if (unfit !== null) return unfit;
     const left = lane === undefined ? null : await reads.lane(owner, lane);
     const { session, result } = await log.createSession({
       owner,
@@ -55,6 +64,8 @@ export function sessionRoutes(parts: ApiParts): Route[] {
     if (Object.keys(body).length === 0) return showSession(owner, id);
     const objection = objectionTo(parts.models, body.model);
     if (objection !== null) return objection;
+    const unfit = await refuseWorkspace(owner, body.workspace);
+    if (unfit !== null) return unfit;
     const revision = headers["if-match"] ?? null;
     const result = await log.changeSession(owner, id, body, revision);
     return showCommitted(result, owner, id);

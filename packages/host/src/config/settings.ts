@@ -4,6 +4,7 @@ import { isNetwork } from "../networks.ts";
 import { type McpServers, mcpServers } from "./mcp-servers.ts";
 import { modelSettings } from "./model-settings.ts";
 import { operationSettings } from "./operation-settings.ts";
+import { toolSettings } from "./tool-settings.ts";
 import { listOf, type Setting, setting, wholeNumber } from "./setting.ts";
 
 function isOrigin(text: string): boolean {
@@ -147,6 +148,7 @@ export const settings = {
     // Headers and environments may hold secrets.
     traits: ["secret"],
   }),
+  ...toolSettings,
   leaseMs: setting({
     about: "how long a run is held before it must be renewed, in milliseconds",
     allowed: "a number of milliseconds from 1000 to 600000",

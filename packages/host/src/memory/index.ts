@@ -12,7 +12,7 @@ import type { OpenVikingPlace } from "./openviking/index.ts";
 import { loadProvider } from "./provider-module.ts";
 import { readText } from "../write-file.ts";
 
-export { notesSnapshot } from "./notes.ts";
+export { keepNote, notesSnapshot } from "./notes.ts";
 export { openReviews, reviewWith } from "./reviewer.ts";
 
 const makers = { facts: openFacts, notes: openNotes } as const;

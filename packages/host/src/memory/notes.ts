@@ -61,6 +61,20 @@ async function keepNotes(
   }
 }
 
+/** Keeps one line that somebody wanted to have kept. `busy`: another process writes the notes at this moment. */
+export async function keepNote(
+  home: string,
+  owner: OwnerId,
+  about: keyof typeof files,
+  line: string,
+): Promise<"kept" | "busy"> {
+  const folder = ownerFolder(home, owner);
+  const done = await underLock(join(folder, "notes"), () =>
+    addLines(join(folder, files[about]), [line]),
+  );
+  return done === "busy" ? "busy" : "kept";
+}
+
 async function addLines(file: string, facts: readonly string[]): Promise<void> {
   const text = await readText(file);
   const known = new Set(text.split("\n"));

@@ -1,8 +1,7 @@
-import { join, resolve } from "node:path";
-
-import { shortHash, type Store } from "@holdfast/engine";
+import { shortHash } from "@holdfast/engine";
 import type { OwnerId, SessionId } from "@holdfast/protocol";
 
+import type { Workspaces } from "../tools/index.ts";
 import { type Instructions, readInstructions } from "./instructions.ts";
 import { readPersona } from "./persona.ts";
 import { openTrust, type TrustDecision } from "./trust.ts";
@@ -11,7 +10,7 @@ export type { TrustDecision } from "./trust.ts";
 
 export interface PromptParts {
   readonly home: string;
-  readonly store: Pick<Store, "reads">;
+  readonly workspaces: Pick<Workspaces, "where">;
   /** What memory has noted of this owner, frozen with the session. */
   readonly notes: (owner: OwnerId) => Promise<string>;
 }
@@ -42,17 +41,11 @@ export interface SystemPrompt {
 }
 
 /** How a session's context begins. The tools stand behind it, in the same frame. */
-export function openPrompt({ home, store, notes }: PromptParts): SystemPrompt {
+export function openPrompt({ home, workspaces, notes }: PromptParts): SystemPrompt {
   const trust = openTrust(home);
-  const common = join(resolve(home), "workspace");
-
-  async function folderOf({ owner, session }: Whose): Promise<string | null> {
-    const row = await store.reads.session(owner, session);
-    return row === null ? null : resolve(common, row.workspace ?? ".");
-  }
 
   async function workspace(whose: Whose): Promise<WorkspaceState | null> {
-    const folder = await folderOf(whose);
+    const folder = await workspaces.where(whose);
     if (folder === null) return null;
     const instructions = await readInstructions(folder);
     const word = await trust.of(whose.owner, folder);
@@ -63,7 +56,7 @@ export function openPrompt({ home, store, notes }: PromptParts): SystemPrompt {
   return {
     workspace,
     async signature(whose) {
-      const folder = (await folderOf(whose)) ?? common;
+      const folder = (await workspaces.where(whose)) ?? home;
       const word = await trust.of(whose.owner, folder);
       const trusted = word?.decision === "trusted" ? word.hash : "";
       return [

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { admitMessage } from "@holdfast/engine";
+import { admitMessage, type Store } from "@holdfast/engine";
 import { anOwner, openSession, present, says, scriptedModel } from "@holdfast/engine/testing";
 import { ids } from "@holdfast/protocol";
 import { createMemoryStore } from "@holdfast/store";
@@ -11,6 +11,8 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readConfig } from "../config/index.ts";
 import { prepareConversations } from "../conversations.ts";
 import { openMemories } from "../memory/index.ts";
+import { openHands } from "../hands.ts";
+import { openWorkspaces } from "../tools/index.ts";
 import { modelsOf, newSession, openApi, valueOf } from "../testing/index.ts";
 import { openPrompt } from "./index.ts";
 
@@ -25,6 +27,7 @@ afterEach(() => rmSync(home, { recursive: true }));
 
 const write = (name: string, text: string): void => writeFileSync(join(home, name), text);
 const notes = async () => "[notes]";
+const workspacesOf = (store: Store) => openWorkspaces({ home, roots: [home] }, store);
 
 async function aSession() {
   const store = createMemoryStore();
@@ -35,7 +38,7 @@ async function aSession() {
 describe("the system prompt", () => {
   test("is the persona, what the trusted workspace says, and the notes, in that order", async () => {
     const { store, whose } = await aSession();
-    const prompt = openPrompt({ home, store, notes });
+    const prompt = openPrompt({ home, workspaces: workspacesOf(store), notes });
     expect(await prompt.text(whose)).toBe("You are a helpful assistant.\n\n[notes]");
     write("persona.md", "You are a pilot.\n");
     write("project/AGENTS.md", "Run the tests.");
@@ -51,10 +54,10 @@ describe("the system prompt", () => {
   test("a decision is about one text, one folder and one owner, and outlives the process", async () => {
     const { store, whose } = await aSession();
     write("project/AGENTS.md", "Run the tests.");
-    const prompt = openPrompt({ home, store, notes });
+    const prompt = openPrompt({ home, workspaces: workspacesOf(store), notes });
     const { hash } = present(present(await prompt.workspace(whose)).instructions);
     await prompt.decide(whose, { hash, decision: "trusted" });
-    const again = openPrompt({ home, store, notes });
+    const again = openPrompt({ home, workspaces: workspacesOf(store), notes });
     expect(await again.workspace(whose)).toMatchObject({ trust: "trusted" });
     const stranger = await openSession(store, { workspace }, anOwner());
     expect(await again.workspace(stranger)).toMatchObject({ trust: "undecided" });
@@ -73,14 +76,20 @@ describe("the system prompt", () => {
     write("secret", "A secret.");
     make();
     const { store, whose } = await aSession();
-    const state = await openPrompt({ home, store, notes }).workspace(whose);
+    const state = await openPrompt({ home, workspaces: workspacesOf(store), notes }).workspace(
+      whose,
+    );
     expect(state).toMatchObject({ instructions: null, trust: "undecided" });
   });
 });
 
 test("[P9] a session keeps its beginning until the persona or a decision changes, and the log says which", async () => {
   const { store, whose, chat } = await aSession();
-  const config = readConfig({ flags: { home }, environment: {}, personFolder: home });
+  const config = readConfig({
+    flags: { home, "workspace-roots": home },
+    environment: {},
+    personFolder: home,
+  });
   if (!config.ok) throw new Error(config.failure.sentence);
   const model = scriptedModel(() => says("Yes."));
   const talk = await prepareConversations(
@@ -88,6 +97,7 @@ test("[P9] a session keeps its beginning until the persona or a decision changes
     store,
     modelsOf(model),
     await openMemories(home, { choice: "notes" }),
+    openHands(config.value, store),
     (bug) => {
       throw bug;
     },
@@ -124,16 +134,17 @@ test("[P9] a session keeps its beginning until the persona or a decision changes
 test("a person reads what a workspace says and decides about it over HTTP", async () => {
   const rig = openApi([], { home });
   const params = { id: await newSession(rig) };
-  mkdirSync(join(home, "workspace"));
+  const folder = join("workspaces", params.id);
+  mkdirSync(join(home, folder), { recursive: true });
   expect(valueOf(await rig.client.readWorkspace({ params }))).toMatchObject({ instructions: null });
-  write("workspace/AGENTS.md", "Run the tests.");
+  write(join(folder, "AGENTS.md"), "Run the tests.");
   const shown = valueOf(await rig.client.readWorkspace({ params }));
   expect(shown).toMatchObject({ trust: "undecided", instructions: { text: "Run the tests." } });
   const { hash } = present(shown.instructions);
   const body = { hash, decision: "refused" } as const;
   const decided = valueOf(await rig.client.trustWorkspace({ params, body }));
   expect(decided).toMatchObject({ trust: "refused" });
-  write("workspace/AGENTS.md", "Run nothing.");
+  write(join(folder, "AGENTS.md"), "Run nothing.");
   expect(await rig.client.trustWorkspace({ params, body })).toMatchObject({
     error: { code: "instructions_changed" },
   });

@@ -19,6 +19,8 @@ import { createDoorkeeper, type Doorkeeper, keepPassword } from "../auth/index.t
 import { createApp, type HostEnv, type Route, type Strangers } from "../http/index.ts";
 import { createRedactor } from "../redact.ts";
 import { memorySecrets, openTestModels } from "./models.ts";
+import { createPolicy, keepRules } from "../policy/index.ts";
+import { openWorkspaces } from "../tools/index.ts";
 import { createStoringBoard, type StoringBoard } from "../storing.ts";
 
 /** The API on a store that keeps nothing, with a model that says what the test wants. No network. */
@@ -79,7 +81,17 @@ export function openApi(script: Script = [], options: ApiOptions = {}): ApiRig {
   const rig = openMemory(store, { log, onError: report });
   rig.reachable.set("one", memory);
   if (remembers === "everything") rig.turnTo(memory);
+  const kept = keepRules(store.register);
+  const hands = {
+    workspaces: openWorkspaces(
+      { home: home ?? "/nowhere", roots: home === undefined ? [] : [home] },
+      store,
+    ),
+    rules: kept,
+    policy: createPolicy({ mode: "ask", rules: [], kept }),
+  };
   const runner = new Runner({
+    toolPolicy: hands.policy,
     remembers: rig.remembers,
     log,
     ids,
@@ -107,6 +119,7 @@ export function openApi(script: Script = [], options: ApiOptions = {}): ApiRig {
   const passwords = home === undefined ? {} : { passwords: keepPassword(home) };
   const api = apiRoutes({
     log,
+    hands,
     ids,
     runner: {
       poke: (...session) => {
@@ -128,7 +141,11 @@ export function openApi(script: Script = [], options: ApiOptions = {}): ApiRig {
     models,
     secrets,
     reviews: { cancel: () => {} },
-    prompt: openPrompt({ home: home ?? "/nowhere", store, notes: async () => "" }),
+    prompt: openPrompt({
+      home: home ?? "/nowhere",
+      workspaces: hands.workspaces,
+      notes: async () => "",
+    }),
     doorkeeper,
     ...passwords,
     redact: createRedactor(() => [token]),

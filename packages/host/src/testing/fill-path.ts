@@ -15,6 +15,7 @@ const strangerIds: Readonly<Record<string, () => string>> = {
   sessions: () => ids.make("session"),
   runs: () => ids.make("run"),
   approvals: () => ids.make("approval"),
+  rules: () => ids.make("approval"),
   blobs: () => `blob_${"0".repeat(64)}`,
 };
 

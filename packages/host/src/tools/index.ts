@@ -1,8 +1,23 @@
 import type { Store, Tool } from "@holdfast/engine";
 
+import { createEgress } from "../egress/index.ts";
+import { keepNote } from "../memory/index.ts";
+import { createApplyPatch } from "./apply-patch.ts";
+import { createAskUser } from "./ask-user.ts";
+import { createEditFile } from "./edit-file.ts";
 import { allowedEnvironment } from "./environment.ts";
+import { createFetchUrl } from "./fetch-url.ts";
+import { createGlob, createListFiles } from "./find-files.ts";
+import { createGrep } from "./grep.ts";
+import { createReadFile } from "./read-file.ts";
+import { createRemember } from "./remember.ts";
+import { createSearchSessions } from "./search-sessions.ts";
 import { createTerminal } from "./terminal.ts";
-import { workspaces } from "./workspace.ts";
+import { createTodo } from "./todo.ts";
+import { openWorkspaces, type Workspaces } from "./workspace.ts";
+import { createWriteFile } from "./write-file.ts";
+
+export { openWorkspaces, type Workspaces };
 
 export { allowedEnvironment } from "./environment.ts";
 export { createExcerpt, type Excerpt } from "./excerpt.ts";
@@ -10,14 +25,30 @@ export { createExcerpt, type Excerpt } from "./excerpt.ts";
 export interface ToolParts {
   readonly home: string;
   readonly store: Store;
+  readonly workspaces: Workspaces;
+  /** `host` or `host:port` beyond the public internet that may be fetched. */
+  readonly egressAllow: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** The tools that every session has, by name. */
-export function openTools({ home, store, environment }: ToolParts): ReadonlyMap<string, Tool> {
-  const terminal = createTerminal({
-    folderFor: workspaces(home, store),
-    environment: allowedEnvironment(environment),
-  });
-  return new Map([terminal].map((tool) => [tool.name, tool]));
+/** The tools that every session has, by name, always in one order: they are part of how a context begins. */
+export function openTools(parts: ToolParts): ReadonlyMap<string, Tool> {
+  const { home, store, workspaces, egressAllow } = parts;
+  const files = { workspaces };
+  const tools = [
+    createTerminal({ workspaces, environment: allowedEnvironment(parts.environment) }),
+    createReadFile(files),
+    createWriteFile(files),
+    createEditFile(files),
+    createApplyPatch(files),
+    createListFiles(files),
+    createGlob(files),
+    createGrep(files),
+    createFetchUrl(createEgress({ allow: egressAllow })),
+    createTodo(store.reads),
+    createRemember((owner, about, line) => keepNote(home, owner, about, line)),
+    createSearchSessions(store.search),
+    createAskUser(),
+  ];
+  return new Map(tools.map((tool) => [tool.name, tool]));
 }

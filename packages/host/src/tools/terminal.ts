@@ -1,81 +1,85 @@
-import type { Tool, ToolCall, ToolResult } from "@holdfast/engine";
+import type { Tool, ToolResult } from "@holdfast/engine";
 import { z } from "zod";
 
+import { defineTool, failed } from "./define-tool.ts";
+import { type FileToolParts, openWorkspace } from "./in-workspace.ts";
 import { type CommandEnd, runCommand } from "./run-command.ts";
 
-export interface TerminalParts {
-  /** Where a session's commands run. It is there when this resolves. */
-  readonly folderFor: (call: ToolCall) => Promise<string>;
+export interface TerminalParts extends FileToolParts {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-const input = z.strictObject({
-  command: z.union([
-    z.string().min(1),
-    z.tuple([z.string().min(1)], z.string()).describe("The program and its arguments."),
-  ]),
-});
+const longestCommand = 100_000;
+const usualTimeLimitMs = 2 * 60 * 1000;
+const mostTimeLimitMs = 10 * 60 * 1000;
 
-const timeLimitMs = 10 * 60 * 1000;
+const noNul = z
+  .string()
+  .max(longestCommand)
+  .refine((text) => !text.includes("\0"), "no NUL");
+
+const input = z.strictObject({
+  command: z
+    .union([noNul.min(1), z.tuple([noNul.min(1)], noNul)])
+    .describe("A list of a program and its arguments; or a line for the shell."),
+  folder: z.string().max(4_096).optional().describe("Where; the workspace unless told."),
+  seconds: z
+    .int()
+    .min(1)
+    .max(mostTimeLimitMs / 1000)
+    .optional()
+    .describe(`How long it may take; ${usualTimeLimitMs / 1000} unless told.`),
+});
 
 /**
  * Runs a command in the session's workspace. A list is run as it is; a text is given to a shell. Each asks for a person's
  * word first, lists too: a list may name a shell as its program.
  */
-export function createTerminal({ folderFor, environment }: TerminalParts): Tool {
-  return {
+export function createTerminal(parts: TerminalParts): Tool {
+  return defineTool({
     name: "terminal",
     description:
-      "Runs a command in the workspace and answers with its output. Give a list of a program and its arguments, or a line for the shell.",
-    input: {
-      type: "object",
-      properties: {
-        command: {
-          anyOf: [{ type: "string" }, { type: "array", items: { type: "string" }, minItems: 1 }],
-        },
-      },
-      required: ["command"],
-      additionalProperties: false,
-    },
+      "Runs a command in the workspace and answers with its output. Prefer a list of a program and its arguments; a line is given to a shell.",
+    input,
     replay: "never",
-    timeLimitMs,
-    approval: () => "ask",
-    async run(call, { signal, write }) {
-      const parsed = input.safeParse(call.input);
-      if (!parsed.success)
-        return { outcome: "failed", output: 'Expected {"command": "…"} or {"command": ["…", …]}.' };
-      const { command } = parsed.data;
+    timeLimitMs: mostTimeLimitMs + 10_000,
+    asks: "ask",
+    place: (call) => parts.workspaces.folderFor(call),
+    async run({ command, folder = ".", seconds }, call, { signal, write }) {
+      const jail = await openWorkspace(parts, call);
+      const found = await jail.folder(folder);
+      if (!found.ok) return failed(found.refusal.words);
       const argv: [string, ...string[]] =
         typeof command === "string" ? ["/bin/sh", "-c", command] : command;
-      const folder = await folderFor(call);
-      const onOutput = write;
-      // The engine stops it at the time limit, by the signal.
-      return resultOf(
-        argv[0],
-        await runCommand({ argv, folder, environment, timeLimitMs, signal, onOutput }),
-      );
+      const end = await runCommand({
+        argv,
+        folder: found.value,
+        environment: parts.environment,
+        timeLimitMs: seconds === undefined ? usualTimeLimitMs : seconds * 1000,
+        signal,
+        onOutput: write,
+      });
+      return resultOf(argv[0], end);
     },
-  };
+  });
 }
 
 function resultOf(program: string, end: CommandEnd): ToolResult {
   const { output } = end;
-  const failed = (words: string): ToolResult => ({
-    outcome: "failed",
-    output: output === "" ? words : `${output}\n${words}`,
-  });
+  const ended = (words: string): ToolResult =>
+    failed(output === "" ? words : `${output}\n${words}`);
   switch (end.kind) {
     case "exited":
       return end.code === 0
         ? { outcome: "ok", output }
-        : failed(`It ended with exit code ${end.code}.`);
+        : ended(`It ended with exit code ${end.code}.`);
     case "killed":
-      return failed(`It was ended by ${end.signal}.`);
+      return ended(`It was ended by ${end.signal}.`);
     case "stopped":
       return end.why === "cancelled"
         ? { outcome: "cancelled", output }
-        : failed("It took too long and was stopped.");
+        : ended("It took too long and was stopped.");
     case "not_started":
-      return failed(`${program} could not be started (${end.code}).`);
+      return ended(`${program} could not be started (${end.code}).`);
   }
 }

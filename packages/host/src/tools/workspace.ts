@@ -1,23 +1,102 @@
-import { mkdir, stat } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
-import type { Store, ToolCall } from "@holdfast/engine";
+import type { Store } from "@holdfast/engine";
+import type { OwnerId, SessionId } from "@holdfast/protocol";
 
-/** Where a session's tools work: the folder that the session names, or one in the home for all that name none. */
-export function workspaces(
-  home: string,
+import { belowRoot, Jail } from "../paths/index.ts";
+
+export interface WorkspaceParts {
+  readonly home: string;
+  /** Folders of the operator's choice: below them a session may work where it names it. */
+  readonly roots: readonly string[];
+}
+
+export interface Workspaces {
+  /** Whether a session of this owner may name this as its workspace; why not, in words. */
+  refusal(owner: OwnerId, named: string): Promise<string | null>;
+  /** The same, whether or not it is there; the session's own when it may not be the one that it names. `null`: no such session. */
+  where(of: Whose): Promise<string | null>;
+  /** The folder of a session, without links. It is there when this resolves; it rejects with words when it cannot be. */
+  folderFor(of: Whose): Promise<string>;
+}
+
+interface Whose {
+  readonly owner: OwnerId;
+  readonly session: SessionId;
+}
+
+const plainName = /^[\p{L}\p{N}_][\p{L}\p{N}._ -]{0,99}$/u;
+
+/**
+ * Where a session's tools work. Without a name it has a folder of its own in the home. A plain name is a folder that
+ * sessions of one owner share. A path is taken when it is there and lies, links followed, below a root of the operator's.
+ */
+export function openWorkspaces(
+  { home, roots }: WorkspaceParts,
   { reads }: Pick<Store, "reads">,
-): (call: ToolCall) => Promise<string> {
-  const common = join(resolve(home), "workspace");
-  return async ({ owner, session }) => {
-    const named = (await reads.session(owner, session))?.workspace ?? null;
-    if (named === null) {
-      await mkdir(common, { recursive: true, mode: 0o700 });
-      return common;
-    }
-    const folder = resolve(common, named);
-    const found = await stat(folder).catch(() => null);
-    if (found?.isDirectory() !== true) throw new Error(`The workspace ${named} is not a folder.`);
-    return folder;
+): Workspaces {
+  const own = join(resolve(home), "workspaces");
+
+  /** Ours to make, or the operator's, which has to be there. */
+  function ownFolder({ owner, session }: Whose, named: string | null): string | null {
+    if (named === null) return join(own, session);
+    return plainName.test(named) ? join(own, folderNameOf(owner), named) : null;
+  }
+
+  return {
+    async refusal(_owner, named) {
+      if (plainName.test(named)) return null;
+      const found = await findBelowRoots(roots, named);
+      return "words" in found ? found.words : null;
+    },
+    async where(whose) {
+      const row = await reads.session(whose.owner, whose.session);
+      if (row === null) return null;
+      const folder = ownFolder(whose, row.workspace);
+      if (folder !== null || row.workspace === null) return folder;
+      const found = await findBelowRoots(roots, row.workspace);
+      return "folder" in found ? found.folder : join(own, whose.session);
+    },
+    async folderFor(whose) {
+      const row = await reads.session(whose.owner, whose.session);
+      if (row === null) throw new Error("There is no such session.");
+      const folder = ownFolder(whose, row.workspace);
+      const found =
+        folder === null
+          ? await findBelowRoots(roots, row.workspace ?? "")
+          : await makeFolder(folder);
+      if ("words" in found) throw new Error(found.words);
+      return found.folder;
+    },
   };
+}
+
+type FoundFolder = { readonly folder: string } | { readonly words: string };
+
+async function makeFolder(folder: string): Promise<FoundFolder> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  return resolved(folder);
+}
+
+async function findBelowRoots(roots: readonly string[], named: string): Promise<FoundFolder> {
+  const found = await resolved(named.startsWith("/") ? named : resolve("/", named));
+  if ("words" in found) return found;
+  for (const each of roots) {
+    const root = await Jail.open(each);
+    if (root.ok && belowRoot(root.value.root, found.folder) !== null) return found;
+  }
+  return {
+    words: `The workspace ${JSON.stringify(named)} is not below a folder that the operator allows (workspaceRoots).`,
+  };
+}
+
+async function resolved(folder: string): Promise<FoundFolder> {
+  const jail = await Jail.open(folder);
+  return jail.ok ? { folder: jail.value.root } : { words: `The workspace ${jail.refusal.words}` };
+}
+
+/** Two owners may give one name; they do not get one folder. */
+function folderNameOf(owner: OwnerId): string {
+  return `of-${Buffer.from(owner, "utf8").toString("hex")}`;
 }

@@ -55,6 +55,29 @@ const messageContent = { messageId, parts: z.array(part) };
 /** What a person says to a call that asks: this once, from now on in this session, from now on anywhere, or no. */
 export const approvalAnswer = z.enum(["once", "session", "always", "deny"]);
 export type ApprovalAnswer = z.infer<typeof approvalAnswer>;
+/** Longer words are no answer to a question. */
+export const approvalWords = z.string().min(1).max(10_000);
+const asked = {
+  /** A question has no effect of its own: what it asks for is an answer. */
+  kind: z.literal("question").optional(),
+  /** Where it would work, where that matters: it is part of what is allowed. */
+  place: z.string().optional(),
+  /** What exactly would be done, in words, with what cannot be seen made visible. */
+  shown: z.string().optional(),
+  /** Rules that would cover it, the narrowest first. */
+  rules: z.array(z.string()).optional(),
+};
+const said = {
+  answer: approvalWords.optional(),
+  /** What was allowed beyond this one call. */
+  rule: z.string().optional(),
+  /** Who said so. */
+  by: z.string().optional(),
+};
+/** What is known of an approval beyond its call: what the person is shown, and what they said. */
+export const approvalDetails = z.looseObject({ ...asked, ...said });
+export type ApprovalDetails = z.infer<typeof approvalDetails>;
+
 /** What became of the question. `expired`: nobody answered in time, and that is a no. */
 export const approvalDecision = z.enum([...approvalAnswer.options, "expired"]);
 export type ApprovalDecision = z.infer<typeof approvalDecision>;
@@ -163,6 +186,8 @@ export const runEvents = [
       name: z.string(),
       input: json,
       replay: z.enum(["never", "safe"]),
+      /** Which rule or approval let it run, where one had to. */
+      allowedBy: z.string().optional(),
       spill: spillMark.optional(),
     }),
   ),
@@ -203,17 +228,20 @@ export const runEvents = [
       callId,
       name: z.string(),
       input: json,
-      /** Where it would work, where that matters: it is part of what is allowed. */
-      place: z.string().optional(),
       /** Of name, input and place. */
       inputHash: z.string(),
+      ...asked,
     }),
   ),
   defineEvent(
     "approval.answered",
     1,
     "passing",
-    z.looseObject({ approvalId, decision: approvalDecision }),
+    z.looseObject({
+      approvalId,
+      decision: approvalDecision,
+      ...said,
+    }),
   ),
   defineEvent(
     "message.user",

@@ -1,11 +1,11 @@
 import { z } from "zod";
 
-import { approvalAnswer } from "../events/index.ts";
+import { approvalAnswer, approvalWords } from "../events/index.ts";
 import { approvalId, runId, sessionId } from "../ids.ts";
 import { defineRoute } from "./define.ts";
 import { limitText, pageCursor } from "./fields.ts";
 import { keyed } from "./sessions.ts";
-import { approvalView, runView } from "./views.ts";
+import { approvalView, auditEntry, ruleView, runView } from "./views.ts";
 
 const run = z.strictObject({ id: runId });
 const withRun = z.looseObject({ run: runView });
@@ -72,10 +72,54 @@ export const runRoutes = {
     access: "principal",
     params: z.strictObject({ id: approvalId }),
     headers: keyed,
-    body: z.strictObject({ decision: approvalAnswer }),
+    body: z.strictObject({
+      decision: approvalAnswer,
+      /** To a question; without one it can only be denied. */
+      answer: approvalWords.optional(),
+      /** What `session` and `always` are to cover; the narrowest that was offered unless told. */
+      rule: z.string().min(1).max(2_000).optional(),
+    }),
     example: { decision: "once" },
     answer: { media: "json", status: 200, schema: z.looseObject({ approval: approvalView }) },
     problems: ["approval_not_found", "approval_answered"],
     repeat: "key",
+  }),
+  listRules: defineRoute({
+    method: "GET",
+    path: "/api/rules",
+    summary: "What was allowed for good",
+    access: "principal",
+    answer: { media: "json", status: 200, schema: z.looseObject({ rules: z.array(ruleView) }) },
+    problems: [],
+    repeat: "safe",
+  }),
+  removeRule: defineRoute({
+    method: "DELETE",
+    path: "/api/rules/:id",
+    summary: "Take back what was allowed for good; from then on it is asked for again",
+    access: "principal",
+    params: z.strictObject({ id: approvalId }),
+    answer: { media: "none", status: 204 },
+    problems: ["rule_not_found"],
+    repeat: "safe",
+  }),
+  listAudit: defineRoute({
+    method: "GET",
+    path: "/api/audit",
+    summary: "Who allowed what, when, and with which rule, newest first",
+    access: "principal",
+    query: z.strictObject({
+      /** With it, also what ran by a rule in this session. */
+      sessionId: sessionId.optional(),
+      limit: limitText.optional(),
+      cursor: pageCursor.optional(),
+    }),
+    answer: {
+      media: "json",
+      status: 200,
+      schema: z.looseObject({ entries: z.array(auditEntry), nextCursor: z.string().nullable() }),
+    },
+    problems: ["session_not_found"],
+    repeat: "safe",
   }),
 } as const;

@@ -2,6 +2,7 @@ import { z } from "zod";
 
 import {
   approvalDecision,
+  approvalDetails,
   clientId,
   inputMode,
   partialCause,
@@ -173,10 +174,9 @@ export const liveApproval = z.looseObject({
   callId,
   name: z.string(),
   input: json,
-  /** Where it would work: a folder, for example. */
-  place: z.string().optional(),
   inputHash: z.string(),
   askedAt: instant,
+  ...approvalDetails.pick({ kind: true, place: true, shown: true, rules: true }).shape,
 });
 
 /** The folded journal of the running step: what is shown of it before it settles. Absent when no run is live. */
@@ -212,8 +212,35 @@ export const approvalView = z.looseObject({
   state: z.enum(["open", "answered", "withdrawn"]),
   decision: approvalDecision.nullable(),
   answeredAt: instant.nullable(),
+  ...approvalDetails.pick({ answer: true, rule: true, by: true }).shape,
 });
 export type ApprovalView = z.infer<typeof approvalView>;
+
+/** What a person has allowed for good. */
+export const ruleView = z.looseObject({
+  /** The approval that it was made with. */
+  id: approvalId,
+  rule: z.string(),
+  sessionId,
+  by: z.string(),
+  madeAt: instant,
+});
+export type RuleView = z.infer<typeof ruleView>;
+
+/** Who allowed, or did not allow, what, when, and with which rule. */
+export const auditEntry = z.looseObject({
+  at: instant,
+  sessionId,
+  runId,
+  callId,
+  tool: z.string(),
+  /** `ran`: nobody was asked, since a rule covered it. */
+  what: z.enum([...approvalDecision.options, "ran"]),
+  shown: z.string().optional(),
+  rule: z.string().optional(),
+  by: z.string().optional(),
+});
+export type AuditEntry = z.infer<typeof auditEntry>;
 
 export const blobView = z.looseObject({
   blobId,

@@ -1,4 +1,5 @@
 import {
+  type AnsweredCursor,
   type ApprovalCursor,
   type ApprovalRow,
   type EntryPage,
@@ -140,6 +141,19 @@ export function createReads(data: MemoryData): Reads {
         oldestAt: turns.length === 0 ? null : Math.min(...turns.map(({ at }) => at)),
         failing: latest[0] ?? null,
       };
+    },
+
+    async answered(owner, { session, limit, before }) {
+      const at = ({ answeredAt, id }: AnsweredCursor) => ({ askedAt: answeredAt, id });
+      const matching = approvalsOf(data, owner)
+        .flatMap((row) => (row.answeredAt === null ? [] : [{ ...row, answeredAt: row.answeredAt }]))
+        .filter((row) => row.state === "answered" && (session ?? row.session) === row.session)
+        .toSorted((a, b) => byAsking(at(b), at(a)))
+        .filter((row) => before === undefined || byAsking(at(row), at(before)) < 0);
+      const approvals = matching.slice(0, limit);
+      const last = approvals.at(-1);
+      const more = matching.length > approvals.length && last !== undefined;
+      return { approvals, next: more ? { answeredAt: last.answeredAt, id: last.id } : null };
     },
 
     async approvalsFor(owner, session, run) {

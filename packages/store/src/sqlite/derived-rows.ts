@@ -9,6 +9,7 @@ import type {
 } from "@holdfast/engine";
 import {
   approvalDecision,
+  approvalDetails,
   type ApprovalId,
   attachment,
   type CallId,
@@ -115,6 +116,7 @@ export const approvals = table<ApprovalRow>("approvals", ["id"], {
   state: (approval) => approval.state,
   decision: (approval) => approval.decision,
   answered_at: (approval) => approval.answeredAt,
+  details: (approval) => JSON.stringify(approval.details),
 });
 
 const approvalState = z.enum(["open", "answered", "withdrawn"]);
@@ -134,6 +136,7 @@ export function decodeApproval(row: Row): ApprovalRow {
     state: approvalState.parse(row["state"]),
     decision: approvalDecision.nullable().parse(row["decision"]),
     answeredAt: intOrNull(row, "answered_at"),
+    details: approvalDetails.parse(JSON.parse(text(row, "details"))),
   };
 }
 

@@ -42,6 +42,7 @@ export const approvalCases: readonly StoreCase[] = [
         state: "open",
         decision: null,
         answeredAt: null,
+        details: {},
       };
       same(await other.reads.approval(chat.owner, approval), row);
       same((await other.reads.approvals(chat.owner, { limit: 9 })).approvals, [row]);

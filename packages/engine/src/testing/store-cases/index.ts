@@ -1,4 +1,5 @@
 import type { StoreCase } from "../harness.ts";
+import { answerCases } from "./answers.ts";
 import { approvalCases } from "./approvals.ts";
 import { auditCases } from "./audits.ts";
 import { blobCases } from "./blobs.ts";
@@ -41,6 +42,7 @@ export const storeCases: readonly StoreCase[] = [
   ...timeCases,
   ...auditCases,
   ...approvalCases,
+  ...answerCases,
   ...memoryCases,
   ...outboxCases,
   ...registerCases,

@@ -11,6 +11,13 @@ const page = (where: string) => `
    ORDER BY asked_at, id LIMIT $4`;
 const openOnes = statement("open_approvals", page(""));
 const openInSession = statement("open_approvals_in_session", page("AND session_id = $5"));
+const answeredOnes = statement(
+  "answered_approvals",
+  `SELECT * FROM approvals
+    WHERE owner_id = $1 AND state = 'answered' AND (answered_at, id) < ($2::bigint, $3)
+      AND ($5::text IS NULL OR session_id = $5)
+    ORDER BY answered_at DESC, id DESC LIMIT $4`,
+);
 const bearingOn = statement(
   "approvals_for_run",
   `SELECT * FROM approvals
@@ -18,7 +25,7 @@ const bearingOn = statement(
     ORDER BY asked_at, id`,
 );
 
-type ApprovalReads = Pick<Reads, "approval" | "approvals" | "approvalsFor">;
+type ApprovalReads = Pick<Reads, "approval" | "approvals" | "answered" | "approvalsFor">;
 
 export function createApprovalReads(readers: Readers): ApprovalReads {
   return {
@@ -36,6 +43,17 @@ export function createApprovalReads(readers: Readers): ApprovalReads {
       const last = approvals.at(-1);
       const more = rows.length > limit && last !== undefined;
       return { approvals, next: more ? { askedAt: last.askedAt, id: last.id } : null };
+    },
+    async answered(owner, { session = null, limit, before }) {
+      const { answeredAt = Number.MAX_SAFE_INTEGER, id = "" } = before ?? {};
+      const rows = await readers.rows(answeredOnes, [owner, answeredAt, id, limit + 1, session]);
+      const approvals = rows.slice(0, limit).map(decodeApproval);
+      const last = approvals.at(-1);
+      const more = rows.length > limit && last !== undefined && last.answeredAt !== null;
+      return {
+        approvals,
+        next: more ? { answeredAt: last.answeredAt, id: last.id } : null,
+      };
     },
     async approvalsFor(owner, session, run) {
       return (await readers.rows(bearingOn, [owner, session, run])).map(decodeApproval);

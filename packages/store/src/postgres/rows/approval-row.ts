@@ -1,6 +1,7 @@
 import type { ApprovalRow } from "@holdfast/engine";
 import {
   approvalDecision,
+  approvalDetails,
   approvalId,
   callId,
   json,
@@ -26,6 +27,7 @@ const approvalShape = z.object({
   state: z.enum(["open", "answered", "withdrawn"]),
   decision: approvalDecision.nullable(),
   answered_at: z.int().nullable(),
+  details: z.string(),
 });
 
 export function decodeApproval(row: Row): ApprovalRow {
@@ -44,6 +46,7 @@ export function decodeApproval(row: Row): ApprovalRow {
     state: approval.state,
     decision: approval.decision,
     answeredAt: approval.answered_at,
+    details: approvalDetails.parse(JSON.parse(approval.details)),
   };
 }
 
@@ -63,5 +66,6 @@ export function encodeApproval(approval: ApprovalRow): Row {
     state: approval.state,
     decision: approval.decision,
     answered_at: approval.answeredAt,
+    details: JSON.stringify(approval.details),
   };
 }

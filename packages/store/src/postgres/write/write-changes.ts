@@ -77,7 +77,7 @@ export const putApprovals = statement(
     "approvals",
     "id",
     `session_id, owner_id, run_id, call_id, tool, input, input_hash, asked_at, expires_at, state, decision,
-     answered_at`,
+     answered_at, details`,
   )} WHERE approvals.session_id = excluded.session_id`,
 );
 export const putMarks = statement(

@@ -1,0 +1,36 @@
+import { z } from "zod";
+import { parseToolRule } from "../policy/index.ts";
+import { listOf, setting } from "./setting.ts";
+
+/** What tools may do, where, and who is asked. */
+export const toolSettings = {
+  toolPolicy: setting<"ask" | "read-only" | "trusted" | "deny">({
+    about: "what tools may do without a person's word",
+    allowed:
+      "ask (reading is free, everything else asks), read-only (nothing but reading), trusted (everything but a shell) or deny",
+    schema: z.enum(["ask", "read-only", "trusted", "deny"]),
+    fallback: () => "ask",
+    fallbackInWords: "ask",
+  }),
+  toolRules: setting<readonly string[]>({
+    about: "what is allowed, asked for or denied beyond that, by rules",
+    allowed: "rules like `allow terminal: git *` or `deny fetch_url`",
+    schema: listOf(z.string().refine((rule) => parseToolRule(rule) !== null)),
+    fallback: () => [],
+    fallbackInWords: "none",
+  }),
+  workspaceRoots: setting<readonly string[]>({
+    about: "folders below which a session may name its workspace",
+    allowed: "absolute paths of folders",
+    schema: listOf(z.string().regex(/^\//)),
+    fallback: () => [],
+    fallbackInWords: "none: sessions work in the home",
+  }),
+  egressAllow: setting<readonly string[]>({
+    about: "hosts beyond the public internet that tools may fetch from",
+    allowed: "hosts, or hosts with a port, like wiki.example.org or 127.0.0.1:8080",
+    schema: listOf(z.string().regex(/^(\[[0-9a-f:]+\]|[a-z0-9.:_-]+)$/i)),
+    fallback: () => [],
+    fallbackInWords: "none",
+  }),
+};

@@ -1,0 +1,1 @@
+export { createEgress, type Egress, type EgressRequest } from "./egress.ts";

@@ -1,0 +1,30 @@
+/** Why nothing was fetched. The code is stable. */
+export interface EgressRefusal {
+  readonly code:
+    | "bad_url"
+    | "scheme"
+    | "credentials"
+    | "port"
+    | "address"
+    | "unresolved"
+    | "redirect"
+    | "content_type"
+    | "encoding"
+    | "too_large"
+    | "time"
+    | "cancelled"
+    | "connection";
+  readonly words: string;
+}
+
+export type Fetched<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly refusal: EgressRefusal };
+
+export function fetched<T>(value: T): Fetched<T> {
+  return { ok: true, value };
+}
+
+export function refused(code: EgressRefusal["code"], words: string): Fetched<never> {
+  return { ok: false, refusal: { code, words } };
+}

@@ -1,0 +1,3 @@
+export { type EntryKind, Jail } from "./jail.ts";
+export { belowRoot } from "./plan.ts";
+export type { Found } from "./refusal.ts";

@@ -1,0 +1,78 @@
+import type { Json } from "@holdfast/protocol";
+import { z } from "zod";
+
+import { showControls } from "../text/index.ts";
+import type { Asked } from "./match.ts";
+
+const longestShown = 8_000;
+
+const terminal = z.looseObject({
+  command: z.union([z.string(), z.array(z.string())]),
+  folder: z.string().optional(),
+});
+const writing = z.looseObject({ path: z.string(), content: z.string() });
+const editing = z.looseObject({ path: z.string(), old: z.string(), new: z.string() });
+const patching = z.looseObject({ patch: z.string() });
+const fetching = z.looseObject({ url: z.string() });
+
+/**
+ * What exactly a call would do, for the person who decides. Nothing in it can hide: characters that cannot be seen are
+ * written out, arguments stand each on a line of its own, and what is left out is counted.
+ */
+export function describeCall(asked: Asked): string {
+  const shown = showControls(inWords(asked));
+  if (shown.length <= longestShown) return shown;
+  const left = shown.length - longestShown;
+  return `${shown.slice(0, longestShown).toWellFormed()}\n[${left} more characters: look at the whole before you allow it]`;
+}
+
+function inWords({ name, input, place = "" }: Asked): string {
+  switch (name) {
+    case "terminal":
+      return terminalWords(input, place) ?? plainWords(name, input);
+    case "write_file": {
+      const data = writing.safeParse(input).data;
+      if (data === undefined) break;
+      const bytes = Buffer.byteLength(data.content);
+      return `Writes ${bytes} bytes to ${JSON.stringify(data.path)} in ${place}:\n${data.content}`;
+    }
+    case "edit_file": {
+      const data = editing.safeParse(input).data;
+      if (data === undefined) break;
+      const sides = [...marked("-", data.old), ...marked("+", data.new)];
+      return [`Changes ${JSON.stringify(data.path)} in ${place}:`, ...sides].join("\n");
+    }
+    case "apply_patch": {
+      const data = patching.safeParse(input).data;
+      if (data === undefined) break;
+      return `Applies a patch in ${place}:\n${data.patch}`;
+    }
+    case "fetch_url": {
+      const url = URL.parse(fetching.safeParse(input).data?.url ?? "");
+      if (url === null) break;
+      // In the letters that are really asked for: a name that only looks like another is seen.
+      return `Fetches ${url.href}\nfrom the host ${url.hostname}`;
+    }
+    default:
+  }
+  return plainWords(name, input);
+}
+
+function terminalWords(input: Json, place: string): string | undefined {
+  const data = terminal.safeParse(input).data;
+  if (data === undefined) return undefined;
+  const where = data.folder === undefined ? place : `${place}, in ${JSON.stringify(data.folder)}`;
+  if (typeof data.command === "string")
+    return `Gives this line to a shell in ${where}:\n${data.command}`;
+  return [`Runs in ${where}:`, ...data.command.map((word) => `  ${JSON.stringify(word)}`)].join(
+    "\n",
+  );
+}
+
+function marked(sign: string, text: string): readonly string[] {
+  return text.split("\n").map((line) => `${sign}${line}`);
+}
+
+function plainWords(name: string, input: Json): string {
+  return `Calls ${name} with ${JSON.stringify(input, null, 2)}`;
+}

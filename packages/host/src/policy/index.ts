@@ -1,0 +1,3 @@
+export { keepRules, type KeptRules } from "./kept-rules.ts";
+export { createPolicy, type HostPolicy } from "./policy.ts";
+export { parseToolRule } from "./rule.ts";

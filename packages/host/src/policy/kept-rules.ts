@@ -1,0 +1,64 @@
+import type { Failed, PolicyRule, Register, RegisterRow } from "@holdfast/engine";
+import {
+  approvalId,
+  type ApprovalId,
+  type OwnerId,
+  type RuleView,
+  sessionId,
+} from "@holdfast/protocol";
+import { z } from "zod";
+
+/** What people have allowed for good. It lies in the store, so every node and process goes by it. */
+export interface KeptRules {
+  list(owner: OwnerId): Promise<readonly RuleView[]>;
+  /** The same rule again changes nothing; one that was taken back stays so. */
+  keep(rule: PolicyRule & { readonly rule: string }): Promise<void>;
+  remove(owner: OwnerId, id: ApprovalId): Promise<"removed" | "not_found" | Failed>;
+}
+
+const mostRules = 1_000;
+const prefix = "rule/";
+
+const stored = z.looseObject({
+  id: approvalId,
+  rule: z.string(),
+  sessionId,
+  by: z.string(),
+  removed: z.literal(true).optional(),
+});
+
+export function keepRules(register: Register): KeptRules {
+  const keyOf = (id: ApprovalId): string => `${prefix}${id}`;
+  return {
+    async list(owner) {
+      const rows = await register.list(owner, prefix, mostRules);
+      return rows.flatMap(decode).toSorted((a, b) => a.madeAt - b.madeAt);
+    },
+    async keep({ owner, approvalId: id, rule, session, by }) {
+      const value = JSON.stringify({ id, rule, sessionId: session, by: by ?? owner });
+      const put = await register.put({ owner, key: keyOf(id), value, expect: 0 });
+      if (put.status === "failed") throw new Error(put.message);
+    },
+    async remove(owner, id) {
+      for (;;) {
+        const row = await register.read(owner, keyOf(id));
+        const [known] = row === null ? [] : decode(row);
+        if (row === null || known === undefined) return "not_found";
+        const value = JSON.stringify({ ...known, removed: true });
+        const put = await register.put({ owner, key: row.key, value, expect: row.revision });
+        if (put.status === "put") return "removed";
+        if (put.status === "failed") return put;
+      }
+    },
+  };
+}
+
+/** A row that is none of ours allows nothing. */
+function decode({ value, at }: RegisterRow): readonly RuleView[] {
+  try {
+    const { removed, ...rule } = stored.parse(JSON.parse(value));
+    return removed === true ? [] : [{ ...rule, madeAt: at }];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,77 @@
+export interface Edit {
+  readonly kind: "same" | "added" | "removed";
+  readonly line: string;
+}
+
+/** More changes than this are shown as one: nobody reads them line by line. */
+const mostChanges = 400;
+
+/** What turns one list of lines into another, by the shortest way where that is short (Myers). */
+export function differences(before: readonly string[], after: readonly string[]): readonly Edit[] {
+  let start = 0;
+  const shorter = Math.min(before.length, after.length);
+  while (start < shorter && before[start] === after[start]) start += 1;
+  let end = 0;
+  while (end < shorter - start && before.at(-1 - end) === after.at(-1 - end)) end += 1;
+  const old = before.slice(start, before.length - end);
+  const fresh = after.slice(start, after.length - end);
+  return [
+    ...before.slice(0, start).map(same),
+    ...(shortest(old, fresh) ?? [...old.map(removed), ...fresh.map(added)]),
+    ...before.slice(before.length - end).map(same),
+  ];
+}
+
+const same = (line: string): Edit => ({ kind: "same", line });
+const added = (line: string): Edit => ({ kind: "added", line });
+const removed = (line: string): Edit => ({ kind: "removed", line });
+
+/** `null`: there are too many changes. */
+function shortest(old: readonly string[], fresh: readonly string[]): readonly Edit[] | null {
+  const most = Math.min(old.length + fresh.length, mostChanges);
+  /** For each diagonal, how far into `old` so many changes lead; one map for each number of changes. */
+  const trace: Map<number, number>[] = [];
+  let reach = new Map([[1, 0]]);
+  for (let changes = 0; changes <= most; changes += 1) {
+    trace.push(reach);
+    reach = new Map(reach);
+    for (let k = -changes; k <= changes; k += 2) {
+      let x = comesFromAbove(reach, k, changes)
+        ? (reach.get(k + 1) ?? 0)
+        : (reach.get(k - 1) ?? 0) + 1;
+      while (x < old.length && x - k < fresh.length && old[x] === fresh[x - k]) x += 1;
+      reach.set(k, x);
+      if (x >= old.length && x - k >= fresh.length) return walkBack(trace, old, fresh);
+    }
+  }
+  return null;
+}
+
+function comesFromAbove(reach: ReadonlyMap<number, number>, k: number, changes: number): boolean {
+  return k === -changes || (k !== changes && (reach.get(k - 1) ?? 0) < (reach.get(k + 1) ?? 0));
+}
+
+function walkBack(
+  trace: readonly ReadonlyMap<number, number>[],
+  old: readonly string[],
+  fresh: readonly string[],
+): readonly Edit[] {
+  const edits: Edit[] = [];
+  let [x, y] = [old.length, fresh.length];
+  for (let changes = trace.length - 1; changes >= 0; changes -= 1) {
+    const reach = trace[changes] ?? new Map<number, number>();
+    const k = x - y;
+    const from = comesFromAbove(reach, k, changes) ? k + 1 : k - 1;
+    const fromX = reach.get(from) ?? 0;
+    const fromY = fromX - from;
+    while (x > Math.max(fromX, 0) && y > Math.max(fromY, 0)) {
+      x -= 1;
+      y -= 1;
+      edits.push(same(old[x] ?? ""));
+    }
+    if (changes === 0) break;
+    if (x === fromX) edits.push(added(fresh[(y -= 1)] ?? ""));
+    else edits.push(removed(old[(x -= 1)] ?? ""));
+  }
+  return edits.toReversed();
+}

@@ -1,0 +1,29 @@
+import type { Tool } from "@holdfast/engine";
+import { z } from "zod";
+
+import { defineTool, failed, ok } from "./define-tool.ts";
+
+const mostChoices = 10;
+
+const input = z.strictObject({
+  question: z.string().min(1).max(2_000),
+  choices: z
+    .array(z.string().min(1).max(200))
+    .max(mostChoices)
+    .optional()
+    .describe("Answers to choose from. The person may also answer in their own words."),
+});
+
+/** The run waits, durably and without a lease, until a person answers; on whatever node it goes on, it goes on with the answer. */
+export function createAskUser(): Tool {
+  return defineTool({
+    name: "ask_user",
+    description:
+      "Asks the person a question and waits for the answer. Use it when you cannot go on without knowing.",
+    input,
+    replay: "safe",
+    asks: "question",
+    run: async (_, { answer }) =>
+      answer === undefined ? failed("Nobody has answered.") : ok(answer),
+  });
+}

@@ -1,0 +1,60 @@
+import type { Asks, Tool, ToolCall, ToolHands, ToolResult } from "@holdfast/engine";
+import { jsonObject } from "@holdfast/protocol";
+import { z } from "zod";
+
+export interface ToolDefinition<S extends z.ZodType> {
+  readonly name: string;
+  readonly description: string;
+  /** Strict: what is not named in it is refused. The model is told the same schema. */
+  readonly input: S;
+  readonly replay: Tool["replay"];
+  readonly timeLimitMs?: number;
+  readonly asks: Asks;
+  readonly place?: Tool["place"];
+  run(input: z.infer<S>, call: ToolCall, hands: ToolHands): Promise<ToolResult>;
+}
+
+const usualTimeLimitMs = 60_000;
+
+/**
+ * A tool whose arguments are checked before anything else happens. Arguments that do not fit are a failed result that
+ * says what is wrong, for the model to mend; nobody is asked about a call that cannot run.
+ */
+export function defineTool<S extends z.ZodType>(definition: ToolDefinition<S>): Tool {
+  const { name, description, input: schema, replay, place, asks } = definition;
+  const { $schema: _, ...input } = jsonObject.parse(z.toJSONSchema(schema, { io: "input" }));
+  return {
+    name,
+    description,
+    input,
+    replay,
+    timeLimitMs: definition.timeLimitMs ?? usualTimeLimitMs,
+    approval: (given) => (asks !== "none" && schema.safeParse(given).success ? asks : "none"),
+    ...(place !== undefined && { place }),
+    async run(call, hands) {
+      const parsed = schema.safeParse(call.input);
+      if (!parsed.success) return failed(`The arguments do not fit. ${inWords(parsed.error)}`);
+      return definition.run(parsed.data, call, hands);
+    },
+  };
+}
+
+export function ok(output: string): ToolResult {
+  return { outcome: "ok", output };
+}
+
+export function failed(output: string): ToolResult {
+  return { outcome: "failed", output };
+}
+
+const mostIssues = 5;
+const longestWords = 800;
+
+function inWords({ issues }: z.ZodError): string {
+  const lines = issues.slice(0, mostIssues).map(({ path, message }) => {
+    const place = path.map(String).join(".");
+    return place === "" ? message : `${place}: ${message}`;
+  });
+  const more = issues.length > mostIssues ? ` And ${issues.length - mostIssues} more.` : "";
+  return `${lines.join("; ").slice(0, longestWords)}.${more}`;
+}

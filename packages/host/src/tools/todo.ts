@@ -1,0 +1,80 @@
+import type { Reads, Tool } from "@holdfast/engine";
+import {
+  decodeEvent,
+  type OwnerId,
+  type Seq,
+  type SessionId,
+  type TodoItem,
+} from "@holdfast/protocol";
+import { z } from "zod";
+
+import { defineTool, failed, ok } from "./define-tool.ts";
+
+const mostItems = 50;
+/** As it is stored with the result that carries it. */
+const mostBytes = 10 * 1024;
+const pageSize = 100;
+const mostPages = 20;
+
+const input = z.strictObject({
+  items: z
+    .array(
+      z.strictObject({
+        text: z.string().min(1).max(400),
+        state: z.enum(["open", "doing", "done"]),
+      }),
+    )
+    .max(mostItems)
+    .optional()
+    .describe("The whole list as it is to be. Without it the list is shown as it is."),
+});
+
+/**
+ * The session's list of what is to be done. It is kept in the results of this very tool, so it is as durable as the
+ * conversation, and an undo takes it back together with what was said.
+ */
+export function createTodo(reads: Pick<Reads, "entries">): Tool {
+  return defineTool({
+    name: "todo",
+    description: "Keeps a list of what is to be done in this session: replaces it, or shows it.",
+    input,
+    replay: "safe",
+    asks: "none",
+    async run({ items }, { owner, session }) {
+      const todos = items ?? (await readTodos(reads, owner, session));
+      if (Buffer.byteLength(JSON.stringify(todos)) > mostBytes)
+        return failed(`The list is longer than ${mostBytes} bytes.`);
+      return { ...ok(inWords(todos)), details: { todos: [...todos] } };
+    },
+  });
+}
+
+const marks = { open: "[ ]", doing: "[~]", done: "[x]" } as const;
+
+function inWords(todos: readonly TodoItem[]): string {
+  if (todos.length === 0) return "The list is empty.";
+  return todos.map(({ text, state }) => `${marks[state]} ${text}`).join("\n");
+}
+
+/** The newest list that can be seen. */
+async function readTodos(
+  reads: Pick<Reads, "entries">,
+  owner: OwnerId,
+  session: SessionId,
+): Promise<readonly TodoItem[]> {
+  let before: Seq | undefined;
+  for (let page = 0; page < mostPages; page += 1) {
+    const query = { limit: pageSize, ...(before !== undefined && { before }) };
+    const found = await reads.entries(owner, session, query);
+    for (const entry of (found?.entries ?? []).toReversed()) {
+      const decoded = entry.type === "message.tool" ? decodeEvent(entry) : null;
+      if (decoded?.kind !== "known" || decoded.event.type !== "message.tool") continue;
+      for (const part of decoded.event.data.parts)
+        if (part.type === "tool_result" && part.name === "todo" && part.details?.todos)
+          return part.details.todos;
+    }
+    before = found?.entries[0]?.seq;
+    if (found?.more !== true || before === undefined) break;
+  }
+  return [];
+}
