@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { type Runner, systemClock } from "@holdfast/engine";
-import { ids } from "@holdfast/protocol";
+import { type Client, ids } from "@holdfast/protocol";
 import { currentHolder } from "@holdfast/store/identity";
 import type { Hono } from "hono";
 import { apiRoutes } from "./api/index.ts";
@@ -14,6 +14,7 @@ import {
 import { type Config, prepareHome, type Role, roleNames } from "./config/index.ts";
 import { prepareConversations } from "./conversations.ts";
 import { done, failed, type Outcome } from "./failure.ts";
+import type { Gateway } from "./gateway/index.ts";
 import { openHands } from "./hands.ts";
 import { watchHealth } from "./health.ts";
 import {
@@ -30,6 +31,7 @@ import {
 import { keepTidy } from "./keep-tidy.ts";
 import { openMcp } from "./mcp/index.ts";
 import { openConfiguredMemories } from "./memory/index.ts";
+import { clientWithin, openConfiguredGateway } from "./open-gateway.ts";
 import { openModels } from "./open-model.ts";
 import { openStore } from "./open-store.ts";
 import { createRedactor } from "./redact.ts";
@@ -53,6 +55,9 @@ const unguessableToken = 32;
 /** A run that does not let go in time is taken over by the next host that looks. */
 const runnerPatienceMs = 3_000;
 
+/** What is on its way to a chat by then may be marked as unknown by the next host. */
+const gatewayPatienceMs = 5_000;
+
 /** What is not committed by then stands in the store for the next host. */
 const memoryBudgetMs = 10_000;
 
@@ -62,6 +67,8 @@ export interface OpenHost {
   readonly token: string;
   readonly doorkeeper: Doorkeeper;
   readonly strangers: Strangers;
+  /** Taken up by who serves; a terminal that has a host of its own leaves the chats alone. */
+  readonly chats: Gateway | undefined;
   /** Takes up work. Before that nothing of the store is touched. */
   readonly begin: () => void;
   /** Nothing new is taken, the runs are let go of, whoever watches has seen that, and then the store is closed. */
@@ -111,13 +118,27 @@ export async function openHost(
   const doorkeeper = createDoorkeeper(token.value, Date.now, signIns);
   const passwords = keepPassword(config.home.value);
   const strangers = createStrangers();
-  const redact = createRedactor(() => [token.value, ...models.keys(), ...mcp.secrets]);
+  const redact = createRedactor(() => [
+    token.value,
+    ...models.keys(),
+    ...mcp.secrets,
+    ...(config.telegramToken.value === undefined ? [] : [config.telegramToken.value]),
+  ]);
   const { host, origin, basePath } = config;
+  const client = (): Client => clientWithin(app, token.value, basePath.value);
+  const pokes = roles.has("runner") ? runner : leftToOthers(runner);
+  const chat = { log, memory, runner: pokes };
+  const gateway = await openConfiguredGateway(config, chat, client, report);
+  if (!gateway.ok) {
+    await store.value.close();
+    return gateway;
+  }
   const api = apiRoutes({
+    gateway: gateway.value,
     log,
     hands,
     ids,
-    runner: roles.has("runner") ? runner : leftToOthers(runner),
+    runner: pokes,
     storing,
     compactor,
     memory,
@@ -138,7 +159,7 @@ export async function openHost(
     closing: closing.signal,
     report,
   });
-  const app = createApp({
+  const app: Hono<HostEnv> = createApp({
     version,
     page: page ?? [],
     doorkeeper,
@@ -149,12 +170,15 @@ export async function openHost(
     host: host.value,
     origin: origin.value,
     basePath: basePath.value,
-    api: roles.has("web") ? api : [],
+    hooks: gateway.value?.routes ?? [],
+    // A chat's commands go through the same API, in this process.
+    api: roles.has("web") || gateway.value !== undefined ? api : [],
     health: watchHealth(store.value, systemClock, stopping.signal, [...roles]),
     report: (bug, fields) => logger.report(bug, fields),
     logger,
   });
   const opened = store.value;
+  const chats = gateway.value;
 
   let hasBegun = false;
 
@@ -178,6 +202,7 @@ export async function openHost(
 
   async function stop(closeDoor: () => Promise<void> = async () => {}): Promise<void> {
     stopping.abort();
+    await within(gatewayPatienceMs, chats?.stop() ?? Promise.resolve());
     if (hasBegun) await letGo();
     closing.abort();
     await closeDoor();
@@ -185,7 +210,7 @@ export async function openHost(
     await logger.flush();
   }
 
-  return done({ app, token: token.value, doorkeeper, strangers, begin, stop });
+  return done({ app, token: token.value, doorkeeper, strangers, chats, begin, stop });
 }
 
 /** Serves the page and the API on the address that the settings name. */
@@ -196,7 +221,7 @@ export async function startHost(config: Config, logger: Logger): Promise<Outcome
   if (!page.ok) return page;
   const opened = await openHost(config, logger, page.value);
   if (!opened.ok) return opened;
-  const { app, doorkeeper, strangers, begin, stop } = opened.value;
+  const { app, doorkeeper, strangers, chats, begin, stop } = opened.value;
   const { host, origin, basePath } = config;
   const listener = await listen(app, { host: host.value, port: config.port.value, strangers });
   if (!listener.ok) {
@@ -204,6 +229,7 @@ export async function startHost(config: Config, logger: Logger): Promise<Outcome
     return listener;
   }
   begin();
+  if (config.roles.value.includes("gateway")) chats?.start();
   const server = listener.value;
   const ownOrigin = `http://${nameFor(host.value)}:${server.port}`;
   const address = `${origin.value ?? ownOrigin}${basePath.value}/`;

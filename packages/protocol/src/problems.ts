@@ -69,6 +69,16 @@ export const problemKinds = {
     title: "There is no such rule.",
     next: "Read the rules again.",
   },
+  pairing_not_found: {
+    status: 404,
+    title: "Nobody asks under this code, or not any more.",
+    next: "Let the person write to the bot again, and use the code that it answers.",
+  },
+  chunk_not_found: {
+    status: 404,
+    title: "There is no such chunk that may not have arrived.",
+    next: "Read the gateway again.",
+  },
   blob_not_found: { status: 404, title: "There is no such blob.", next: "Upload it again." },
   sign_in_not_found: {
     status: 404,

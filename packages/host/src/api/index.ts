@@ -7,6 +7,7 @@ import { contractRoutes } from "./contract-routes.ts";
 import { contextRoutes } from "./context.ts";
 import { eventRoutes } from "./events.ts";
 import { fsckRoutes } from "./fsck.ts";
+import { gatewayRoutes } from "./gateway.ts";
 import { historyRoutes } from "./history.ts";
 import { ledgerRoutes } from "./ledger.ts";
 import { mcpRoutes } from "./mcp.ts";
@@ -19,6 +20,9 @@ import { searchRoutes } from "./search.ts";
 import { sessionRoutes } from "./sessions.ts";
 import { transferRoutes } from "./transfer.ts";
 import { workspaceRoutes } from "./workspace.ts";
+
+export type { GatewayDesk } from "./gateway.ts";
+export { idsFrom } from "./keyed-ids.ts";
 
 export type ApiOptions = Omit<ApiParts, "answerOnce">;
 
@@ -44,5 +48,6 @@ export function apiRoutes(options: ApiOptions): Route[] {
     ...mcpRoutes(parts),
     ...contractRoutes(parts),
     ...modelRoutes(parts),
+    ...gatewayRoutes(parts),
   ];
 }

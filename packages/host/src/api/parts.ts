@@ -18,6 +18,7 @@ import type { Secrets } from "../secrets/index.ts";
 import type { Hands } from "../hands.ts";
 import type { StoringBoard } from "../storing.ts";
 import type { MountParts } from "./contract.ts";
+import type { GatewayDesk } from "./gateway.ts";
 
 /** What the handlers work with. */
 export interface ApiParts extends MountParts {
@@ -43,6 +44,8 @@ export interface ApiParts extends MountParts {
   readonly journals?: Pick<JournalPlace, "left">;
   /** Without it there are no servers. */
   readonly mcp?: Pick<Mcp, "states" | "restart">;
+  /** Absent where no bot is configured. */
+  readonly gateway?: GatewayDesk | undefined;
   readonly clock: Clock;
   /** Who we are where a lease is taken. */
   readonly holder: () => Holder;

@@ -6,6 +6,7 @@ import { modelSettings } from "./model-settings.ts";
 import { operationSettings } from "./operation-settings.ts";
 import { toolSettings } from "./tool-settings.ts";
 import { listOf, type Setting, setting, wholeNumber } from "./setting.ts";
+import { telegramSettings } from "./telegram-settings.ts";
 
 function isOrigin(text: string): boolean {
   const url = URL.parse(text);
@@ -164,6 +165,7 @@ export const settings = {
     fallbackInWords: "resume",
   }),
   ...operationSettings,
+  ...telegramSettings,
 };
 
 export type SettingName = keyof typeof settings;

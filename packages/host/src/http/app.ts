@@ -26,6 +26,8 @@ export interface AppParts extends DoorParts {
   readonly page: Page;
   /** The routes of the contract that other folders serve. */
   readonly api: readonly Route[];
+  /** What platforms push to, each behind a secret of its own. */
+  readonly hooks?: readonly Route[];
   readonly health: () => Promise<Health>;
   readonly host: string;
   readonly origin: string | undefined;
@@ -61,7 +63,7 @@ export function createApp(parts: AppParts): Hono<HostEnv> {
 }
 
 function routesOf(parts: AppParts, door: Door): Route[] {
-  const { api, basePath, health, page, version } = parts;
+  const { api, hooks = [], basePath, health, page, version } = parts;
   const routes: Route[] = [
     {
       method: "GET",
@@ -75,6 +77,7 @@ function routesOf(parts: AppParts, door: Door): Route[] {
       },
     },
     ...api,
+    ...hooks,
     ...signInRoutes(door, parts),
     ...pageRoutes(page),
   ];

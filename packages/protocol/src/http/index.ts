@@ -1,5 +1,6 @@
 import { contextRoutes } from "./context.ts";
 import { accessRoutes } from "./access.ts";
+import { gatewayRoutes } from "./gateway.ts";
 import { historyRoutes } from "./history.ts";
 import { ledgerRoutes } from "./ledger.ts";
 import { mcpRoutes } from "./mcp.ts";
@@ -12,6 +13,7 @@ import { workspaceRoutes } from "./workspace.ts";
 
 export { type ContextView, contextView } from "./context.ts";
 export { type WorkspaceView, workspaceView } from "./workspace.ts";
+export { type GatewayView, type OutboxView } from "./gateway.ts";
 export * from "./views.ts";
 export type { UsageTotalsView } from "./ledger.ts";
 export {
@@ -39,6 +41,7 @@ export const routes = {
   ...ledgerRoutes,
   ...systemRoutes,
   ...accessRoutes,
+  ...gatewayRoutes,
   ...transferRoutes,
   ...modelRoutes,
   ...mcpRoutes,

@@ -1,0 +1,88 @@
+import type { OutboxRow } from "@holdfast/engine";
+import type { GatewayView, OutboxView, OwnerId } from "@holdfast/protocol";
+
+import type { Route } from "../http/index.ts";
+import { type Call, mountCall } from "./contract.ts";
+import type { ApiParts } from "./parts.ts";
+import { answer, problem } from "./reply.ts";
+
+/** What the API asks of a gateway, where there is one. */
+export interface GatewayDesk {
+  readonly platform: string;
+  /** Lanes of the bot begin so. */
+  readonly lanePrefix: () => string;
+  readonly status: () => Pick<GatewayView, "state" | "bot" | "trouble">;
+  readonly people: () => Promise<Pick<GatewayView, "requests" | "people">>;
+  readonly decidePairing: (code: string, decision: "allow" | "deny") => Promise<Paired | null>;
+  readonly changePerson: (person: string, decision: "allow" | "deny") => Promise<Paired | null>;
+  /** `null` when there is no such chunk, or nothing about it is unknown. */
+  readonly settleChunk: (
+    owner: OwnerId,
+    chunk: Pick<OutboxRow, "delivery" | "chunk">,
+    how: "resend" | "drop",
+  ) => Promise<OutboxRow | null>;
+}
+
+type Paired = GatewayView["people"][number];
+
+const shownLanes = 100;
+const shownChunks = 200;
+const shownStates = ["pending", "sending", "unknown", "failed"] as const;
+
+export function gatewayRoutes(parts: ApiParts): Route[] {
+  const { log, gateway } = parts;
+  const { reads } = log.store;
+
+  async function read({ owner }: Call<"readGateway">) {
+    const outbox = await reads.outbox(owner, { states: shownStates, limit: shownChunks });
+    const shown = { outbox: outbox.map(viewChunk) };
+    if (gateway === undefined) return answer({ ...off, ...shown });
+    const lanes = await reads.lanes(owner, gateway.lanePrefix(), shownLanes);
+    return answer({
+      ...gateway.status(),
+      ...(await gateway.people()),
+      ...shown,
+      platform: gateway.platform,
+      lanes: lanes.map(({ lane, session, at }) => ({ lane, sessionId: session, at })),
+    });
+  }
+
+  async function decide({ params, body }: Call<"decidePairing">) {
+    const person = (await gateway?.decidePairing(params.code, body.decision)) ?? null;
+    return person === null ? problem("pairing_not_found") : answer({ person });
+  }
+
+  async function change({ params, body }: Call<"changePerson">) {
+    const person = (await gateway?.changePerson(params.person, body.decision)) ?? null;
+    return person === null ? problem("pairing_not_found") : answer({ person });
+  }
+
+  async function settle({ owner, params, body }: Call<"settleChunk">) {
+    const row = (await gateway?.settleChunk(owner, params, body.do)) ?? null;
+    return row === null ? problem("chunk_not_found") : answer({ outbox: viewChunk(row) });
+  }
+
+  return [
+    mountCall(parts, "readGateway", read),
+    mountCall(parts, "decidePairing", decide),
+    mountCall(parts, "changePerson", change),
+    mountCall(parts, "settleChunk", settle),
+  ];
+}
+
+const off: GatewayView = {
+  state: "off",
+  platform: null,
+  bot: null,
+  trouble: null,
+  lanes: [],
+  outbox: [],
+  requests: [],
+  people: [],
+};
+
+function viewChunk(row: OutboxRow): OutboxView {
+  const { session: sessionId, delivery, chunk, kind, lane, state } = row;
+  const { attempts, retryAt, code, message, at } = row;
+  return { sessionId, delivery, chunk, kind, lane, state, attempts, retryAt, code, message, at };
+}

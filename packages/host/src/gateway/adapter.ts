@@ -1,0 +1,145 @@
+/** Where something is said: a chat and, where the platform has them, a thread of it. */
+export interface Place {
+  readonly chat: string;
+  readonly thread: string | null;
+  readonly kind: "private" | "group";
+}
+
+export interface Person {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** A file that a person sent. Its bytes are fetched when somebody wants them. */
+export interface IncomingFile {
+  readonly kind: "file" | "image";
+  readonly name: string;
+  readonly mediaType: string;
+  readonly size: number | null;
+  readonly reference: string;
+}
+
+interface Came {
+  readonly place: Place;
+  readonly person: Person;
+  /** The platform's name for the message that it is about, in its chat. */
+  readonly message: string;
+}
+
+export type Incoming =
+  | (Came & {
+      readonly kind: "message" | "edit";
+      readonly text: string;
+      readonly files: readonly IncomingFile[];
+      /** The bot was meant: always so in a private chat. */
+      readonly addressed: boolean;
+      /** The beginning of what it answers, where that is not the bot's own last word. */
+      readonly quoted: string | null;
+    })
+  | (Came & { readonly kind: "press"; readonly press: string; readonly data: string });
+
+/** `text` is Markdown, as a model writes it; the adapter gives it the platform's form. */
+export interface Button {
+  readonly label: string;
+  readonly data: string;
+}
+
+export interface Words {
+  readonly text: string;
+  readonly buttons?: readonly (readonly Button[])[];
+}
+
+export interface OutgoingFile {
+  readonly kind: "file" | "image";
+  readonly name: string;
+  readonly mediaType: string;
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * How a call to the platform ended.
+ * - `later`: it was certainly not done; it may be, after this long.
+ * - `refused`: it was not done, and never will be as it is.
+ * - `unknown`: it may have been done.
+ */
+export type Trouble =
+  | {
+      readonly status: "later";
+      readonly afterMs: number;
+      readonly code: string;
+      readonly message: string;
+    }
+  | { readonly status: "refused"; readonly code: string; readonly message: string }
+  | { readonly status: "unknown"; readonly code: string; readonly message: string };
+
+export type Sent = { readonly status: "sent"; readonly platformId: string } | Trouble;
+export type Edited = { readonly status: "edited" } | Trouble;
+export type Fetched =
+  | { readonly status: "fetched"; readonly bytes: Uint8Array }
+  | { readonly status: "too_large" }
+  | Trouble;
+
+export interface Capabilities {
+  readonly edits: boolean;
+  readonly buttons: boolean;
+  readonly typing: boolean;
+  readonly files: boolean;
+}
+
+export interface Limits {
+  /** Of one message, in UTF-16 units of its Markdown. */
+  readonly textUnits: number;
+  /** Of a button's data. */
+  readonly buttonBytes: number;
+  readonly fileBytes: number;
+  /** How far apart two calls that show something in one place have to be. */
+  readonly paceMs: (place: Place) => number;
+  /** How many such calls a second the platform takes from one bot. */
+  readonly callsPerSecond: number;
+}
+
+export interface Identity {
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface CommandLine {
+  readonly name: string;
+  readonly help: string;
+}
+
+/** One page of what came in. Confirmed by asking for what follows `next`. */
+export type Received =
+  | { readonly status: "received"; readonly incoming: readonly Incoming[]; readonly next: number }
+  /** Somebody else asks for the same bot's messages. */
+  | { readonly status: "contended" }
+  | Trouble;
+
+/**
+ * A chat platform. Nothing here is thrown but by a bug: whatever the platform or the network does is a value. Sends happen
+ * at most once for each call; an adapter repeats nothing by itself.
+ */
+export interface Adapter {
+  readonly platform: string;
+  readonly capabilities: Capabilities;
+  readonly limits: Limits;
+  identify(signal: AbortSignal): Promise<({ readonly status: "identified" } & Identity) | Trouble>;
+  /** Has what is new pushed to an address, or (`null`) kept until it is asked for. */
+  subscribe(
+    hook: { readonly url: string; readonly secret: string } | null,
+    signal: AbortSignal,
+  ): Promise<{ readonly status: "subscribed" } | Trouble>;
+  /** What came in from `cursor` on; waits for some time when there is nothing. */
+  receive(cursor: number, signal: AbortSignal): Promise<Received>;
+  /** What a platform pushed, decoded: `null` when it is nothing that we know. */
+  decode(pushed: unknown): Incoming | null;
+  send(place: Place, words: Words, replyTo: string | null, signal: AbortSignal): Promise<Sent>;
+  sendFile(place: Place, file: OutgoingFile, signal: AbortSignal): Promise<Sent>;
+  /** The same again is no error. */
+  edit(place: Place, platformId: string, words: Words, signal: AbortSignal): Promise<Edited>;
+  typing(place: Place, signal: AbortSignal): Promise<void>;
+  /** Ends the waiting mark of a button that was pressed; `text` is shown to the one who pressed. */
+  acknowledge(press: string, text: string, signal: AbortSignal): Promise<void>;
+  fetchFile(file: IncomingFile, signal: AbortSignal): Promise<Fetched>;
+  announce(commands: readonly CommandLine[], signal: AbortSignal): Promise<void>;
+}

@@ -1,0 +1,112 @@
+import { admitMessage, type Admission, type Log } from "@holdfast/engine";
+import {
+  type Attachment,
+  type IdSource,
+  type InputMode,
+  type LaneKey,
+  type OwnerId,
+  type SessionId,
+} from "@holdfast/protocol";
+
+import { idsFrom } from "../api/index.ts";
+import type { Adapter, IncomingFile } from "./adapter.ts";
+
+export interface AdmitDeps {
+  readonly log: Log;
+  readonly ids: IdSource;
+  readonly adapter: Adapter;
+  readonly owner: OwnerId;
+}
+
+export interface CameIn {
+  readonly key: string;
+  readonly clientId: string;
+  readonly lane: LaneKey;
+  readonly replyTo: string | null;
+  readonly text: string;
+  readonly mode: InputMode;
+  readonly files: readonly IncomingFile[];
+}
+
+/** The session that a lane points at; one that is in the trash is not talked to any more. */
+export async function sessionOfLane(
+  { log, owner }: Pick<AdmitDeps, "log" | "owner">,
+  lane: LaneKey,
+): Promise<SessionId | null> {
+  const { reads } = log.store;
+  const session = await reads.lane(owner, lane);
+  const row = session && (await reads.session(owner, session));
+  return row === null || row.trashedAt !== null ? null : row.id;
+}
+
+/** Made from what asks for it: two who see the same message make the same session. */
+export async function sessionFor(deps: AdmitDeps, lane: LaneKey, key: string): Promise<SessionId> {
+  const known = await sessionOfLane(deps, lane);
+  if (known !== null) return known;
+  const { log, owner } = deps;
+  const { session } = await log.createSession({ owner, lane, ids: idsFrom(`lane ${lane} ${key}`) });
+  return session;
+}
+
+export type Admitted =
+  | { readonly status: "admitted"; readonly session: SessionId }
+  /** It was taken before, here or in the session that the lane pointed at then. */
+  | { readonly status: "taken"; readonly session: SessionId }
+  | { readonly status: "unreadable"; readonly file: string; readonly why: string }
+  | Exclude<Admission, { status: "accepted" }>;
+
+/** P11: whatever else happens, a message becomes at most one turn. */
+export async function admitFromChat(deps: AdmitDeps, came: CameIn): Promise<Admitted> {
+  const { log, ids, owner } = deps;
+  const earlier = await log.store.reads.inbound(owner, came.key);
+  if (earlier !== null) return { status: "taken", session: earlier.session };
+  const attachments: Attachment[] = [];
+  for (const file of came.files) {
+    const kept = await keepFile(deps, file);
+    if (kept.status === "unreadable") return { ...kept, file: file.name };
+    attachments.push(kept.attachment);
+  }
+  const session = await sessionFor(deps, came.lane, came.key);
+  const { key, replyTo, clientId, lane, text, mode } = came;
+  const admission = await admitMessage(log, ids, {
+    owner,
+    session,
+    clientId,
+    text,
+    mode,
+    lane,
+    inbound: { key, ...(replyTo !== null && { replyTo }) },
+    ...(attachments.length > 0 && { attachments }),
+  });
+  if (admission.status === "accepted") return { status: "admitted", session };
+  if (admission.status === "refused" && admission.code === "inbound_taken")
+    return { status: "taken", session };
+  return admission;
+}
+
+async function keepFile(
+  { adapter, log, owner }: AdmitDeps,
+  file: IncomingFile,
+): Promise<
+  | { readonly status: "kept"; readonly attachment: Attachment }
+  | { readonly status: "unreadable"; readonly why: string }
+> {
+  const fetched = await adapter.fetchFile(file, AbortSignal.timeout(60_000));
+  if (fetched.status === "too_large")
+    return unreadable(`it is larger than ${Math.floor(adapter.limits.fileBytes / 1024 / 1024)} MB`);
+  if (fetched.status !== "fetched") return unreadable(fetched.message);
+  const { bytes } = fetched;
+  const stored = await log.store.putBlob(owner, bytes, file.mediaType);
+  if (stored.status !== "stored") return unreadable(stored.message);
+  const { id: blobId, size } = stored;
+  const { name, mediaType } = file;
+  const attachment: Attachment =
+    file.kind === "image"
+      ? { type: "image", blobId, mediaType, name }
+      : { type: "file", blobId, name, mediaType, size };
+  return { status: "kept", attachment };
+}
+
+function unreadable(why: string) {
+  return { status: "unreadable", why } as const;
+}

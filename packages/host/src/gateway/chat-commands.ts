@@ -1,0 +1,122 @@
+import {
+  commands,
+  executeCommand,
+  type InputMode,
+  type LaneKey,
+  type SessionId,
+  type Typed,
+} from "@holdfast/protocol";
+
+import type { CommandLine, Incoming } from "./adapter.ts";
+import { sessionFor, sessionOfLane } from "./admit.ts";
+import { commandWords } from "./command-words.ts";
+import { inboundKeyOf } from "./inbound-names.ts";
+import { oweAnswer, oweNote, settleUnknown } from "./notes.ts";
+import { moveLane, type ReceptionDeps } from "./reception-deps.ts";
+
+type Message = Extract<Incoming, { kind: "message" | "edit" }>;
+type Command = Exclude<Typed, { kind: "message" | "nothing" }>;
+
+/** What is still a message for the model, and how it is given. */
+export interface Said {
+  readonly text: string;
+  readonly mode: InputMode;
+}
+
+const greeting =
+  "Hello. Say what you want; everything here is kept. /new begins a new session, /sessions lists them, /stop ends an answer, /help tells the rest.";
+
+/** What a platform offers while somebody types. */
+export const menu: readonly CommandLine[] = [
+  ...commands.map(({ name, help }) => ({ name, help })),
+  { name: "interrupt", help: "Stop the answer that is being written and say this instead." },
+  { name: "resend", help: "See again what may not have arrived." },
+];
+
+/** Commands in a chat: the same table as everywhere, and the few words that only a chat has. */
+export class ChatCommands {
+  readonly #deps: ReceptionDeps;
+
+  constructor(deps: ReceptionDeps) {
+    this.#deps = deps;
+  }
+
+  async take(typed: Command, message: Message, lane: LaneKey): Promise<"done" | Said> {
+    const { log, owner, adapter, bot } = this.#deps;
+    const key = inboundKeyOf(adapter.platform, bot, message);
+    const here = { message, lane, key };
+    if (typed.kind === "misused") return this.#tell(here, typed.sentence);
+    if (typed.kind === "unknown") return this.#own(typed, here);
+    const { name, argument } = typed.invocation;
+    if (name === "steer" || (name === "queue" && argument !== ""))
+      return { text: argument, mode: name };
+    // P11: what was done and answered before is not done again.
+    if ((await log.store.reads.inbound(owner, key)) !== null) return "done";
+    const before = await sessionOfLane(this.#deps, lane);
+    const { client } = this.#deps;
+    const place = { client, sessionId: before, lane, key, now: Date.now };
+    const answer = await executeCommand(place, typed.invocation);
+    if (answer.kind === "moved") await moveLane(this.#deps, lane, answer.session.id, key);
+    if (answer.kind === "sent") return this.#owe(here, answer.sessionId, answer.runId);
+    const words = commandWords(answer);
+    return words === null ? "done" : this.#tell(here, words);
+  }
+
+  async #own(
+    { name, nearest }: Extract<Command, { kind: "unknown" }>,
+    here: Here,
+  ): Promise<"done" | Said> {
+    const { text } = here.message;
+    const rest = text.slice(name.length + 1).trim();
+    switch (name.toLowerCase()) {
+      case "start":
+        return this.#tell(here, greeting);
+      case "interrupt":
+        return rest === ""
+          ? this.#tell(here, "/interrupt needs words.")
+          : { text: rest, mode: "interrupt" };
+      case "resend":
+        return this.#resend(here);
+      default:
+        return this.#tell(here, `There is no command /${name}. Did you mean /${nearest}?`);
+    }
+  }
+
+  /** Whatever is unknown in this chat's session goes out again, because a person asked for it. */
+  async #resend(here: Here): Promise<"done"> {
+    const { log, owner, owes } = this.#deps;
+    const session = await sessionOfLane(this.#deps, here.lane);
+    const unknown =
+      session === null
+        ? []
+        : await log.store.reads.outbox(owner, { session, states: ["unknown"], limit: 20 });
+    const ours = unknown.filter(({ lane }) => lane === here.lane);
+    if (session === null || ours.length === 0) return this.#tell(here, "Nothing is missing here.");
+    for (const row of ours) await settleUnknown(this.#deps, row, "resend", here.key);
+    owes(session);
+    return "done";
+  }
+
+  async #owe(
+    { lane, key }: Here,
+    session: SessionId,
+    runId: Parameters<typeof oweAnswer>[2],
+  ): Promise<"done"> {
+    await oweAnswer(this.#deps, { session, lane, key, replyTo: null }, runId);
+    this.#deps.owes(session);
+    return "done";
+  }
+
+  async #tell({ lane, key }: Here, text: string): Promise<"done"> {
+    const session = await sessionFor(this.#deps, lane, key);
+    await oweNote(this.#deps, { session, lane, key, replyTo: null }, text);
+    this.#deps.owes(session);
+    return "done";
+  }
+}
+
+interface Here {
+  readonly message: Message;
+  readonly lane: LaneKey;
+  readonly key: string;
+}

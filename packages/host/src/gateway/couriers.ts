@@ -1,0 +1,73 @@
+import type { OwnerId, Seq, SessionId } from "@holdfast/protocol";
+
+import { type CourierDeps, deliver } from "./courier.ts";
+
+export interface CouriersDeps extends CourierDeps {
+  /** How often the store is looked through for what is owed. Reads alone. */
+  readonly sweepMs: number;
+  readonly onError: (error: unknown) => void;
+}
+
+const mostAtOnce = 1_000;
+
+/** Sees to it that whatever is owed to a bot's chats goes out, whoever accepted it and whoever ran it. */
+export class Couriers {
+  readonly #deps: CouriersDeps;
+  readonly #active = new Map<SessionId, Promise<void>>();
+  /** How far the log went when there was nothing more to do: until it goes on, there is nothing to look at. */
+  readonly #seen = new Map<SessionId, Seq>();
+  readonly #poked = new Set<SessionId>();
+  readonly #stop = new AbortController();
+  #loop: Promise<void> = Promise.resolve();
+
+  constructor(deps: CouriersDeps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    this.#loop = this.#sweepForEver();
+  }
+
+  /** Something may be owed here: who is under way already sees it by itself. */
+  poke(owner: OwnerId, session: SessionId): void {
+    if (this.#stop.signal.aborted) return;
+    if (this.#active.has(session)) return void this.#poked.add(session);
+    const work = deliver(this.#deps, { owner, session }, this.#stop.signal)
+      .then(
+        (seen) => void (seen === null ? this.#seen.delete(session) : this.#seen.set(session, seen)),
+      )
+      .catch(this.#deps.onError)
+      .finally(() => this.#ended(session));
+    this.#active.set(session, work);
+  }
+
+  /** Whoever was poked while it was about to leave may have left something behind. */
+  #ended(session: SessionId): void {
+    this.#active.delete(session);
+    if (this.#poked.delete(session)) void this.#sweep().catch(this.#deps.onError);
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#loop;
+    await Promise.all(this.#active.values());
+  }
+
+  async #sweepForEver(): Promise<void> {
+    const { clock, sweepMs, onError } = this.#deps;
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      await this.#sweep().catch(onError);
+      await clock.sleep(sweepMs, signal);
+    }
+  }
+
+  async #sweep(): Promise<void> {
+    if (this.#stop.signal.aborted) return;
+    const due = await this.#deps.log.store.work.undelivered(mostAtOnce);
+    const named = new Set(due.map(({ session }) => session));
+    for (const session of this.#seen.keys()) if (!named.has(session)) this.#seen.delete(session);
+    for (const { owner, session, head } of due)
+      if (this.#seen.get(session) !== head) this.poke(owner, session);
+  }
+}

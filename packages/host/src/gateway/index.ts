@@ -1,0 +1,3 @@
+export { type Gateway, type GatewayDeps, openGateway } from "./gateway.ts";
+export { hookPath } from "./webhook.ts";
+export { openTelegram } from "./telegram/index.ts";

@@ -1,0 +1,41 @@
+import type { Log, MemoryKeeper, Runner } from "@holdfast/engine";
+import {
+  type Client,
+  type IdSource,
+  type LaneKey,
+  newEvent,
+  type OwnerId,
+  type SessionId,
+} from "@holdfast/protocol";
+
+import { idsFrom } from "../api/index.ts";
+import type { Adapter } from "./adapter.ts";
+import type { People } from "./people.ts";
+
+export interface ReceptionDeps {
+  readonly log: Log;
+  readonly ids: IdSource;
+  readonly client: Client;
+  readonly runner: Pick<Runner, "poke">;
+  readonly memory: Pick<MemoryKeeper, "boundary">;
+  readonly adapter: Adapter;
+  readonly bot: string;
+  readonly owner: OwnerId;
+  readonly people: People;
+  /** Something is owed to a chat in this session. */
+  readonly owes: (session: SessionId) => void;
+}
+
+/** A lane points at another session from here on. */
+export async function moveLane(
+  { log, owner, memory }: Pick<ReceptionDeps, "log" | "owner" | "memory">,
+  lane: LaneKey,
+  to: SessionId,
+  key: string,
+): Promise<boolean> {
+  const before = await log.store.reads.lane(owner, lane);
+  const event = newEvent(idsFrom(`move ${key}`).make("event"), "lane.bound", { lane });
+  const result = await log.commit({ owner, session: to, events: [event], touch: "quiet" });
+  if (before !== null && before !== to) void memory.boundary(owner, before, "lane_switch");
+  return result.status === "committed";
+}

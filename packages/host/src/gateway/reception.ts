@@ -1,0 +1,164 @@
+import { answerApproval, changeInput } from "@holdfast/engine";
+import { type InputMode, type LaneKey, parseTyped } from "@holdfast/protocol";
+
+import type { Incoming } from "./adapter.ts";
+import { admitFromChat, sessionOfLane } from "./admit.ts";
+import { approvalWords, pressedAnswer } from "./approval-words.ts";
+import { ChatCommands } from "./chat-commands.ts";
+import { clientIdOf, inboundKeyOf } from "./inbound-names.ts";
+import { oweNote } from "./notes.ts";
+import { laneOf } from "./place.ts";
+import type { ReceptionDeps } from "./reception-deps.ts";
+
+type Message = Extract<Incoming, { kind: "message" | "edit" }>;
+type Press = Extract<Incoming, { kind: "press" }>;
+
+/** The platform could be told, and the store could not: the same comes again later. */
+export class TryAgain extends Error {}
+
+/** Takes what comes in. Whatever comes again, after a crash or from two who asked for it, has the effect of once. */
+export class Reception {
+  readonly #deps: ReceptionDeps;
+  readonly #commands: ChatCommands;
+  readonly #chats = new Map<string, Promise<void>>();
+
+  constructor(deps: ReceptionDeps) {
+    this.#deps = deps;
+    this.#commands = new ChatCommands(deps);
+  }
+
+  /** One after the other in each chat, all chats at once. Rejects with `TryAgain` when nothing must be confirmed. */
+  take(incoming: Incoming): Promise<void> {
+    const { chat } = incoming.place;
+    const before = this.#chats.get(chat) ?? Promise.resolve();
+    const work = before.catch(() => undefined).then(() => this.#handle(incoming));
+    this.#chats.set(chat, work);
+    const forget = () => void (this.#chats.get(chat) === work && this.#chats.delete(chat));
+    work.then(forget, forget);
+    return work;
+  }
+
+  async #handle(incoming: Incoming): Promise<void> {
+    if (incoming.kind === "press") return this.#press(incoming);
+    if (!(await this.#isWelcome(incoming))) return;
+    if (!incoming.addressed) return;
+    if (incoming.kind === "edit") return this.#edit(incoming);
+    return this.#say(incoming);
+  }
+
+  /** Unknown people cost a look and, once, a line. In a group they get nothing at all. */
+  async #isWelcome({ person, place, kind }: Message): Promise<boolean> {
+    const { people, adapter } = this.#deps;
+    if (await people.isAllowed(person)) return true;
+    if (place.kind !== "private" || kind !== "message") return false;
+    const standing = await people.meet(person);
+    if (typeof standing === "string") return standing === "allowed";
+    const text = `This bot is private. If its owner knows you, give them this code: \`${standing.code}\``;
+    await adapter.send(place, { text }, null, AbortSignal.timeout(10_000));
+    return false;
+  }
+
+  async #say(message: Message): Promise<void> {
+    const typed = message.files.length > 0 ? null : parseTyped(message.text);
+    const lane = this.#laneOf(message);
+    if (typed !== null && typed.kind !== "message" && typed.kind !== "nothing") {
+      const said = await this.#commands.take(typed, message, lane);
+      if (said === "done") return;
+      return this.#admit(message, lane, said.text, said.mode);
+    }
+    const text = typed?.kind === "message" ? typed.text : message.text;
+    return this.#admit(message, lane, text, "queue");
+  }
+
+  #laneOf({ place }: Incoming): LaneKey {
+    const { adapter, bot } = this.#deps;
+    return laneOf(adapter.platform, bot, place);
+  }
+
+  #keyOf(incoming: Incoming): string {
+    const { adapter, bot } = this.#deps;
+    return inboundKeyOf(adapter.platform, bot, incoming);
+  }
+
+  async #admit(message: Message, lane: LaneKey, text: string, mode: InputMode): Promise<void> {
+    const { adapter, runner, owner, owes } = this.#deps;
+    const { quoted, place, files } = message;
+    const isGroup = place.kind === "group";
+    const quote = quoted === null ? "" : `> ${quoted.slice(0, 1_000).replaceAll("\n", "\n> ")}\n\n`;
+    const speaker = isGroup ? `${message.person.name}: ` : "";
+    const key = this.#keyOf(message);
+    const admitted = await admitFromChat(this.#deps, {
+      key,
+      clientId: clientIdOf(adapter.platform, message),
+      lane,
+      replyTo: isGroup ? message.message : null,
+      text: `${quote}${speaker}${text}`,
+      mode,
+      files,
+    });
+    switch (admitted.status) {
+      case "admitted":
+      case "taken":
+        runner.poke(owner, admitted.session);
+        return owes(admitted.session);
+      case "unreadable":
+        return this.#tell(
+          message,
+          `The file ${admitted.file} could not be taken: ${admitted.why}.`,
+        );
+      case "failed":
+        throw new TryAgain(admitted.message);
+      case "refused":
+        return this.#tell(message, admitted.message);
+    }
+  }
+
+  /** A line back, where there is a session to owe it from; otherwise it is said at once, and may be said again. */
+  async #tell(message: Message, text: string): Promise<void> {
+    const { adapter, owes } = this.#deps;
+    const lane = this.#laneOf(message);
+    const session = await sessionOfLane(this.#deps, lane);
+    const owed = { lane, key: this.#keyOf(message), replyTo: null };
+    if (session !== null && (await oweNote(this.#deps, { ...owed, session }, text))) owes(session);
+    else await adapter.send(message.place, { text }, null, AbortSignal.timeout(10_000));
+  }
+
+  /** What still waits is changed; what was taken up stays what it was. */
+  async #edit(message: Message): Promise<void> {
+    const { log, ids, owner, adapter } = this.#deps;
+    const row = await log.store.reads.inbound(owner, this.#keyOf(message));
+    if (row === null) return;
+    const { session } = row;
+    const clientId = clientIdOf(adapter.platform, message);
+    const inbox = (await log.store.reads.snapshot(owner, session, { limit: 1 }))?.inbox ?? [];
+    const input = inbox.find((each) => each.clientId === clientId);
+    if (input === undefined) return;
+    const { messageId } = input;
+    await changeInput(log, ids, { owner, session, messageId }, { text: message.text });
+  }
+
+  async #press({ person, place, message, press, data }: Press): Promise<void> {
+    const { people, adapter, log, ids, owner, runner } = this.#deps;
+    const soon = AbortSignal.timeout(10_000);
+    const answer = pressedAnswer(data);
+    const isTheirs = answer?.asker === null || answer?.asker === person.id;
+    if (answer === null || !isTheirs || !(await people.isAllowed(person)))
+      return adapter.acknowledge(press, "This is not yours to answer.", soon);
+    const result = await answerApproval(log, ids, owner, answer.approval, answer.answer);
+    switch (result.status) {
+      case "answered":
+        runner.poke(owner, result.approval.session);
+        this.#deps.owes(result.approval.session);
+        await adapter.acknowledge(press, "", soon);
+        // Its buttons go, also where a crash has kept us from knowing that this message is ours.
+        await adapter.edit(place, message, approvalWords(result.approval, null), soon);
+        return;
+      case "failed":
+        throw new TryAgain(result.message);
+      case "not_found":
+        return adapter.acknowledge(press, "There is no such question any more.", soon);
+      case "refused":
+        return adapter.acknowledge(press, result.message, soon);
+    }
+  }
+}

@@ -1,0 +1,191 @@
+import type { OutboxRow } from "@holdfast/engine";
+import type { BlobId } from "@holdfast/protocol";
+
+import type { Adapter, Sent, Trouble } from "./adapter.ts";
+import { type Action, actionOf, afterUnknown, type ChunkJob } from "./chunk-job.ts";
+import { chunkAfter, type OutboxDesk } from "./outbox-desk.ts";
+import type { Pacer } from "./pace.ts";
+
+export interface SendDeps {
+  readonly adapter: Adapter;
+  readonly pacer: Pacer;
+  readonly desk: OutboxDesk;
+  /** By the store's clock. */
+  readonly now: () => Promise<number>;
+  readonly readFile: (blobId: BlobId) => Promise<Uint8Array | null>;
+  readonly signal: AbortSignal;
+}
+
+/** `lost`: what was to be written could not be; nothing more is ours to send. */
+export type StepResult =
+  | { readonly status: "done"; readonly next?: OutboxRow }
+  | { readonly status: "open" }
+  | { readonly status: "wait"; readonly ms: number }
+  | { readonly status: "lost" };
+
+const firstPauseMs = 1_000;
+/** A host that stops waits for what is under way: broken off, nobody would know whether it arrived. */
+const sendPatienceMs = 30_000;
+const longestPauseMs = 60_000;
+
+/** Takes a chunk one step further, in its place's turn. What is sent is what stands there when the turn has come. */
+export async function takeStep(deps: SendDeps, job: ChunkJob): Promise<StepResult> {
+  const { adapter, pacer, signal } = deps;
+  const limit = adapter.limits.textUnits;
+  const first = actionOf(job, limit, await deps.now());
+  if (first.kind === "nothing") return { status: "open" };
+  if (first.kind === "close") return close(deps, job.row, first);
+  if (first.kind === "pass") return pass(deps, job.row, first.to);
+  const result = await pacer.inTurn(job.place, signal, async () => {
+    const action = actionOf(job, limit, await deps.now());
+    switch (action.kind) {
+      case "send":
+      case "file":
+        return send(deps, job, action);
+      case "edit":
+        return edit(deps, job, action);
+      default:
+        return { status: "open" } as const;
+    }
+  });
+  return result ?? { status: "lost" };
+}
+
+async function close(
+  { desk }: SendDeps,
+  row: OutboxRow,
+  { state, code }: Extract<Action, { kind: "close" }>,
+): Promise<StepResult> {
+  return (await desk.write({ ...row, state, code })) ? { status: "done" } : { status: "lost" };
+}
+
+async function pass({ desk }: SendDeps, row: OutboxRow, to: number): Promise<StepResult> {
+  const next = { ...row, from: to, to };
+  return (await desk.write(next)) ? { status: "done", next } : { status: "lost" };
+}
+
+/** P11: that it is being sent is durable before it is sent, so that a crash in between is known to have been one. */
+async function send(
+  deps: SendDeps,
+  job: ChunkJob,
+  action: Extract<Action, { kind: "send" | "file" }>,
+): Promise<StepResult> {
+  const { desk } = deps;
+  const attempts = job.row.attempts + 1;
+  const sending: OutboxRow = {
+    ...job.row,
+    state: "sending",
+    to: action.to,
+    attempts,
+    retryAt: null,
+  };
+  if (!(await desk.write(sending))) return { status: "lost" };
+  const sent = await call(deps, job, action);
+  if (sent.status !== "sent") return unsent(deps, job, sending, sent);
+  const { platformId } = sent;
+  const isWhole = action.kind === "file" || action.isWhole;
+  if (action.kind === "send") job.shown = action.words.text;
+  const shown = { ...sending, platformId };
+  if (isWhole) return finish(deps, job, shown);
+  const open: OutboxRow = { ...shown, state: "pending" };
+  if (!(await desk.write(open))) return { status: "lost" };
+  job.row = open;
+  return { status: "open" };
+}
+
+async function call(
+  { adapter, readFile }: SendDeps,
+  { place, row }: ChunkJob,
+  action: Extract<Action, { kind: "send" | "file" }>,
+): Promise<Sent> {
+  const patience = AbortSignal.timeout(sendPatienceMs);
+  if (action.kind === "send") return adapter.send(place, action.words, row.replyTo, patience);
+  const { type, name = "image", mediaType, blobId } = action.file;
+  const bytes = await readFile(blobId);
+  if (bytes === null) return gone;
+  return adapter.sendFile(place, { kind: type, name, mediaType, bytes }, patience);
+}
+
+const gone: Trouble = {
+  status: "refused",
+  code: "blob_not_found",
+  message: "The file is not there any more.",
+};
+
+/** The last form of a chunk is on the platform: it is done with, and what follows it is the next. */
+async function finish({ desk }: SendDeps, { text }: ChunkJob, row: OutboxRow): Promise<StepResult> {
+  const sent: OutboxRow = { ...row, state: "sent", code: null, message: null };
+  const isResent = row.code === "resent";
+  const isEnd = text === null || (text.ending !== null && row.to >= text.length);
+  const next = isEnd || isResent ? undefined : chunkAfter(row);
+  if (!(await desk.write(sent, ...(next === undefined ? [] : [next])))) return { status: "lost" };
+  return { status: "done", ...(next && { next }) };
+}
+
+async function unsent(
+  deps: SendDeps,
+  job: ChunkJob,
+  row: OutboxRow,
+  trouble: Trouble,
+): Promise<StepResult> {
+  const { desk, pacer } = deps;
+  const { code, message } = trouble;
+  switch (trouble.status) {
+    case "later": {
+      const ms = pauseBehind(row.attempts, trouble.afterMs);
+      pacer.holdBack(job.place, trouble.afterMs);
+      const retryAt = (await deps.now()) + ms;
+      const again: OutboxRow = { ...row, state: "pending", to: job.row.to, retryAt, message };
+      if (!(await desk.write(again))) return { status: "lost" };
+      job.row = again;
+      return { status: "wait", ms };
+    }
+    case "refused":
+      return (await desk.write({ ...row, state: "failed", code, message }))
+        ? { status: "done" }
+        : { status: "lost" };
+    case "unknown": {
+      const next = chunkAfter(row, afterUnknown);
+      const isOver = !(await desk.write({ ...row, state: "unknown", code, message }, next));
+      return isOver ? { status: "lost" } : { status: "done", next };
+    }
+  }
+}
+
+/** An edit can be made again: it is the same once and twice. */
+async function edit(
+  deps: SendDeps,
+  job: ChunkJob,
+  { words, to, isWhole }: Extract<Action, { kind: "edit" }>,
+): Promise<StepResult> {
+  const { adapter, desk, pacer } = deps;
+  const { place, row } = job;
+  if (row.platformId === null) return { status: "open" };
+  const isShown = words.text === job.shown && words.buttons === undefined;
+  const edited = isShown
+    ? ({ status: "edited" } as const)
+    : await adapter.edit(place, row.platformId, words, AbortSignal.timeout(sendPatienceMs));
+  switch (edited.status) {
+    case "edited":
+      job.shown = words.text;
+      return isWhole ? finish(deps, job, { ...row, to }) : { status: "open" };
+    case "refused": {
+      const { code, message } = edited;
+      if (!isWhole) return { status: "wait", ms: longestPauseMs };
+      const next = row.kind === "answer" ? chunkAfter({ ...row, to }) : undefined;
+      const failed: OutboxRow = { ...row, to, state: "failed", code, message };
+      if (!(await desk.write(failed, ...(next ? [next] : [])))) return { status: "lost" };
+      return { status: "done", ...(next && { next }) };
+    }
+    case "later":
+    case "unknown": {
+      const ms = edited.status === "later" ? edited.afterMs : firstPauseMs;
+      pacer.holdBack(place, ms);
+      return { status: "wait", ms };
+    }
+  }
+}
+
+function pauseBehind(attempts: number, asked: number): number {
+  return Math.max(asked, Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(attempts - 1, 10)));
+}

@@ -1,0 +1,1 @@
+export { openTelegram } from "./adapter.ts";

@@ -1,0 +1,26 @@
+import type { Clock } from "@holdfast/engine";
+
+/** A bell for one who waits. A ring while nobody waits is not lost: the next wait ends at once. */
+export class Wake {
+  readonly #clock: Clock;
+  #rung = false;
+  #waiting: AbortController | null = null;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  ring(): void {
+    this.#rung = true;
+    this.#waiting?.abort();
+  }
+
+  async wait(ms: number, signal: AbortSignal): Promise<void> {
+    if (!this.#rung) {
+      this.#waiting = new AbortController();
+      await this.#clock.sleep(ms, AbortSignal.any([signal, this.#waiting.signal]));
+      this.#waiting = null;
+    }
+    this.#rung = false;
+  }
+}

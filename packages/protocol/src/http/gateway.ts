@@ -1,0 +1,99 @@
+import { z } from "zod";
+
+import { deliveryKind, outboxState } from "../events/index.ts";
+import { deliveryId, laneKey, sessionId } from "../ids.ts";
+import { defineRoute } from "./define.ts";
+import { keyed } from "./sessions.ts";
+
+/** A chunk that is under way or in trouble. */
+export const outboxView = z.looseObject({
+  sessionId,
+  delivery: deliveryId,
+  chunk: z.int(),
+  kind: deliveryKind,
+  lane: laneKey,
+  state: outboxState,
+  attempts: z.int(),
+  retryAt: z.int().nullable(),
+  code: z.string().nullable(),
+  message: z.string().nullable(),
+  at: z.int(),
+});
+export type OutboxView = z.infer<typeof outboxView>;
+
+const gatewayPerson = z.looseObject({
+  person: z.string(),
+  name: z.string(),
+  state: z.enum(["allowed", "denied"]),
+});
+
+export const gatewayView = z.looseObject({
+  /** `off`: no bot is configured. */
+  state: z.enum(["off", "starting", "receiving", "contended", "trouble"]),
+  platform: z.string().nullable(),
+  bot: z.looseObject({ id: z.string(), name: z.string() }).nullable(),
+  trouble: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
+  lanes: z.array(z.looseObject({ lane: laneKey, sessionId, at: z.int() })),
+  outbox: z.array(outboxView),
+  /** Those who showed a code, for the owner to confirm. */
+  requests: z.array(
+    z.looseObject({ person: z.string(), name: z.string(), code: z.string(), askedAt: z.int() }),
+  ),
+  people: z.array(gatewayPerson),
+});
+export type GatewayView = z.infer<typeof gatewayView>;
+
+const decision = z.strictObject({ decision: z.enum(["allow", "deny"]) });
+const withPerson = z.looseObject({ person: gatewayPerson });
+const digits = z.codec(z.string().regex(/^\d{1,9}$/), z.int().nonnegative(), {
+  decode: Number,
+  encode: String,
+});
+
+export const gatewayRoutes = {
+  readGateway: defineRoute({
+    method: "GET",
+    path: "/api/gateway",
+    summary: "How the chat gateway stands: its bot, lanes, outbox and pairing requests",
+    access: "principal",
+    answer: { media: "json", status: 200, schema: gatewayView },
+    problems: [],
+    repeat: "safe",
+  }),
+  decidePairing: defineRoute({
+    method: "POST",
+    path: "/api/gateway/pairings/:code",
+    summary: "Confirm or deny a person by the pairing code that they showed",
+    access: "principal",
+    params: z.strictObject({ code: z.string().regex(/^[A-Za-z0-9]{4,16}$/) }),
+    headers: keyed,
+    body: decision,
+    answer: { media: "json", status: 200, schema: withPerson },
+    problems: ["pairing_not_found"],
+    repeat: "key",
+  }),
+  changePerson: defineRoute({
+    method: "POST",
+    path: "/api/gateway/people/:person",
+    summary: "Let a person who was met before speak to the bot, or no longer",
+    access: "principal",
+    params: z.strictObject({ person: z.string().regex(/^[\x21-\x7e]{1,100}$/) }),
+    headers: keyed,
+    body: decision,
+    answer: { media: "json", status: 200, schema: withPerson },
+    problems: ["pairing_not_found"],
+    repeat: "key",
+  }),
+  settleChunk: defineRoute({
+    method: "POST",
+    path: "/api/gateway/outbox/:delivery/:chunk",
+    summary: "Send a chunk again of which nobody knows whether it arrived, or give it up",
+    access: "principal",
+    params: z.strictObject({ delivery: deliveryId, chunk: digits }),
+    headers: keyed,
+    body: z.strictObject({ do: z.enum(["resend", "drop"]) }),
+    answer: { media: "json", status: 200, schema: z.looseObject({ outbox: outboxView }) },
+    problems: ["chunk_not_found"],
+    repeat: "key",
+  }),
+} as const;

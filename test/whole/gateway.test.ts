@@ -1,0 +1,101 @@
+import { beforeEach, expect, test } from "vitest";
+
+import { requirePage } from "../support/page.ts";
+import { textIn, valueOf } from "./client.ts";
+import { seen, serveBot, shows, startPlatform } from "./gateway-rig.ts";
+
+beforeEach(requirePage);
+
+test("a message to the bot is one turn, and its answer one message that grows until it is whole", async () => {
+  const platform = await startPlatform();
+  const { client } = await serveBot(platform);
+  const bot = await client.readGateway();
+  expect(valueOf(bot).platform).toBe("telegram");
+  platform.say(7, "Hello {words:80} {rate:40}");
+  await seen(platform, (messages) => messages.some(({ edits }) => edits > 0));
+  const [session, ...others] = valueOf(await client.listSessions()).sessions;
+  expect(others).toEqual([]);
+  const params = { id: session!.id };
+  await seen(platform, (messages) => messages.some(({ text }) => text.split(/\s+/).length >= 80));
+  const { entries } = valueOf(await client.readSession({ params }));
+  const answer = entries.flatMap((entry) =>
+    entry.type === "message" && entry.role === "assistant" ? [textIn(entry)] : [],
+  );
+  const plain = (text: string) => text.replaceAll(/[^\p{L}\p{N}]+/gu, " ").trim();
+  await seen(platform, () => plain(platform.shownIn(7)[0]?.text ?? "") === plain(answer.join(" ")));
+  expect(platform.shownIn(7)).toHaveLength(1);
+});
+
+test("strangers get one line with a code, groups none, and who is confirmed is answered", async () => {
+  const platform = await startPlatform();
+  const { client } = await serveBot(platform);
+  platform.say(55, "Let me in");
+  await seen(platform, shows("code"));
+  const [request] = valueOf(await client.readGateway()).requests;
+  expect(platform.shownIn(55)[0]?.text).toContain(request!.code);
+  platform.say(55, "Please");
+  platform.say(-900, "Anybody?", { from: { id: 56, is_bot: false, first_name: "Mallory" } });
+  const wrong = await client.decidePairing({
+    params: { code: "WRONG123" },
+    body: { decision: "allow" },
+  });
+  expect(wrong.ok).toBe(false);
+  const params = { code: request!.code };
+  valueOf(await client.decidePairing({ params, body: { decision: "allow" } }));
+  platform.say(55, "Now then {words:5}");
+  await seen(platform, () => platform.shownIn(55).length === 2);
+  expect(platform.shownIn(-900)).toEqual([]);
+  const { people, requests } = valueOf(await client.readGateway());
+  expect([people, requests]).toMatchObject([[{ person: "55", state: "allowed" }], []]);
+  expect(valueOf(await client.listSessions()).sessions).toHaveLength(1);
+});
+
+test("commands move the lane, and the chat goes on where it was led", async () => {
+  const platform = await startPlatform();
+  const { client } = await serveBot(platform);
+  platform.say(7, "About gardens {words:3}");
+  await seen(platform, () => platform.shownIn(7).length === 1);
+  platform.say(7, "/new Kitchen");
+  await seen(platform, shows("A new session has begun"));
+  platform.say(7, "About pots {words:3}");
+  await seen(platform, () => platform.shownIn(7).length === 3);
+  platform.say(7, "/resume gardens");
+  await seen(platform, shows("This chat is now in"));
+  platform.say(7, "/nonsense");
+  await seen(platform, shows("There is no command /nonsense"));
+  const { sessions } = valueOf(await client.listSessions());
+  expect(sessions.map(({ title }) => title).toSorted()).toEqual([
+    expect.stringContaining("About gardens"),
+    "Kitchen",
+  ]);
+  const { lanes } = valueOf(await client.readGateway());
+  const garden = sessions.find(({ title }) => title?.includes("gardens"));
+  expect(lanes).toMatchObject([{ sessionId: garden?.id }]);
+});
+
+test("[P6] a question waits as buttons through a kill of the host, and only its asker's press counts", async () => {
+  const platform = await startPlatform();
+  const first = await serveBot(platform);
+  platform.say(7, 'Go {tool:terminal {"command":"echo done-by-tool"}}');
+  await seen(platform, (messages) => messages.some(({ buttons }) => buttons.length > 0));
+  await first.host.kill();
+  const second = await serveBot(platform, { HOLDFAST_HOME: first.home });
+  const question = platform.messages.find(({ buttons }) => buttons.length > 0)!;
+  platform.press(7, question, "Allow once", 8);
+  platform.press(7, question, "Allow once");
+  await seen(platform, shows("Allowed once"));
+  await seen(platform, (messages) => messages.at(-1)?.id !== question.id);
+  expect(platform.acknowledged[0]?.text).toContain("not yours");
+  expect(question.buttons).toEqual([]);
+  expect(valueOf(await second.client.listApprovals()).approvals).toEqual([]);
+});
+
+test("/stop ends the answer, and what was said stays", async () => {
+  const platform = await startPlatform();
+  await serveBot(platform);
+  platform.say(7, "Tell {words:2000} {rate:20}");
+  await seen(platform, () => platform.shownIn(7).length === 1);
+  platform.say(7, "/stop");
+  await seen(platform, shows("Stopped."));
+  expect(platform.shownIn(7)[0]?.text.length).toBeGreaterThan(0);
+});
