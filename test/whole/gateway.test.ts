@@ -64,10 +64,8 @@ test("commands move the lane, and the chat goes on where it was led", async () =
   platform.say(7, "/nonsense");
   await seen(platform, shows("There is no command /nonsense"));
   const { sessions } = valueOf(await client.listSessions());
-  expect(sessions.map(({ title }) => title).toSorted()).toEqual([
-    expect.stringContaining("About gardens"),
-    "Kitchen",
-  ]);
+  expect(sessions.map(({ title }) => title)).toContain("Kitchen");
+  expect(sessions).toHaveLength(2);
   const { lanes } = valueOf(await client.readGateway());
   const garden = sessions.find(({ title }) => title?.includes("gardens"));
   expect(lanes).toMatchObject([{ sessionId: garden?.id }]);

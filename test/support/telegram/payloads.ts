@@ -1,7 +1,5 @@
 import type { IncomingMessage } from "node:http";
 
-import { z } from "zod";
-
 import { readMarkdownV2 } from "./read-markdown-v2.ts";
 
 export type Payload = Readonly<Record<string, unknown>>;
@@ -16,22 +14,29 @@ export interface SentFile {
   readonly bytes: Buffer;
 }
 
-const replied = z.object({ message_id: z.int() });
-export function replyIn(payload: Payload): number | null {
-  return replied.safeParse(payload["reply_parameters"]).data?.message_id ?? null;
+function fieldsOf(value: unknown): Payload {
+  return typeof value === "object" && value !== null ? { ...value } : {};
 }
 
-const keyboard = z.object({
-  inline_keyboard: z.array(z.array(z.object({ text: z.string(), callback_data: z.string() }))),
-});
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+export function replyIn(payload: Payload): number | null {
+  const { message_id: id } = fieldsOf(payload["reply_parameters"]);
+  return typeof id === "number" ? id : null;
+}
 
 export function buttonsIn(payload: Payload): readonly Button[] {
-  const parsed = keyboard.safeParse(payload["reply_markup"]);
-  if (!parsed.success) return [];
-  return parsed.data.inline_keyboard.flat().map(({ text, callback_data }) => {
-    if (Buffer.byteLength(callback_data) > 64) throw new Error("BUTTON_DATA_INVALID");
-    return { text, data: callback_data };
-  });
+  const { inline_keyboard: rows } = fieldsOf(payload["reply_markup"]);
+  return listOf(rows)
+    .flatMap(listOf)
+    .map(fieldsOf)
+    .map(({ text, callback_data: data }) => {
+      if (typeof text !== "string" || typeof data !== "string" || Buffer.byteLength(data) > 64)
+        throw new Error("BUTTON_DATA_INVALID");
+      return { text, data };
+    });
 }
 
 export function wordsIn({ text }: Payload): string {
@@ -54,9 +59,8 @@ export function shownText(
 }
 
 export function fileIn(payload: Payload): SentFile {
-  const { name, bytes } = z
-    .object({ name: z.string(), bytes: z.instanceof(Buffer) })
-    .parse(payload["file"]);
+  const { name, bytes } = fieldsOf(payload["file"]);
+  if (typeof name !== "string" || !Buffer.isBuffer(bytes)) throw new Error("FILE_MISSING");
   return { name, bytes };
 }
 
@@ -69,9 +73,7 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
 export function decodeBody(request: IncomingMessage, body: Buffer): Payload {
   const type = request.headers["content-type"] ?? "";
   if (!type.startsWith("multipart/form-data"))
-    return body.length === 0
-      ? {}
-      : z.record(z.string(), z.unknown()).parse(JSON.parse(body.toString()));
+    return body.length === 0 ? {} : fieldsOf(JSON.parse(body.toString()));
   const boundary = /boundary=(?:"([^"]+)"|([^;]+))/.exec(type)?.slice(1).find(Boolean) ?? "";
   return decodeForm(body.toString("latin1"), boundary);
 }
