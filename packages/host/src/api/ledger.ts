@@ -1,11 +1,13 @@
 import type { MemoryTryRow } from "@holdfast/engine";
+import { jsonObject } from "@holdfast/protocol";
 
+import { configSchema } from "../config/index.ts";
 import type { Route } from "../http/index.ts";
 import { mountCall } from "./contract.ts";
 import type { ApiParts } from "./parts.ts";
 import { answer } from "./reply.ts";
 
-/** What was used, and what has still to be remembered. */
+/** What was used, what has still to be remembered, and what can be set. */
 export function ledgerRoutes(parts: ApiParts): Route[] {
   const { reads } = parts.log.store;
   return [
@@ -16,6 +18,7 @@ export function ledgerRoutes(parts: ApiParts): Route[] {
       });
       return answer({ usage: { ...usage } });
     }),
+    mountCall(parts, "readConfigSchema", async () => answer(jsonObject.parse(configSchema()))),
     mountCall(parts, "readMemory", async ({ owner }) => {
       const { failing, ...backlog } = await reads.memory(owner);
       return answer({ backlog: { ...backlog, failing: failing && viewFailing(failing) } });

@@ -27,6 +27,38 @@ const commands: Readonly<Record<string, Entry>> = {
     summary: "list, show, search, rename, delete, restore and branch sessions",
     load: async () => (await import("./sessions.ts")).sessions,
   },
+  export: {
+    summary: "write a session as Markdown, a page, or JSON",
+    load: async () => (await import("./transfer.ts")).exportCommand,
+  },
+  import: {
+    summary: "take in a session that was exported as JSON",
+    load: async () => (await import("./transfer.ts")).importCommand,
+  },
+  backup: {
+    summary: "copy everything while hosts work",
+    load: async () => (await import("./transfer.ts")).backup,
+  },
+  restore: {
+    summary: "put a backup into an empty home",
+    load: async () => (await import("./transfer.ts")).restore,
+  },
+  config: {
+    summary: "show every setting and where it came from, set one, print the schema",
+    load: async () => (await import("./config.ts")).config,
+  },
+  doctor: {
+    summary: "check everything, and say how to mend what is wrong",
+    load: async () => (await import("./doctor/index.ts")).doctor,
+  },
+  fsck: {
+    summary: "prove that everything stored is whole, or mend what can be derived again",
+    load: async () => (await import("./fsck.ts")).fsck,
+  },
+  bench: {
+    summary: "measure this disk and this store for a few seconds",
+    load: async () => (await import("./bench.ts")).bench,
+  },
 };
 
 /** Runs what the arguments ask for and answers the exit code. */

@@ -20,6 +20,15 @@ export interface Reached {
   readonly close: () => Promise<void>;
 }
 
+export interface ReachOptions {
+  /**
+   * What a host in this process does beside answering: `works` takes up runs and all else there is to do; `rests` does not,
+   * as a command that is over in a moment would only break off again what it took up.
+   */
+  readonly here: "works" | "rests";
+  readonly report?: (bug: Error) => void;
+}
+
 /**
  * The host that the settings name, else the one that serves this home, else one in this process: the same host, asked
  * without a port. All commands go through here, so there is one way to everything.
@@ -27,14 +36,14 @@ export interface Reached {
 export async function reachHost(
   { flags }: Arguments,
   terminal: Terminal,
-  report: (bug: Error) => void = (bug) => terminal.complain(bug.stack ?? bug.message),
+  { here, report = (bug) => terminal.complain(bug.stack ?? bug.message) }: ReachOptions,
 ): Promise<Outcome<Reached>> {
   const config = readConfig({ ...terminal, flags });
   if (!config.ok) return config;
   const { home, url } = config.value;
   if (url.value !== undefined) return reachNamed(config.value, url.value);
   const address = await findRunningHost(home.value);
-  if (address === undefined) return reachHere(config.value, report);
+  if (address === undefined) return reachHere(config.value, here, report);
   return reachServing(config.value, address);
 }
 
@@ -82,11 +91,15 @@ function pauseNearby(ms: number, signal: AbortSignal): Promise<void> {
   return pause(ms > longestBackoffMs ? ms : Math.min(ms, nearbyMs), signal);
 }
 
-async function reachHere(config: Config, report: (bug: Error) => void): Promise<Outcome<Reached>> {
+async function reachHere(
+  config: Config,
+  here: ReachOptions["here"],
+  report: (bug: Error) => void,
+): Promise<Outcome<Reached>> {
   const opened = await openHost(config, reportOnly(report));
   if (!opened.ok) return opened;
   const { app, token, begin, stop } = opened.value;
-  begin();
+  if (here === "works") begin();
   const client = createClient({
     token,
     baseUrl: config.basePath.value,

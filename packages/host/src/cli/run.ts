@@ -58,7 +58,7 @@ export const run: Command = {
       );
       return exit.misuse;
     }
-    const reached = await reachHost(given, terminal);
+    const reached = await reachHost(given, terminal, { here: "works" });
     if (!reached.ok) {
       terminal.complain(reached.failure.sentence);
       return exit.failed;

@@ -67,7 +67,7 @@ export const sessions: Command = {
       terminal.complain(`"sessions ${name}" is not known: ${Object.keys(acts).join(", ")} are.`);
       return exit.misuse;
     }
-    const reached = await reachHost(given, terminal);
+    const reached = await reachHost(given, terminal, { here: "rests" });
     if (!reached.ok) {
       terminal.complain(reached.failure.sentence);
       return exit.failed;

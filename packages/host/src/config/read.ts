@@ -1,7 +1,6 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { z } from "zod";
-import { done, failed, type Outcome, systemCode } from "../failure.ts";
+import { done, failed, type Outcome } from "../failure.ts";
+import { type ConfigFile, readPlainFile, readSecretFile } from "./files.ts";
 import type { Setting, Surroundings } from "./setting.ts";
 import {
   type Config,
@@ -20,26 +19,28 @@ export interface ConfigSources extends Surroundings {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-interface ConfigFile {
-  readonly path: string;
-  readonly values: Readonly<Record<string, unknown>>;
-}
-
 interface Found {
   readonly given: unknown;
   readonly source: Source;
 }
 
+/** Both lie in the home. What is secret may stand in either; `config set` puts it where only its owner reads. */
+export const plainFile = "config.json";
+export const secretFile = "config.secret.json";
+
 /** Everything is read and checked here, once, before anything starts. */
 export function readConfig(sources: ConfigSources): Outcome<Config> {
-  const home = settle("home", findGiven("home", sources, undefined), sources);
+  const home = settle("home", findGiven("home", sources, []), sources);
   if (!home.ok) return home;
-  const file = readConfigFile(join(String(home.value.value), "config.json"));
-  if (!file.ok) return file;
+  const secret = readSecretFile(join(String(home.value.value), secretFile));
+  if (!secret.ok) return secret;
+  const plain = readPlainFile(join(String(home.value.value), plainFile));
+  if (!plain.ok) return plain;
+  const files = [secret.value, plain.value];
 
   const config: Partial<Record<SettingName, Settled<unknown>>> = {};
   for (const name of settingNames) {
-    const settled = settle(name, findGiven(name, sources, file.value), sources);
+    const settled = settle(name, findGiven(name, sources, files), sources);
     if (!settled.ok) return settled;
     config[name] = settled.value;
   }
@@ -50,7 +51,7 @@ export function readConfig(sources: ConfigSources): Outcome<Config> {
 function findGiven(
   name: SettingName,
   { flags, environment }: ConfigSources,
-  file: ConfigFile | undefined,
+  files: readonly ConfigFile[],
 ): Found {
   const flag = flags[flagOf(name)];
   if (flag !== undefined)
@@ -60,9 +61,9 @@ function findGiven(
   if (variable !== undefined && variable !== "") {
     return { given: variable, source: { from: "environment", name: variableOf(name) } };
   }
-  if (file !== undefined && Object.hasOwn(file.values, name)) {
-    return { given: file.values[name], source: { from: "file", name, path: file.path } };
-  }
+  for (const { values, path } of files)
+    if (Object.hasOwn(values, name))
+      return { given: values[name], source: { from: "file", name, path } };
   return { given: undefined, source: { from: "default" } };
 }
 
@@ -88,39 +89,4 @@ function inWords(source: Exclude<Source, { from: "default" }>): string {
     case "file":
       return `"${source.name}" in ${source.path}`;
   }
-}
-
-function readConfigFile(path: string): Outcome<ConfigFile> {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    const code = systemCode(error);
-    // ENOTDIR is the home's own trouble, and is told where the home is made.
-    if (code === "ENOENT" || code === "ENOTDIR") return done({ path, values: {} });
-    return failed("config.invalid", `The settings in ${path} cannot be read (${code}).`);
-  }
-  const values = parseObject(text);
-  if (values === undefined) {
-    return failed("config.invalid", `${path} must hold one JSON object, like {"port": 8787}.`);
-  }
-  for (const name of Object.keys(values)) {
-    const sentence = objectionTo(name, path);
-    if (sentence !== undefined) return failed("config.invalid", sentence);
-  }
-  return done({ path, values });
-}
-
-function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    return z.record(z.string(), z.unknown()).safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
-}
-
-function objectionTo(name: string, path: string): string | undefined {
-  const inFile = settingNames.filter((known) => !settings[known].traits?.includes("not-in-file"));
-  if (inFile.some((known) => known === name)) return undefined;
-  return `"${name}" in ${path} is not a setting that the file can hold; it can hold ${inFile.join(", ")}.`;
 }

@@ -13,9 +13,12 @@ export async function title(place: SessionPlace, words: string): Promise<Command
 
 export async function model(place: SessionPlace, name: string): Promise<CommandAnswer> {
   if (name !== "") return change(place, "model_chosen", { model: name });
-  const read = await readHere(place);
+  const [read, listed] = await Promise.all([readHere(place), place.client.listModels()]);
   if (!read.ok) return refusedBy(read.error);
-  return { kind: "model", model: read.value.session.model, models: [] };
+  if (!listed.ok) return refusedBy(listed.error);
+  const { usual, models } = listed.value;
+  const usable = models.filter((each) => each.usable).map((each) => each.name);
+  return { kind: "model", model: read.value.session.model, usual, models: usable };
 }
 
 async function change(

@@ -35,7 +35,15 @@ export type CommandAnswer =
       readonly messageId: MessageId | null;
     }
   | { readonly kind: "compacting"; readonly outcome: "started" | "deferred" }
-  | { readonly kind: "model"; readonly model: string | null; readonly models: readonly string[] }
+  | {
+      readonly kind: "model";
+      /** The session's own choice. */
+      readonly model: string | null;
+      /** Who answers where nothing was chosen. */
+      readonly usual: string;
+      /** Those for which everything is set. */
+      readonly models: readonly string[];
+    }
   | { readonly kind: "title"; readonly title: string | null }
   | {
       readonly kind: "memory";

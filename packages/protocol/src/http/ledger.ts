@@ -1,6 +1,7 @@
 import { z } from "zod";
 
 import { sessionId } from "../ids.ts";
+import { jsonObject } from "../parts.ts";
 import { defineRoute } from "./define.ts";
 import { countText } from "./fields.ts";
 import { instant } from "./views.ts";
@@ -45,6 +46,15 @@ export const ledgerRoutes = {
     access: "principal",
     query: z.strictObject({ sessionId: sessionId.optional(), since: countText.optional() }),
     answer: { media: "json", status: 200, schema: z.looseObject({ usage: usageTotals }) },
+    problems: [],
+    repeat: "safe",
+  }),
+  readConfigSchema: defineRoute({
+    method: "GET",
+    path: "/api/config/schema",
+    summary: "What config.json may hold, as a JSON schema",
+    access: "principal",
+    answer: { media: "json", status: 200, schema: jsonObject },
     problems: [],
     repeat: "safe",
   }),

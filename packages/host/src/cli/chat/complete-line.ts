@@ -15,6 +15,7 @@ export async function completeLine(
 ): Promise<CompletedLine> {
   const { values, asks } = completeTyped(text);
   if (asks?.what === "session") return completeSession(asks, text, conversation);
+  if (asks?.what === "model") return completeModel(asks, text, conversation);
   const [only, ...others] = values;
   if (only === undefined) return { text, choices: [] };
   if (others.length === 0) return { text: only.includes(" ") ? only : `${only} `, choices: [] };
@@ -37,6 +38,19 @@ async function completeSession(
   if (only !== undefined && others.length === 0)
     return { text: before + shortId(only.id), choices: [titleOf(only)] };
   return { text, choices: fitting.map((each) => `${shortId(each.id)} ${titleOf(each)}`) };
+}
+
+async function completeModel(
+  { typed, before }: { typed: string; before: string },
+  text: string,
+  conversation: Pick<Conversation, "execute">,
+): Promise<CompletedLine> {
+  const answer = await conversation.execute({ name: "model", argument: "" });
+  if (answer.kind !== "model") return { text, choices: [] };
+  const fitting = answer.models.filter((name) => name.startsWith(typed));
+  if (fitting.length === 0) return { text, choices: [] };
+  const choices = fitting.length === 1 ? [] : fitting;
+  return { text: before + commonStart(fitting), choices };
 }
 
 function commonStart(values: readonly string[]): string {

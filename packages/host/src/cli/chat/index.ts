@@ -34,7 +34,10 @@ export const chat: Command = {
   settings: "reach",
   async run(given, terminal) {
     const reports: string[] = [];
-    const reached = await reachHost(given, terminal, (bug) => reports.push(bug.message));
+    const reached = await reachHost(given, terminal, {
+      here: "works",
+      report: (bug) => reports.push(bug.message),
+    });
     if (!reached.ok) {
       terminal.complain(reached.failure.sentence);
       return exit.failed;

@@ -56,7 +56,10 @@ export function answerRows(answer: CommandAnswer, look: Look): string[] {
         answer.outcome === "started" ? "A summary is being written." : "It is under way.",
       );
     case "model":
-      return note(`The model here is ${answer.model ?? "the usual one of this host"}.`);
+      return [
+        ...note(`The model here is ${answer.model ?? `${answer.usual}, the usual one`}.`),
+        ...(answer.models.length > 1 ? note(`There are ${answer.models.join(", ")}.`) : []),
+      ];
     case "title":
       return note(answer.title ?? "It has no title yet.");
     case "memory":

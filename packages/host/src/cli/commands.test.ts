@@ -1,0 +1,160 @@
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
+import { runHere, serveHere } from "../testing/index.ts";
+
+function makeHome(): string {
+  const home = mkdtempSync(join(tmpdir(), "holdfast-cli-"));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  return home;
+}
+
+/** One host for all of these: what they do to it does not get in each other's way. */
+let served: Awaited<ReturnType<typeof serveHere>>;
+const servedHome = mkdtempSync(join(tmpdir(), "holdfast-cli-served-"));
+beforeAll(async () => {
+  served = await serveHere(servedHome);
+});
+afterAll(async () => {
+  await served.close();
+  rmSync(servedHome, { recursive: true, force: true });
+});
+
+test("every command teaches itself: its use, its flags and examples", async () => {
+  const { said } = await runHere(["--help"], {});
+  const names = [...said.matchAll(/^ {2}([a-z]+) {2,}/gm)].map((found) => found[1] ?? "");
+  expect(names).toEqual(expect.arrayContaining(["serve", "chat", "run", "doctor", "restore"]));
+  for (const name of names) {
+    const help = await runHere([name, "--help"], {});
+    expect(help).toMatchObject({ code: 0, told: "" });
+    expect(help.said).toMatch(new RegExp(`^Usage: holdfast ${name}`));
+    expect(help.said).toContain("Examples:");
+  }
+});
+
+test("config shows each value with where it came from, and no secret", async () => {
+  const home = makeHome();
+  writeFileSync(join(home, "config.json"), `{"port": 9001}`);
+  const settings = { HOLDFAST_HOME: home, HOLDFAST_TOKEN: "hush-hush", HOLDFAST_RESUME: "ask" };
+  const { said } = await runHere(["config", "--host", "::1"], settings);
+  expect(said).toMatch(/^host +::1 +--host$/m);
+  expect(said).toMatch(/^resume +ask +HOLDFAST_RESUME$/m);
+  expect(said).toMatch(new RegExp(`^port +9001 +${join(home, "config.json")}$`, "m"));
+  expect(said).toMatch(/^token +\(hidden\) +HOLDFAST_TOKEN$/m);
+  expect(said).not.toContain("hush-hush");
+  expect((await runHere(["config", "get", "port"], settings)).said).toBe("9001\n");
+  expect(await runHere(["config", "set", "prot", "1"], settings)).toMatchObject({
+    code: 2,
+    told: '"prot" is not a setting: did you mean port?\n',
+  });
+});
+
+const findings = z.array(
+  z.object({
+    what: z.string(),
+    state: z.enum(["good", "care", "bad"]),
+    words: z.string(),
+    mend: z.string().optional(),
+  }),
+);
+
+async function examine(settings: Record<string, string>) {
+  const { code, said } = await runHere(["doctor", "--json"], settings);
+  const found = findings.parse(JSON.parse(said));
+  return { code, of: (what: string) => found.filter((each) => each.what === what), found };
+}
+
+test("doctor finds nothing wrong with a host that works, and a way to mend for whatever it names", async () => {
+  const { settings } = served;
+  const { code, found, of } = await examine({ ...settings, HOLDFAST_PORT: "0" });
+  expect({ code, bad: found.filter(({ state }) => state === "bad") }).toEqual({ code: 0, bad: [] });
+  expect(of("Model")).toMatchObject([{ state: "care" }]);
+  for (const { state, mend } of found) expect(mend === undefined).toBe(state === "good");
+  for (const what of ["Node", "SQLite", "Disk sync", "Free space", "Store", "Clock", "Memory"])
+    expect(of(what)).toMatchObject([{ state: "good" }]);
+});
+
+test("doctor names what is wrong: rights, a spill, a taken port, a database that is not there", async () => {
+  const { settings } = served;
+  const home = servedHome;
+  const spill = join(home, "spill", "run_x-1.spill");
+  chmodSync(home, 0o755);
+  chmodSync(join(home, "token"), 0o644);
+  writeFileSync(spill, "");
+  onTestFinished(() => {
+    rmSync(spill);
+    chmodSync(join(home, "token"), 0o600);
+    chmodSync(home, 0o700);
+  });
+  const other = createServer().listen(0, "127.0.0.1");
+  onTestFinished(() => void other.close());
+  await once(other, "listening");
+  const address = other.address();
+  const port = String(typeof address === "object" ? address?.port : "");
+  const { code, of } = await examine({
+    ...settings,
+    HOLDFAST_PORT: port,
+    HOLDFAST_STORE: "postgres://nobody@127.0.0.1:1/none",
+  });
+  expect(code).toBe(1);
+  expect(of("Home")).toMatchObject([{ state: "bad", mend: `chmod 700 ${home}` }]);
+  expect(of("Rights")).toContainEqual({
+    what: "Rights",
+    state: "bad",
+    words: `${join(home, "token")} is open to others (644)`,
+    mend: `chmod 600 ${join(home, "token")}`,
+  });
+  expect(of("Spills")).toMatchObject([{ state: "care" }]);
+  expect(of("Port")).toMatchObject([{ state: "bad" }]);
+  expect(of("PostgreSQL")).toMatchObject([{ state: "bad" }]);
+});
+
+test("doctor stops where there is no home, and at settings that are not understood", async () => {
+  const file = join(makeHome(), "file");
+  writeFileSync(file, "");
+  expect(await examine({ HOLDFAST_HOME: join(file, "home") })).toMatchObject({ code: 1 });
+  const { code, of } = await examine({ HOLDFAST_HOME: makeHome(), HOLDFAST_PORT: "eighty" });
+  expect({ code, settings: of("Settings") }).toMatchObject({ settings: [{ state: "bad" }] });
+});
+
+test("what is exported can be taken in again, and never written over a file that is there", async () => {
+  const { settings } = served;
+  await runHere(["run", "tomatoes {words:3}"], settings);
+  expect((await runHere(["export", "tomatoes"], settings)).said).toMatch(
+    /tomatoes[\s\S]+A holdfast is\./,
+  );
+  const file = join(makeHome(), "out.json");
+  const writing = ["export", "tomatoes", "--format", "json", "--to", file];
+  expect(await runHere(writing, settings)).toMatchObject({ code: 0 });
+  expect(await runHere(writing, settings)).toMatchObject({ code: 1 });
+  expect((await runHere(["import", file], settings)).said).toMatch(/^Taken in: ses_/);
+  expect(await runHere(["import", join(servedHome, "token")], settings)).toMatchObject({ code: 1 });
+});
+
+test("what is backed up is restored into an empty home alone, and fsck proves it", async () => {
+  const { settings } = served;
+  expect((await runHere(["backup"], settings)).said).toContain(join(servedHome, "backups"));
+  const [name = ""] = readdirSync(join(servedHome, "backups"));
+  const restored = { HOLDFAST_HOME: join(makeHome(), "new") };
+  const from = join(servedHome, "backups", name);
+  expect(await runHere(["restore", from], restored)).toMatchObject({ code: 0 });
+  expect(await runHere(["restore", from], restored)).toMatchObject({ code: 1 });
+  const { code, said } = await runHere(["fsck"], restored);
+  expect(code).toBe(0);
+  expect(said).toMatch(/^2 sessions, \d+ events: clean\.\n$/);
+});
+
+test("a chat keeps what was typed for its owner's eyes", async () => {
+  const { keepHistory, readHistory } = await import("./chat/history-file.ts");
+  const home = makeHome();
+  for (const line of ["one", "two", "one"]) keepHistory(home, line);
+  expect(readHistory(home)).toEqual(["two", "one"]);
+  writeFileSync(join(home, "chat-history.json"), "{ torn");
+  expect(readHistory(home)).toEqual([]);
+  keepHistory(home, "three");
+  expect(readFileSync(join(home, "chat-history.json"), "utf8")).toBe(`["three"]`);
+});

@@ -1,0 +1,25 @@
+/** What a look at one thing came to. */
+export interface DoctorFinding {
+  readonly what: string;
+  /** `bad`: something does not work, or is not safe. `care`: it works, and should be looked after. */
+  readonly state: "good" | "care" | "bad";
+  readonly words: string;
+  /** What to do, where something is to be done. */
+  readonly mend?: string;
+}
+
+export function good(what: string, words: string): DoctorFinding {
+  return { what, state: "good", words };
+}
+
+export function care(what: string, words: string, mend: string): DoctorFinding {
+  return { what, state: "care", words, mend };
+}
+
+export function bad(what: string, words: string, mend: string): DoctorFinding {
+  return { what, state: "bad", words, mend };
+}
+
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
