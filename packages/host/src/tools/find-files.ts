@@ -1,4 +1,4 @@
-import type { Tool } from "@holdfast/engine";
+import type { Tool, ToolResult } from "@holdfast/engine";
 import { z } from "zod";
 
 import { compileGlob } from "../text/index.ts";
@@ -57,7 +57,15 @@ async function* filtered(
 
 const marks = { file: "", folder: "/", link: " (link)", other: " (special)" } as const;
 
-async function show(files: AsyncIterable<Walked>, whenNone: string) {
+async function show(files: AsyncIterable<Walked>, whenNone: string): Promise<ToolResult> {
+  try {
+    return ok(await namesOf(files, whenNone));
+  } catch (error) {
+    return failed(error instanceof Error ? error.message : String(error));
+  }
+}
+
+async function namesOf(files: AsyncIterable<Walked>, whenNone: string): Promise<string> {
   const lines: string[] = [];
   for await (const { path: shown, kind } of files) {
     if (lines.length === mostShown) {
@@ -66,5 +74,5 @@ async function show(files: AsyncIterable<Walked>, whenNone: string) {
     }
     lines.push(`${shown}${marks[kind]}`);
   }
-  return ok(lines.length === 0 ? whenNone : lines.join("\n"));
+  return lines.length === 0 ? whenNone : lines.join("\n");
 }
