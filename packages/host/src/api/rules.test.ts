@@ -7,7 +7,7 @@ import { aTool, calls, ok, says } from "@holdfast/engine/testing";
 import { ids, type Json, type SessionId } from "@holdfast/protocol";
 import { expect, onTestFinished, test } from "vitest";
 
-import { type ApiOptions, newSession, openApi, untilEnded, valueOf } from "../testing/index.ts";
+import { newSession, openApi, untilEnded, valueOf } from "../testing/index.ts";
 
 /** The names are those that rules know; what they do is noted here. */
 function noting(ran: Json[]): readonly Tool[] {
@@ -20,7 +20,7 @@ function noting(ran: Json[]): readonly Tool[] {
   return [terminal, question];
 }
 
-function open(script: Parameters<typeof openApi>[0], options: ApiOptions = {}) {
+function open(script: Parameters<typeof openApi>[0], options: Parameters<typeof openApi>[1] = {}) {
   const ran: Json[] = [];
   const rig = openApi(script, { tools: noting(ran), ...options });
   onTestFinished(async () => {

@@ -98,8 +98,9 @@ describe.each(databases)("questions and rules on $name", (kind) => {
     const remembered: unknown[] = [];
     const policy: ToolPolicy = {
       decide: async () => ({ kind: "ask" }),
-      describe: async ({ input }) => ({ rules: [`only ${String(input)}`, "anything"] }),
-      covers: async (rule, { input }) => rule === "anything" || rule === `only ${String(input)}`,
+      describe: async ({ input }) => ({ rules: [`only ${JSON.stringify(input)}`, "anything"] }),
+      covers: async (rule, { input }) =>
+        rule === "anything" || rule === `only ${JSON.stringify(input)}`,
       remember: async (rule) => void remembered.push(rule),
     };
     const digs = ["one", "one", "two", "two"].map((input) => calls("dig", input));
@@ -122,7 +123,7 @@ describe.each(databases)("questions and rules on $name", (kind) => {
     const started = (await it.chat.events()).filter(({ type }) => type === "tool.started");
     expect(started.at(-1)?.data["allowedBy"]).toBe(id);
     const { approvals } = await bed.store.reads.answered(owner, { session, limit: 9 });
-    expect(approvals.map(({ details }) => details.rule)).toEqual(["anything", "only one"]);
+    expect(approvals.map(({ details }) => details.rule)).toEqual(["anything", 'only "one"']);
   });
 
   test("[P14] and what is stored of all this follows from the logs", async () => {
