@@ -1,4 +1,5 @@
 // npm run chaos -- <subject> [--option value …]
+import { gatewaySubject } from "./gateway-subject.ts";
 import { simSubject } from "./sim-subject.ts";
 import { processesSubject } from "./processes-subject.ts";
 import { storeSubject } from "./store-subject.ts";
@@ -8,6 +9,7 @@ const subjects: Readonly<Record<string, Subject>> = {
   store: storeSubject,
   sim: simSubject,
   processes: processesSubject,
+  gateway: gatewaySubject,
 };
 
 const usage = Object.values(subjects)
