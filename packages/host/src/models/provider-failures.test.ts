@@ -230,6 +230,33 @@ describe("what a provider says in passing", () => {
     expect(textIn(events)).not.toBe("");
   });
 
+  const failed = (error: Json) =>
+    `event: response.failed\ndata: ${JSON.stringify({ type: "response.failed", sequence_number: 9, response: { id: "resp_1", created_at: 1, model: "m", status: "failed", error } })}\n\n`;
+  const errorEvent = (code: string, message: string) =>
+    `event: error\ndata: ${JSON.stringify({ type: "error", sequence_number: 9, error: { type: code, code, message, param: null } })}\n\n`;
+  const chunk = (error: Json) => `data: ${JSON.stringify({ error })}\n\n`;
+  test.each([
+    [openai, errorEvent("rate_limit_exceeded", "Slow down."), "overloaded"],
+    [openai, errorEvent("server_error", "Oops."), "retryable"],
+    [openai, errorEvent("context_length_exceeded", "Too long."), "overflow"],
+    [openai, failed({ code: "server_error", message: "Oops." }), "retryable"],
+    [openai, failed({ code: "rate_limit_exceeded", message: "Slow down." }), "overloaded"],
+    [openai, failed({ code: "invalid_prompt", message: "No." }), "refused"],
+    [
+      compatible,
+      chunk({ message: "Overloaded", type: "overloaded_error", code: 529 }),
+      "overloaded",
+    ],
+    [compatible, chunk({ message: "Oops.", type: "server_error", code: 500 }), "retryable"],
+  ] as const)(
+    "an error in the middle of an answer has its class: %#",
+    async (wire, frame, kind) => {
+      const frames = [...wire.frames([{ text: "Good day." }]).slice(0, 4), frame];
+      expect(await failureOf(wire, { frames })).toMatchObject({ class: kind });
+      expect(await failureOf(wire, { frames: [frame] })).toMatchObject({ class: kind });
+    },
+  );
+
   test.each([
     ["refusal", anthropic, { frames: anthropicFrames([{ text: "I" }], { stop: "refusal" }) }],
     ["filter", compatible, { frames: chatFrames([{ text: "I" }], { stop: "content_filter" }) }],
