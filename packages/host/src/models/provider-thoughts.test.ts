@@ -100,20 +100,25 @@ describe("what a model thought", () => {
     expect(JSON.stringify(body)).toContain('"reasoning_content":"Let me think."');
   });
 
-  test("nobody gets the thoughts of another model, nor those that were cut off", async () => {
-    const server = await serve({ frames: anthropic.frames([done]) });
-    const parts = [
-      { kind: "reasoning", text: "Foreign", opaque: { by: "openai/x", options: { itemId: "rs" } } },
-      { kind: "reasoning", text: "Unsigned" },
-      { kind: "text", text: "Yes." },
-    ] as const;
-    const messages: ModelMessage[] = [user("Hi"), { role: "assistant", parts }, user("Go on")];
-    const events = await readToEnd(
-      open(anthropic, server).stream(requestOf(...messages), unaborted()),
-    );
-    expect(failureIn(events)).toBeNull();
-    expect(JSON.stringify(server.requests[0]?.body)).not.toMatch(/Foreign|Unsigned|rs"/);
-  });
+  test.each(wires)(
+    "$title does not get another's thoughts, nor those that were cut off",
+    async (wire) => {
+      const server = await serve({ frames: wire.frames([done]) });
+      const parts = [
+        { kind: "reasoning", text: "Foreign", opaque: { by: "x/y", options: { itemId: "rs_9" } } },
+        { kind: "reasoning", text: "Unsigned" },
+        { kind: "text", text: "Yes.", opaque: { by: "x/y", options: { phase: "commentary" } } },
+      ] as const;
+      const messages: ModelMessage[] = [user("Hi"), { role: "assistant", parts }, user("Go on")];
+      const events = await readToEnd(
+        open(wire, server).stream(requestOf(...messages), unaborted()),
+      );
+      expect(failureIn(events)).toBeNull();
+      const sent = JSON.stringify(server.requests[0]?.body);
+      expect(sent).not.toMatch(/Foreign|Unsigned|rs_9|commentary/);
+      expect(sent).toContain("Yes.");
+    },
+  );
 
   test("thoughts that are not taken back are left out, at once and from then on", async () => {
     const frames = anthropic.frames([{ thought: "Hm.", signature: "old" }, done]);
