@@ -51,7 +51,7 @@ async function open() {
     keys,
     log: talk.log,
     /** Says something and answers with the run's end, and with the models that were asked for it. */
-    async say() {
+    say: async () => {
       said += 1;
       const before = server.requests.length;
       const input = {

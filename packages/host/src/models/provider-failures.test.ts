@@ -22,7 +22,6 @@ import {
   wires,
 } from "../testing/index.ts";
 import type { ProviderModelParts } from "./provider-model.ts";
-import { retryAfterMs } from "./retry-after.ts";
 
 async function serve(...answers: readonly ServerAnswer[]): Promise<ProviderServer> {
   const server = await openServerWith(answers);
@@ -289,17 +288,4 @@ describe("what a provider says in passing", () => {
     const frames = chatFrames([{ text: "Good day." }]).filter((each) => !each.includes("usage"));
     expect(await failureOf(compatible, { frames })).toBeNull();
   });
-});
-
-test.each([
-  [{ "retry-after": "12.5" }, "", 12_500],
-  [{ "retry-after": "Thu, 01 Jan 1970 00:01:00 GMT" }, "", 30_000],
-  [{ "retry-after": "Thu, 01 Jan 1970 00:00:01 GMT" }, "", 0],
-  [{ "retry-after": "soon" }, "", null],
-  [{ "retry-after": "999999" }, "", 600_000],
-  [{}, "Please try again in 20s.", 20_000],
-  [{}, "Please try again in 523ms.", 523],
-  [{}, "", null],
-])("%j %j is a wait of %j ms", (headers, message, expected) => {
-  expect(retryAfterMs(headers as Record<string, string>, message, 30_000)).toBe(expected);
 });
