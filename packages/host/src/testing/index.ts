@@ -14,3 +14,4 @@ export {
 } from "./provider-server.ts";
 export * from "./provider-words.ts";
 export { type McpRig, openMcpRig, readDiary, strangeServer } from "./mcp-rig.ts";
+export { type Answer, openWebServer } from "./mcp-web-server.ts";
