@@ -70,4 +70,9 @@ test("the words of a message are its texts, results and notices, not its reasoni
 
 test("the blobs of a message are found in every part that may hold one", () => {
   expect(blobsOf(parts)).toStrictEqual([blob, blob, blob]);
+  const [file, whole] = [`blob_${"b".repeat(64)}`, blob];
+  const details = { files: [{ blobId: file, mediaType: "image/png", size: 1 }] };
+  const result = { type: "tool_result", callId, name: "draw", outcome: "ok", output: "" };
+  expect(blobsOf([part.parse({ ...result, blobId: whole, details })])).toStrictEqual([whole, file]);
+  expect(blobsOf([part.parse({ ...result, details })])).toStrictEqual([file]);
 });

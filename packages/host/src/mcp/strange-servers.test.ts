@@ -162,20 +162,38 @@ test.each(["initialize", "tools/list"])(
   },
 );
 
+function isThere(pid: string): boolean {
+  try {
+    return process.kill(Number(pid), 0);
+  } catch {
+    return false;
+  }
+}
+
+/** The program itself, and what it has started. */
+function pidsIn(diary: string): string[] {
+  return present(readDiary(diary).find((line) => line.startsWith("pids")))
+    .split(" ")
+    .slice(1);
+}
+
 test("a server that will not end is ended, with all that it started, before the host is gone", async () => {
   const diary = diaryFile();
   const rig = openMcpRig({ strange: strangeServer("stubborn", diary) });
   await rig.mcp.tools();
-  const [, ...pids] = present(readDiary(diary).find((line) => line.startsWith("pids"))).split(" ");
+  const pids = pidsIn(diary);
+  expect(pids.map(isThere)).toEqual([true, true]);
   await rig.stop();
   expect(readDiary(diary)).toContain("SIGTERM");
-  const isThere = (pid: string): boolean => {
-    try {
-      return process.kill(Number(pid), 0);
-    } catch {
-      return false;
-    }
-  };
   await until(() => !pids.some(isThere));
-  expect(pids).toHaveLength(2);
+});
+
+test("a server that dies by itself leaves nothing of what it started", async () => {
+  const diary = diaryFile();
+  const rig = open({ strange: strangeServer("parent", diary) });
+  await rig.mcp.tools();
+  const pids = pidsIn(diary);
+  expect(pids.map(isThere)).toEqual([true, true]);
+  await rig.call("strange__die");
+  await until(() => !pids.some(isThere));
 });

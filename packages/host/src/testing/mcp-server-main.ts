@@ -98,10 +98,12 @@ function call(id: Message["id"], name: string): void {
   }
 }
 
-if (manner === "stubborn") {
-  process.on("SIGTERM", () => note("SIGTERM"));
+if (manner === "stubborn" || manner === "parent") {
   const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" });
   note(`pids ${process.pid} ${child.pid}`);
+}
+if (manner === "stubborn") {
+  process.on("SIGTERM", () => note("SIGTERM"));
   setInterval(() => undefined, 1_000);
 }
 if (manner === "endless") process.stdout.write("x".repeat(17 * 1024 * 1024));
