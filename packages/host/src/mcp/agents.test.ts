@@ -9,6 +9,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 import { type McpServers, readConfig } from "../config/index.ts";
 import { prepareConversations } from "../conversations.ts";
+import { openHands } from "../hands.ts";
 import { openMemories } from "../memory/index.ts";
 import { modelsOf, openMcpRig, strangeServer } from "../testing/index.ts";
 
@@ -24,6 +25,7 @@ async function openTalk(servers: McpServers) {
     rig.store,
     modelsOf(model),
     await openMemories(home, { choice: "off" }),
+    openHands(config.value, rig.store),
     (bug) => void bugs.push(bug),
     rig.mcp,
   );
@@ -50,29 +52,30 @@ async function openTalk(servers: McpServers) {
 }
 
 test("[P9] a session is told the same tools in the same bytes until a server changes its offer, and the log says so", async () => {
-  const { rig, bugs, begin, say } = await openTalk({ strange: strangeServer("plain") });
-  const chat = await begin();
-  const first = await say(chat);
+  const talk = await openTalk({ strange: strangeServer("plain") });
+  const { rig } = talk;
+  const chat = await talk.begin();
+  const first = await talk.say(chat);
   expect(first.map(({ name }) => name)).toContain("strange__read");
   await rig.call("strange__die");
-  expect(JSON.stringify(await say(chat))).toBe(JSON.stringify(first));
+  expect(JSON.stringify(await talk.say(chat))).toBe(JSON.stringify(first));
   await rig.call("strange__rename");
   await until(async () => (await rig.mcp.tools()).tools.has("strange__renamed"));
-  const changed = (await say(chat)).map(({ name }) => name);
+  const changed = (await talk.say(chat)).map(({ name }) => name);
   expect(changed).toContain("strange__renamed");
   expect(changed).not.toContain("strange__read");
   const events = await chat.events();
   const framed = events.filter(({ type }) => type === "context.framed");
   expect(framed.map(({ data }) => data["cause"])).toEqual(["first", "mcp tools"]);
   expect(events.filter(({ type }) => type === "notice.added")).toEqual([]);
-  expect(bugs).toEqual([]);
+  expect(talk.bugs).toEqual([]);
 });
 
 test("a server that is away is told of once in each session, in the host's own words, and the turn goes on", async () => {
-  const { bugs, begin, say } = await openTalk({ absent: { command: "/nowhere/at-all" } });
-  const [one, other] = [await begin(), await begin()];
+  const talk = await openTalk({ absent: { command: "/nowhere/at-all" } });
+  const [one, other] = [await talk.begin(), await talk.begin()];
   for (const chat of [one, one, other])
-    expect((await say(chat)).some(({ name }) => name.startsWith("absent__"))).toBe(false);
+    expect((await talk.say(chat)).some(({ name }) => name.startsWith("absent__"))).toBe(false);
   for (const chat of [one, other]) {
     const events = await chat.events();
     const notices = events.filter(({ type }) => type === "notice.added");
@@ -81,5 +84,5 @@ test("a server that is away is told of once in each session, in the host's own w
     ]);
     expect(events.filter(({ data }) => data["state"] === "completed")).not.toEqual([]);
   }
-  expect(bugs).toEqual([]);
+  expect(talk.bugs).toEqual([]);
 });

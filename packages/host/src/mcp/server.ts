@@ -69,10 +69,10 @@ export function keepServer(parts: ServerParts): KeptServer {
   let kept: Promise<void> | undefined;
 
   function hear(line: string): void {
-    const words = redact(line.slice(0, longestLine));
-    said.push(words);
+    const heard = redact(line.slice(0, longestLine));
+    said.push(heard);
     if (said.length > mostSaid) said.shift();
-    say(`${name}: ${words}`);
+    say(`${name}: ${heard}`);
   }
 
   function wakeAll(): void {
