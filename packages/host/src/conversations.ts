@@ -33,6 +33,7 @@ import { createTitler, type Models } from "./models/index.ts";
 import { createStoringBoard, type StoringBoard } from "./storing.ts";
 import { createTokenCounter } from "./tokens/index.ts";
 import type { Hands } from "./hands.ts";
+import type { Metrics } from "./telemetry/index.ts";
 
 /** What carries conversations in this process: the door to their logs, and the one who works on them. */
 export interface Conversations {
@@ -74,9 +75,10 @@ export async function prepareConversations(
   hands: Pick<Hands, "tools" | "policy" | "workspaces">,
   report: (bug: Error) => void,
   mcp: Pick<Mcp, "tools"> = withoutServers,
+  observe: Metrics["observe"] = () => undefined,
 ): Promise<Conversations> {
   const { home, leaseMs, resume, review, roles } = config;
-  const log = createLog(store);
+  const log = createLog(store, { observe });
   const storing = createStoringBoard();
   const journals = await openJournals(home.value, report);
   function onError(error: unknown): void {

@@ -35,7 +35,13 @@ import { clientWithin, openConfiguredGateway } from "./open-gateway.ts";
 import { openModels } from "./open-model.ts";
 import { openStore } from "./open-store.ts";
 import { createRedactor } from "./redact.ts";
-import { type Logger, objectToOpenFiles, reportStore } from "./telemetry/index.ts";
+import {
+  createMetrics,
+  type Logger,
+  objectToOpenFiles,
+  openTelemetry,
+  reportStore,
+} from "./telemetry/index.ts";
 import { version } from "./version.ts";
 
 export interface RunningHost {
@@ -102,6 +108,8 @@ export async function openHost(
     say: (line) => logger.info(`mcp ${line}`),
   });
   const hands = openHands(config, store.value);
+  const telemetry = await openTelemetry(process.env, report);
+  const metrics = createMetrics(telemetry?.tell);
   const talk = await prepareConversations(
     config,
     store.value,
@@ -110,6 +118,7 @@ export async function openHost(
     hands,
     report,
     mcp,
+    metrics.observe,
   );
   const { log, runner, storing, titles, compactor, memory, reviews, prompt, journals } = talk;
   // Whoever asks without a port asks this process for everything.
@@ -151,6 +160,7 @@ export async function openHost(
     doorkeeper,
     passwords,
     redact,
+    metrics,
     home: config.home.value,
     basePath: basePath.value,
     clock: systemClock,
@@ -172,7 +182,7 @@ export async function openHost(
     basePath: basePath.value,
     hooks: gateway.value?.routes ?? [],
     // A chat's commands go through the same API, in this process.
-    api: roles.has("web") || gateway.value !== undefined ? api : [],
+    api: roles.has("web") || gateway.value !== undefined ? api : api.filter(isForWatchers),
     health: watchHealth(store.value, systemClock, stopping.signal, [...roles]),
     report: (bug, fields) => logger.report(bug, fields),
     logger,
@@ -207,6 +217,7 @@ export async function openHost(
     closing.abort();
     await closeDoor();
     await opened.close();
+    await telemetry?.close();
     await logger.flush();
   }
 
@@ -245,6 +256,11 @@ export async function startHost(config: Config, logger: Logger): Promise<Outcome
 /** Work is found by whoever runs here or elsewhere; this process only takes it in. */
 function leftToOthers(runner: Runner): Pick<Runner, "poke" | "recoverLate"> {
   return { poke: () => undefined, recoverLate: (...read) => runner.recoverLate(...read) };
+}
+
+/** Those who watch over a host that serves no people see how it is, and nothing else. */
+function isForWatchers({ path }: { readonly path: string }): boolean {
+  return path === "/metrics";
 }
 
 async function within(ms: number, work: Promise<unknown>): Promise<void> {

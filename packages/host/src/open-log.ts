@@ -4,12 +4,11 @@ import { createLogger, type Logger } from "./telemetry/index.ts";
 
 /** What a host that is a process of its own tells on standard error. */
 export function openLog(
-  { logLevel, logFormat, token, store, webhookUrl, webhookSecret }: Config,
+  { logLevel, logFormat, token, store }: Config,
   write: (line: string) => void,
 ): Logger {
-  const secrets = [token, webhookUrl, webhookSecret].flatMap(({ value }) => value ?? []);
   const password = URL.parse(store.value ?? "")?.password;
-  if (password !== undefined && password !== "") secrets.push(password);
+  const secrets = [token.value, password].flatMap((secret) => secret ?? []);
   const pretty = process.stderr.isTTY ? "pretty" : "json";
   return createLogger({
     level: logLevel.value,

@@ -38,6 +38,8 @@ export interface LogOptions extends Partial<Omit<FeedOptions, "clock" | "random"
   readonly limits?: CommitLimits;
   /** How long a commit is tried again when the store is busy or its answer was lost. */
   readonly retryForMs?: number;
+  /** Told of every commit that passed through here, with how long the store took. It must not throw. */
+  readonly observe?: (commit: Commit, result: CommitResult, ms: number) => void;
 }
 
 export interface CommitOptions {
@@ -99,7 +101,9 @@ export function createLog(store: Store, options: LogOptions = {}): Log {
     const refused = checkCommit(commit, limits);
     if (refused !== undefined) return refused;
     const { owner, session } = commit;
+    const begun = clock.now();
     const result = await commitWithRetries(commit, given);
+    options.observe?.(commit, result, clock.now() - begun);
     if (result.status === "committed" && result.repeated === undefined) {
       hub.publish(owner, session, stretchOf(commit, result));
     } else if (result.status !== "refused") {

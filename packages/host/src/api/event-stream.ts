@@ -128,6 +128,7 @@ function createPipe(clock: Clock, over: AbortController, disconnect: () => void)
 
   async function push(text: string): Promise<void> {
     const controller = await started;
+    waiting -= text.length;
     if (over.signal.aborted) return;
     controller.enqueue(encoder.encode(text));
     if ((controller.desiredSize ?? 0) <= 0) await waitForRoom();
@@ -138,10 +139,7 @@ function createPipe(clock: Clock, over: AbortController, disconnect: () => void)
     write(text) {
       waiting += text.length;
       if (waiting > mostWaiting && !over.signal.aborted) cut();
-      queue = queue.then(async () => {
-        await push(text);
-        waiting -= text.length;
-      });
+      queue = queue.then(() => push(text));
       return queue;
     },
   };

@@ -11,6 +11,7 @@ import { gatewayRoutes } from "./gateway.ts";
 import { historyRoutes } from "./history.ts";
 import { ledgerRoutes } from "./ledger.ts";
 import { mcpRoutes } from "./mcp.ts";
+import { metricsRoutes } from "./metrics.ts";
 import { messageRoutes } from "./messages.ts";
 import { modelRoutes } from "./models.ts";
 import type { ApiParts } from "./parts.ts";
@@ -47,6 +48,7 @@ export function apiRoutes(options: ApiOptions): Route[] {
     ...fsckRoutes(parts),
     ...mcpRoutes(parts),
     ...contractRoutes(parts),
+    ...metricsRoutes(parts),
     ...modelRoutes(parts),
     ...gatewayRoutes(parts),
   ];

@@ -16,6 +16,7 @@ import type { SystemPrompt } from "../prompt/index.ts";
 import type { Models } from "../models/index.ts";
 import type { Secrets } from "../secrets/index.ts";
 import type { Hands } from "../hands.ts";
+import type { Metrics } from "../telemetry/index.ts";
 import type { StoringBoard } from "../storing.ts";
 import type { MountParts } from "./contract.ts";
 import type { GatewayDesk } from "./gateway.ts";
@@ -35,6 +36,7 @@ export interface ApiParts extends MountParts {
   readonly passwords?: Passwords;
   /** For what leaves the host as a document. */
   readonly redact: Redact;
+  readonly metrics: Metrics;
   /** Under which path the API stands. */
   readonly basePath?: string;
   /** Where backups lie; without it there are none. */

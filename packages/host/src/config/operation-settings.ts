@@ -51,21 +51,4 @@ export const operationSettings = {
     fallback: () => undefined,
     fallbackInWords: "no limit",
   }),
-  webhookUrl: setting<string | undefined>({
-    about: "where to tell that a session needs a person",
-    allowed: "an address like https://example.org/hook",
-    schema: z.url({ protocol: /^https?$/ }),
-    fallback: () => undefined,
-    fallbackInWords: "nobody is told",
-    // It may hold a key.
-    traits: ["secret"],
-  }),
-  webhookSecret: setting<string | undefined>({
-    about: "what that is signed with",
-    allowed: "16 to 512 characters",
-    schema: z.string().min(16).max(512),
-    fallback: () => undefined,
-    fallbackInWords: "none; an address without it is refused",
-    traits: ["secret"],
-  }),
 };

@@ -21,6 +21,7 @@ import { createRedactor } from "../redact.ts";
 import { memorySecrets, openTestModels } from "./models.ts";
 import { createPolicy, keepRules } from "../policy/index.ts";
 import { openWorkspaces } from "../tools/index.ts";
+import { createMetrics } from "../telemetry/index.ts";
 import { createStoringBoard, type StoringBoard } from "../storing.ts";
 
 /** The API on a store that keeps nothing, with a model that says what the test wants. No network. */
@@ -149,6 +150,7 @@ export function openApi(script: Script = [], options: ApiOptions = {}): ApiRig {
     doorkeeper,
     ...passwords,
     redact: createRedactor(() => [token]),
+    metrics: createMetrics(),
     ...(home !== undefined && { home }),
     clock,
     holder: () => aHolder(),

@@ -1,4 +1,4 @@
-export { type ApiRig, openApi } from "./api-rig.ts";
+export { type ApiOptions, type ApiRig, openApi } from "./api-rig.ts";
 export * from "./api-words.ts";
 export { fillPath } from "./fill-path.ts";
 export { serveOpenViking } from "./openviking-server.ts";
