@@ -44,9 +44,14 @@ async function* streamFrom(
   }
   // Else a conversation whose key has changed could never go on.
   if (request.session !== undefined) thoughtless.add(request.session);
+  for (const oldest of thoughtless)
+    if (thoughtless.size > mostThoughtless) thoughtless.delete(oldest);
   const second = yield* ask(parts, request, signal, "left out");
   if (second !== null) yield { kind: "failed", failure: second.failure };
 }
+
+/** One that was forgotten is asked twice once more. */
+const mostThoughtless = 1_000;
 
 interface Failed {
   readonly failure: ModelFailure;
