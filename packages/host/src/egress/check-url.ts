@@ -8,7 +8,7 @@ export interface AllowList {
 }
 
 export function allowList(entries: readonly string[]): AllowList {
-  const known = new Set(entries.map((entry) => entry.toLowerCase()));
+  const known = new Set(entries.map((entry) => entry.toLowerCase().replace(/[[\]]/g, "")));
   return { has: (host, port) => known.has(host) || known.has(`${host}:${port}`) };
 }
 

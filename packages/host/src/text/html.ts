@@ -2,7 +2,7 @@ import { decodeEntities } from "./entities.ts";
 
 /** Their content is nobody's reading. */
 const skipped: ReadonlySet<string> = new Set(
-  "script style noscript template svg math iframe object canvas select head".split(" "),
+  "script style noscript template svg math iframe object canvas select head title".split(" "),
 );
 const breaks: ReadonlySet<string> = new Set(
   "p div section article header footer main aside nav ul ol dl dt dd table tr form fieldset figure figcaption blockquote pre hr address details summary".split(
