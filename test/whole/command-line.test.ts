@@ -63,19 +63,20 @@ test("a run whose server does not come back ends after its bound, and says where
 
 test("run answers in its own process where nobody serves, from words, from a pipe, and as JSON", async () => {
   const settings = { HOLDFAST_HOME: makeFolder() };
-  const plain = await outcomeOf(["run", "{words:12}"], settings);
-  expect(plain).toMatchObject({ code: 0, told: "" });
-  expect(wordsIn(plain.said)).toBe(12);
-
-  const piped = await outcomeOf(["run", "--json", "--session", "words"], settings, "{words:3}\n");
+  const piped = await outcomeOf(["run", "--json"], settings, "{words:3}\n");
   const frames = piped.said
     .trim()
     .split("\n")
-    .map((line) => JSON.parse(line) as { type: string; seq?: number });
+    .map((line) => JSON.parse(line) as { type: string; seq?: number; sessionId?: string });
   expect(frames.at(0)).toMatchObject({ type: "accepted" });
   expect(frames.at(-1)).toMatchObject({ type: "ended", state: "completed", exitCode: 0 });
   const numbers = frames.slice(1, -1).flatMap(({ seq }) => (seq === undefined ? [] : [seq]));
   expect(numbers).toEqual(numbers.map((_, index) => (numbers[0] ?? 0) + index));
+
+  const session = frames.at(0)?.sessionId ?? "";
+  const plain = await outcomeOf(["run", "--session", session.slice(-6), "{words:12}"], settings);
+  expect(plain).toMatchObject({ code: 0, told: "" });
+  expect(wordsIn(plain.said)).toBe(12);
 
   const failing = await outcomeOf(["run", "{fail:400}"], settings);
   expect(failing).toMatchObject({ code: 1 });
@@ -143,6 +144,8 @@ test("a chat over pipes takes messages, commands and words about what asks, line
     '{tool:terminal {"command":["echo","done it"]}}',
     "maybe",
     "once",
+    '{tool:ask_user {"question":"Which colour?","choices":["red","blue"]}}',
+    "2",
     "/title Garden",
     "/sessions",
     "//slash",
@@ -159,6 +162,8 @@ test("a chat over pipes takes messages, commands and words about what asks, line
   expect(told).toContain("terminal: echo 'done it'");
   expect(said).toContain("neither yes nor no");
   expect(said).toContain("answered “done it”");
+  expect(told).toContain("? Which colour?");
+  expect(said).toContain("answered “blue”");
   expect(said).toMatch(/› \w{6} .* Garden/);
   expect(said).not.toContain("never sent");
 });

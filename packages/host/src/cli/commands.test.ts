@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
@@ -146,15 +146,4 @@ test("what is backed up is restored into an empty home alone, and fsck proves it
   const { code, said } = await runHere(["fsck"], restored);
   expect(code).toBe(0);
   expect(said).toMatch(/^2 sessions, \d+ events: clean\.\n$/);
-});
-
-test("a chat keeps what was typed for its owner's eyes", async () => {
-  const { keepHistory, readHistory } = await import("./chat/history-file.ts");
-  const home = makeHome();
-  for (const line of ["one", "two", "one"]) keepHistory(home, line);
-  expect(readHistory(home)).toEqual(["two", "one"]);
-  writeFileSync(join(home, "chat-history.json"), "{ torn");
-  expect(readHistory(home)).toEqual([]);
-  keepHistory(home, "three");
-  expect(readFileSync(join(home, "chat-history.json"), "utf8")).toBe(`["three"]`);
 });

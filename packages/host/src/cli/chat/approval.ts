@@ -1,4 +1,5 @@
 import type { ApprovalAnswer, LiveView } from "@holdfast/protocol";
+import { z } from "zod";
 import type { Look } from "../screen/index.ts";
 import { block, describeCall } from "../talk/index.ts";
 
@@ -19,19 +20,61 @@ const decisions: Readonly<Record<string, ApprovalAnswer>> = {
   deny: "deny",
 };
 
+export interface ApprovalWord {
+  readonly decision: ApprovalAnswer;
+  readonly answer?: string;
+}
+
+const longestAnswer = 10_000;
+
 /** A person's word in the letters that they typed; nothing is taken for a yes that is none. */
-export function decisionFrom(typed: string): ApprovalAnswer | undefined {
+function decisionFrom(typed: string): ApprovalAnswer | undefined {
   const word = typed.trim().toLowerCase();
   return Object.hasOwn(decisions, word) ? decisions[word] : undefined;
 }
 
-/** Exactly what would run, and where, and how to say yes or no. */
-export function approvalRows({ name, input, place }: OpenApproval, look: Look): string[] {
-  const where = place === undefined ? "" : `\nin ${place}`;
+const question = z.looseObject({
+  question: z.string(),
+  choices: z.array(z.string()).optional(),
+});
+
+/** What is asked, where a model asks a person something; nothing where it asks to do something. */
+function questionIn({ kind, input }: OpenApproval): z.infer<typeof question> | undefined {
+  return kind === "question" ? question.safeParse(input).data : undefined;
+}
+
+/** What a person's words are to what asks: a yes or a no to a call, an answer to a question. */
+export function wordFrom(typed: string, approval: OpenApproval): ApprovalWord | undefined {
+  if (approval.kind !== "question") {
+    const decision = decisionFrom(typed);
+    return decision === undefined ? undefined : { decision };
+  }
+  const choices = questionIn(approval)?.choices ?? [];
+  const numbered = /^\d{1,2}$/.test(typed.trim()) ? choices[Number(typed) - 1] : undefined;
+  return { decision: "once", answer: (numbered ?? typed.trim()).slice(0, longestAnswer) };
+}
+
+/** Exactly what would run, and where, and how to say yes or no; or the question, and what may be chosen. */
+export function approvalRows(approval: OpenApproval, look: Look): string[] {
+  const asked = questionIn(approval);
+  if (asked !== undefined) {
+    const choices = (asked.choices ?? []).map((choice, index) => `${index + 1}. ${choice}`);
+    return [
+      "",
+      ...block(asked.question, look, "? ", ["bold"]),
+      ...choices.flatMap((choice) => block(choice, look, "  ", [])),
+    ];
+  }
   return [
     "",
     look.paint("bold", "May this run?"),
-    ...block(describeCall(name, input) + where, look, "  ", ["accent"]),
+    ...block(describeApproval(approval), look, "  ", ["accent"]),
     look.paint("dim", "o once · s for this session · a always · d deny"),
   ];
+}
+
+/** The host's own words for it where it has some. */
+function describeApproval({ name, input, place, shown }: OpenApproval): string {
+  if (shown !== undefined) return shown;
+  return describeCall(name, input) + (place === undefined ? "" : `\nin ${place}`);
 }

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import {
-  type ApprovalAnswer,
   type ApprovalId,
   type Client,
   type CommandAnswer,
@@ -16,6 +15,7 @@ import {
   type SessionState,
 } from "@holdfast/protocol";
 import { createPatience } from "../patience.ts";
+import type { ApprovalWord } from "./approval.ts";
 
 export interface Listener {
   /** `isFirst`: the session has just been opened. */
@@ -71,6 +71,15 @@ export class Conversation {
     return sent.ok ? undefined : refusedBy(sent.error);
   }
 
+  /** The number of the newest event there is: whoever has seen it has seen what came before. */
+  async head(): Promise<number> {
+    const id = this.#sessionId;
+    if (id === null) return 0;
+    const query = { limit: 1 };
+    const read = await this.#ask(() => this.#client.readSession({ params: { id }, query }));
+    return read.ok ? read.value.seq : 0;
+  }
+
   async execute(invocation: Invocation): Promise<CommandAnswer> {
     const answer = await executeCommand(
       { client: this.#client, sessionId: this.#sessionId, key: randomUUID(), now: Date.now },
@@ -80,13 +89,10 @@ export class Conversation {
     return answer;
   }
 
-  async answer(
-    id: ApprovalId,
-    word: { readonly decision: ApprovalAnswer },
-  ): Promise<Refused | undefined> {
+  async answer(id: ApprovalId, word: ApprovalWord): Promise<Refused | undefined> {
     const headers = { "idempotency-key": randomUUID() };
     const told = await this.#ask(() =>
-      this.#client.answerApproval({ params: { id }, headers, body: word }),
+      this.#client.answerApproval({ params: { id }, headers, body: { ...word } }),
     );
     return told.ok ? undefined : refusedBy(told.error);
   }

@@ -3,8 +3,9 @@ import { liveRun, type Refused, type SessionState } from "@holdfast/protocol";
 import type { Terminal } from "../command.ts";
 import type { Reached } from "../reach.ts";
 import { type Look, paintFor } from "../screen/index.ts";
-import { describeCall, Presenter } from "../talk/index.ts";
+import { Presenter } from "../talk/index.ts";
 import { createVoice, type Voice } from "../voice.ts";
+import { approvalRows } from "./approval.ts";
 import { Conversation, type Listener } from "./conversation.ts";
 import { answerRows } from "./say-answer.ts";
 import { handleTyped } from "./typed-line.ts";
@@ -40,12 +41,11 @@ export class PipeChat implements Listener {
     for await (const line of createInterface({ input: this.#terminal.input })) {
       const { conversation } = this;
       const approval = this.#state?.live?.approvals[0];
-      const headBefore = this.#state?.seq ?? 0;
       const context = { conversation, approval, look: this.#look, folder: null };
       const { rows, next } = await handleTyped(line, context);
       this.print(rows);
       if (next === "leave") break;
-      if (next === "sent") await this.#untilRest(headBefore);
+      if (next === "sent") await this.#untilRest(await conversation.head());
     }
     this.conversation.leave();
     this.#voice.close();
@@ -59,12 +59,10 @@ export class PipeChat implements Listener {
     }
     this.#state = state;
     this.#voice.show(this.#presenter.present(state));
-    for (const { approvalId, name, input } of state.live?.approvals ?? []) {
-      if (this.#asked.has(approvalId)) continue;
-      this.#asked.add(approvalId);
-      this.#voice.note(
-        `May this run? once, session, always or deny:\n${describeCall(name, input)}`,
-      );
+    for (const approval of state.live?.approvals ?? []) {
+      if (this.#asked.has(approval.approvalId)) continue;
+      this.#asked.add(approval.approvalId);
+      this.#voice.note(approvalRows(approval, this.#look).join("\n").trim());
     }
     this.#wake();
   }
@@ -84,20 +82,19 @@ export class PipeChat implements Listener {
   }
 
   /** What was sent has been answered, or it is a person's turn. */
-  async #untilRest(headBefore: number): Promise<void> {
-    while (this.conversation.sessionId !== null && !this.#isAtRest(headBefore)) {
+  async #untilRest(head: number): Promise<void> {
+    while (this.conversation.sessionId !== null && !this.#isAtRest(head)) {
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#wake = resolve;
       await promise;
     }
   }
 
-  #isAtRest(headBefore: number): boolean {
+  #isAtRest(head: number): boolean {
     const state = this.#state;
-    if (state === undefined || state.seq <= headBefore || state.inbox.length > 0) return false;
+    if (state === undefined || state.seq < head || state.inbox.length > 0) return false;
     const run = liveRun(state);
     if (run === null) return state.run !== null;
-    // An approval that was answered leaves the list before the run goes on.
     return run.state === "paused" || (run.state === "waiting" && hasOpen(state));
   }
 }

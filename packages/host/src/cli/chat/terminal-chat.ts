@@ -159,7 +159,7 @@ export class TerminalChat implements Listener {
     this.#isDrawing = false;
     const finished = this.#finished.splice(0);
     const look = this.#look();
-    const mark = this.#approval === undefined ? "› " : "o/s/a/d › ";
+    const mark = promptMark(this.#approval);
     const prompt = drawPrompt(mark, this.#editor, look.width);
     const status = statusRow(this.#state, this.#connection, this.#hint);
     const below = [
@@ -231,6 +231,11 @@ export class TerminalChat implements Listener {
     this.#hint = choices.join("  ");
     this.#draw([]);
   }
+}
+
+function promptMark(approval: OpenApproval | undefined): string {
+  if (approval === undefined) return "› ";
+  return approval.kind === "question" ? "answer › " : "o/s/a/d › ";
 }
 
 function listenToKeys(

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type CommandAnswer, parseTyped } from "@holdfast/protocol";
 import { cleanLine, type Look } from "../screen/index.ts";
 import { systemCode } from "../../failure.ts";
-import { approvalRows, decisionFrom, type OpenApproval } from "./approval.ts";
+import { approvalRows, type OpenApproval, wordFrom } from "./approval.ts";
 import type { Conversation } from "./conversation.ts";
 import { answerRows } from "./say-answer.ts";
 
@@ -59,8 +59,8 @@ async function answerApproval(
   approval: OpenApproval,
   { conversation, look }: TypedContext,
 ): Promise<TypedResult> {
-  const decision = decisionFrom(text);
-  if (decision === undefined) {
+  const word = wordFrom(text, approval);
+  if (word === undefined) {
     return {
       rows: [
         ...approvalRows(approval, look),
@@ -69,9 +69,10 @@ async function answerApproval(
       next: "stay",
     };
   }
-  const refused = await conversation.answer(approval.approvalId, { decision });
+  const refused = await conversation.answer(approval.approvalId, word);
   if (refused !== undefined) return { rows: answerRows(refused, look), next: "stay" };
-  return { rows: [look.paint("dim", `— ${decision}`)], next: "sent" };
+  const said = cleanLine(word.answer ?? word.decision);
+  return { rows: [look.paint("dim", `— ${said}`)], next: "sent" };
 }
 
 function complain(sentence: string, look: Look): TypedResult {
