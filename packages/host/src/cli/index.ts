@@ -27,6 +27,10 @@ const commands: Readonly<Record<string, Entry>> = {
     summary: "list, show, search, rename, delete, restore and branch sessions",
     load: async () => (await import("./sessions.ts")).sessions,
   },
+  gateway: {
+    summary: "the chat bot: who asks to speak to it, and what has not arrived",
+    load: async () => (await import("./gateway.ts")).gateway,
+  },
   export: {
     summary: "write a session as Markdown, a page, or JSON",
     load: async () => (await import("./transfer.ts")).exportCommand,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import { setting } from "./setting.ts";
+import { listOf, setting } from "./setting.ts";
 
 export const telegramSettings = {
   telegramToken: setting<string | undefined>({
@@ -24,15 +24,7 @@ export const telegramSettings = {
   telegramAllow: setting<readonly string[]>({
     about: "the people who may speak to the bot without pairing, by their numbers",
     allowed: "numbers with commas between them",
-    schema: z
-      .string()
-      .regex(/^\s*(\d{1,20}\s*(,\s*\d{1,20}\s*)*)?$/)
-      .transform((text) =>
-        text
-          .split(",")
-          .map((each) => each.trim())
-          .filter(Boolean),
-      ),
+    schema: listOf(z.string().regex(/^\d{1,20}$/)),
     fallback: () => [],
     fallbackInWords: "nobody",
   }),
