@@ -21,5 +21,7 @@ const strangerIds: Readonly<Record<string, () => string>> = {
 
 function otherId(name: string): string {
   if (name === "provider") return "anthropic";
-  return name === "messageId" ? ids.make("message") : "1";
+  if (name === "messageId") return ids.make("message");
+  if (name === "delivery") return ids.make("delivery");
+  return name === "code" ? "ABCD" : "1";
 }
