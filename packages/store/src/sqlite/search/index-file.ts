@@ -1,6 +1,7 @@
 import { readFileSync, rmSync, statSync } from "node:fs";
 
 import { connect, type Connection } from "../connection.ts";
+import { makePrivate } from "../make-private.ts";
 
 /** "HOLS": marks the file as an index of ours. */
 const applicationId = 0x484f_4c53;
@@ -30,6 +31,7 @@ export class IndexFile {
       if (identityOf(this.#path) === this.#identity) return this.#connection;
       this.close();
     }
+    makePrivate(this.#path);
     const connection = connect({ file: this.#path, access: "write" });
     try {
       prepare(connection);
