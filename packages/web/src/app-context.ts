@@ -1,6 +1,7 @@
 import type { ApiError, Client } from "@holdfast/protocol";
 import { createContext, use, useSyncExternalStore } from "react";
 import type { HostStore } from "./host/index.ts";
+import type { ModelsStore } from "./models/index.ts";
 import type { Router } from "./router/index.ts";
 import type { ListStore, SeenStore } from "./sessions/index.ts";
 import type { UnsentStore } from "./talk/index.ts";
@@ -16,6 +17,7 @@ export interface AppParts {
   readonly list: ListStore;
   readonly seen: SeenStore;
   readonly unsent: UnsentStore;
+  readonly models: ModelsStore;
 }
 
 const context = createContext<AppParts | null>(null);

@@ -5,6 +5,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import { createHostClient, createHostStore, createPauses, takeSignInCode } from "./host/index.ts";
+import { createModelsStore } from "./models/index.ts";
 import { createRouter } from "./router/index.ts";
 import { createListStore, createSeenStore } from "./sessions/index.ts";
 import { createUnsentStore } from "./talk/index.ts";
@@ -43,6 +44,7 @@ const parts = {
   list: createListStore(client),
   seen: createSeenStore(Date.now()),
   unsent: createUnsentStore(client),
+  models: createModelsStore(client),
 };
 
 const place = document.getElementById("page");

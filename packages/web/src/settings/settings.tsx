@@ -5,6 +5,7 @@ import { words } from "../words.ts";
 import { Appearance } from "./appearance.tsx";
 import { Approvals } from "./approvals.tsx";
 import { Memory } from "./memory.tsx";
+import { Models } from "./models.tsx";
 import { System } from "./system.tsx";
 
 const icons: Readonly<Record<SettingsSection, IconName>> = {
@@ -59,6 +60,6 @@ function Section({ section }: { section: SettingsSection }) {
     case "memory":
       return <Memory />;
     case "models":
-      return <p className="quiet">{words.settings.notServed}</p>;
+      return <Models />;
   }
 }

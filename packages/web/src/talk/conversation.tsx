@@ -1,6 +1,8 @@
 import { liveRun, type Seq, type SessionId } from "@holdfast/protocol";
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { sentenceOf, useApp, useStore } from "../app-context.ts";
+import { ModelMenu } from "../models/index.ts";
+import { sessionActions } from "../sessions/index.ts";
 import { Icon } from "../ui/index.ts";
 import { words } from "../words.ts";
 import { createTalkActions, TalkProvider } from "./actions.ts";
@@ -87,7 +89,14 @@ export function Conversation({ id, at }: ConversationProps) {
                 onSend={(content) => app.unsent.send(id, content)}
                 onCommand={commands.run}
                 onStop={run === null || run.state === "paused" ? null : () => actions.stop(run.id)}
-              />
+              >
+                {state !== null && (
+                  <ModelMenu
+                    model={state.session.model}
+                    onChoose={(model) => void sessionActions(app, state.session).change({ model })}
+                  />
+                )}
+              </Composer>
             )}
           </div>
           {commands.answer}

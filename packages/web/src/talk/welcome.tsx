@@ -1,5 +1,7 @@
 import type { SessionId } from "@holdfast/protocol";
-import { sentenceOf, useApp } from "../app-context.ts";
+import { useState } from "react";
+import { sentenceOf, useApp, useStore } from "../app-context.ts";
+import { isRehearsal, ModelMenu } from "../models/index.ts";
 import { Mark } from "../ui/index.ts";
 import { words } from "../words.ts";
 import { useCommands } from "./commands.tsx";
@@ -8,11 +10,17 @@ import type { Content } from "./unsent.ts";
 
 /** Where a conversation begins. The session is made with its first message, and names the one that it leaves. */
 export function Welcome({ from }: { from: SessionId | null }) {
-  const { client, unsent, router, toasts, list } = useApp();
+  const { client, unsent, router, toasts, list: sessions, models } = useApp();
   const commands = useCommands(null);
+  const [model, setModel] = useState<string | null>(null);
+  const list = useStore(models);
+  const rehearses = list !== null && isRehearsal(model ?? list.usual);
 
   async function begin(content: Content): Promise<boolean> {
-    const body = from === null ? {} : { previousSessionId: from };
+    const body = {
+      ...(from !== null && { previousSessionId: from }),
+      ...(model !== null && { model }),
+    };
     const created = await client.createSession({ body });
     if (!created.ok) {
       toasts.tell(sentenceOf(created.error));
@@ -20,7 +28,7 @@ export function Welcome({ from }: { from: SessionId | null }) {
     }
     const { session } = created.value;
     unsent.send(session.id, content);
-    list.changed();
+    sessions.changed();
     router.replace({ kind: "session", id: session.id, at: null });
     return true;
   }
@@ -31,20 +39,9 @@ export function Welcome({ from }: { from: SessionId | null }) {
         <Mark />
         <h1>{words.welcome.title}</h1>
         <p className="lead">{words.welcome.lead}</p>
-        <ul className="tries">
-          {words.welcome.tries.map(([label, text]) => (
-            <li key={label}>
-              <button
-                type="button"
-                className="try"
-                onClick={() => void begin({ text, attachments: [], mode: "queue" })}
-              >
-                <strong>{label}</strong>
-                <span>{text}</span>
-              </button>
-            </li>
-          ))}
-        </ul>
+        {rehearses && (
+          <Rehearsal onTry={(text) => void begin({ text, attachments: [], mode: "queue" })} />
+        )}
       </div>
       <div className="dock">
         <Composer
@@ -53,9 +50,40 @@ export function Welcome({ from }: { from: SessionId | null }) {
           onSend={begin}
           onCommand={commands.run}
           onStop={null}
-        />
+        >
+          <ModelMenu model={model} onChoose={setModel} />
+        </Composer>
         {commands.answer}
       </div>
     </section>
+  );
+}
+
+/** With no key everything can be tried at once, and the page says who answers. */
+function Rehearsal({ onTry }: { onTry: (text: string) => void }) {
+  const { router } = useApp();
+  return (
+    <>
+      <p className="callout calm">
+        {words.welcome.rehearsal}{" "}
+        <button
+          type="button"
+          className="link"
+          onClick={() => router.go({ kind: "settings", section: "models" })}
+        >
+          {words.welcome.setUp}
+        </button>
+      </p>
+      <ul className="tries">
+        {words.welcome.tries.map(([label, text]) => (
+          <li key={label}>
+            <button type="button" className="try" onClick={() => onTry(text)}>
+              <strong>{label}</strong>
+              <span>{text}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }

@@ -1,0 +1,40 @@
+import { useApp, useStore } from "../app-context.ts";
+import { Icon, Menu } from "../ui/index.ts";
+import { words } from "../words.ts";
+
+interface ModelMenuProps {
+  /** The one that was chosen here; `null` for the usual one. */
+  readonly model: string | null;
+  readonly onChoose: (model: string | null) => void;
+}
+
+/** Who answers here, and who else could. */
+export function ModelMenu({ model, onChoose }: ModelMenuProps) {
+  const { models, router } = useApp();
+  const list = useStore(models);
+  if (list === null) return null;
+  const usable = list.models.filter((each) => each.usable);
+  return (
+    <Menu
+      label={words.composer.model}
+      className="button plain model-menu"
+      items={[
+        ...usable.map(({ name, window }) => ({
+          label: name,
+          hint: words.models.window(window),
+          checked: name === (model ?? list.usual),
+          onChoose: () => onChoose(name === list.usual ? null : name),
+        })),
+        "line",
+        {
+          label: words.models.setUp,
+          icon: "key",
+          onChoose: () => router.go({ kind: "settings", section: "models" }),
+        },
+      ]}
+    >
+      <span>{model ?? list.usual}</span>
+      <Icon name="chevron" />
+    </Menu>
+  );
+}
