@@ -17,6 +17,7 @@ export function ModelMenu({ model, onChoose }: ModelMenuProps) {
   return (
     <Menu
       label={words.composer.model}
+      shown={model ?? list.usual}
       className="button plain model-menu"
       items={[
         ...usable.map(({ name, window }) => ({

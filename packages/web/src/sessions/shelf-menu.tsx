@@ -36,7 +36,7 @@ export function ShelfMenu() {
       onChoose: () => list.choose({ ...all, tag }),
     });
   return (
-    <Menu label={words.sessions.shelf} className="shelf-menu" items={items}>
+    <Menu label={words.sessions.shelf} shown={nameOf(filter)} className="shelf-menu" items={items}>
       <span>{nameOf(filter)}</span>
       <Icon name="chevron" />
     </Menu>

@@ -219,6 +219,7 @@ function ModeMenu({ mode, onChoose }: { mode: InputMode; onChoose: (mode: InputM
   return (
     <Menu
       label={words.composer.modeLabel}
+      shown={words.composer.mode[mode]}
       className="button plain"
       items={modes.map((each) => ({
         label: words.composer.mode[each],

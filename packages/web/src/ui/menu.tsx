@@ -24,13 +24,15 @@ export type MenuEntry = MenuItem | "line";
 
 interface MenuProps {
   readonly label: string;
+  /** What stands on the button, where that is words. */
+  readonly shown?: string;
   readonly className?: string;
   readonly children: ReactNode;
   readonly items: readonly MenuEntry[];
 }
 
 /** A button and what it offers. The platform closes it on Escape and on a click elsewhere. */
-export function Menu({ label, className = "icon-button", children, items }: MenuProps) {
+export function Menu({ label, shown, className = "icon-button", children, items }: MenuProps) {
   const id = useId();
   const button = useRef<HTMLButtonElement>(null);
   const list = useRef<HTMLDivElement>(null);
@@ -49,7 +51,7 @@ export function Menu({ label, className = "icon-button", children, items }: Menu
         ref={button}
         type="button"
         className={className}
-        aria-label={label}
+        aria-label={shown === undefined ? label : `${shown}. ${label}`}
         title={label}
         aria-haspopup="menu"
         aria-expanded={open}

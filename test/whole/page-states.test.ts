@@ -1,0 +1,194 @@
+import axe from "axe-core";
+import {
+  type EntryView,
+  ids,
+  sessionRead,
+  type SessionId,
+  type SessionState,
+} from "@holdfast/protocol";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { beforeAll, expect, test } from "vitest";
+import { createPageRig } from "../support/page-rig.ts";
+import { storyAnswer } from "../support/page-story.ts";
+import { followUntil, hasEnded } from "./client.ts";
+
+const rig = createPageRig();
+/** Where the pictures of the states go, when somebody wants them: `docs/images`. */
+const pictures = process.env["HOLDFAST_TEST_PICTURES"];
+const sessions = new Map<string, SessionId>();
+
+async function begin(name: string, title: string, ...texts: string[]): Promise<void> {
+  const made = await rig.client().createSession({ body: { title } });
+  if (!made.ok) throw new Error(JSON.stringify(made.error));
+  const { id } = made.value.session;
+  sessions.set(name, id);
+  for (const text of texts)
+    await rig
+      .client()
+      .sendMessage({ params: { id }, body: { clientId: ids.make("message"), text } });
+}
+
+beforeAll(async () => {
+  await begin("stopped", "Tide tables", "Write the whole table {words:4000} {rate:80}");
+  await begin("asking", "Tidy the workspace", 'Look around {tool:terminal {"command":"ls -la"}}');
+  await begin(
+    "story",
+    "Keep a service running",
+    "How do I keep a small service running? {words:9}",
+  );
+  await begin(
+    "running",
+    "A letter from the harbour",
+    "Write a long letter {think:30} {words:9000} {rate:40}",
+    "Then a shorter one",
+    "And a title for both",
+  );
+  const client = rig.client();
+  const until = (name: string, isReached: (state: SessionState) => boolean) =>
+    followUntil(client, sessionNamed(name), isReached);
+  await until("story", ({ run }) => run?.state === "completed");
+  const { run } = await until("stopped", ({ live }) => live?.messages.length === 1);
+  if (run !== null) await client.cancelRun({ params: { id: run.id } });
+  await until("stopped", hasEnded);
+  await until("asking", (state) => state.run?.state === "waiting");
+});
+
+function sessionNamed(name: string): SessionId {
+  const id = sessions.get(name);
+  if (id === undefined) throw new Error(`no session ${name}`);
+  return id;
+}
+
+/** A conversation as a larger model would have led it: the rehearsal model knows no tables and no code. */
+async function tellStory(tab: Page): Promise<void> {
+  const id = sessionNamed("story");
+  await tab.route(`**/api/sessions/${id}`, async (route) => {
+    const answer = await route.fetch();
+    const read = sessionRead.parse(await answer.json());
+    const entries = read.entries.map((entry): EntryView => {
+      if (entry.type !== "message") return entry;
+      const text = entry.role === "user" ? "How do I keep a small service running?" : storyAnswer;
+      return { ...entry, parts: [{ type: "text", text }] };
+    });
+    await route.fulfill({ response: answer, json: { ...read, entries } });
+  });
+}
+
+interface State {
+  readonly name: string;
+  readonly at: () => string;
+  readonly show: (tab: Page) => Promise<void>;
+}
+
+const at = (name: string) => () => `?session=${sessionNamed(name)}`;
+const states: readonly State[] = [
+  {
+    name: "welcome",
+    at: () => "",
+    show: (tab) => tab.getByText("the rehearsal model answers").waitFor(),
+  },
+  {
+    name: "conversation",
+    at: at("story"),
+    show: (tab) => tab.locator(".code .hljs-attr").first().waitFor(),
+  },
+  {
+    name: "approval",
+    at: at("asking"),
+    show: (tab) => tab.getByRole("button", { name: "Allow once" }).waitFor(),
+  },
+  {
+    name: "queue",
+    at: at("running"),
+    show: (tab) => tab.getByText("And a title for both").waitFor(),
+  },
+  {
+    name: "stopped",
+    at: at("stopped"),
+    show: (tab) => tab.getByRole("button", { name: "Resume" }).waitFor(),
+  },
+  {
+    name: "context",
+    at: at("story"),
+    async show(tab) {
+      await tab.getByRole("button", { name: "Show what the model gets" }).click();
+      await tab.getByRole("img", { name: /Share that was kept/ }).waitFor();
+    },
+  },
+  {
+    name: "palette",
+    at: at("story"),
+    async show(tab) {
+      await tab.getByText("rehearsal").first().waitFor();
+      await tab.keyboard.press("Control+k");
+      await tab.getByRole("option").first().waitFor();
+    },
+  },
+  {
+    name: "settings",
+    at: () => "?settings=models",
+    show: (tab) => tab.getByText("Anthropic").first().waitFor(),
+  },
+];
+
+/** What the rules of accessibility (WCAG 2.2 A and AA) find fault with. */
+async function faults(tab: Page): Promise<string[]> {
+  await tab.evaluate(axe.source);
+  const found = await tab.evaluate(async () => {
+    // What was evaluated a line above.
+    const { axe: here } = window as unknown as { axe: typeof axe };
+    const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+    const { violations } = await here.run(document, { runOnly: { type: "tag", values: tags } });
+    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+  });
+  return found;
+}
+
+async function keepPicture(tab: Page, name: string): Promise<void> {
+  if (pictures === undefined) return;
+  mkdirSync(pictures, { recursive: true });
+  await tab.screenshot({ path: join(pictures, `${name}.png`) });
+}
+
+const desk = { width: 1280, height: 800 };
+const phone = { width: 360, height: 720 };
+
+const variants = [
+  ["light", "desk"],
+  ["dark", "phone"],
+  ["dark", "desk"],
+  ["light", "phone"],
+] as const;
+
+// The first two have each colour and each size once; the others are for the pictures.
+test.each(pictures === undefined ? variants.slice(0, 2) : variants)(
+  "every state fits and can be read by everybody: %s, %s",
+  async (colorScheme, size) => {
+    const viewport = size === "desk" ? desk : phone;
+    const { tab, complaints } = await rig.openTab({
+      colorScheme,
+      viewport,
+      reducedMotion: "reduce",
+      ...(size === "phone" && { hasTouch: true, isMobile: true }),
+    });
+    await tellStory(tab);
+    const found: string[] = [];
+    for (const state of states) {
+      await tab.goto(new URL(state.at(), rig.address()).href);
+      await state.show(tab);
+      const width = await tab.evaluate(() => document.documentElement.scrollWidth);
+      expect([state.name, width]).toEqual([state.name, viewport.width]);
+      await keepPicture(tab, `${state.name}-${colorScheme}-${size}`);
+      for (const fault of await faults(tab)) found.push(`${state.name}: ${fault}`);
+    }
+    if (size === "phone") {
+      await tab.getByRole("button", { name: "Open the list of conversations" }).click();
+      await tab.getByRole("link", { name: /Tide tables/ }).waitFor();
+      await keepPicture(tab, `list-${colorScheme}-${size}`);
+      found.push(...(await faults(tab)));
+    }
+    expect([...found, ...complaints]).toEqual([]);
+  },
+);
