@@ -32,6 +32,7 @@ export interface ApiRig {
   readonly owner: OwnerId;
   readonly store: MemoryStore;
   readonly log: Log;
+  readonly runner: Pick<Runner, "poke">;
   readonly model: ScriptedModel;
   /** Has to remember what is completed, unless nobody has to. */
   readonly memory: NotedMemory;
@@ -185,6 +186,7 @@ export function openApi(script: Script = [], options: ApiOptions = {}): ApiRig {
     owner: ownerId.parse("owner"),
     store,
     log,
+    runner,
     model,
     memory,
     storing,

@@ -10,7 +10,7 @@ const unreached: ReadonlySet<string> = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
-const outageMs = 5_000;
+const outageMs = 2_000;
 
 /** The answer was one, though not in the platform's words. */
 export class BadStatus extends Error {

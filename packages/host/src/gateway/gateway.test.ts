@@ -1,0 +1,193 @@
+import { systemClock } from "@holdfast/engine";
+import { aHolder, type Script, says } from "@holdfast/engine/testing";
+import { ids } from "@holdfast/protocol";
+import { Hono } from "hono";
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import { botToken, FakeBotApi } from "../../../../test/support/telegram/index.ts";
+import { type ApiRig, openApi } from "../testing/index.ts";
+import { type GatewayDeps, openGateway, openTelegram } from "./index.ts";
+
+async function openPlatform(): Promise<FakeBotApi> {
+  const platform = new FakeBotApi();
+  await platform.start();
+  onTestFinished(() => platform.stop());
+  return platform;
+}
+
+function openRig(script: Script): ApiRig {
+  const rig = openApi(script);
+  onTestFinished(() => rig.close());
+  return rig;
+}
+
+/** A bot on the platform over the rig's store, with person 7 on its list. */
+function openBot(rig: ApiRig, platform: FakeBotApi, rest: Partial<GatewayDeps> = {}) {
+  const gateway = openGateway({
+    log: rig.log,
+    ids,
+    clock: systemClock,
+    runner: rig.runner,
+    memory: { boundary: async () => {} },
+    holder: () => aHolder(),
+    liveness: { isDead: () => "unknown" },
+    leaseMs: 30_000,
+    owner: rig.owner,
+    client: () => rig.client,
+    openAdapter: () => openTelegram({ token: botToken, apiRoot: platform.address, pollSeconds: 5 }),
+    platform: "telegram",
+    listed: ["7"],
+    hook: undefined,
+    onError: (error) => void rig.bugs.push(new Error(String(error))),
+    ...rest,
+  });
+  gateway.start();
+  onTestFinished(() => gateway.stop());
+  return gateway;
+}
+
+/** Resolves when the platform shows so many messages of the bot in the chat. */
+function shown(platform: FakeBotApi, count: number, chat = 7): Promise<void> {
+  return new Promise((resolve) => {
+    const look = () => {
+      if (platform.shownIn(chat).length >= count) resolve();
+    };
+    platform.onShown = look;
+    look();
+  });
+}
+
+const textsIn = (platform: FakeBotApi) => platform.shownIn(7).map(({ text }) => text);
+const chunksOf = (rig: ApiRig) =>
+  rig.store.reads.outbox(rig.owner, { states: ["unknown", "failed"], limit: 9 });
+
+describe("what a platform does to an answer", () => {
+  test.each([
+    ["says that it is too much", { kind: "limited", seconds: 1 }],
+    ["fails inside", { kind: "error", code: 500, description: "Internal Server Error" }],
+    ["is behind a gateway that is down", { kind: "html", code: 502 }],
+  ] as const)("a platform that %s shows the answer in the end, and once", async (_, fault) => {
+    const platform = await openPlatform();
+    const rig = openRig([says("All of it.")]);
+    platform.faults.add("sendMessage", fault);
+    openBot(rig, platform);
+    platform.say(7, "Tell me");
+    await shown(platform, 1);
+    expect(textsIn(platform)).toEqual(["All of it."]);
+    expect(await chunksOf(rig)).toEqual([]);
+    expect(rig.bugs).toEqual([]);
+  });
+
+  test("an answer of which nobody can say whether it was read is not sent again by itself", async () => {
+    const platform = await openPlatform();
+    const rig = openRig([says("All of it.")]);
+    platform.faults.add("sendMessage", { kind: "cut", when: "before" });
+    openBot(rig, platform);
+    platform.say(7, "Tell me");
+    await shown(platform, 1);
+    expect(textsIn(platform)).toEqual([expect.stringContaining("cannot know whether it arrived")]);
+  });
+
+  test("[P11] an answer that arrived although the connection broke is marked, not repeated, and sent again when asked for", async () => {
+    const platform = await openPlatform();
+    const rig = openRig([says("The whole answer.")]);
+    platform.faults.add("sendMessage", { kind: "cut", when: "after" });
+    openBot(rig, platform);
+    platform.say(7, "Tell me");
+    await shown(platform, 2);
+    expect(textsIn(platform)[0]).toBe("The whole answer.");
+    expect(textsIn(platform)[1]).toContain("cannot know whether it arrived");
+    expect(await chunksOf(rig)).toMatchObject([{ state: "unknown", chunk: 0 }]);
+    platform.say(7, "/resend");
+    await shown(platform, 3);
+    expect(textsIn(platform)[2]).toBe("The whole answer.");
+  });
+
+  test("a person who has blocked the bot is not written to again, and the page says so", async () => {
+    const platform = await openPlatform();
+    const rig = openRig([says("Anybody?")]);
+    const blocked = {
+      kind: "error",
+      code: 403,
+      description: "Forbidden: bot was blocked",
+    } as const;
+    platform.faults.add("sendMessage", blocked);
+    const asked = Promise.withResolvers<void>();
+    platform.faults.after = (method) => void (method === "sendMessage" && asked.resolve());
+    openBot(rig, platform);
+    platform.say(7, "Hello");
+    await asked.promise;
+    await expect
+      .poll(() => chunksOf(rig))
+      .toMatchObject([{ state: "failed", code: "telegram_403" }]);
+    expect(platform.shownIn(7)).toEqual([]);
+  });
+});
+
+describe("what a platform delivers", () => {
+  test("[P11] updates that come again, from two pollers too, are one turn each", async () => {
+    const platform = await openPlatform();
+    const rig = openRig((_, before) => says(`Answer ${before}.`));
+    openBot(rig, platform);
+    platform.say(7, "One");
+    await shown(platform, 1);
+    openBot(rig, platform);
+    platform.say(7, "Two");
+    await shown(platform, 2);
+    expect(rig.model.requests).toHaveLength(2);
+    expect(textsIn(platform)).toEqual(["Answer 0.", "Answer 1."]);
+  });
+
+  test("a hook takes what shows its secret, once, and nothing else", async () => {
+    const platform = await openPlatform();
+    const rig = openRig((_, before) => says(`Answer ${before}.`));
+    const hook = { url: "https://holdfast.example.org/hooks/telegram", secret: "0123456789abcdef" };
+    const { routes } = openBot(rig, platform, { hook });
+    await expect.poll(() => platform.hook).toEqual(hook);
+    const app = new Hono();
+    for (const { method, path, handle } of routes) app.on(method, path, handle as never);
+    const from = { id: 7, is_bot: false, first_name: "Ann" };
+    const chat = { id: 7, type: "private" };
+    const body = JSON.stringify({
+      update_id: 1,
+      message: { message_id: 9, date: 0, from, chat, text: "Pushed" },
+    });
+    const push = (secret: string) =>
+      app.request("/hooks/telegram", {
+        method: "POST",
+        body,
+        headers: { "x-telegram-bot-api-secret-token": secret },
+      });
+    expect((await push("wrong")).status).toBe(401);
+    const answers = await Promise.all([push(hook.secret), push(hook.secret)]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    await shown(platform, 1);
+    expect((await push(hook.secret)).status).toBe(200);
+    expect(rig.model.requests).toHaveLength(1);
+  });
+
+  test("a photo comes in as an attachment, and a message that still waits is changed by its edit", async () => {
+    const platform = await openPlatform();
+    const first = Promise.withResolvers<void>();
+    const gate = { kind: "gate", opened: first.promise } as const;
+    const rig = openRig([[gate, says("Seen.")], says("Changed.")]);
+    platform.files.set("file-1", Buffer.from("pixels"));
+    openBot(rig, platform);
+    const photo = [{ file_id: "file-1", file_size: 6 }];
+    platform.say(7, "", { text: undefined, caption: "Look", photo });
+    await expect.poll(() => rig.model.requests.length).toBe(1);
+    const id = platform.say(7, "A tpyo");
+    const from = { id: 7, is_bot: false, first_name: "Ann" };
+    const chat = { id: 7, type: "private" };
+    const edited = { message_id: id, date: 0, edit_date: 1, from, chat, text: "A typo" };
+    platform.push({ edited_message: edited });
+    const [session] = (await rig.store.reads.sessions(rig.owner, { limit: 1 })).sessions;
+    const inbox = async () =>
+      (await rig.store.reads.snapshot(rig.owner, session!.id, { limit: 1 }))?.inbox ?? [];
+    await expect.poll(async () => (await inbox())[0]?.content?.text).toBe("A typo");
+    first.resolve();
+    await shown(platform, 2);
+    expect(JSON.stringify(rig.model.requests[0])).toContain("photo-");
+    expect(JSON.stringify(rig.model.requests[1])).toContain("A typo");
+  });
+});
