@@ -92,7 +92,7 @@ export async function sortCalls(
       if (question.asks !== "question") {
         if (decided.kind === "allow")
           return { kind: "run", ...place, ...(decided.rule && { allowedBy: decided.rule }) };
-        const covering = await findCovering(toolPolicy, said, question);
+        const covering = await findCovering(toolPolicy, said, question, inputHash);
         if (covering !== undefined) return { kind: "run", ...place, allowedBy: covering.id };
       }
       const details = await describe(toolPolicy, question);
@@ -106,15 +106,26 @@ async function findCovering(
   policy: ToolPolicy,
   said: readonly ApprovalRow[],
   question: PolicyQuestion,
+  inputHash: string,
 ): Promise<ApprovalRow | undefined> {
+  const isCovered = async (rule: string): Promise<boolean> =>
+    (await policy.covers?.(rule, question).catch(() => false)) === true;
   for (const row of said) {
     const { rule, place } = row.details;
     if (row.tool !== columnText(question.name) || !holdsForSession(row.decision)) continue;
     if (place !== question.place) continue;
-    if (rule === undefined || (await policy.covers?.(rule, question).catch(() => false)) === true)
+    if (rule === undefined ? isSameAgain(policy, row, inputHash) : await isCovered(rule))
       return row;
   }
   return undefined;
+}
+
+/**
+ * A yes without words for a rule. Where there are no words at all it is one for the tool; where there are, and none would
+ * do for this call (it is too long, or about many files), it is one for the very same call.
+ */
+function isSameAgain(policy: ToolPolicy, row: ApprovalRow, inputHash: string): boolean {
+  return policy.covers === undefined || row.inputHash === inputHash;
 }
 
 /** A person is asked in any case, if need be without the words of the policy. */

@@ -128,6 +128,23 @@ test("a yes for the session covers what its rule says there, and nothing else", 
   expect(await client.listAudit(nobodys)).toMatchObject({ error: { code: "session_not_found" } });
 });
 
+test("a yes for the session to a call that no rule has words for is one for that call alone", async () => {
+  const long = calls("terminal", { command: `echo ${"a".repeat(3_000)}` });
+  const { rig, client, ran, say, asked } = open([long, long, git("push"), says("Done.")]);
+  const session = await newSession(rig);
+  await say(session, "Go");
+  const first = await asked(session);
+  expect(first.rules).toBeUndefined();
+  const answer = (id: typeof first.approvalId, decision: "session" | "deny") =>
+    client.answerApproval({ params: { id }, body: { decision } });
+  valueOf(await answer(first.approvalId, "session"));
+  await expect.poll(async () => (await asked(session)).input).toEqual({ command: ["git", "push"] });
+  expect(ran).toHaveLength(2);
+  valueOf(await answer((await asked(session)).approvalId, "deny"));
+  await untilEnded(rig, session);
+  expect(ran).toHaveLength(2);
+});
+
 test("a question waits, takes an answer in words and nothing else, and the run goes on with it", async () => {
   const question = calls("ask_user", { question: "Which colour?", choices: ["red", "blue"] });
   const { rig, client, say, asked } = open([question, says("Thank you.")]);

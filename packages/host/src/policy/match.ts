@@ -104,6 +104,15 @@ export function covers(rule: Rule, name: string, subject: Subject | null): boole
   }
 }
 
+/** Whether a rule that closes something is about a call. One file there is enough, and what nobody can judge is closed too. */
+export function concerns(rule: Rule, name: string, subject: Subject | null): boolean {
+  if (rule.tool !== name) return false;
+  if (subject === null || subject.kind === "tool") return true;
+  if (rule.kind !== "path" || subject.kind !== "paths") return covers(rule, name, subject);
+  const matches = compileGlob(rule.pattern);
+  return matches === null || subject.paths.some(matches);
+}
+
 /** Argument by argument: what stands in one never becomes two, and never reaches a shell. */
 function coversArgv(
   { argv, rest }: Extract<Rule, { kind: "argv" }>,

@@ -188,6 +188,27 @@ test("the operator's rules go before the mode and before what people allow; the 
   expect(await closed.decide(ask("terminal", { command: ["git"] }))).toBe("deny");
 });
 
+test("what the operator closes is closed for a patch with one file there, for .git, and for what cannot be judged", async () => {
+  const { decide } = open("trusted", [
+    "deny apply_patch in secrets/**",
+    "deny write_file in .git/**",
+    "deny grep in secrets/**",
+    "ask edit_file in docs/**",
+  ]);
+  const file = (path: string) => `--- /dev/null\n+++ b/${path}\n@@ -0,0 +1 @@\n+a\n`;
+  const patch = (...paths: string[]) =>
+    decide(ask("apply_patch", { patch: paths.map(file).join("") }));
+  const write = (path: string) => decide(ask("write_file", { path, content: "" }));
+  expect(await patch("docs/a")).toBe("allow");
+  expect(await patch("secrets/a")).toBe("deny");
+  expect(await patch("docs/a", "secrets/a")).toBe("deny");
+  expect(await decide(ask("apply_patch", { patch: "no patch" }))).toBe("deny");
+  expect(await write("a")).toBe("allow");
+  expect(await write(".git/hooks/pre-commit")).toBe("deny");
+  expect(await decide(ask("grep", { pattern: "key" }, "none"))).toBe("deny");
+  expect(await decide(ask("edit_file", { path: "docs/a", old: "a", new: "b" }))).toBe("ask");
+});
+
 test("nobody but a person answers a question, whatever is allowed", async () => {
   const { decide, allow } = open("trusted", ["allow ask_user"]);
   await allow("ask_user", "ask_user");

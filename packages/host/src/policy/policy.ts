@@ -2,7 +2,7 @@ import type { PolicyDecision, PolicyQuestion, ToolPolicy } from "@holdfast/engin
 
 import { describeCall } from "./describe.ts";
 import type { KeptRules } from "./kept-rules.ts";
-import { covers, isShell, type Subject, subjectOf, suggestRules } from "./match.ts";
+import { concerns, covers, isShell, type Subject, subjectOf, suggestRules } from "./match.ts";
 import { formatRule, type OperatorRule, parseRule, parseToolRule } from "./rule.ts";
 
 export type PolicyMode = "ask" | "read-only" | "trusted" | "deny";
@@ -60,13 +60,15 @@ export function createPolicy({ mode, rules, kept }: PolicyParts): HostPolicy {
 
 const strictness = ["deny", "ask", "allow"] as const;
 
-/** Of the rules that cover a call the strictest counts, in whatever order they stand. */
+/** Of the rules that are about a call the strictest counts, in whatever order they stand. */
 function strictest(
   rules: readonly OperatorRule[],
   name: string,
   subject: Subject | null,
 ): OperatorRule | undefined {
-  const matching = rules.filter(({ rule }) => covers(rule, name, subject));
+  const matching = rules.filter(({ effect, rule }) =>
+    (effect === "allow" ? covers : concerns)(rule, name, subject),
+  );
   return strictness
     .map((effect) => matching.find((rule) => rule.effect === effect))
     .find((rule) => rule !== undefined);
