@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type Client, createClient, type Fetch } from "@holdfast/protocol";
 import { type Config, readConfig } from "../config/index.ts";
 import { done, failed, type Outcome } from "../failure.ts";
-import { openHost } from "../host.ts";
+import { openHost } from "../open-host.ts";
 import { reportOnly } from "../telemetry/index.ts";
 import { isLoopback } from "../http/index.ts";
 import type { Arguments, Terminal } from "./command.ts";

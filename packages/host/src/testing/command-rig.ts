@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { runCommandLine } from "../cli/index.ts";
 import { readConfig } from "../config/index.ts";
-import { openHost } from "../host.ts";
+import { openHost } from "../open-host.ts";
 import { reportOnly } from "../telemetry/index.ts";
 import { listen } from "../http/index.ts";
 

@@ -1,0 +1,86 @@
+import { type MemoryKeeper, type Runner, type Store, systemClock } from "@holdfast/engine";
+
+import type { Role } from "./config/index.ts";
+import type { Gateway } from "./gateway/index.ts";
+import { keepTidy } from "./keep-tidy.ts";
+import type { Mcp } from "./mcp/index.ts";
+import type { Logger } from "./telemetry/index.ts";
+
+/** A run that does not let go in time is taken over by the next host that looks. */
+const runnerPatienceMs = 3_000;
+
+/** What is on its way to a chat by then may be marked as unknown by the next host. */
+const gatewayPatienceMs = 5_000;
+
+/** What is not committed by then stands in the store for the next host. */
+const memoryBudgetMs = 10_000;
+
+/** How a host takes up its work, and lets go of it. */
+export interface Life {
+  /** Takes up work. Before that nothing of the store is touched. */
+  readonly begin: () => void;
+  /** Nothing new is taken, the runs are let go of, whoever watches has seen that, and then the store is closed. */
+  readonly stop: (closeDoor?: () => Promise<void>) => Promise<void>;
+}
+
+interface Worker {
+  start(): void;
+  stop(): Promise<unknown>;
+}
+
+export interface LifeParts {
+  readonly store: Store;
+  readonly roles: ReadonlySet<Role>;
+  readonly chats: Gateway | undefined;
+  readonly mcp: Mcp;
+  readonly runner: Runner;
+  readonly titles: Worker;
+  readonly memory: MemoryKeeper;
+  readonly reviews: Pick<Worker, "stop">;
+  readonly telemetry: { close(): Promise<void> } | undefined;
+  readonly logger: Logger;
+  readonly stopping: AbortController;
+  readonly closing: AbortController;
+}
+
+export function createLife(parts: LifeParts): Life {
+  const { store, mcp, runner, titles, memory, reviews, stopping, closing } = parts;
+  let hasBegun = false;
+
+  function begin(): void {
+    hasBegun = true;
+    if (!parts.roles.has("runner")) return;
+    // Before the runs that wait: the first of them are given a moment for the servers.
+    mcp.start();
+    runner.start();
+    titles.start();
+    memory.start();
+    void keepTidy(store, systemClock, stopping.signal);
+  }
+
+  async function letGo(): Promise<void> {
+    await within(runnerPatienceMs, Promise.all([runner.stop(), titles.stop(), reviews.stop()]));
+    await mcp.stop();
+    await memory.drain(memoryBudgetMs);
+    await within(runnerPatienceMs, memory.stop());
+  }
+
+  async function stop(closeDoor: () => Promise<void> = async () => {}): Promise<void> {
+    stopping.abort();
+    await within(gatewayPatienceMs, parts.chats?.stop() ?? Promise.resolve());
+    if (hasBegun) await letGo();
+    closing.abort();
+    await closeDoor();
+    await store.close();
+    await parts.telemetry?.close();
+    await parts.logger.flush();
+  }
+
+  return { begin, stop };
+}
+
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  const finished = new AbortController();
+  await Promise.race([work, systemClock.sleep(ms, finished.signal)]);
+  finished.abort();
+}

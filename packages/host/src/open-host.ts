@@ -1,0 +1,172 @@
+import { type Runner, systemClock } from "@holdfast/engine";
+import { type Client, ids } from "@holdfast/protocol";
+import { currentHolder } from "@holdfast/store/identity";
+import type { Hono } from "hono";
+import { apiRoutes } from "./api/index.ts";
+import { createDoorkeeper, type Doorkeeper, keepPassword, keepSignIns } from "./auth/index.ts";
+import { chooseToken, unguessableToken } from "./choose-token.ts";
+import { type Config, prepareHome, type Role, roleNames } from "./config/index.ts";
+import { prepareConversations } from "./conversations.ts";
+import { done, type Outcome } from "./failure.ts";
+import type { Gateway } from "./gateway/index.ts";
+import { openHands } from "./hands.ts";
+import { watchHealth } from "./health.ts";
+import {
+  createApp,
+  createStrangers,
+  type HostEnv,
+  type Page,
+  type Strangers,
+} from "./http/index.ts";
+import { createLife, type Life } from "./life.ts";
+import { openMcp } from "./mcp/index.ts";
+import { openConfiguredMemories } from "./memory/index.ts";
+import { clientWithin, openConfiguredGateway } from "./open-gateway.ts";
+import { openModels } from "./open-model.ts";
+import { openStore } from "./open-store.ts";
+import { createRedactor } from "./redact.ts";
+import { createMetrics, type Logger, openTelemetry, reportStore } from "./telemetry/index.ts";
+import { version } from "./version.ts";
+
+/** A host without a port: whoever is in this process asks its app. */
+export interface OpenHost extends Life {
+  readonly app: Hono<HostEnv>;
+  readonly token: string;
+  readonly doorkeeper: Doorkeeper;
+  readonly strangers: Strangers;
+  /** Taken up by who serves; a terminal that has a host of its own leaves the chats alone. */
+  readonly chats: Gateway | undefined;
+}
+
+/** The composition root: every piece is made here and handed to those that need it. */
+export async function openHost(
+  config: Config,
+  logger: Logger,
+  page?: Page,
+): Promise<Outcome<OpenHost>> {
+  const home = prepareHome(config.home.value);
+  if (!home.ok) return home;
+  const token = chooseToken(config);
+  if (!token.ok) return token;
+  const memories = await openConfiguredMemories(config);
+  if (!memories.ok) return memories;
+  const store = await openStore(config, logger.report);
+  if (!store.ok) return store;
+
+  const stopping = new AbortController();
+  const closing = new AbortController();
+  const report = reportStore(store.value, systemClock, logger, stopping.signal);
+  const { models, secrets } = openModels(config, process.env, report);
+  const mcp = openMcp({
+    servers: config.mcp.value,
+    environment: process.env,
+    secrets,
+    store: store.value,
+    say: (line) => logger.info(`mcp ${line}`),
+  });
+  const hands = openHands(config, store.value);
+  const telemetry = await openTelemetry(process.env, report);
+  const metrics = createMetrics(telemetry?.tell);
+  const talk = await prepareConversations(
+    config,
+    store.value,
+    models,
+    memories.value,
+    hands,
+    report,
+    mcp,
+    metrics.observe,
+  );
+  const { log, runner, storing, titles, compactor, memory, reviews, prompt, journals } = talk;
+  // Whoever asks without a port asks this process for everything.
+  const roles = new Set<Role>(page === undefined ? roleNames : config.roles.value);
+  const signIns = keepSignIns(config.home.value, token.value);
+  const doorkeeper = createDoorkeeper(token.value, Date.now, signIns);
+  const passwords = keepPassword(config.home.value);
+  const strangers = createStrangers();
+  const redact = createRedactor(() => [
+    token.value,
+    ...models.keys(),
+    ...mcp.secrets,
+    ...(config.telegramToken.value === undefined ? [] : [config.telegramToken.value]),
+  ]);
+  const { host, origin, basePath } = config;
+  const client = (): Client => clientWithin(app, token.value, basePath.value);
+  const pokes = roles.has("runner") ? runner : leftToOthers(runner);
+  const chat = { log, memory, runner: pokes };
+  const gateway = await openConfiguredGateway(config, chat, client, report);
+  if (!gateway.ok) {
+    await store.value.close();
+    return gateway;
+  }
+  const api = apiRoutes({
+    gateway: gateway.value,
+    log,
+    hands,
+    ids,
+    runner: pokes,
+    storing,
+    compactor,
+    memory,
+    reviews,
+    prompt,
+    ...(journals && { journals }),
+    mcp,
+    models,
+    secrets,
+    doorkeeper,
+    passwords,
+    redact,
+    metrics,
+    home: config.home.value,
+    basePath: basePath.value,
+    clock: systemClock,
+    holder: () => currentHolder("api"),
+    stopping: stopping.signal,
+    closing: closing.signal,
+    report,
+  });
+  const app: Hono<HostEnv> = createApp({
+    version,
+    page: page ?? [],
+    doorkeeper,
+    passwords,
+    strangers,
+    token: token.value.length < unguessableToken ? "guessable" : "strong",
+    proxies: config.proxies.value,
+    host: host.value,
+    origin: origin.value,
+    basePath: basePath.value,
+    hooks: gateway.value?.routes ?? [],
+    // A chat's commands go through the same API, in this process.
+    api: roles.has("web") || gateway.value !== undefined ? api : api.filter(isForWatchers),
+    health: watchHealth(store.value, systemClock, stopping.signal, [...roles]),
+    report: (bug, fields) => logger.report(bug, fields),
+    logger,
+  });
+  const life = createLife({
+    store: store.value,
+    roles,
+    chats: gateway.value,
+    mcp,
+    runner,
+    titles,
+    memory,
+    reviews,
+    telemetry,
+    logger,
+    stopping,
+    closing,
+  });
+  return done({ app, token: token.value, doorkeeper, strangers, chats: gateway.value, ...life });
+}
+
+/** Work is found by whoever runs here or elsewhere; this process only takes it in. */
+function leftToOthers(runner: Runner): Pick<Runner, "poke" | "recoverLate"> {
+  return { poke: () => undefined, recoverLate: (...read) => runner.recoverLate(...read) };
+}
+
+/** Those who watch over a host that serves no people see how it is, and nothing else. */
+function isForWatchers({ path }: { readonly path: string }): boolean {
+  return path === "/metrics";
+}
