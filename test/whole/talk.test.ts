@@ -145,6 +145,8 @@ test("files are attached by picking, pasting and dropping; drafts outlive a relo
   });
   await tab.getByRole("button", { name: "Remove dropped.txt" }).waitFor();
   await tab.getByRole("button", { name: "Remove pasted.txt" }).waitFor();
+  // A file that is still on its way is no part of the draft yet.
+  await expect.poll(() => tab.locator(".chips progress").count(), { timeout: 15_000 }).toBe(0);
   await messageField(tab).fill("with files");
   await tab.reload();
   await tab.getByRole("button", { name: "Remove notes.txt" }).waitFor();
