@@ -46,7 +46,9 @@ export async function runGatewayChaos({
       const chat = chance.pick(chats);
       const text = `message-${kill}-of-${seed}`;
       said.push({ chat, text });
-      platform.say(chat, `${text} {words:40} {rate:${chance.pick([30, 200])}}`);
+      // Only an answer that takes longer than the platform's pace is ever edited.
+      const rate = point.method === "editMessageText" ? 20 : chance.pick([20, 200]);
+      platform.say(chat, `${text} {words:60} {rate:${rate}}`);
       await struck;
       hits.set(nameOf(point), (hits.get(nameOf(point)) ?? 0) + 1);
       say(`${kill + 1} of ${kills}: killed at ${nameOf(point)}`);
