@@ -24,11 +24,18 @@ export interface TalkActions {
   readonly undo: () => void;
   readonly redo: () => void;
   readonly compact: () => void;
-  readonly answer: (approvalId: Approval, decision: ApprovalAnswer) => Promise<void>;
+  readonly answer: (approvalId: Approval, word: PersonsWord) => Promise<void>;
   readonly stop: (run: RunId) => void;
   readonly resume: (run: RunId) => void;
   readonly rewrite: (item: InboxItem, text: string) => Promise<boolean>;
   readonly takeBack: (item: InboxItem) => void;
+}
+
+/** To a call: whether it may run, and what else is to run like it. To a question: the answer. */
+interface PersonsWord {
+  readonly decision: ApprovalAnswer;
+  readonly rule?: string;
+  readonly answer?: string;
 }
 
 type Approval = Parameters<AppParts["client"]["answerApproval"]>[0]["params"]["id"];
@@ -103,8 +110,8 @@ export function createTalkActions(
         return toasts.tell(words.history[sentence]);
       });
     },
-    async answer(approvalId, decision) {
-      const asked = { params: { id: approvalId }, body: { decision } };
+    async answer(approvalId, word) {
+      const asked = { params: { id: approvalId }, body: { ...word } };
       const result = await client.answerApproval(asked);
       if (result.ok) return;
       const isLate = result.error.code === "approval_answered";

@@ -55,7 +55,7 @@ interface LabelledProps {
   readonly children: ReactNode;
 }
 
-function Labelled({ label, copy, children }: LabelledProps) {
+export function Labelled({ label, copy, children }: LabelledProps) {
   return (
     <div className="tool-part">
       <div className="tool-label">
