@@ -52,8 +52,6 @@ export interface Ending {
 export class AnswerText {
   readonly runId: RunId;
   readonly approvals: ApprovalId[] = [];
-  /** Under which name of its client the message came that it answers. */
-  clientId: string | null = null;
   #segments: Segment[] = [];
   #live = new Map<number, string>();
   #ending: Ending | null = null;
@@ -89,9 +87,6 @@ export class AnswerText {
 
   #applyKnown(event: KnownEvent): void {
     switch (event.type) {
-      case "message.user":
-        this.clientId ??= event.data.clientId ?? null;
-        return;
       case "message.delta":
         return this.#grow(event.data);
       case "message.assistant":

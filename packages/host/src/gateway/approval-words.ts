@@ -1,9 +1,10 @@
 import type { ApprovalRow } from "@holdfast/engine";
 import { type ApprovalAnswer, type ApprovalId, approvalId } from "@holdfast/protocol";
 
+import { showControls } from "../text/index.ts";
 import type { Words } from "./adapter.ts";
 
-const longestInput = 1_500;
+const longestShown = 3_000;
 
 const letters: readonly (readonly [string, ApprovalAnswer, string])[] = [
   ["o", "once", "Allow once"],
@@ -19,33 +20,37 @@ const outcomes: Record<string, string> = {
   expired: "✘ Nobody answered in time.",
 };
 
-/** A question with its buttons while it is open, and what became of it afterwards. The buttons are the asker's alone. */
-export function approvalWords(approval: ApprovalRow, asker: string | null): Words {
-  const input = JSON.stringify(approval.input, null, 2).slice(0, longestInput);
-  const question = `**${approval.tool}** wants to run:\n\`\`\`json\n${input.replaceAll("```", "` ` `")}\n\`\`\``;
-  if (approval.state === "open") {
-    const buttons = letters.map(([letter, , label]) => [
-      { label, data: `a:${letter}:${approval.id}:${asker ?? ""}` },
-    ]);
-    return { text: question, buttons };
+/** A question with its buttons while it is open, and what became of it afterwards. */
+export function approvalWords(approval: ApprovalRow): Words {
+  const { id, tool, input, details, state, decision } = approval;
+  const shown = details.shown ?? showControls(JSON.stringify(input, null, 2));
+  const fits = shown.length <= longestShown;
+  const told = fits ? shown : shown.slice(0, longestShown).toWellFormed();
+  const question = `**${tool}** wants to run:\n\`\`\`\n${told.replaceAll("```", "` ` `")}\n\`\`\``;
+  const rest = fits ? "" : `\n⚠ ${shown.length - longestShown} more characters. ${elsewhere}`;
+  if (state === "open") {
+    // Nobody says yes to what they were not shown.
+    const offered = fits ? letters : letters.filter(([, answer]) => answer === "deny");
+    const buttons = offered.map(([letter, , label]) => [{ label, data: `a:${letter}:${id}` }]);
+    return { text: question + rest, buttons };
   }
-  const outcome = outcomes[approval.decision ?? ""] ?? "✘ Not needed any more.";
+  const outcome = outcomes[decision ?? ""] ?? "✘ Not needed any more.";
   return { text: `${question}\n${outcome}` };
 }
+
+const elsewhere = "Look at the whole on the page or in the terminal, and allow it there.";
 
 export interface PressedAnswer {
   readonly approval: ApprovalId;
   readonly answer: ApprovalAnswer;
-  /** Whose button it is; `null` when it is everybody's. */
-  readonly asker: string | null;
 }
 
 /** What a pressed button says; `null` when it is none of ours. */
 export function pressedAnswer(data: string): PressedAnswer | null {
-  const [kind, letter, id, asker = ""] = data.split(":");
+  const [kind, letter, id] = data.split(":");
   const answer = letters.find(([each]) => each === letter)?.[1];
   const approval = approvalId.safeParse(id);
   return kind === "a" && answer !== undefined && approval.success
-    ? { approval: approval.data, answer, asker: asker === "" ? null : asker }
+    ? { approval: approval.data, answer }
     : null;
 }

@@ -20,7 +20,6 @@ export interface ChunkJob {
   readonly text: AnswerText | null;
   /** Of a question, as it was last read; `undefined` before that, and `null` when there is none. */
   approval: ApprovalRow | null | undefined;
-  readonly asker: string | null;
   /** What the platform shows now, where we have put it. */
   shown: string | null;
   /** By our own clock: not before then. */
@@ -100,10 +99,10 @@ function say(row: OutboxRow, text: string, to: number): Extract<Action, Saying> 
   return { kind, words: { text }, to, isWhole: true };
 }
 
-function approvalAction({ row, approval, asker }: ChunkJob): Action {
+function approvalAction({ row, approval }: ChunkJob): Action {
   if (approval === undefined) return nothing;
   if (approval === null) return { kind: "close", state: "dropped", code: "gone" };
-  const words = approvalWords(approval, asker);
+  const words = approvalWords(approval);
   if (approval.state === "open") {
     if (row.platformId !== null) return nothing;
     const text = row.code === afterUnknown ? `${mark}\n\n${words.text}` : words.text;

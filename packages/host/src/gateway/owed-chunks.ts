@@ -17,7 +17,6 @@ import {
 import type { Place } from "./adapter.ts";
 import { AnswerText } from "./answer-text.ts";
 import { afterUnknown, type ChunkJob } from "./chunk-job.ts";
-import { askerOf } from "./inbound-names.ts";
 import { chunkAfter, type OutboxDesk } from "./outbox-desk.ts";
 import { readStretch } from "./follow.ts";
 
@@ -105,9 +104,8 @@ export class OwedChunks {
     const place = this.#deps.placeOf(row);
     if (place === null) return;
     const text = row.kind === "answer" && row.runId !== null ? this.#textOf(row.runId) : null;
-    const asker = row.runId === null ? null : askerOf(this.#texts.get(row.runId)?.clientId);
     const untouched = { approval: undefined, shown: null, notBefore: 0 };
-    this.#jobs.set(outboxKey(row), { ...untouched, row, place, text, asker });
+    this.#jobs.set(outboxKey(row), { ...untouched, row, place, text });
   }
 
   #textOf(runId: RunId): AnswerText {
@@ -157,7 +155,7 @@ export class OwedChunks {
     const asking = this.#jobs.values().find((job) => job.text === text)?.row;
     if (asking === undefined) return;
     const { log, owner, session, desk } = this.#deps;
-    const delivery = deliveryOf(approvalId);
+    const delivery = questionDelivery(approvalId);
     const states = outboxState.options;
     const known = await log.store.reads.outbox(owner, { session, delivery, states, limit: 1 });
     if (known.length > 0) return;
@@ -185,7 +183,7 @@ export class OwedChunks {
 }
 
 /** Follows from the question, so that it is asked once. */
-function deliveryOf(approval: ApprovalId): DeliveryId {
+export function questionDelivery(approval: ApprovalId): DeliveryId {
   return idFromBytes("delivery", createHash("sha256").update(`ask ${approval}`).digest());
 }
 

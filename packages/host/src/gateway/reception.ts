@@ -1,4 +1,4 @@
-import { answerApproval, changeInput } from "@holdfast/engine";
+import { answerApproval, changeInput, type OutboxRow } from "@holdfast/engine";
 import { type InputMode, type LaneKey, parseTyped } from "@holdfast/protocol";
 
 import type { Incoming } from "./adapter.ts";
@@ -6,8 +6,9 @@ import { admitFromChat, sessionOfLane } from "./admit.ts";
 import { approvalWords, pressedAnswer } from "./approval-words.ts";
 import { ChatCommands } from "./chat-commands.ts";
 import { clientIdOf, inboundKeyOf } from "./inbound-names.ts";
+import { mayPress } from "./may-press.ts";
 import { oweNote } from "./notes.ts";
-import { laneOf } from "./place.ts";
+import { laneOf, placeOf } from "./place.ts";
 import type { ReceptionDeps } from "./reception-deps.ts";
 
 type Message = Extract<Incoming, { kind: "message" | "edit" }>;
@@ -75,6 +76,11 @@ export class Reception {
     return laneOf(adapter.platform, bot, place);
   }
 
+  readonly #chatOf = ({ lane }: Pick<OutboxRow, "lane">): string | null => {
+    const { adapter, bot } = this.#deps;
+    return placeOf(adapter.platform, bot, lane)?.chat ?? null;
+  };
+
   #keyOf(incoming: Incoming): string {
     const { adapter, bot } = this.#deps;
     return inboundKeyOf(adapter.platform, bot, incoming);
@@ -137,13 +143,16 @@ export class Reception {
     await changeInput(log, ids, { owner, session, messageId }, { text: message.text });
   }
 
-  async #press({ person, place, message, press, data }: Press): Promise<void> {
+  async #press(pressed: Press): Promise<void> {
+    const { person, place, message, press, data } = pressed;
     const { people, adapter, log, ids, owner, runner } = this.#deps;
     const soon = AbortSignal.timeout(10_000);
     const answer = pressedAnswer(data);
-    const isTheirs = answer?.asker === null || answer?.asker === person.id;
-    if (answer === null || !isTheirs || !(await people.isAllowed(person)))
-      return adapter.acknowledge(press, "This is not yours to answer.", soon);
+    const isTheirs =
+      answer !== null &&
+      (await people.isAllowed(person)) &&
+      (await mayPress({ log, owner, chatOf: this.#chatOf }, answer.approval, pressed));
+    if (!isTheirs) return adapter.acknowledge(press, "This is not yours to answer.", soon);
     const result = await answerApproval(log, ids, owner, answer.approval, answer.answer);
     switch (result.status) {
       case "answered":
@@ -151,7 +160,7 @@ export class Reception {
         this.#deps.owes(result.approval.session);
         await adapter.acknowledge(press, "", soon);
         // Its buttons go, also where a crash has kept us from knowing that this message is ours.
-        await adapter.edit(place, message, approvalWords(result.approval, null), soon);
+        await adapter.edit(place, message, approvalWords(result.approval), soon);
         return;
       case "failed":
         throw new TryAgain(result.message);
