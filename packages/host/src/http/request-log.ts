@@ -22,8 +22,14 @@ export function nameRequests(
     if (logger === undefined) return;
     const { method, path } = c.req;
     const { status } = c.res;
-    const how = status >= 500 ? "error" : method === "GET" || method === "HEAD" ? "debug" : "info";
+    const how = levelOf(method, status);
     const ms = Math.round(performance.now() - begun);
     logger[how]("request", { requestId, method, path: path.slice(0, 300), status, ms });
   };
+}
+
+/** A host that stops, or whose store is away, says so once in a line of its own, and not again for everybody who asks. */
+function levelOf(method: string, status: number): "debug" | "info" | "error" {
+  if (status >= 500 && status !== 503) return "error";
+  return method === "GET" || method === "HEAD" ? "debug" : "info";
 }
