@@ -188,10 +188,13 @@ function endOf({ child, stderr }: Life): string {
   return `${child.exitCode ?? child.signalCode}${stderr === "" ? "" : `: ${stderr}`}`;
 }
 
-/** A store that cannot be reached is reported with its stack; everything else is not to be there. */
+/** That the store cannot be reached is told, by a runner with a stack and by a host in a line; nothing else is to be there. */
+const expected =
+  /^(StoreFailure: |\s+at )|"level":"warn".*"msg":"The store (does not answer|answers again)/;
+
 function unexpectedIn(stderr: string): string {
   const lines = stderr.split("\n").filter((line) => line.trim() !== "");
-  return lines.filter((line) => !/^(StoreFailure: |\s+at )/.test(line)).join("\n");
+  return lines.filter((line) => !expected.test(line)).join("\n");
 }
 
 /** The settings of whoever runs this stay out of it. */
