@@ -5,6 +5,7 @@ import { Icon, momentOf } from "../ui/index.ts";
 import { words } from "../words.ts";
 import { CachePlot } from "./cache-plot.tsx";
 import { WindowPicture } from "./window-picture.tsx";
+import { WorkspaceTrust } from "../workspace/index.ts";
 
 interface ContextPanelProps {
   readonly id: SessionId;
@@ -64,6 +65,7 @@ function Shown({ id, view }: { id: SessionId; view: ContextView }) {
         <CachePlot turns={view.turns} />
       </Part>
       <Epochs id={id} view={view} />
+      <WorkspaceTrust id={id} />
     </>
   );
 }

@@ -1,6 +1,14 @@
 import { seq, type Seq, sessionId, type SessionId } from "@holdfast/protocol";
 
-export const settingsSections = ["models", "tools", "memory", "appearance", "system"] as const;
+export const settingsSections = [
+  "models",
+  "tools",
+  "mcp",
+  "gateway",
+  "memory",
+  "appearance",
+  "system",
+] as const;
 export type SettingsSection = (typeof settingsSections)[number];
 
 /** Where a person is. Each place has one address, and a reload or a link comes back to it. */

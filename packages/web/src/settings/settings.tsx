@@ -4,6 +4,8 @@ import { Icon, type IconName } from "../ui/index.ts";
 import { words } from "../words.ts";
 import { Appearance } from "./appearance.tsx";
 import { Approvals } from "./approvals.tsx";
+import { Gateway } from "./gateway.tsx";
+import { McpServers } from "./mcp.tsx";
 import { Memory } from "./memory.tsx";
 import { Models } from "./models.tsx";
 import { System } from "./system.tsx";
@@ -11,6 +13,8 @@ import { System } from "./system.tsx";
 const icons: Readonly<Record<SettingsSection, IconName>> = {
   models: "key",
   tools: "shield",
+  mcp: "plug",
+  gateway: "send",
   memory: "memory",
   appearance: "sun",
   system: "gauge",
@@ -57,6 +61,10 @@ function Section({ section }: { section: SettingsSection }) {
       return <System />;
     case "tools":
       return <Approvals />;
+    case "mcp":
+      return <McpServers />;
+    case "gateway":
+      return <Gateway />;
     case "memory":
       return <Memory />;
     case "models":

@@ -24,3 +24,13 @@ export function useRead<T>(ask: () => Promise<Result<T>>): readonly [Read<T>, ()
   useEffect(again, [again]);
   return [shown, again];
 }
+
+/** For what changes by itself: asked again now and then, while somebody looks. */
+export function useEvery(ms: number, again: () => void): void {
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (document.visibilityState === "visible") again();
+    }, ms);
+    return () => clearInterval(timer);
+  }, [ms, again]);
+}

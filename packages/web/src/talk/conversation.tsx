@@ -1,6 +1,7 @@
 import { liveRun, type Seq, type SessionId } from "@holdfast/protocol";
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { sentenceOf, useApp, useStore } from "../app-context.ts";
+import { WorkspaceQuestion } from "../workspace/index.ts";
 import { ModelMenu } from "../models/index.ts";
 import { sessionActions } from "../sessions/index.ts";
 import { Icon } from "../ui/index.ts";
@@ -78,6 +79,7 @@ export function Conversation({ id, at }: ConversationProps) {
                 {view.status.text ?? words.connection.storing}
               </output>
             )}
+            {state !== null && <WorkspaceQuestion id={id} />}
             {state !== null && <RunStrip state={state} />}
             {run !== null && <Queue pending={pending} store={app.unsent} />}
             {isTrashed ? (

@@ -1,7 +1,14 @@
 import { commonWords } from "./common.ts";
 import { sessionsWords } from "./sessions.ts";
 import { settingsWords } from "./settings.ts";
+import { surfacesWords } from "./surfaces.ts";
 import { talkWords } from "./talk.ts";
 
 /** Every word of the page. A translation replaces the files behind this one. */
-export const words = { ...commonWords, ...sessionsWords, ...talkWords, ...settingsWords } as const;
+export const words = {
+  ...commonWords,
+  ...sessionsWords,
+  ...talkWords,
+  ...settingsWords,
+  ...surfacesWords,
+} as const;

@@ -71,6 +71,8 @@ export const settingsWords = {
     sections: {
       models: "Models and keys",
       tools: "Tools and approvals",
+      mcp: "MCP servers",
+      gateway: "Chat bot",
       memory: "Memory",
       appearance: "Appearance",
       system: "System",

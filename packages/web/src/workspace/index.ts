@@ -1,0 +1,1 @@
+export { WorkspaceQuestion, WorkspaceTrust } from "./workspace-trust.tsx";
