@@ -31,11 +31,11 @@ export async function startHost(config: Config, logger: Logger): Promise<Outcome
     await stop();
     return listener;
   }
-  begin();
-  if (config.roles.value.includes("gateway")) chats?.start();
   const server = listener.value;
   const ownOrigin = `http://${nameFor(host.value)}:${server.port}`;
   const address = `${origin.value ?? ownOrigin}${basePath.value}/`;
+  begin(address);
+  if (config.roles.value.includes("gateway")) chats?.start();
   return done({
     address,
     localAddress: `${ownOrigin}${basePath.value}/`,

@@ -4,6 +4,7 @@ import type { Role } from "./config/index.ts";
 import type { Gateway } from "./gateway/index.ts";
 import { keepTidy } from "./keep-tidy.ts";
 import type { Mcp } from "./mcp/index.ts";
+import type { Notifier } from "./notify/index.ts";
 import type { Logger } from "./telemetry/index.ts";
 
 /** A run that does not let go in time is taken over by the next host that looks. */
@@ -17,8 +18,8 @@ const memoryBudgetMs = 10_000;
 
 /** How a host takes up its work, and lets go of it. */
 export interface Life {
-  /** Takes up work. Before that nothing of the store is touched. */
-  readonly begin: () => void;
+  /** Takes up work. Before that nothing of the store is touched. `address`: where people find the page. */
+  readonly begin: (address?: string) => void;
   /** Nothing new is taken, the runs are let go of, whoever watches has seen that, and then the store is closed. */
   readonly stop: (closeDoor?: () => Promise<void>) => Promise<void>;
 }
@@ -37,6 +38,7 @@ export interface LifeParts {
   readonly titles: Worker;
   readonly memory: MemoryKeeper;
   readonly reviews: Pick<Worker, "stop">;
+  readonly notifier: Notifier | undefined;
   readonly telemetry: { close(): Promise<void> } | undefined;
   readonly logger: Logger;
   readonly stopping: AbortController;
@@ -47,7 +49,7 @@ export function createLife(parts: LifeParts): Life {
   const { store, mcp, runner, titles, memory, reviews, stopping, closing } = parts;
   let hasBegun = false;
 
-  function begin(): void {
+  function begin(address?: string): void {
     hasBegun = true;
     if (!parts.roles.has("runner")) return;
     // Before the runs that wait: the first of them are given a moment for the servers.
@@ -55,14 +57,16 @@ export function createLife(parts: LifeParts): Life {
     runner.start();
     titles.start();
     memory.start();
+    parts.notifier?.start(address ?? null);
     void keepTidy(store, systemClock, stopping.signal);
   }
 
   async function letGo(): Promise<void> {
+    const notified = parts.notifier?.stop();
     await within(runnerPatienceMs, Promise.all([runner.stop(), titles.stop(), reviews.stop()]));
     await mcp.stop();
     await memory.drain(memoryBudgetMs);
-    await within(runnerPatienceMs, memory.stop());
+    await within(runnerPatienceMs, Promise.all([memory.stop(), notified]));
   }
 
   async function stop(closeDoor: () => Promise<void> = async () => {}): Promise<void> {

@@ -22,6 +22,7 @@ import { createLife, type Life } from "./life.ts";
 import { openMcp } from "./mcp/index.ts";
 import { openConfiguredMemories } from "./memory/index.ts";
 import { clientWithin, openConfiguredGateway } from "./open-gateway.ts";
+import { checkNotifying, openConfiguredNotifier } from "./open-notifier.ts";
 import { openModels } from "./open-model.ts";
 import { openStore } from "./open-store.ts";
 import { createRedactor } from "./redact.ts";
@@ -48,6 +49,8 @@ export async function openHost(
   if (!home.ok) return home;
   const token = chooseToken(config);
   if (!token.ok) return token;
+  const notifying = checkNotifying(config);
+  if (!notifying.ok) return notifying;
   const memories = await openConfiguredMemories(config);
   if (!memories.ok) return memories;
   const store = await openStore(config, logger.report);
@@ -88,7 +91,7 @@ export async function openHost(
     token.value,
     ...models.keys(),
     ...mcp.secrets,
-    ...(config.telegramToken.value === undefined ? [] : [config.telegramToken.value]),
+    ...[config.telegramToken, config.notifySecret].flatMap(({ value }) => value ?? []),
   ]);
   const { host, origin, basePath } = config;
   const client = (): Client => clientWithin(app, token.value, basePath.value);
@@ -154,6 +157,7 @@ export async function openHost(
     memory,
     reviews,
     telemetry,
+    notifier: await openConfiguredNotifier(config, store.value, redact, logger),
     logger,
     stopping,
     closing,

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { isNetwork } from "../networks.ts";
 import { type McpServers, mcpServers } from "./mcp-servers.ts";
 import { modelSettings } from "./model-settings.ts";
+import { notifySettings } from "./notify-settings.ts";
 import { operationSettings } from "./operation-settings.ts";
 import { toolSettings } from "./tool-settings.ts";
 import { listOf, type Setting, setting, wholeNumber } from "./setting.ts";
@@ -165,6 +166,7 @@ export const settings = {
     fallbackInWords: "resume",
   }),
   ...operationSettings,
+  ...notifySettings,
   ...telegramSettings,
 };
 

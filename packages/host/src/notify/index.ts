@@ -1,0 +1,1 @@
+export { createNotifier, type Notifier } from "./notifier.ts";

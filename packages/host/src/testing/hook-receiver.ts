@@ -1,0 +1,57 @@
+import { createHmac } from "node:crypto";
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export interface TakenHook {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  readonly message: Readonly<Record<string, unknown>>;
+}
+
+/** `hold`: it is taken, and never answered. `cut`: it is taken, and the connection is closed. */
+export type HookAnswer = number | "hold" | "cut";
+
+/** A webhook on loopback: it keeps what it was told, and answers as the test says. */
+export async function openHookReceiver(answers: HookAnswer[] = []) {
+  const taken: TakenHook[] = [];
+  const waiting = new Set<() => void>();
+  const server = createServer((request, response) => {
+    const pieces: Uint8Array[] = [];
+    request.on("data", (piece: Uint8Array) => pieces.push(piece));
+    request.on("end", () => {
+      const body = Buffer.concat(pieces).toString();
+      const message = JSON.parse(body) as Readonly<Record<string, unknown>>;
+      taken.push({ headers: request.headers, body, message });
+      for (const look of waiting) look();
+      const answer = answers.shift() ?? 204;
+      if (answer === "cut") request.destroy();
+      else if (answer !== "hold") response.writeHead(answer).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/hook?for=me`,
+    taken,
+    /** Resolves when it has been told so often. */
+    until: (count: number) =>
+      new Promise<void>((resolve) => {
+        const look = (): void => void (taken.length >= count && resolve());
+        waiting.add(look);
+        look();
+      }),
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** As a receiver would check it, with the secret that both know. */
+export function isSigned({ headers, body }: TakenHook, secret: string): boolean {
+  const [id, time] = [headers["webhook-id"], headers["webhook-timestamp"]].map(String);
+  const text = `${id}.${time}.${body}`;
+  const expected = createHmac("sha256", secret).update(text).digest("base64");
+  return headers["webhook-signature"] === `v1,${expected}`;
+}
