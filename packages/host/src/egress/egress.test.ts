@@ -167,6 +167,21 @@ test("[CVE-2026-25253] a redirect to another origin is followed without what was
   expect(await net.get("http://out.test:PORT/a", post)).toBe("redirect");
 });
 
+test("who asks for one host is told of another, which is not asked", async () => {
+  const net = await openNet((request, response) => {
+    if (request.url === "/end") return void response.end("the end");
+    const location = request.url === "/near" ? "/end" : `http://other.test:${net.port}/end`;
+    response.writeHead(302, { location }).end();
+  });
+  net.names.set("other.test", [outer]);
+  const follows = "its host";
+  expect(await net.get("http://out.test:PORT/near", { follows })).toMatchObject({
+    text: "the end",
+  });
+  expect(await net.get("http://out.test:PORT/far", { follows })).toBe("redirect");
+  expect(net.asked).toEqual(["outer /near", "outer /end", "outer /far"]);
+});
+
 test("an operator allows a host by its exact name, on one port or on all", async () => {
   const net = await openNet((_, response) => void response.end("outside"));
   const allowing = (entry: string) =>

@@ -24,6 +24,8 @@ export interface EgressRequest {
   readonly whenLarger?: "cut" | "refuse";
   /** For everything together: names, connections, redirects, the body. */
   readonly timeLimitMs?: number;
+  /** `its host`: a redirect to another one is not followed, but told. */
+  readonly follows?: "anywhere" | "its host";
   /** Which media types are read. All when absent. */
   readonly takes?: (mediaType: string) => boolean;
   readonly signal?: AbortSignal;
@@ -59,7 +61,11 @@ export function createEgress(parts: EgressParts = {}): Egress {
   const allowed = allowList(parts.allow ?? []);
 
   /** From one hop to the next. Nothing that is kept secret follows to another origin. */
-  async function follow(first: Target, sent: Sent): Promise<Fetched<[IncomingMessage, Target]>> {
+  async function follow(
+    first: Target,
+    sent: Sent,
+    follows: EgressRequest["follows"],
+  ): Promise<Fetched<[IncomingMessage, Target]>> {
     let target = first;
     let { headers } = sent;
     for (let hop = 0; hop <= mostRedirects; hop += 1) {
@@ -76,6 +82,8 @@ export function createEgress(parts: EgressParts = {}): Egress {
       if (!next.ok) return next;
       if (target.url.protocol === "https:" && next.value.url.protocol === "http:")
         return refused("redirect", "The redirect leads from https to http.");
+      if (follows === "its host" && next.value.host !== first.host)
+        return refused("redirect", `It leads to another host, to ${next.value.url.href}`);
       if (next.value.url.origin !== target.url.origin) headers = withoutSecrets(headers);
       target = next.value;
     }
@@ -127,7 +135,7 @@ export function createEgress(parts: EgressParts = {}): Egress {
       };
       try {
         if (signal.aborted) return explain(refused("cancelled", "It was cancelled."));
-        const reached = await follow(first.value, { method, headers, body, signal });
+        const reached = await follow(first.value, { method, headers, body, signal }, asked.follows);
         if (!reached.ok) return explain(reached);
         const [response, target] = reached.value;
         const { mediaType, charset } = contentType(response);

@@ -27,12 +27,16 @@ export function createFetchUrl(egress: Egress): Tool {
         mostBytes,
         whenLarger: "cut",
         timeLimitMs,
+        // A person, or a rule, has allowed this host and no other.
+        follows: "its host",
         takes: (mediaType) => isText.test(mediaType),
         signal,
       });
       if (!answer.ok) {
         const { code, words } = answer.refusal;
-        return code === "cancelled" ? { outcome: "cancelled", output: "" } : failed(words);
+        return code === "cancelled"
+          ? { outcome: "cancelled", output: "" }
+          : failed(showControls(words));
       }
       const { bytes, charset, mediaType, status, url: reached, isCut } = answer.value;
       const text = decode(bytes, charset);
