@@ -6,12 +6,14 @@ export type Glob = (path: string) => boolean;
 
 const longestPattern = 1_000;
 const mostAlternatives = 64;
+/** Of all alternatives together. */
+const mostCharacters = 8_000;
 
 /** `null`: this is no pattern. */
 export function compileGlob(pattern: string): Glob | null {
   if (pattern === "" || pattern.length > longestPattern) return null;
   const alternatives = expandBraces(pattern);
-  if (alternatives === null) return null;
+  if (alternatives === null || alternatives.join("").length > mostCharacters) return null;
   const compiled: Part[][] = [];
   for (const each of alternatives) {
     const parts = each.split("/").map(compileName);

@@ -124,6 +124,9 @@ export function patchText(text: string, hunks: readonly Hunk[]): Patched {
   return { ok: true, text: isDos ? joined.replaceAll("\n", "\r\n") : joined };
 }
 
+/** Many lines that are all alike, in a file of such lines, would be compared for minutes. */
+const mostLooks = 20_000_000;
+
 const isOpen = (line: string): boolean => !line.endsWith("\n");
 
 function findLines(
@@ -132,12 +135,20 @@ function findLines(
   at: number,
   from: number,
 ): number | string {
-  const isAt = (place: number) => wanted.every((line, n) => lines[place + n] === line);
+  let looks = 0;
+  const isAt = (place: number): boolean => {
+    const differs = wanted.findIndex((line, n) => lines[place + n] !== line);
+    looks += differs === -1 ? wanted.length : differs + 1;
+    return differs === -1;
+  };
   if (at >= from && at + wanted.length <= lines.length && isAt(at)) return at;
   if (wanted.length === 0) return "it adds beyond the end of the file.";
   const places: number[] = [];
-  for (let place = from; place + wanted.length <= lines.length && places.length < 2; place += 1)
+  for (let place = from; place + wanted.length <= lines.length && places.length < 2; place += 1) {
     if (isAt(place)) places.push(place);
+    if (looks > mostLooks)
+      return "its lines are not where it says, and to look for them takes too long.";
+  }
   const [only, other] = places;
   if (only === undefined) return `its lines are not in the file (${JSON.stringify(wanted[0])} …).`;
   if (other !== undefined) return "its lines are in the file more than once; name more of them.";

@@ -64,6 +64,17 @@ describe("a patch", () => {
     expect(words("a\nb \n")).toMatch(/not in the file/);
   });
 
+  test("of lines that are all alike is not looked for without end", () => {
+    const alike = 30_000;
+    const hunk = `@@ -1,${alike + 1} +1,${alike} @@\n${" \n".repeat(alike)}-x\n`;
+    const parsed = parsePatch(`--- a/file\n+++ b/file\n${hunk}`);
+    if (!parsed.ok) throw new Error(parsed.words);
+    expect(patchText("\n".repeat(1_000_000), parsed.files[0]?.hunks ?? [])).toMatchObject({
+      ok: false,
+      words: expect.stringContaining("too long") as unknown,
+    });
+  });
+
   test("leaves line ends as they are", () => {
     const hunk = `${header}@@ -1,2 +1,2 @@\n-a\n+A\n b\n`;
     expect(patch("a\r\nb\r\n", hunk)).toEqual({ ok: true, text: "A\r\nb\r\n" });
@@ -108,12 +119,18 @@ describe("a pattern", () => {
     expect(compileGlob(pattern)?.(path)).toBe(expected);
   });
 
-  test.each(["", "[a", "a\\", "{a,{b,c}}", "{a", "x".repeat(1_001), "{a,b}".repeat(7)])(
-    "%j is none",
-    (pattern) => {
-      expect(compileGlob(pattern)).toBeNull();
-    },
-  );
+  test.each([
+    "",
+    "[a",
+    "a\\",
+    "{a,{b,c}}",
+    "{a",
+    "x".repeat(1_001),
+    "{a,b}".repeat(7),
+    "{*,?*}".repeat(6) + "*?".repeat(400),
+  ])("%j is none", (pattern) => {
+    expect(compileGlob(pattern)).toBeNull();
+  });
 
   test("that would take a regular expression for ever is matched like any other", () => {
     expect(compileGlob("*a".repeat(200))?.(`${"a".repeat(5_000)}b`)).toBe(false);

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { setImmediate as afterOthers } from "node:timers/promises";
 
 import type { EntryKind, Jail } from "../paths/index.ts";
 import { compileGlob, type Glob } from "../text/index.ts";
@@ -17,6 +18,8 @@ export interface WalkOptions {
 /** Nobody waits for more than this, and no pattern needs it. */
 const mostEntries = 100_000;
 const mostIgnoreBytes = 64 * 1024;
+/** Patterns and names are somebody's choice: after this long others have their turn, and whoever is to stop it is heard. */
+const longestTurnMs = 20;
 
 /**
  * The entries below a folder, folder by folder, in order. Links are named and not followed; `.git` is left out, and what
@@ -28,6 +31,7 @@ export async function* walkFiles(
   { depth = Infinity, signal }: WalkOptions = {},
 ): AsyncGenerator<Walked> {
   let entries = 0;
+  let turn = performance.now();
   async function* below(
     folder: string,
     left: number,
@@ -41,6 +45,10 @@ export async function* walkFiles(
     const { path } = listed.value;
     const ignores = [...above, ...(await readIgnore(jail, path))];
     for (const { name, kind } of listed.value.entries) {
+      if (performance.now() - turn > longestTurnMs) {
+        await afterOthers();
+        turn = performance.now();
+      }
       signal?.throwIfAborted();
       const whole = join(path, name);
       if (name === ".git" || isIgnored(ignores, whole, kind)) continue;
