@@ -41,7 +41,6 @@ function jobAfter(events: readonly NewEvent[], row: Partial<OutboxRow> = {}): Ch
     place: { chat: "7", thread: null, kind: "private" },
     text,
     approval: undefined,
-    asker: null,
     shown: null,
     notBefore: 0,
   };
