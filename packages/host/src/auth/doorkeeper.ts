@@ -83,8 +83,9 @@ export function createDoorkeeper(
     held.delete(digest);
   }
 
-  function refresh(): void {
-    const news = file?.readIfChanged();
+  /** Before anything is written it is looked at now: what is written is the whole, and would undo what others did. */
+  function refresh(look: "now" | "now and then"): void {
+    const news = file?.readIfChanged(look);
     if (news !== undefined) take(news);
   }
 
@@ -101,7 +102,7 @@ export function createDoorkeeper(
   }
 
   function admit(about: string): string {
-    refresh();
+    refresh("now");
     for (const [digest, { kept }] of held) if (now() >= kept.expiresAt) end(digest);
     const secret = makeSecret();
     const createdAt = now();
@@ -129,7 +130,7 @@ export function createDoorkeeper(
     admit,
 
     signOut(signIn) {
-      refresh();
+      refresh("now");
       end(digestOf(signIn));
       keep();
     },
@@ -142,7 +143,7 @@ export function createDoorkeeper(
         return { ownerId: owner, by: "token", isFresh: true, revoked: forever };
       }
       if (signIn === undefined) return undefined;
-      refresh();
+      refresh("now and then");
       const found = held.get(digestOf(signIn));
       if (found === undefined || now() >= found.kept.expiresAt) return undefined;
       const { id: signInId, createdAt } = found.kept;
@@ -151,13 +152,13 @@ export function createDoorkeeper(
     },
 
     signIns() {
-      refresh();
+      refresh("now and then");
       const good = [...held.values()].filter(({ kept }) => now() < kept.expiresAt);
       return good.map(({ kept }) => kept).toReversed();
     },
 
     revoke(id) {
-      refresh();
+      refresh("now");
       const digest = [...held].find(([, { kept }]) => kept.id === id)?.[0];
       if (digest === undefined) return "not_found";
       end(digest);
@@ -166,7 +167,7 @@ export function createDoorkeeper(
     },
 
     revokeOthers(own) {
-      refresh();
+      refresh("now");
       for (const [digest, { kept }] of held) if (kept.id !== own) end(digest);
       keep();
     },

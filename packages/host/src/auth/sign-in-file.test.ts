@@ -66,3 +66,18 @@ test("what one host revokes is good no more at another on the same home, and wha
   expect(other.recognise(shown(secret))).toBeUndefined();
   expect(principal?.revoked.aborted).toBe(true);
 });
+
+test("who signs in at one host does not bring back what another has revoked in the same moment", () => {
+  const home = makeHome();
+  const clock = { now: 1_000 };
+  const file = () => keepSignIns(home, "the token", () => clock.now);
+  const one = createDoorkeeper("the token", () => clock.now, file());
+  const secret = one.signIn({ token: "the token" }) ?? "";
+  const other = createDoorkeeper("the token", () => clock.now, file());
+  const [signIn] = other.signIns();
+  expect(one.revoke(signIn?.id ?? "")).toBe("revoked");
+  expect(other.signIn({ token: "the token" })).toBeDefined();
+  clock.now += 1_000;
+  for (const each of [one, other, start(home)])
+    expect(each.recognise(shown(secret))).toBeUndefined();
+});

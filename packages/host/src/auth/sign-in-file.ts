@@ -14,8 +14,8 @@ export type KeptSignIn = z.infer<typeof keptSignIn>;
 /** Where sign-ins outlive the host: digests, and what is known of each. */
 export interface KeptSignIns {
   read(): ReadonlyMap<string, KeptSignIn>;
-  /** What another host on this home has written since; nothing when it has not. */
-  readIfChanged(): ReadonlyMap<string, KeptSignIn> | undefined;
+  /** What another host on this home has written since; nothing when it has not. `now and then` looks only so often. */
+  readIfChanged(look: "now" | "now and then"): ReadonlyMap<string, KeptSignIn> | undefined;
   write(signIns: ReadonlyMap<string, KeptSignIn>): void;
 }
 
@@ -44,8 +44,8 @@ export function keepSignIns(home: string, token: string, now = Date.now): KeptSi
 
   return {
     read,
-    readIfChanged() {
-      if (now() - lookedAt < lookMs) return undefined;
+    readIfChanged(look) {
+      if (look === "now and then" && now() - lookedAt < lookMs) return undefined;
       lookedAt = now();
       const mark = markOf(path);
       return mark === seen || mark === absent ? undefined : read();
