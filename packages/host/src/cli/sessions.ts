@@ -10,7 +10,7 @@ import { type Arguments, type Command, exit, hasFlag, type Terminal, textFlag } 
 import { sessionRow, titleOf } from "./describe-session.ts";
 import { pause } from "./pause.ts";
 import { reachHost } from "./reach.ts";
-import { cleanJson, cleanLine, type Look, paintFor } from "./screen/index.ts";
+import { cleanJson, cleanLine, columnsOf, type Look, paintFor } from "./screen/index.ts";
 import { Presenter, RowMaker } from "./talk/index.ts";
 
 interface Call {
@@ -73,7 +73,7 @@ export const sessions: Command = {
       return exit.failed;
     }
     const { output, environment } = terminal;
-    const look = { width: (output.columns ?? 100) - 1, paint: paintFor(output, environment) };
+    const look = { width: columnsOf(output, 100) - 1, paint: paintFor(output, environment) };
     try {
       return await act({ client: reached.value.client, terminal, given, look, words });
     } finally {

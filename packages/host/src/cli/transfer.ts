@@ -52,7 +52,10 @@ export const exportCommand: Command = {
       if (!found.ok) return fail(terminal, sentenceOf(found.error));
       const [session, ...others] = found.sessions;
       if (session === undefined || others.length > 0)
-        return fail(terminal, `No session, or more than one, fits "${asked}".`);
+        return fail(
+          terminal,
+          `No session, or more than one, fits "${asked}": holdfast sessions list`,
+        );
       const document = await client.exportSession({
         params: { id: session.id },
         query: { format },

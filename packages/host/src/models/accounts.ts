@@ -50,7 +50,7 @@ export const issuers: Readonly<Record<Provider, Issuer>> = {
     needsKey: "yes",
   },
   "openai-compatible": {
-    title: "The server",
+    title: "OpenAI-compatible server",
     own: null,
     setting: "openaiBaseUrl",
     variables: openaiKeys,

@@ -9,7 +9,7 @@ import {
 } from "../command.ts";
 import { sessionRow } from "../describe-session.ts";
 import { type Reached, reachHost } from "../reach.ts";
-import { paintFor } from "../screen/index.ts";
+import { columnsOf, paintFor } from "../screen/index.ts";
 import { PipeChat } from "./pipe-chat.ts";
 import { TerminalChat } from "./terminal-chat.ts";
 
@@ -100,7 +100,7 @@ async function chooseSession(
       ? `No session fits "${named}".`
       : `More than one session fits "${named}":`,
   );
-  const width = (terminal.output.columns ?? 100) - 1;
+  const width = columnsOf(terminal.output, 100) - 1;
   for (const each of sessions.slice(0, 20)) terminal.complain(sessionRow(each, { width, paint }));
   return "none";
 }

@@ -2,7 +2,7 @@ import { createInterface } from "node:readline";
 import { liveRun, type Refused, type SessionState } from "@holdfast/protocol";
 import type { Terminal } from "../command.ts";
 import type { Reached } from "../reach.ts";
-import { type Look, paintFor } from "../screen/index.ts";
+import { columnsOf, type Look, paintFor } from "../screen/index.ts";
 import { Presenter } from "../talk/index.ts";
 import { createVoice, type Voice } from "../voice.ts";
 import { approvalRows } from "./approval.ts";
@@ -24,7 +24,7 @@ export class PipeChat implements Listener {
   constructor(reached: Reached, terminal: Terminal, model: string | undefined) {
     this.#terminal = terminal;
     const paint = paintFor(terminal.output, terminal.environment);
-    this.#look = { width: terminal.output.columns ?? 100, paint };
+    this.#look = { width: columnsOf(terminal.output, 100), paint };
     this.#voice = createVoice({ terminal, paint, screen: null });
     this.conversation = new Conversation(reached.client, this, model);
   }

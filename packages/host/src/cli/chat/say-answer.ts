@@ -129,7 +129,7 @@ function memoryRows(answer: Extract<CommandAnswer, { kind: "memory" }>): string[
 function usageRow(name: string, { calls, input, output, cacheRead, costMicros }: UsageTotalsView) {
   const cost = costMicros === 0 ? "" : `, $${(costMicros / 1e6).toFixed(4)}`;
   const cached = cacheRead === 0 ? "" : ` (${cacheRead} from the cache)`;
-  return `${padTo(name, 6)} ${calls} calls, ${input} tokens in${cached}, ${output} out${cost}`;
+  return `${padTo(name, 6)} ${calls} ${calls === 1 ? "call" : "calls"}, ${input} tokens in${cached}, ${output} out${cost}`;
 }
 
 function statusRows({

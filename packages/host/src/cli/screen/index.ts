@@ -3,6 +3,6 @@ export { type Key, LineEditor } from "./editor.ts";
 export { createMarkdown, type Look } from "./markdown.ts";
 export { type Paint, paintFor, type Style } from "./paint.ts";
 export { drawPrompt } from "./prompt.ts";
-export { createScreen, type Output, type Screen } from "./screen.ts";
+export { columnsOf, createScreen, type Output, type Screen } from "./screen.ts";
 export { fitTo, padTo } from "./width.ts";
 export { wrapSpans } from "./wrap.ts";

@@ -97,3 +97,13 @@ test("the region is erased from where it began, also after the window was made n
   screen.show([], { rows: ["› "] });
   expect(written.at(-1)).toBe("\u001b[3A\r\u001b[J› ");
 });
+
+test("a terminal that says it has no columns is drawn like one that does not say", () => {
+  const written: string[] = [];
+  const screen = createScreen({ write: (text) => written.push(text), columns: 0 });
+  expect(screen.width).toBe(79);
+  const region = { rows: ["one", "two"], cursor: { row: 1, column: 3 } };
+  screen.show([], region);
+  screen.show([], region);
+  expect(written.at(-1)).toContain("\u001b[1A\r");
+});

@@ -31,6 +31,11 @@ const escape = "\u001b[";
 const pasteOn = `${escape}?2004h`;
 const pasteOff = `${escape}?2004l`;
 
+/** A terminal that does not know its width says nothing, or that it has no columns at all. */
+export function columnsOf(output: Output, otherwise: number): number {
+  return output.columns === undefined || output.columns === 0 ? otherwise : output.columns;
+}
+
 /**
  * A terminal whose scrollback is only ever added to. The region is erased and drawn again in one write, so nothing
  * flickers; how high it stands is counted by the window as it is now, which may have been made narrower.
@@ -41,7 +46,7 @@ export function createScreen(output: Output): Screen {
 
   function heightOf(row: string): number {
     const width = widthOf(stripVTControlCharacters(row));
-    return Math.max(1, Math.ceil(width / (output.columns ?? 80)));
+    return Math.max(1, Math.ceil(width / columnsOf(output, 80)));
   }
 
   function erase(): string {
@@ -62,7 +67,7 @@ export function createScreen(output: Output): Screen {
   return {
     get width() {
       // The last column is left free: a terminal that has written it stands on neither row.
-      return Math.max(10, (output.columns ?? 80) - 1);
+      return Math.max(10, columnsOf(output, 80) - 1);
     },
     get height() {
       return Math.max(4, output.rows ?? 24);
