@@ -31,7 +31,7 @@ export interface ApiParts extends MountParts {
   readonly memory: Pick<MemoryKeeper, "boundary">;
   readonly reviews: Pick<Reviews, "cancel">;
   readonly models: Models;
-  readonly secrets: Pick<Secrets, "put" | "remove">;
+  readonly secrets: Pick<Secrets, "read" | "put" | "remove">;
   readonly doorkeeper: Doorkeeper;
   readonly passwords?: Passwords;
   /** For what leaves the host as a document. */
@@ -45,7 +45,7 @@ export interface ApiParts extends MountParts {
   /** Where runs of this home spill, for those who want to know what lies there. */
   readonly journals?: Pick<JournalPlace, "left">;
   /** Without it there are no servers. */
-  readonly mcp?: Pick<Mcp, "states" | "restart">;
+  readonly mcp?: Pick<Mcp, "states" | "restart" | "keysOf">;
   /** Absent where no bot is configured. */
   readonly gateway?: GatewayDesk | undefined;
   readonly clock: Clock;

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { runHere, serveHere } from "../testing/index.ts";
+import { openWebServer, runHere, serveHere } from "../testing/index.ts";
 
 function makeHome(): string {
   const home = mkdtempSync(join(tmpdir(), "holdfast-cli-"));
@@ -111,6 +111,17 @@ test("doctor names what is wrong: rights, a spill, a taken port, a database that
   expect(of("Spills")).toMatchObject([{ state: "care" }]);
   expect(of("Port")).toMatchObject([{ state: "bad" }]);
   expect(of("PostgreSQL")).toMatchObject([{ state: "bad" }]);
+});
+
+test("doctor counts the tools of MCP servers, and says which one is away", async () => {
+  const server = await openWebServer();
+  onTestFinished(server.close);
+  const mcp = { wiki: { url: server.url }, gone: { command: "/nowhere/at-all" } };
+  const settings = { HOLDFAST_HOME: makeHome(), HOLDFAST_PORT: "0" };
+  const { code, of } = await examine({ ...settings, HOLDFAST_MCP: JSON.stringify(mcp) });
+  expect(of("MCP wiki")).toMatchObject([{ state: "good", words: "reachable, 6 tools" }]);
+  expect(of("MCP gone")).toMatchObject([{ state: "bad" }]);
+  expect(code).toBe(1);
 });
 
 test("doctor stops where there is no home, and at settings that are not understood", async () => {

@@ -5,7 +5,7 @@ import { type Clock, type Random, type Store, systemClock, type Tool } from "@ho
 import { createRedactor } from "../redact.ts";
 import type { McpServers } from "../config/index.ts";
 import { keepServer, type KeptServer, type ServerState, type ServerTimes } from "./server.ts";
-import { type KeptValues, secretsIn } from "./resolve-values.ts";
+import { keysNamedBy, type KeptValues, secretsIn, type ServerKeys } from "./resolve-values.ts";
 import { createServerTool } from "./tool.ts";
 
 export { type AgentTools, withServerTools } from "./agent-tools.ts";
@@ -48,6 +48,8 @@ export interface Mcp {
   /** What the operator has given to servers and nobody else is to see. */
   readonly secrets: readonly string[];
   states(): readonly McpServerState[];
+  /** The stored keys that a server's settings name, and the one address that they may be for. `null`: there is no such server. */
+  keysOf(name: string): ServerKeys | null;
   /** `null`: there is no such server. */
   restart(name: string): McpServerState | null;
   start(): void;
@@ -139,6 +141,10 @@ export function openMcp(parts: McpParts): Mcp {
     },
     secrets,
     states: () => [...kept].map(([name, server]) => stateOf(name, server)),
+    keysOf(name) {
+      const server = kept.has(name) ? parts.servers[name] : undefined;
+      return server === undefined ? null : keysNamedBy(server);
+    },
     restart(name) {
       const server = kept.get(name);
       if (server === undefined) return null;

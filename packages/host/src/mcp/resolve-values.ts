@@ -1,4 +1,4 @@
-import type { McpServers, SecretValue } from "../config/index.ts";
+import type { McpServer, McpServers, SecretValue } from "../config/index.ts";
 import type { Secrets } from "../secrets/index.ts";
 
 export type Resolved =
@@ -42,6 +42,21 @@ function findValue(value: SecretValue, kept: KeptValues, origin: string | undefi
   if (URL.parse(stored.baseUrl)?.origin !== origin)
     return { words: `The stored key ${value.secret} is for another address.` };
   return { text: `${prefix}${stored.key}` };
+}
+
+export interface ServerKeys {
+  /** `null`: a program has no address, and gets no stored key. */
+  readonly url: string | null;
+  readonly secrets: readonly string[];
+}
+
+/** The stored keys that its settings name, each once. */
+export function keysNamedBy(server: McpServer): ServerKeys {
+  if (!("url" in server)) return { url: null, secrets: [] };
+  const named = Object.values(server.headers ?? {}).flatMap((value) =>
+    typeof value !== "string" && "secret" in value ? value.secret : [],
+  );
+  return { url: server.url, secrets: [...new Set(named)] };
 }
 
 const soundsSecret = /key|token|secret|pass|auth|credential/i;

@@ -17,6 +17,8 @@ import { openPrompt } from "../prompt/index.ts";
 import { summariseWith } from "../summarise.ts";
 import { createDoorkeeper, type Doorkeeper, keepPassword } from "../auth/index.ts";
 import { createApp, type HostEnv, type Route, type Strangers } from "../http/index.ts";
+import type { Mcp } from "../mcp/index.ts";
+import type { Secrets } from "../secrets/index.ts";
 import { createRedactor } from "../redact.ts";
 import { memorySecrets, openTestModels } from "./models.ts";
 import { createPolicy, keepRules } from "../policy/index.ts";
@@ -67,6 +69,9 @@ export interface ApiOptions {
   readonly strangers?: Strangers;
   /** With it only models that can be reached are taken; else any. */
   readonly environment?: Readonly<Record<string, string>>;
+  readonly secrets?: Secrets;
+  /** Without it there are no servers. */
+  readonly mcp?: Pick<Mcp, "states" | "restart" | "keysOf">;
 }
 
 export function openApi(script: Script = [], options: ApiOptions = {}): ApiRig {
@@ -112,7 +117,7 @@ export function openApi(script: Script = [], options: ApiOptions = {}): ApiRig {
     system: async () => "",
     onError: report,
   });
-  const secrets = memorySecrets();
+  const { secrets = memorySecrets(), mcp } = options;
   const models = openTestModels(secrets, environment);
   const storing = createStoringBoard();
   const stopping = new AbortController();
@@ -142,6 +147,7 @@ export function openApi(script: Script = [], options: ApiOptions = {}): ApiRig {
     memory: rig.keeper,
     models,
     secrets,
+    ...(mcp && { mcp }),
     reviews: { cancel: () => {} },
     prompt: openPrompt({
       home: home ?? "/nowhere",

@@ -25,6 +25,8 @@ const mcpServerView = z.looseObject({
 });
 export type McpServerView = z.infer<typeof mcpServerView>;
 
+const server = z.strictObject({ name: z.string().min(1).max(64) });
+
 export const mcpRoutes = {
   listMcpServers: defineRoute({
     method: "GET",
@@ -44,10 +46,36 @@ export const mcpRoutes = {
     path: "/api/mcp/:name/restart",
     summary: "Connect an MCP server anew; calls that it has not answered are given up",
     access: "principal",
-    params: z.strictObject({ name: z.string().min(1).max(64) }),
+    params: server,
     headers: keyed,
     answer: { media: "json", status: 202, schema: z.looseObject({ server: mcpServerView }) },
     problems: ["mcp_server_not_found"],
     repeat: "key",
+  }),
+  putMcpSecret: defineRoute({
+    method: "PUT",
+    path: "/api/secrets/mcp/:name",
+    summary: "Store a key that a server's settings name, for the server's own address alone",
+    access: "principal",
+    params: server,
+    body: z.strictObject({
+      key: z.string().regex(/^[\x21-\x7e]{1,1000}$/, "expected 1 to 1000 printable characters"),
+      /** Which of them, where the settings name several. */
+      secret: z.string().min(1).max(200).optional(),
+    }),
+    example: { key: "the-key-that-the-server-gave" },
+    answer: { media: "none", status: 204 },
+    problems: ["mcp_server_not_found"],
+    repeat: "safe",
+  }),
+  deleteMcpSecret: defineRoute({
+    method: "DELETE",
+    path: "/api/secrets/mcp/:name",
+    summary: "Forget the keys that were stored for a server",
+    access: "principal",
+    params: server,
+    answer: { media: "none", status: 204 },
+    problems: ["mcp_server_not_found"],
+    repeat: "safe",
   }),
 } as const;

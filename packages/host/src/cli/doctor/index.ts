@@ -6,6 +6,7 @@ import { cleanJson, cleanLine, padTo, paintFor, type Style } from "../screen/ind
 import { bad, type DoctorFinding, good } from "./finding.ts";
 import { lookAtHome } from "./home.ts";
 import { lookAtHost, lookAtPostgres } from "./host.ts";
+import { lookAtServers, tryServers } from "./mcp.ts";
 import {
   judgeOpenFiles,
   lookAtDisk,
@@ -19,8 +20,8 @@ export const doctor: Command = {
   usage: ["doctor"],
   about: [
     "Looks at everything that Holdfast stands on, and says how to mend what is wrong: Node, SQLite, the disk, the home and its",
-    "rights, the settings, the port, the token, the store, the model and its provider (nothing is sent to it), memory, spills,",
-    "the clock, open files. It ends with 1 if something is wrong.",
+    "rights, the settings, the port, the token, the store, the model and its provider (nothing is sent to it), memory, MCP servers,",
+    "spills, the clock, open files. It ends with 1 if something is wrong.",
   ].join("\n"),
   flags: { json: { type: "boolean", about: "the findings as JSON" } },
   examples: [
@@ -74,9 +75,12 @@ async function lookInside(given: Arguments, terminal: Terminal): Promise<DoctorF
   });
   if (!reached.ok)
     return [bad("Host", reached.failure.sentence, "Mend what stands above, and look again.")];
-  const { client, close, config } = reached.value;
+  const { client, close, config, where } = reached.value;
   try {
-    const findings = await lookAtHost(client, config.home.value);
+    const findings = [
+      ...(await lookAtHost(client, config.home.value)),
+      ...(where === "server" ? await lookAtServers(client) : await tryServers(config)),
+    ];
     const told = reports.map((words) => bad("Host", words, "holdfast fsck says more."));
     return [...findings, ...told];
   } finally {
