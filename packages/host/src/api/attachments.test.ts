@@ -180,3 +180,17 @@ test("asked again, a message keeps what was attached, unless something else is",
   await untilEnded(rig, id);
   expect(await asked(rig, id)).toEqual([[{ type: "text", text: "Look again" }, fileOf(second)]]);
 });
+
+test("bytes that came under no media type at all are served, as bytes", async () => {
+  const rig = open();
+  for (const mediaType of ["text/html\r\nset-cookie: a=b", "bild/ü", ""]) {
+    const kept = await rig.store.putBlob(rig.owner, Buffer.from(`of ${mediaType}`), mediaType);
+    if (kept.status !== "stored") throw new Error(kept.status);
+    const answer = await rig.ask("GET", `/api/blobs/${kept.id}`);
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([
+      200,
+      "application/octet-stream",
+    ]);
+    expect(await answer.text()).toBe(`of ${mediaType}`);
+  }
+});

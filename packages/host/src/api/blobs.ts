@@ -2,7 +2,7 @@ import type { Context } from "hono";
 
 import type { HostEnv, Route } from "../http/index.ts";
 import { type Call, mountCall, mountStream } from "./contract.ts";
-import { essenceOf } from "./media-type.ts";
+import { essenceOf, readMediaType } from "./media-type.ts";
 import type { ApiParts } from "./parts.ts";
 import { answer, problem, problemFrom } from "./reply.ts";
 
@@ -35,10 +35,13 @@ export function blobRoutes(parts: ApiParts): Route[] {
       "content-security-policy": sandboxed,
     };
     if (namesTag(c.req.header("if-none-match"), tag)) return c.body(null, 304, headers);
+    // What a chat or an imported document has called it is anybody's word.
+    const named = readMediaType(blob.mediaType);
+    const mediaType = named.kind === "answer" ? named.value : "application/octet-stream";
     return c.body(new Uint8Array(blob.bytes), 200, {
       ...headers,
-      "content-type": blob.mediaType,
-      "content-disposition": shown.has(essenceOf(blob.mediaType)) ? "inline" : "attachment",
+      "content-type": mediaType,
+      "content-disposition": shown.has(essenceOf(mediaType)) ? "inline" : "attachment",
     });
   }
 

@@ -44,10 +44,21 @@ export function openWorkspaces(
     return plainName.test(named) ? join(own, folderNameOf(owner), named) : null;
   }
 
+  /** Reading asks nobody, and in the home lie the token and the keys: no workspace holds them. */
+  async function findNamed(named: string): Promise<FoundFolder> {
+    const found = await findBelowRoots(roots, named);
+    if ("words" in found) return found;
+    const real = await resolved(home);
+    const isHolding = "words" in real || belowRoot(found.folder, real.folder) !== null;
+    if (!isHolding) return found;
+    const words = `The workspace ${JSON.stringify(named)} holds the home of Holdfast, with its keys: name a folder beside it.`;
+    return { words };
+  }
+
   return {
     async refusal(_owner, named) {
       if (plainName.test(named)) return null;
-      const found = await findBelowRoots(roots, named);
+      const found = await findNamed(named);
       return "words" in found ? found.words : null;
     },
     async where(whose) {
@@ -55,7 +66,7 @@ export function openWorkspaces(
       if (row === null) return null;
       const folder = ownFolder(whose, row.workspace);
       if (folder !== null || row.workspace === null) return folder;
-      const found = await findBelowRoots(roots, row.workspace);
+      const found = await findNamed(row.workspace);
       return "folder" in found ? found.folder : join(own, whose.session);
     },
     async folderFor(whose) {
@@ -63,9 +74,7 @@ export function openWorkspaces(
       if (row === null) throw new Error("There is no such session.");
       const folder = ownFolder(whose, row.workspace);
       const found =
-        folder === null
-          ? await findBelowRoots(roots, row.workspace ?? "")
-          : await makeFolder(folder);
+        folder === null ? await findNamed(row.workspace ?? "") : await makeFolder(folder);
       if ("words" in found) throw new Error(found.words);
       return found.folder;
     },
