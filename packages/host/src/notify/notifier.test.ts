@@ -36,13 +36,17 @@ async function openBed(script: Script, answers: HookAnswer[] = []) {
     expect([...rig.bugs, ...bugs]).toEqual([]);
   });
 
-  /** One more host that tells; it has begun to look when this resolves. */
+  /** One more host that tells; it has looked at everything once when this resolves. */
   async function startHost(more: Partial<NotifierParts> = {}): Promise<Notifier> {
+    let asked = 0;
     const notifier = createNotifier({
       store: {
         reads: rig.store.reads,
         register: rig.store.register,
-        now: async () => (await rig.store.now()) + time.aheadMs,
+        now: async () => {
+          asked += 1;
+          return (await rig.store.now()) + time.aheadMs;
+        },
       },
       owner: rig.owner,
       clock: systemClock,
@@ -60,7 +64,8 @@ async function openBed(script: Script, answers: HookAnswer[] = []) {
     });
     notifiers.push(notifier);
     notifier.start("https://hold.example.org/");
-    await expect.poll(() => kept.read(), patient).not.toBeNull();
+    // Once for a look, once for a send: with the third the first round is over.
+    await expect.poll(() => asked, patient).toBeGreaterThan(2);
     return notifier;
   }
   const taken = async (count: number): Promise<void> => {

@@ -85,3 +85,15 @@ test("a try is counted before it is made, and each pause is longer", () => {
   expect(pauses.slice(0, 4)).toEqual([1_000, 2_000, 4_000, 8_000]);
   expect(pauses.at(-1)).toBe(1_800_000);
 });
+
+test("while one sends nobody else does, unless its time is over or it is proven dead", () => {
+  const state = taking(nothingOwed(0), [happens(1), happens(2)], 3);
+  const claim = claimNext(state, 10, aHolder(), alive);
+  if (claim === null) throw new Error("It is due.");
+  const other = aHolder();
+  expect(claimNext(claim.state, 5_000, other, alive)).toBeNull();
+  expect(claimNext(claim.state, 5_000, other, { isDead: () => "dead" })).not.toBeNull();
+  expect(claimNext(claim.state, 60_000, other, alive)).not.toBeNull();
+  const settled = settle(claim.state, claim.item.id, "later");
+  expect(claimNext(settled, 11, other, alive)?.item.at).toBe(2);
+});
