@@ -98,6 +98,31 @@ test("[P6] a question waits as buttons through a kill of the host, and only its 
   expect(valueOf(await second.client.listApprovals()).approvals).toEqual([]);
 });
 
+test("a question of the model's is answered in the chat by one of its choices, and by no yes that says nothing", async () => {
+  const platform = await startPlatform();
+  await serveBot(platform);
+  platform.say(7, '{tool:ask_user {"question":"Which colour?","choices":["red","blue"]}}');
+  await seen(platform, (messages) => messages.some(({ buttons }) => buttons.length > 0));
+  const question = platform.messages.find(({ buttons }) => buttons.length > 0)!;
+  expect(question.text).toContain("Which colour?");
+  expect(question.buttons.map(({ text }) => text)).toEqual(["red", "blue", "Do not answer"]);
+  const [, , id = ""] = question.buttons[0]!.data.split(":");
+  for (const data of [`a:o:${id}`, `q:7:${id}`])
+    platform.push({
+      callback_query: {
+        id: data,
+        from: { id: 7, is_bot: false, first_name: "Ada" },
+        message: { message_id: question.id, chat: { id: 7, type: "private" }, date: 0 },
+        data,
+      },
+    });
+  platform.press(7, question, "blue");
+  await seen(platform, shows("answered “blue”"));
+  expect(question.text).toContain("✔ blue");
+  for (const refused of platform.acknowledged.slice(0, 2))
+    expect(refused.text).toContain("no answer to it");
+});
+
 test("/stop ends the answer, and what was said stays", async () => {
   const platform = await startPlatform();
   await serveBot(platform);

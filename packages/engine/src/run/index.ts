@@ -7,7 +7,7 @@ export {
   type NewInput,
   removeInput,
 } from "./admit.ts";
-export { answerApproval, type AnswerResult, expireApproval } from "./answer.ts";
+export { answerApproval, type AnswerResult, type AnswerWords, expireApproval } from "./answer.ts";
 export { type CancelResult, requestCancel } from "./cancel.ts";
 export type { RunLimits } from "./drive.ts";
 export type { ContextFit } from "./fit-context.ts";

@@ -3,6 +3,7 @@ import { type ApprovalAnswer, type ApprovalId, approvalId } from "@holdfast/prot
 
 import { showControls } from "../text/index.ts";
 import type { Words } from "./adapter.ts";
+import { questionWords } from "./question-words.ts";
 
 const longestShown = 3_000;
 
@@ -23,6 +24,7 @@ const outcomes: Record<string, string> = {
 /** A question with its buttons while it is open, and what became of it afterwards. */
 export function approvalWords(approval: ApprovalRow): Words {
   const { id, tool, input, details, state, decision } = approval;
+  if (details.kind === "question") return questionWords(approval, `a:d:${id}`);
   const shown = details.shown ?? showControls(JSON.stringify(input, null, 2));
   const fits = shown.length <= longestShown;
   const told = fits ? shown : shown.slice(0, longestShown).toWellFormed();
@@ -43,14 +45,17 @@ const elsewhere = "Look at the whole on the page or in the terminal, and allow i
 export interface PressedAnswer {
   readonly approval: ApprovalId;
   readonly answer: ApprovalAnswer;
+  /** Of a question's choices, by its number. */
+  readonly choice?: number;
 }
 
 /** What a pressed button says; `null` when it is none of ours. */
 export function pressedAnswer(data: string): PressedAnswer | null {
-  const [kind, letter, id] = data.split(":");
-  const answer = letters.find(([each]) => each === letter)?.[1];
+  const [kind, letter = "", id] = data.split(":");
   const approval = approvalId.safeParse(id);
-  return kind === "a" && answer !== undefined && approval.success
-    ? { approval: approval.data, answer }
-    : null;
+  if (!approval.success) return null;
+  if (kind === "q" && /^\d{1,2}$/.test(letter))
+    return { approval: approval.data, answer: "once", choice: Number(letter) };
+  const answer = letters.find(([each]) => each === letter)?.[1];
+  return kind === "a" && answer !== undefined ? { approval: approval.data, answer } : null;
 }

@@ -1,14 +1,15 @@
-import { answerApproval, changeInput, type OutboxRow } from "@holdfast/engine";
+import { answerApproval, type AnswerWords, changeInput, type OutboxRow } from "@holdfast/engine";
 import { type InputMode, type LaneKey, parseTyped } from "@holdfast/protocol";
 
 import type { Incoming } from "./adapter.ts";
 import { admitFromChat, sessionOfLane } from "./admit.ts";
-import { approvalWords, pressedAnswer } from "./approval-words.ts";
+import { approvalWords, type PressedAnswer, pressedAnswer } from "./approval-words.ts";
 import { ChatCommands } from "./chat-commands.ts";
 import { clientIdOf, inboundKeyOf } from "./inbound-names.ts";
 import { mayPress } from "./may-press.ts";
 import { oweNote } from "./notes.ts";
 import { laneOf, placeOf } from "./place.ts";
+import { choicesOf } from "./question-words.ts";
 import type { ReceptionDeps } from "./reception-deps.ts";
 
 type Message = Extract<Incoming, { kind: "message" | "edit" }>;
@@ -153,7 +154,9 @@ export class Reception {
       (await people.isAllowed(person)) &&
       (await mayPress({ log, owner, chatOf: this.#chatOf }, answer.approval, pressed));
     if (!isTheirs) return adapter.acknowledge(press, "This is not yours to answer.", soon);
-    const result = await answerApproval(log, ids, owner, answer.approval, answer.answer);
+    const words = await this.#wordsOf(answer);
+    if (words === null) return adapter.acknowledge(press, "That is no answer to it.", soon);
+    const result = await answerApproval(log, ids, owner, answer.approval, answer.answer, words);
     switch (result.status) {
       case "answered":
         runner.poke(owner, result.approval.session);
@@ -169,5 +172,16 @@ export class Reception {
       case "refused":
         return adapter.acknowledge(press, result.message, soon);
     }
+  }
+
+  /** What a press says beside yes or no; `null` where it does not fit what is asked: a yes to a question without an answer says nothing. */
+  async #wordsOf({ approval, answer, choice }: PressedAnswer): Promise<AnswerWords | null> {
+    const { log, owner } = this.#deps;
+    const row = await log.store.reads.approval(owner, approval);
+    if (row === null || answer === "deny") return {};
+    const isQuestion = row.details.kind === "question";
+    if (choice === undefined) return isQuestion ? null : {};
+    const chosen = choicesOf(row)[choice];
+    return chosen === undefined ? null : { answer: chosen };
   }
 }
