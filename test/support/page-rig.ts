@@ -18,6 +18,7 @@ import { type StartedProcess, startHost } from "./process.ts";
 /** One browser and one host for a file of tests; each test has tabs of its own. */
 export interface PageRig {
   readonly address: () => string;
+  readonly home: () => string;
   readonly client: () => Client;
   /** A tab of somebody who is signed in, and what its console had to complain about. */
   readonly openTab: (options?: TabOptions) => Promise<Tab>;
@@ -69,6 +70,7 @@ export function createPageRig(settings: Record<string, string> = {}): PageRig {
 
   return {
     address: () => address,
+    home: () => home,
     client: () => createClient({ baseUrl: address, token }),
     async openTab({ at = "", through = address, ...options } = {}) {
       const context = await browser.newContext(options);

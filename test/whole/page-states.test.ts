@@ -118,6 +118,16 @@ const states: readonly State[] = [
     },
   },
   {
+    name: "recorder",
+    at: at("story"),
+    async show(tab) {
+      await tab.getByRole("article", { name: "Assistant" }).hover();
+      await tab.getByRole("button", { name: "Actions for this message" }).last().click();
+      await tab.getByRole("menuitem", { name: "Show how this answer came about" }).click();
+      await tab.getByRole("img", { name: "What was said, over time" }).waitFor();
+    },
+  },
+  {
     name: "palette",
     at: at("story"),
     async show(tab) {
@@ -130,6 +140,21 @@ const states: readonly State[] = [
     name: "settings",
     at: () => "?settings=models",
     show: (tab) => tab.getByText("Anthropic").first().waitFor(),
+  },
+  {
+    name: "tools",
+    at: () => "?settings=tools",
+    show: (tab) => tab.getByText("Nothing is allowed for good.").waitFor(),
+  },
+  {
+    name: "mcp",
+    at: () => "?settings=mcp",
+    show: (tab) => tab.getByText("No server is configured.").waitFor(),
+  },
+  {
+    name: "gateway",
+    at: () => "?settings=gateway",
+    show: (tab) => tab.getByText("Connect a Telegram bot in a minute").waitFor(),
   },
 ];
 

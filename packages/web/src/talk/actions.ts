@@ -29,6 +29,7 @@ export interface TalkActions {
   readonly resume: (run: RunId) => void;
   readonly rewrite: (item: InboxItem, text: string) => Promise<boolean>;
   readonly takeBack: (item: InboxItem) => void;
+  readonly showRun: (run: RunId) => void;
 }
 
 /** To a call: whether it may run, and what else is to run like it. To a question: the answer. */
@@ -52,6 +53,7 @@ export function useTalk(): TalkActions {
 export function createTalkActions(
   { client, router, toasts }: AppParts,
   id: SessionId,
+  showRun: (run: RunId) => void,
 ): TalkActions {
   const params = { id };
   const tell = (error: ApiError): void => toasts.tell(sentenceOf(error));
@@ -124,5 +126,6 @@ export function createTalkActions(
       return told(client.changeInput({ params: { id, messageId }, body: { text, attachments } }));
     },
     takeBack: ({ messageId }) => void told(client.removeInput({ params: { id, messageId } })),
+    showRun,
   };
 }

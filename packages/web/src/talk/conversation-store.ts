@@ -6,6 +6,7 @@ import {
   type OpenItem,
   prependEntries,
   reduceEvent,
+  type RunId,
   type Seq,
   type SessionId,
   type SessionState,
@@ -33,6 +34,8 @@ export interface ConversationStore {
   /** Makes sure that the entry with this number is held, if it is in view at all. */
   readonly reach: (seq: Seq) => Promise<void>;
   readonly returnToTail: () => void;
+  /** The number after which all that is known of a run lies. */
+  readonly beforeRun: (run: RunId) => Seq;
   readonly start: () => () => void;
 }
 
@@ -45,6 +48,7 @@ const nothing: ConversationView = {
   loading: null,
 };
 const pageSize = 100;
+const beginning = 0 as Seq;
 
 export function createConversationStore(client: Client, id: SessionId): ConversationStore {
   let view = nothing;
@@ -137,6 +141,14 @@ export function createConversationStore(client: Client, id: SessionId): Conversa
     loadEarlier,
     loadLater,
     reach,
+    beforeRun(run) {
+      const entries = (view.island ?? view.state)?.entries ?? [];
+      const first = entries.find(({ runId }) => runId === run);
+      if (first === undefined) return beginning;
+      const before = entries.findLast(({ seq }) => seq < first.seq);
+      const isFirst = (view.island ?? view.state)?.earlier === null;
+      return before?.seq ?? (isFirst ? beginning : ((first.seq - 1) as Seq));
+    },
     returnToTail: () => change({ island: null }),
     start() {
       const leaving = new AbortController();
@@ -154,7 +166,7 @@ function holds({ state, island }: ConversationView, seq: Seq): boolean {
 }
 
 function firstOf(entries: readonly EntryView[]): Seq {
-  return entries[0]?.seq ?? (0 as Seq);
+  return entries[0]?.seq ?? beginning;
 }
 
 function isOver({ code }: StreamStatus): boolean {

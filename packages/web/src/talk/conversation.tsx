@@ -1,4 +1,4 @@
-import { liveRun, type Seq, type SessionId } from "@holdfast/protocol";
+import { liveRun, type RunId, type Seq, type SessionId } from "@holdfast/protocol";
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { sentenceOf, useApp, useStore } from "../app-context.ts";
 import { WorkspaceQuestion } from "../workspace/index.ts";
@@ -20,6 +20,15 @@ const ContextPanel = lazy(async () => ({
   default: (await import("../context/index.ts")).ContextPanel,
 }));
 
+const RecorderPanel = lazy(async () => ({
+  default: (await import("../recorder/index.ts")).RecorderPanel,
+}));
+
+/** What stands beside the conversation. */
+type Beside =
+  | { readonly kind: "context" }
+  | { readonly kind: "run"; readonly runId: RunId; readonly after: Seq };
+
 interface ConversationProps {
   readonly id: SessionId;
   readonly at: Seq | null;
@@ -30,9 +39,15 @@ export function Conversation({ id, at }: ConversationProps) {
   const app = useApp();
   const [store] = useState(() => createConversationStore(app.client, id));
   const view = useStore(store);
-  const actions = useMemo(() => createTalkActions(app, id), [app, id]);
+  const [beside, setBeside] = useState<Beside | null>(null);
+  const actions = useMemo(
+    () =>
+      createTalkActions(app, id, (runId) =>
+        setBeside({ kind: "run", runId, after: store.beforeRun(runId) }),
+      ),
+    [app, id, store],
+  );
   const commands = useCommands(id);
-  const [panelOpen, setPanelOpen] = useState(false);
   useEffect(() => store.start(), [store]);
   const pending = usePending(id, view.state);
   useResending(view.connection === "live", pending);
@@ -58,9 +73,13 @@ export function Conversation({ id, at }: ConversationProps) {
   const isTrashed = state !== null && state.session.trashedAt !== null;
   return (
     <TalkProvider value={actions}>
-      <div className={panelOpen ? "with-panel" : "without-panel"}>
+      <div className={beside !== null ? "with-panel" : "without-panel"}>
         <section className="conversation" aria-label={state?.session.title ?? words.talk.label}>
-          <TalkHeader view={view} panelOpen={panelOpen} onPanel={() => setPanelOpen(!panelOpen)} />
+          <TalkHeader
+            view={view}
+            panelOpen={beside?.kind === "context"}
+            onPanel={() => setBeside(beside?.kind === "context" ? null : { kind: "context" })}
+          />
           {state === null ? (
             <p className="nothing late quiet">{words.talk.reading}</p>
           ) : (
@@ -103,13 +122,24 @@ export function Conversation({ id, at }: ConversationProps) {
           </div>
           {commands.answer}
         </section>
-        {panelOpen && state !== null && (
+        {state !== null && (
           <Suspense fallback={null}>
-            <ContextPanel
-              id={id}
-              version={state.session.version}
-              onClose={() => setPanelOpen(false)}
-            />
+            {beside?.kind === "context" && (
+              <ContextPanel
+                id={id}
+                version={state.session.version}
+                onClose={() => setBeside(null)}
+              />
+            )}
+            {beside?.kind === "run" && (
+              <RecorderPanel
+                key={beside.runId}
+                id={id}
+                runId={beside.runId}
+                after={beside.after}
+                onClose={() => setBeside(null)}
+              />
+            )}
           </Suspense>
         )}
       </div>

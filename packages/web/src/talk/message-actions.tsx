@@ -15,6 +15,13 @@ export function MessageActions({ entry }: { entry: MessageEntry }) {
     { label: words.message.branch, icon: "branch", onChoose: () => talk.branchAt(entry.seq) },
     { label: words.message.link, icon: "link", onChoose: () => talk.copyLink(entry.seq) },
   ];
+  const { runId } = entry;
+  if (!isOwn && runId !== undefined)
+    items.push({
+      label: words.recorder.open,
+      icon: "recorder",
+      onChoose: () => talk.showRun(runId),
+    });
   if (isOwn)
     items.push("line", {
       label: words.message.undo,

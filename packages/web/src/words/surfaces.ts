@@ -105,4 +105,29 @@ export const surfacesWords = {
     },
     instructions: "Instructions of the workspace",
   },
+  recorder: {
+    title: "Flight recorder",
+    open: "Show how this answer came about",
+    reading: "Reading the run…",
+    tooFar: "This run lies too far back to be read event by event.",
+    lead: (moment: string, state: string) => `Begun ${moment}. State: ${state}.`,
+    model: (name: string) => `Model ${name}`,
+    waits: { queued: "Waited for its turn", paused: "Paused" },
+    asked: (name: string) => `Waited for your word on ${name}`,
+    ended: (name: string, outcome: string) => `${name}: ${outcome}`,
+    lasted: (ms: number) => (ms < 1_000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`),
+    said: (characters: number, input: number, output: number) =>
+      `${characters.toLocaleString()} characters over time; ${input.toLocaleString()} tokens in, ${output.toLocaleString()} out`,
+    plot: "What was said, over time",
+    tokens: (input: number, output: number) =>
+      `${input.toLocaleString()} tokens in, ${output.toLocaleString()} out`,
+    replay: "Replay",
+    pause: "Stop the replay",
+    speed: "Speed",
+    times: (speed: number) => `${speed}×`,
+    place: "Place in the run",
+    clock: (ms: number, whole: number) =>
+      `${(ms / 1000).toFixed(1)} of ${(whole / 1000).toFixed(1)} s`,
+    seen: "What was there at this moment",
+  },
 } as const;

@@ -1,0 +1,117 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import {
+  answers,
+  createPageRig,
+  messageField,
+  say,
+  sessionOf,
+  untilDone,
+} from "../support/page-rig.ts";
+import { botToken, FakeBotApi } from "../support/telegram/index.ts";
+import { valueOf } from "./client.ts";
+
+const platform = new FakeBotApi();
+await platform.start();
+afterAll(() => platform.stop());
+
+const everything = join(
+  import.meta.dirname,
+  "../../node_modules/@modelcontextprotocol/server-everything/dist/index.js",
+);
+const rig = createPageRig({
+  HOLDFAST_TELEGRAM_TOKEN: botToken,
+  HOLDFAST_TELEGRAM_API_ROOT: platform.address,
+  HOLDFAST_MCP: JSON.stringify({ everything: { command: process.execPath, args: [everything] } }),
+});
+
+test("what is allowed for good stands in the settings with who said so, and can be taken back", async () => {
+  const { tab, complaints } = await rig.openTab();
+  await say(tab, 'look {tool:terminal {"command":"echo ahoy"}}');
+  await tab.getByRole("button", { name: "Always allow" }).click();
+  await untilDone(tab);
+  await tab.goto(new URL("?settings=tools", rig.address()).href);
+  const take = tab.getByRole("button", { name: /^Take back: / });
+  await take.waitFor();
+  await tab.getByText("Allowed for good, by", { exact: false }).waitFor();
+  await take.click();
+  await tab.getByText("Nothing is allowed for good.").waitFor();
+  expect(valueOf(await rig.client().listRules()).rules).toEqual([]);
+  expect(complaints).toEqual([]);
+});
+
+test("an MCP server shows its state and tools, and is connected anew on request", async () => {
+  const { tab } = await rig.openTab({ at: "?settings=mcp" });
+  await tab.getByText("Ready, a program").waitFor();
+  await tab.getByText(/^\d+ tools$/).click();
+  await tab.getByText("everything__echo").waitFor();
+  await tab.getByRole("button", { name: "Restart everything" }).click();
+  await tab.getByText("everything is connected anew.").waitFor();
+  await tab.getByText("Ready, a program").waitFor();
+});
+
+test("somebody who writes to the bot waits for the owner's word, and can be let go again", async () => {
+  const { tab } = await rig.openTab({ at: "?settings=gateway" });
+  await tab.getByText("Receiving").waitFor();
+  await tab.getByText("Nobody asks to speak to the bot.").waitFor();
+  platform.say(55, "hello");
+  await tab.getByRole("button", { name: "Allow Person 55" }).click();
+  await tab.getByText("Person 55 is answered from now on.").waitFor();
+  const read = valueOf(await rig.client().readGateway());
+  expect(read.people).toMatchObject([{ name: "Person 55", state: "allowed" }]);
+  await tab.getByRole("button", { name: "Deny Person 55" }).click();
+  await tab.getByText("is not answered", { exact: true }).waitFor();
+});
+
+test("what a workspace says to agents is asked about once, and told only when it is trusted", async () => {
+  const { session } = valueOf(await rig.client().createSession({ body: {} }));
+  const folder = join(rig.home(), "workspaces", session.id);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "AGENTS.md"), "Speak like a pilot.");
+  const { tab } = await rig.openTab({ at: `?session=${session.id}` });
+  const question = tab.getByRole("region", { name: "AGENTS.md speaks to agents here" });
+  await question.getByText("Read it").click();
+  await question.getByText("Speak like a pilot.").waitFor();
+  await question.getByRole("button", { name: "Trust these words" }).click();
+  await question.waitFor({ state: "detached" });
+  const params = { id: session.id };
+  expect(valueOf(await rig.client().readWorkspace({ params })).trust).toBe("trusted");
+  await tab.reload();
+  await messageField(tab).waitFor();
+  await tab.getByRole("button", { name: "Show what the model gets" }).click();
+  await tab.getByRole("button", { name: "Do not tell the model" }).click();
+  await tab.getByText("You refused it", { exact: false }).waitFor();
+});
+
+test("a run is shown stretch by stretch, and replayed by its stored times", async () => {
+  const { tab, complaints } = await rig.openTab();
+  await say(tab, "tell me {think:5} {words:40} {rate:60}");
+  await untilDone(tab);
+  const id = sessionOf(tab);
+  await answers(tab).hover();
+  await answers(tab).getByRole("button", { name: "Actions for this message" }).click();
+  await tab.getByRole("menuitem", { name: "Show how this answer came about" }).click();
+  const panel = tab.getByRole("complementary", { name: "Flight recorder" });
+  await panel.getByText("Model rehearsal").waitFor();
+  const seen = panel.getByRole("region", { name: "What was there at this moment" });
+  const whole = await seen.locator("p").innerText();
+  const { entries } = valueOf(await rig.client().readSession({ params: { id } }));
+  const answer = entries.at(-1);
+  const parts = answer?.type === "message" ? answer.parts : [];
+  expect(squeeze(whole)).toBe(
+    squeeze(parts.map((part) => ("text" in part ? part.text : "")).join("")),
+  );
+
+  await panel.getByRole("slider", { name: "Place in the run" }).fill("0");
+  await expect.poll(async () => (await seen.innerText()).includes(whole)).toBe(false);
+  await panel.getByRole("radio", { name: "16×" }).check();
+  await panel.getByRole("button", { name: "Replay" }).click();
+  await seen.getByText(whole).waitFor();
+  await panel.getByRole("button", { name: "Replay" }).waitFor();
+  expect(complaints).toEqual([]);
+});
+
+function squeeze(text: string): string {
+  return text.replaceAll(/\s+/g, " ").trim();
+}
