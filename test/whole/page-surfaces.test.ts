@@ -53,7 +53,6 @@ test("an MCP server shows its state and tools, and is connected anew on request"
 
 test("somebody who writes to the bot waits for the owner's word, and can be let go again", async () => {
   const { tab } = await rig.openTab({ at: "?settings=gateway" });
-  await tab.getByText("Receiving").waitFor();
   await tab.getByText("Nobody asks to speak to the bot.").waitFor();
   platform.say(55, "hello");
   await tab.getByRole("button", { name: "Allow Person 55" }).click();

@@ -1,4 +1,5 @@
 import type { Client, SessionView } from "@holdfast/protocol";
+import { canShareHints, followHints } from "./list-hints.ts";
 import { compareSessions, putStretch } from "./stretch.ts";
 
 export type ShelfName = "active" | "archived" | "trash";
@@ -31,7 +32,9 @@ export interface ListStore {
   readonly start: () => () => void;
 }
 
-const everyMs = 3_000;
+/** The list is the truth, whatever was hinted at. */
+const everyMs = { hinted: 20_000, alone: 3_000 };
+const gatherMs = 30;
 const pageSize = 60;
 const recent: ListFilter = { shelf: "active", project: null, tag: null };
 
@@ -40,6 +43,7 @@ export function createListStore(client: Client): ListStore {
   let view: ListView = { filter: recent, sessions: null, pinned: [], hasMore: false };
   let cursor: string | null = null;
   let isLoading = false;
+  let telling: ReturnType<typeof setTimeout> | null = null;
   const listeners = new Set<() => void>();
   const others = new BroadcastChannel("holdfast:list");
 
@@ -108,6 +112,23 @@ export function createListStore(client: Client): ListStore {
     });
   }
 
+  /** A row is put in its place at once; what it means for other tabs they are told together. */
+  function takeHint(session: SessionView | null): void {
+    const held = view.sessions?.find(({ id }) => id === session?.id);
+    // The open conversation may know more already.
+    if (session !== null && session.head >= (held?.head ?? 0)) put(session);
+    else if (session === null) void refresh();
+    telling ??= setTimeout(() => {
+      telling = null;
+      tellOthers();
+    }, gatherMs);
+  }
+
+  function tellOthers(): void {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has no target
+    others.postMessage("changed");
+  }
+
   return {
     read: () => view,
     subscribe(listener) {
@@ -123,8 +144,7 @@ export function createListStore(client: Client): ListStore {
     loadMore,
     put,
     changed() {
-      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has no target
-      others.postMessage("changed");
+      tellOthers();
       void refresh();
     },
     start() {
@@ -132,10 +152,13 @@ export function createListStore(client: Client): ListStore {
         if (document.visibilityState === "visible") void refresh();
       };
       look();
-      const timer = setInterval(look, everyMs);
+      const canShare = canShareHints();
+      const stop = canShare ? followHints(client, { onHint: takeHint }) : () => {};
+      const timer = setInterval(look, canShare ? everyMs.hinted : everyMs.alone);
       document.addEventListener("visibilitychange", look);
       others.addEventListener("message", look);
       return () => {
+        stop();
         clearInterval(timer);
         document.removeEventListener("visibilitychange", look);
         others.removeEventListener("message", look);
@@ -153,7 +176,7 @@ function isListed(session: SessionView, { shelf, project, tag }: ListFilter): bo
   );
 }
 
-/** Whether the rows look the same: the list is read every few seconds and is drawn when it changed. */
+/** Whether the rows look the same: the list is read now and then and is drawn when it changed. */
 function isSame(a: readonly SessionView[], b: readonly SessionView[] | null): boolean {
   return a.length === b?.length && a.every((row, index) => isSameRow(row, b[index]));
 }
