@@ -1,12 +1,10 @@
-import { spawnSync } from "node:child_process";
-import { fileURLToPath } from "node:url";
-
 import { ownerId } from "@holdfast/protocol";
 
 import { type BenchOptions, isChosen, type Report } from "../harness/index.ts";
 import { openCorpus } from "../store/corpus.ts";
 import { fillSessions } from "../store/fill.ts";
 import { sqliteBackend } from "../store/sqlite-backend.ts";
+import { buildHost } from "./build.ts";
 import { answerRequests } from "./requests.ts";
 import { fullSizes, quickSizes } from "./sizes.ts";
 import { startUp } from "./start.ts";
@@ -38,11 +36,4 @@ export async function benchHost(options: BenchOptions, report: Report): Promise<
     const { lines, notes = [] } = await measure(bench);
     report.add({ id, title, backend: "sqlite", lines, notes });
   }
-}
-
-/** As `npm start` does. */
-function buildHost(): void {
-  const setup = fileURLToPath(new URL("../../scripts/setup.mjs", import.meta.url));
-  const built = spawnSync(process.execPath, [setup, "start"], { stdio: "inherit" });
-  if (built.status !== 0) throw new Error("The host could not be built.");
 }

@@ -42,8 +42,9 @@ export async function fillSession(
   corpus: Corpus,
   count: number,
   first = 0,
+  owner = someone,
 ): Promise<string> {
-  const opening = aSession({ title: `A talk of ${count} messages` }, someone);
+  const opening = aSession({ title: `A talk of ${count} messages` }, owner);
   committed(await store.commit(opening));
   for (let done = 0; done < count; done += messagesPerCommit) {
     const events = Array.from({ length: Math.min(messagesPerCommit, count - done) }, (_, index) =>

@@ -119,7 +119,7 @@ const states: readonly State[] = [
   },
   {
     name: "recorder",
-    at: at("story"),
+    at: at("stopped"),
     async show(tab) {
       await tab.getByRole("article", { name: "Assistant" }).hover();
       await tab.getByRole("button", { name: "Actions for this message" }).last().click();

@@ -49,6 +49,8 @@ test("an MCP server shows its state and tools, and is connected anew on request"
   await tab.getByRole("button", { name: "Restart everything" }).click();
   await tab.getByText("everything is connected anew.").waitFor();
   await tab.getByText("Ready, a program").waitFor();
+  const { servers } = valueOf(await rig.client().listMcpServers());
+  expect(servers).toMatchObject([{ name: "everything", state: "ready" }]);
 });
 
 test("somebody who writes to the bot waits for the owner's word, and can be let go again", async () => {

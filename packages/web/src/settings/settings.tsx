@@ -14,7 +14,7 @@ const icons: Readonly<Record<SettingsSection, IconName>> = {
   models: "key",
   tools: "shield",
   mcp: "plug",
-  gateway: "send",
+  gateway: "thought",
   memory: "memory",
   appearance: "sun",
   system: "gauge",

@@ -26,7 +26,7 @@ export const surfacesWords = {
     earlier: "Show earlier ones",
   },
   mcp: {
-    title: "MCP servers",
+    title: "Servers",
     hint: "Programs and addresses that give tools to every agent. They stand in config.json in the home; nothing that is said here adds one.",
     none: "No server is configured.",
     example: "A server in config.json",

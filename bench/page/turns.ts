@@ -1,0 +1,57 @@
+import type { Page } from "playwright-core";
+
+import { startHost } from "../host/served-host.ts";
+import { lineOf } from "../runs/bench.ts";
+import { clientOf, openPage, say } from "./open-page.ts";
+import type { WorkloadDefinition } from "./workload.ts";
+
+/** Many short turns in one tab that is never reloaded: what it holds after a tenth of them, and after all. */
+export const holdTurns: WorkloadDefinition = {
+  id: "turns",
+  title: "memory of a tab over many turns",
+  async measure({ sizes, browser, prepare }) {
+    const { place: opened } = await prepare();
+    await using place = opened;
+    await using host = await startHost(place.address, place.folder);
+    const client = clientOf(host);
+    const made = await client.createSession({ body: {} });
+    if (!made.ok) throw new Error(`A session: ${made.error.code}`);
+    const { id } = made.value.session;
+    const page = await openPage(browser, host, id);
+    const early = Math.ceil(sizes.turns / 10);
+    let heapEarly = 0;
+    for (let turn = 1; turn <= sizes.turns; turn += 1) {
+      await say(client, id, `turn-${turn}`, `Turn ${turn} {words:8} {rate:10000}`);
+      if (turn % 20 === 0 || turn === sizes.turns) await untilIdle(page, turn);
+      if (turn === early) {
+        await untilIdle(page, turn);
+        heapEarly = await heapOf(page);
+      }
+    }
+    const heap = await heapOf(page);
+    await page.context().close();
+    const params = { turns: sizes.turns };
+    return {
+      lines: [
+        lineOf(`heap after ${early} turns`, heapEarly, "bytes", { params }),
+        lineOf(`heap after ${sizes.turns} turns`, heap, "bytes", { params }),
+        lineOf("growth a turn", (heap - heapEarly) / (sizes.turns - early), "bytes", { params }),
+      ],
+      notes: ["After a collection of garbage. A tab keeps what it has read of the conversation."],
+    };
+  },
+};
+
+/** All that was said is answered, and shown. */
+async function untilIdle(page: Page, turn: number): Promise<void> {
+  await page.getByText(new RegExp(`^Turn ${turn} `)).waitFor();
+  await page.locator(".strip .dot").waitFor({ state: "detached" });
+}
+
+async function heapOf(page: Page): Promise<number> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("HeapProfiler.collectGarbage");
+  const { usedSize } = await session.send("Runtime.getHeapUsage");
+  await session.detach();
+  return usedSize;
+}
