@@ -1,5 +1,3 @@
-import { z } from "zod";
-
 import { Samples } from "../harness/index.ts";
 
 export const traceCategories = [
@@ -8,18 +6,16 @@ export const traceCategories = [
   "__metadata",
 ];
 
-const traceEvent = z.looseObject({
-  name: z.string(),
-  ph: z.string(),
-  pid: z.number(),
-  tid: z.number(),
+interface TraceEvent {
+  readonly name: string;
+  readonly ph: string;
+  readonly pid: number;
+  readonly tid: number;
   /** Microseconds. */
-  ts: z.number().optional(),
-  dur: z.number().optional(),
-  args: z.looseObject({ name: z.string().optional() }).optional(),
-});
-type TraceEvent = z.infer<typeof traceEvent>;
-const trace = z.looseObject({ traceEvents: z.array(traceEvent) });
+  readonly ts?: number;
+  readonly dur?: number;
+  readonly args?: { readonly name?: string };
+}
 
 const scripting = new Set(["FunctionCall", "EvaluateScript", "RunMicrotasks", "v8.callFunction"]);
 
@@ -32,7 +28,8 @@ export interface TraceFigures {
 
 /** What the page's main thread did, by what the browser itself recorded. */
 export function readTrace(written: Buffer, windowMs: number): TraceFigures {
-  const { traceEvents } = trace.parse(JSON.parse(written.toString("utf8")));
+  // The browser's own format, which is what is measured with.
+  const { traceEvents } = JSON.parse(written.toString("utf8")) as { traceEvents: TraceEvent[] };
   const isMain = mainThreadOf(traceEvents);
   const own = traceEvents.filter((event) => event.ph === "X" && isMain(event));
   const tasks = new Samples();

@@ -22,11 +22,8 @@ export const holdTurns: WorkloadDefinition = {
     let heapEarly = 0;
     for (let turn = 1; turn <= sizes.turns; turn += 1) {
       await say(client, id, `turn-${turn}`, `Turn ${turn} {words:8} {rate:10000}`);
-      if (turn % 20 === 0 || turn === sizes.turns) await untilIdle(page, turn);
-      if (turn === early) {
-        await untilIdle(page, turn);
-        heapEarly = await heapOf(page);
-      }
+      await untilAnswered(page, turn);
+      if (turn === early) heapEarly = await heapOf(page);
     }
     const heap = await heapOf(page);
     await page.context().close();
@@ -42,9 +39,9 @@ export const holdTurns: WorkloadDefinition = {
   },
 };
 
-/** All that was said is answered, and shown. */
-async function untilIdle(page: Page, turn: number): Promise<void> {
-  await page.getByText(new RegExp(`^Turn ${turn} `)).waitFor();
+/** What was said is answered, and shown. */
+async function untilAnswered(page: Page, turn: number): Promise<void> {
+  await page.locator(".message.user", { hasText: `Turn ${turn} ` }).waitFor();
   await page.locator(".strip .dot").waitFor({ state: "detached" });
 }
 
