@@ -1,5 +1,5 @@
 import type { OutboxRow, Store } from "@holdfast/engine";
-import { outboxState, type OwnerId } from "@holdfast/protocol";
+import { decodeEvent, outboxState, type OwnerId, type StoredEvent } from "@holdfast/protocol";
 
 import type { FakeBotApi, ShownMessage } from "../support/telegram/index.ts";
 
@@ -25,15 +25,18 @@ export async function checkGateway(
 ): Promise<GatewayFindings> {
   const problems: string[] = [];
   const rows = await store.reads.outbox(owner, { states: outboxState.options, limit: 100_000 });
-  const texts = await userTexts(store, owner);
+  const entries = await entriesOf(store, owner);
   for (const { text } of said) {
-    const turns = texts.filter((each) => each.includes(text)).length;
-    if (turns !== 1) problems.push(`“${text}” became ${turns} turns.`);
+    const turns = entries.filter(
+      (each) => each.type === "message.user" && wordsOf(each).includes(text),
+    );
+    if (turns.length !== 1) problems.push(`“${text}” became ${turns.length} turns.`);
+    else problems.push(...checkAnswer(turns[0]?.runId, rows, entries, platform));
   }
   for (const row of rows)
     if (row.state !== "sent" && row.state !== "unknown")
       problems.push(`A chunk is left ${row.state}: ${row.delivery} ${row.chunk} ${row.code ?? ""}`);
-  problems.push(...checkShown(rows, platform), ...checkOrder(rows));
+  problems.push(...checkShown(rows, platform), ...checkMarks(rows, platform), ...checkOrder(rows));
   const count = (state: OutboxRow["state"]) => rows.filter((row) => row.state === state).length;
   return { problems, sent: count("sent"), unknown: count("unknown") };
 }
@@ -50,31 +53,85 @@ function checkShown(rows: readonly OutboxRow[], platform: FakeBotApi): string[] 
   const unknown = rows.filter(({ state }) => state === "unknown").length;
   if (unrecorded > unknown)
     problems.push(`${unrecorded} messages stand there for ${unknown} unknown chunks.`);
-  const marks = shown.filter(isMark).length;
-  if (marks < unknown) problems.push(`${unknown} chunks are unknown, and ${marks} marks say so.`);
   return problems;
 }
 
+/** The first chunk behind unknown ones is there, and says of all of them that nobody knows. */
+function checkMarks(rows: readonly OutboxRow[], platform: FakeBotApi): string[] {
+  return [...deliveriesOf(rows)].flatMap(([delivery, chunks]) =>
+    chunks.flatMap(({ state, chunk }, index) => {
+      if (state !== "unknown") return [];
+      const next = chunks.slice(index).find((each) => each.state !== "unknown");
+      const shown = platform.messages.find(({ id }) => String(id) === next?.platformId);
+      const isSaid = next?.state === "sent" && shown !== undefined && isMark(shown);
+      return isSaid ? [] : [`Nothing says that ${delivery} ${chunk} is unknown.`];
+    }),
+  );
+}
+
+function deliveriesOf(rows: readonly OutboxRow[]): Map<string, OutboxRow[]> {
+  return Map.groupBy(
+    rows.toSorted((a, b) => a.chunk - b.chunk),
+    ({ delivery }) => delivery,
+  );
+}
+
+/** Between what one step said and the next lies a place with nothing in it. */
+const widestGap = 1;
+
 /** The chunks of a delivery follow one another: no stretch is missing, and none is there twice. */
 function checkOrder(rows: readonly OutboxRow[]): string[] {
-  const deliveries = Map.groupBy(rows, ({ delivery }) => delivery);
-  return [...deliveries].flatMap(([delivery, chunks]) => {
+  return [...deliveriesOf(rows)].flatMap(([delivery, chunks]) => {
     let at = 0;
-    for (const { from, to } of chunks.toSorted((a, b) => a.chunk - b.chunk)) {
-      if (from !== at || to < from) return [`${delivery} goes from ${at} on at ${from}.`];
+    for (const { from, to } of chunks) {
+      if (from < at || from > at + widestGap || to < from)
+        return [`${delivery} goes from ${at} on at ${from}.`];
       at = to;
     }
     return [];
   });
 }
 
-async function userTexts({ reads }: Store, owner: OwnerId): Promise<readonly string[]> {
+/** One delivery carries the answer; where nothing of it is unknown, what is shown is the answer, once and whole. */
+function checkAnswer(
+  runId: StoredEvent["runId"],
+  rows: readonly OutboxRow[],
+  entries: readonly StoredEvent[],
+  platform: FakeBotApi,
+): string[] {
+  const chunks = rows.filter((row) => row.kind === "answer" && row.runId === runId);
+  const deliveries = new Set(chunks.map(({ delivery }) => delivery));
+  if (deliveries.size !== 1) return [`${runId} has ${deliveries.size} deliveries.`];
+  if (chunks.some(({ state }) => state === "unknown")) return [];
+  const said = entries.filter(({ type, runId: of }) => of === runId && answers.has(type));
+  const shown = platform.messages.filter(({ id }) =>
+    chunks.some(({ platformId }) => platformId === String(id)),
+  );
+  const [whole, seen] = [said.map(wordsOf), shown.map(({ text }) => text)].map(plain);
+  return whole !== "" && whole === seen ? [] : [`${runId} is shown as “${seen}”, not “${whole}”.`];
+}
+
+/** What a run says, and what the host says of it. */
+const answers: ReadonlySet<string> = new Set(["message.assistant", "notice.added"]);
+
+function plain(texts: readonly string[]): string {
+  return texts
+    .join(" ")
+    .replaceAll(/[^\p{L}\p{N}]+/gu, " ")
+    .trim();
+}
+
+function wordsOf(stored: StoredEvent): string {
+  const decoded = decodeEvent(stored);
+  if (decoded.kind !== "known") return "";
+  const { type, data } = decoded.event;
+  if (type === "notice.added") return data.text;
+  if (type !== "message.user" && type !== "message.assistant") return "";
+  return data.parts.map((part) => (part.type === "text" ? part.text : "")).join(" ");
+}
+
+async function entriesOf({ reads }: Store, owner: OwnerId): Promise<readonly StoredEvent[]> {
   const { sessions } = await reads.sessions(owner, { limit: 1_000 });
-  const texts: string[] = [];
-  for (const { id } of sessions) {
-    const page = await reads.entries(owner, id, { limit: 100_000 });
-    for (const { type, data } of page?.entries ?? [])
-      if (type === "message.user") texts.push(JSON.stringify(data["parts"]));
-  }
-  return texts;
+  const pages = sessions.map(({ id }) => reads.entries(owner, id, { limit: 100_000 }));
+  return (await Promise.all(pages)).flatMap((page) => page?.entries ?? []);
 }

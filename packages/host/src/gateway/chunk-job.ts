@@ -9,7 +9,7 @@ export const afterUnknown = "after_unknown";
 /** A person has asked for it again, so it is exactly what it was. */
 export const resent = "resent";
 
-const mark =
+export const mark =
   "⚠ The host was interrupted while it sent what belongs above this line, and cannot know whether it arrived. Send /resend to see it again.";
 
 /** A chunk that is still to be sent or to get its last form, with what it is made from. */

@@ -1,5 +1,5 @@
 import { systemClock } from "@holdfast/engine";
-import { aHolder, type Script, says } from "@holdfast/engine/testing";
+import { aHolder, aTool, calls, ok, type Script, says } from "@holdfast/engine/testing";
 import { ids } from "@holdfast/protocol";
 import { Hono } from "hono";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -15,10 +15,16 @@ async function openPlatform(): Promise<FakeBotApi> {
   return platform;
 }
 
-function openRig(script: Script): ApiRig {
-  const rig = openApi(script);
+function openRig(script: Script, options: Parameters<typeof openApi>[1] = {}): ApiRig {
+  const rig = openApi(script, options);
   onTestFinished(() => rig.close());
   return rig;
+}
+
+/** At a pace that no person would bear, so that tests need not wait. */
+async function openHasty({ address }: FakeBotApi) {
+  const adapter = await openTelegram({ token: botToken, apiRoot: address, pollSeconds: 5 });
+  return { ...adapter, limits: { ...adapter.limits, paceMs: () => 20 } };
 }
 
 /** A bot on the platform over the rig's store, with person 7 on its list. */
@@ -34,7 +40,7 @@ function openBot(rig: ApiRig, platform: FakeBotApi, rest: Partial<GatewayDeps> =
     leaseMs: 30_000,
     owner: rig.owner,
     client: () => rig.client,
-    openAdapter: () => openTelegram({ token: botToken, apiRoot: platform.address, pollSeconds: 5 }),
+    openAdapter: () => openHasty(platform),
     platform: "telegram",
     listed: ["7"],
     hook: undefined,
@@ -101,6 +107,27 @@ describe("what a platform does to an answer", () => {
     platform.say(7, "/resend");
     await shown(platform, 3);
     expect(textsIn(platform)[2]).toBe("The whole answer.");
+  });
+
+  test("[P11] what is lost once more while it is sent again is marked once more, and nothing behind it is repeated", async () => {
+    const platform = await openPlatform();
+    const [one, two] = ["one ".repeat(900), "two ".repeat(300)];
+    const rig = openRig([says(`${one}\n\n${two}`)]);
+    platform.faults.add("sendMessage", { kind: "cut", when: "after" });
+    openBot(rig, platform);
+    platform.say(7, "Tell me");
+    await shown(platform, 2);
+    platform.faults.add("sendMessage", { kind: "cut", when: "after" });
+    platform.say(7, "/resend");
+    await shown(platform, 4);
+    const starts = textsIn(platform).map((text) => text.slice(0, 3));
+    expect(starts).toEqual(["one", "⚠ T", "one", "⚠ T"]);
+    expect(textsIn(platform)[1]).toContain(two.trim());
+    expect(textsIn(platform)[3]).not.toContain("two");
+    expect(await chunksOf(rig)).toMatchObject([{ state: "unknown", chunk: 0 }]);
+    platform.say(7, "/resend");
+    await shown(platform, 5);
+    expect(textsIn(platform)[4]).toBe(one.trim());
   });
 
   test("a person who has blocked the bot is not written to again, and the page says so", async () => {
@@ -190,4 +217,57 @@ describe("what a platform delivers", () => {
     expect(JSON.stringify(rig.model.requests[0])).toContain("photo-");
     expect(JSON.stringify(rig.model.requests[1])).toContain("A typo");
   });
+});
+
+const choices = ["red", "blue"];
+
+/** A bot whose model asks person 7 for a colour; what the tool was given is noted. */
+async function openAsking() {
+  const platform = await openPlatform();
+  const given: (string | undefined)[] = [];
+  const ask = aTool(
+    "ask_user",
+    async ({ answer }) => {
+      given.push(answer);
+      return ok(`They said ${answer}`);
+    },
+    { approval: () => "question" },
+  );
+  const question = calls("ask_user", { question: "Which colour?", choices });
+  const rig = openRig([question, says("Thank you."), says("Something else.")], { tools: [ask] });
+  openBot(rig, platform, { listed: ["7", "8"] });
+  platform.say(7, "Paint it");
+  await shown(platform, 1);
+  const asked = platform.shownIn(7)[0]!;
+  return { platform, given, rig, asked };
+}
+
+test("a question comes with its choices as buttons, and the run goes on with the one that is pressed", async () => {
+  const { platform, given, asked } = await openAsking();
+  expect(asked.text).toContain("Which colour?");
+  expect(asked.buttons.map(({ text }) => text)).toEqual([...choices, "Do not answer"]);
+  platform.press(7, asked, "blue", 8);
+  platform.press(7, asked, "blue");
+  await shown(platform, 2);
+  expect(given).toEqual(["blue"]);
+  expect(asked.text).toContain("✔ blue");
+  expect(asked.buttons).toEqual([]);
+});
+
+test("[P11] what is written while a question waits is its answer, and no turn, also when it comes again", async () => {
+  const { platform, given, rig, asked } = await openAsking();
+  const id = platform.say(7, "Green, please");
+  await shown(platform, 2);
+  expect(given).toEqual(["Green, please"]);
+  await expect.poll(() => asked.text).toContain("✔ Green, please");
+  platform.say(7, "Green, please", { message_id: id });
+  platform.say(7, "And now?");
+  await shown(platform, 3);
+  expect(
+    platform
+      .shownIn(7)
+      .map(({ text }) => text)
+      .slice(1),
+  ).toEqual(["Thank you.", "Something else."]);
+  expect(rig.model.requests).toHaveLength(3);
 });

@@ -9,6 +9,8 @@ import {
   type StoredEvent,
 } from "@holdfast/protocol";
 
+import { afterUnknown, mark, resent } from "./chunk-job.ts";
+
 /** The event that says what a chunk is from here on. */
 export function chunkEvent(ids: IdSource, row: OutboxRow): NewEvent {
   const { delivery, chunk, kind, lane, begun, state, from, to, attempts, runId } = row;
@@ -80,6 +82,19 @@ export class OutboxDesk {
       touch: "quiet",
     });
     return result.status === "committed";
+  }
+
+  /** P11: it may have arrived or not. It is not sent again by itself, and what goes out next says so; `null`: nothing was written. */
+  async writeUnknown(row: OutboxRow, code: string, message: string | null) {
+    const next = row.code === resent ? this.#noteBehind(row) : chunkAfter(row, afterUnknown);
+    return (await this.write({ ...row, state: "unknown", code, message }, next)) ? next : null;
+  }
+
+  /** What follows a chunk that a person wanted again is out already: the mark alone goes out behind it. */
+  #noteBehind(row: OutboxRow): OutboxRow {
+    const note = { kind: "note", text: mark, chunk: 0, from: 0, to: 0 } as const;
+    const delivery = this.#ids.make("delivery");
+    return { ...chunkAfter(row), ...note, delivery, runId: null, approvalId: null };
   }
 
   /** Whether an event that is read back was written here; it is asked once for each. */

@@ -16,7 +16,7 @@ import {
 
 import type { Place } from "./adapter.ts";
 import { AnswerText } from "./answer-text.ts";
-import { afterUnknown, type ChunkJob } from "./chunk-job.ts";
+import type { ChunkJob } from "./chunk-job.ts";
 import { chunkAfter, type OutboxDesk } from "./outbox-desk.ts";
 import { readStretch } from "./follow.ts";
 
@@ -76,9 +76,8 @@ export class OwedChunks {
         continue;
       }
       // P11: whoever was sending it is gone, and nobody knows whether it arrived.
-      const next = chunkAfter(each, afterUnknown);
-      const unknown: OutboxRow = { ...each, state: "unknown", code: "host_stopped", message: null };
-      if (await desk.write(unknown, next)) this.#add(next);
+      const next = await desk.writeUnknown(each, "host_stopped", null);
+      if (next !== null) this.#add(next);
     }
     const begun = [...this.#jobs.values()].map(({ row: owed }) => owed.begun);
     if (begun.length === 0) return null;

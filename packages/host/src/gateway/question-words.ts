@@ -12,7 +12,7 @@ export function choicesOf({ details, input }: ApprovalRow): readonly string[] {
   return details.kind === "question" ? (asked.safeParse(input).data?.choices ?? []) : [];
 }
 
-/** A question of the model's with a button for each of its choices. Words of their own are said where there is a field for them. */
+/** A question of the model's with a button for each of its choices; what its asker writes next is the answer in their own words. */
 export function questionWords(approval: ApprovalRow, refusal: string): Words {
   const { id, input, state, details, decision } = approval;
   const question = showControls(asked.safeParse(input).data?.question ?? JSON.stringify(input));
@@ -26,7 +26,7 @@ export function questionWords(approval: ApprovalRow, refusal: string): Words {
   };
 }
 
-const ownWords = "To answer in your own words, go to the page or the terminal.";
+const ownWords = "Write your answer.";
 
 function labelFor(choice: string): string {
   const shown = showControls(choice);

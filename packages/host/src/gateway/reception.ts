@@ -10,6 +10,7 @@ import { mayPress } from "./may-press.ts";
 import { oweNote } from "./notes.ts";
 import { laneOf, placeOf } from "./place.ts";
 import { choicesOf } from "./question-words.ts";
+import { answerInWords } from "./questions.ts";
 import type { ReceptionDeps } from "./reception-deps.ts";
 
 type Message = Extract<Incoming, { kind: "message" | "edit" }>;
@@ -69,7 +70,29 @@ export class Reception {
       return this.#admit(message, lane, said.text, said.mode);
     }
     const text = typed?.kind === "message" ? typed.text : message.text;
+    if (typed?.kind === "message" && (await this.#answer(message, lane, text))) return;
     return this.#admit(message, lane, text, "queue");
+  }
+
+  /** Whether it was the answer to a question that waits for this person here. */
+  async #answer(message: Message, lane: LaneKey, text: string): Promise<boolean> {
+    const { owner, runner, owes } = this.#deps;
+    const deps = { ...this.#deps, chatOf: this.#chatOf };
+    const key = this.#keyOf(message);
+    const result = await answerInWords(deps, { message, text, lane, key });
+    switch (result?.status) {
+      case undefined:
+        return false;
+      case "answered":
+        runner.poke(owner, result.approval.session);
+        owes(result.approval.session);
+        return true;
+      case "failed":
+        throw new TryAgain(result.message);
+      case "not_found":
+      case "refused":
+        return true;
+    }
   }
 
   #laneOf({ place }: Incoming): LaneKey {

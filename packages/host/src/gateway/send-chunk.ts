@@ -2,7 +2,7 @@ import type { OutboxRow } from "@holdfast/engine";
 import type { BlobId } from "@holdfast/protocol";
 
 import type { Adapter, Sent, Trouble } from "./adapter.ts";
-import { type Action, actionOf, afterUnknown, type ChunkJob } from "./chunk-job.ts";
+import { type Action, actionOf, type ChunkJob } from "./chunk-job.ts";
 import { chunkAfter, type OutboxDesk } from "./outbox-desk.ts";
 import type { Pacer } from "./pace.ts";
 
@@ -145,9 +145,8 @@ async function unsent(
         ? { status: "done" }
         : { status: "lost" };
     case "unknown": {
-      const next = chunkAfter(row, afterUnknown);
-      const isOver = !(await desk.write({ ...row, state: "unknown", code, message }, next));
-      return isOver ? { status: "lost" } : { status: "done", next };
+      const next = await desk.writeUnknown(row, code, message);
+      return next === null ? { status: "lost" } : { status: "done", next };
     }
   }
 }

@@ -1,3 +1,4 @@
+export { type AdapterBed, adapterCases } from "./adapter-cases.ts";
 export { type ApiOptions, type ApiRig, openApi } from "./api-rig.ts";
 export * from "./api-words.ts";
 export { fillPath } from "./fill-path.ts";
