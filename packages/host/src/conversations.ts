@@ -1,6 +1,7 @@
 import { join } from "node:path";
 
 import {
+  type CacheFigures,
   createLog,
   createRecall,
   type JournalPlace,
@@ -39,6 +40,7 @@ import type { Metrics } from "./telemetry/index.ts";
 export interface Conversations {
   readonly log: Log;
   readonly runner: Runner;
+  readonly agents: { figures(): CacheFigures };
   readonly storing: StoringBoard;
   readonly compactor: Compactor;
   readonly titles: Titles;
@@ -112,6 +114,15 @@ export async function prepareConversations(
   const notes = (owner: OwnerId) => notesSnapshot(home.value, owner);
   const prompt = openPrompt({ home: home.value, workspaces: hands.workspaces, notes });
   const tools = withServerTools(hands.tools, mcp, log);
+  const agents = openAgents({
+    store,
+    clock: systemClock,
+    models,
+    tools,
+    prompt,
+    letGo: (session) => memory.evict(session),
+    report: onError,
+  });
   const runner = new Runner({
     log,
     ids,
@@ -128,15 +139,7 @@ export async function prepareConversations(
     maxRuns: mostRuns,
     limits: limitsOf(config),
     toolPolicy: hands.policy,
-    agents: openAgents({
-      store,
-      clock: systemClock,
-      models,
-      tools,
-      prompt,
-      letGo: (session) => memory.evict(session),
-      report: onError,
-    }),
+    agents,
     remembers: () => memories.current(),
     recall: createRecall({ providers: memories, clock: systemClock }),
     fit: compactor,
@@ -149,7 +152,7 @@ export async function prepareConversations(
     },
     onError,
   });
-  return { log, runner, storing, titles, compactor, memory, reviews, prompt, journals };
+  return { log, runner, agents, storing, titles, compactor, memory, reviews, prompt, journals };
 }
 
 type OfSession = { readonly owner: OwnerId; readonly session: SessionId };

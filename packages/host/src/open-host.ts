@@ -81,6 +81,7 @@ export async function openHost(
     metrics.observe,
   );
   const { log, runner, storing, titles, compactor, memory, reviews, prompt, journals } = talk;
+  metrics.watchAgents(() => talk.agents.figures());
   // Whoever asks without a port asks this process for everything.
   const roles = new Set<Role>(page === undefined ? roleNames : config.roles.value);
   const signIns = keepSignIns(config.home.value, token.value);

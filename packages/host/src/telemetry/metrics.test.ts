@@ -112,3 +112,24 @@ test("without a collector nothing is loaded, and with one spans arrive under the
   expect(spans).toContain("gen_ai.request.model");
   expect(bodies.get("/v1/metrics") ?? "").toContain("gen_ai_client_operation_duration_seconds");
 });
+
+test("what the warm agents did is told, and why they were let go of", async () => {
+  const metrics = createMetrics();
+  metrics.watchAgents(() => ({
+    hits: 7,
+    folds: 2,
+    builds: 3,
+    evictions: { idle: 1 },
+    agents: 2,
+    bytes: 64,
+  }));
+  const lines = (await metrics.render(open())).split("\n");
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      'holdfast_agents_taken_total{how="hit"} 7',
+      'holdfast_agents_taken_total{how="build"} 3',
+      'holdfast_agents_evicted_total{reason="idle"} 1',
+      "holdfast_agents_kept 2",
+    ]),
+  );
+});

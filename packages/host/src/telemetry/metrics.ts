@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import type { Commit, CommitResult, Store } from "@holdfast/engine";
+import type { CacheFigures, Commit, CommitResult, Store } from "@holdfast/engine";
 import {
   decodeEvent,
   type KnownEvent,
@@ -22,6 +22,8 @@ export interface Span {
 export interface Metrics {
   /** What passed through the log: everything that is counted follows from it. */
   readonly observe: (commit: Commit, result: CommitResult, ms: number) => void;
+  /** What the warm agents did so far is asked for when somebody looks. */
+  watchAgents(figures: () => CacheFigures): void;
   render(store: Pick<Store, "work">): Promise<string>;
 }
 
@@ -35,6 +37,7 @@ export function createMetrics(tell: (span: Span) => void = () => undefined): Met
   const steps = new Map<RunId, { readonly at: number; readonly model: string }>();
   const tools = new Map<string, { readonly at: number; readonly name: string }>();
   let delay: ReturnType<typeof monitorEventLoopDelay> | undefined;
+  let agents: (() => CacheFigures) | undefined;
 
   function count(event: KnownEvent, session: string): void {
     const now = Date.now();
@@ -116,7 +119,11 @@ export function createMetrics(tell: (span: Span) => void = () => undefined): Met
         if (decoded.kind === "known") count(decoded.event, session);
       }
     },
+    watchAgents(figures) {
+      agents = figures;
+    },
     async render(store) {
+      if (agents !== undefined) setAgents(registry, agents());
       delay ??= started();
       registry.set(names.loopDelay, delay.percentile(99) / 1e9, { quantile: "0.99" });
       registry.set(names.loopDelay, delay.mean / 1e9, { quantile: "mean" });
@@ -132,6 +139,16 @@ export function createMetrics(tell: (span: Span) => void = () => undefined): Met
       return registry.render();
     },
   };
+}
+
+function setAgents(registry: Registry, figures: CacheFigures): void {
+  const { hits, folds, builds, evictions, agents, bytes } = figures;
+  for (const [how, amount] of Object.entries({ hit: hits, fold: folds, build: builds }))
+    registry.set(names.borrows, amount, { how });
+  for (const [reason, amount] of Object.entries(evictions))
+    registry.set(names.evictions, amount, { reason });
+  registry.set(names.agents, agents);
+  registry.set(names.agentBytes, bytes);
 }
 
 function started() {
@@ -191,6 +208,14 @@ function declared(): Registry {
     "Sessions with a message that waits for a runner, up to 1000.",
   );
   registry.declare(names.live, "gauge", "Runs that are under way in the whole store, up to 1000.");
+  registry.declare(
+    names.borrows,
+    "counter",
+    "Warm agents that were taken: as they were, with what others wrote folded in, or built anew.",
+  );
+  registry.declare(names.evictions, "counter", "Warm agents that were let go of, and why.");
+  registry.declare(names.agents, "gauge", "Warm agents that are kept.");
+  registry.declare(names.agentBytes, "gauge", "About how much memory they take up.");
   registry.declare(names.loopDelay, "gauge", "How late the event loop is.");
   registry.declare(names.memory, "gauge", "Memory of this process.");
   registry.declare(names.started, "gauge", "When this process was started.");
