@@ -158,13 +158,13 @@ test("a host that is stopped in the middle ends soon and cleanly, and the next o
   expect(state.run).toMatchObject({ state: "completed", attempt: 1 });
 });
 
-test("a model that is not there yet and a store that cannot be opened are each told in one sentence", async () => {
+test("a model of nobody's and a store that cannot be opened are each told in one sentence", async () => {
   const home = makeFolder();
   const model = startHost(["serve"], {
-    env: settingsFor({ HOLDFAST_HOME: home, HOLDFAST_MODEL: "openai/anything" }),
+    env: settingsFor({ HOLDFAST_HOME: home, HOLDFAST_MODEL: "nonsense" }),
   });
   expect(await model.exited).toMatchObject({ code: 1 });
-  expect(model.stderr()).toMatch(/^The model openai\/anything is not there yet: .*rehearsal.*\n$/);
+  expect(model.stderr()).toMatch(/^The environment variable HOLDFAST_MODEL .*rehearsal.*\n$/);
   const store = startHost(["serve"], {
     env: settingsFor({ HOLDFAST_HOME: home, HOLDFAST_STORE: home }),
   });

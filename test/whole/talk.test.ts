@@ -54,7 +54,7 @@ test("a tool asks with exactly what it would run, runs when allowed, and says no
   const { tab } = await rig.openTab();
   await say(tab, 'Look {tool:terminal {"command":"echo seen-by-the-tool"}} {words:5}');
   const card = tab.getByRole("region", { name: "Allow terminal?" });
-  await card.getByText("echo seen-by-the-tool").waitFor();
+  await card.getByText(/^Gives this line to a shell[\s\S]*echo seen-by-the-tool/).waitFor();
   await tab.reload();
   await card.getByRole("button", { name: "Allow once" }).click();
   const done = tab.getByRole("region", { name: "terminal: Done" });
