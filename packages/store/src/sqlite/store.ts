@@ -56,6 +56,8 @@ export interface SqliteOptions {
   }) => void;
 }
 
+const glancesInARow = 64;
+
 const scripts = {
   writer: new URL("./writer.ts", import.meta.url),
   reader: new URL("./reader.ts", import.meta.url),
@@ -105,6 +107,8 @@ export class SqliteStore implements Store {
   readonly #queue: GroupQueue<Operation, Outcome>;
   readonly #search: SqliteSearch;
   #closed = false;
+  /** How many there were in this turn of the event loop. */
+  #glances = 0;
 
   constructor(options: SqliteOptions, writer: ThreadClient<WriterRequest>) {
     this.#options = options;
@@ -243,6 +247,10 @@ export class SqliteStore implements Store {
     name: Name,
     args: Parameters<Queries[Name]>,
   ): Promise<ReturnType<Queries[Name]>> {
+    if (this.#glances === 0) setImmediate(() => (this.#glances = 0));
+    this.#glances += 1;
+    // Whoever reads and reads again would keep the event loop to himself: now and then the others have their turn.
+    if (this.#glances % glancesInARow === 0) await new Promise((resolve) => setImmediate(resolve));
     if (this.#closed) throw new StoreFailure("store_closed", "The store was closed.");
     const read = this.#near.read(name, args);
     return read === undefined ? this.#ask(name, args) : read.value;
