@@ -30,7 +30,7 @@ test("what is allowed for good stands in the settings with who said so, and can 
   const { tab, complaints } = await rig.openTab();
   await say(tab, 'look {tool:terminal {"command":"echo ahoy"}}');
   await tab.getByRole("button", { name: "Always allow" }).click();
-  await untilDone(tab);
+  await answers(tab).getByText("The tool terminal answered “ahoy”.").waitFor();
   await tab.goto(new URL("?settings=tools", rig.address()).href);
   const take = tab.getByRole("button", { name: /^Take back: / });
   await take.waitFor();
@@ -46,8 +46,16 @@ test("an MCP server shows its state and tools, and is connected anew on request"
   await tab.getByText("Ready, a program").waitFor();
   await tab.getByText(/^\d+ tools$/).click();
   await tab.getByText("everything__echo").waitFor();
+  // Nothing is read anew for now: what is shown is what the host said to the request itself.
+  const held = Promise.withResolvers<void>();
+  await tab.route("**/api/mcp", async (route) => {
+    await held.promise;
+    await route.continue();
+  });
   await tab.getByRole("button", { name: "Restart everything" }).click();
-  await tab.getByText("everything is connected anew.").waitFor();
+  await tab.getByText("everything is being connected anew.").waitFor();
+  await tab.getByText("Starting, a program").waitFor();
+  held.resolve();
   await tab.getByText("Ready, a program").waitFor();
   const { servers } = valueOf(await rig.client().listMcpServers());
   expect(servers).toMatchObject([{ name: "everything", state: "ready" }]);

@@ -14,13 +14,20 @@ const example = `{
 /** The operator's servers as they are at this moment. */
 export function McpServers() {
   const { client, toasts } = useApp();
-  const [read, again] = useRead(() => client.listMcpServers());
-  useEvery(3_000, again);
+  const [read, again, learn] = useRead(() => client.listMcpServers());
+  const isStarting =
+    read.kind === "read" && read.value.servers.some(({ state }) => state === "starting");
+  useEvery(isStarting ? 500 : 3_000, again);
   const w = words.mcp;
   async function restart(name: string): Promise<void> {
     const result = await client.restartMcpServer({ params: { name } });
-    toasts.tell(result.ok ? w.restarting(name) : sentenceOf(result.error));
-    again();
+    if (!result.ok) return toasts.tell(sentenceOf(result.error));
+    // Its tools are gone until it is ready again, and the page says so at once.
+    const { server } = result.value;
+    learn(({ servers }) => ({
+      servers: servers.map((each) => (each.name === name ? server : each)),
+    }));
+    toasts.tell(w.restarting(name));
   }
   return (
     <Part title={w.title} hint={w.hint} read={read}>

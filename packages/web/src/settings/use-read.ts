@@ -1,5 +1,5 @@
 import type { Result } from "@holdfast/protocol";
-import { useCallback, useEffect, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { sentenceOf } from "../app-context.ts";
 
 export type Read<T> =
@@ -7,12 +7,18 @@ export type Read<T> =
   | { readonly kind: "read"; readonly value: T }
   | { readonly kind: "trouble"; readonly sentence: string };
 
-/** What the host answers to a question, and a way to ask it again. */
-export function useRead<T>(ask: () => Promise<Result<T>>): readonly [Read<T>, () => void] {
+/** What the host answers to a question, a way to ask it again, and one to show what another answer has just told. */
+export function useRead<T>(
+  ask: () => Promise<Result<T>>,
+): readonly [Read<T>, () => void, (change: (value: T) => T) => void] {
   const [shown, setShown] = useState<Read<T>>({ kind: "reading" });
   const [asking] = useState(() => ask);
+  /** Grows with every question and with what is learned otherwise: an answer from before that is stale. */
+  const newest = useRef(0);
   const again = useCallback(() => {
+    const own = ++newest.current;
     void asking().then((result) => {
+      if (own !== newest.current) return undefined;
       setShown(
         result.ok
           ? { kind: "read", value: result.value }
@@ -21,8 +27,12 @@ export function useRead<T>(ask: () => Promise<Result<T>>): readonly [Read<T>, ()
       return undefined;
     });
   }, [asking]);
+  const learn = useCallback((change: (value: T) => T) => {
+    newest.current++;
+    setShown((old) => (old.kind === "read" ? { kind: "read", value: change(old.value) } : old));
+  }, []);
   useEffect(again, [again]);
-  return [shown, again];
+  return [shown, again, learn];
 }
 
 /** For what changes by itself: asked again now and then, while somebody looks. */

@@ -37,7 +37,7 @@ export const surfacesWords = {
     said: "What it last wrote",
     restart: "Restart",
     restartNamed: (name: string) => `Restart ${name}`,
-    restarting: (name: string) => `${name} is connected anew.`,
+    restarting: (name: string) => `${name} is being connected anew.`,
     lastError: (sentence: string) => `Last trouble: ${sentence}`,
   },
   gateway: {
