@@ -2,16 +2,22 @@ import { buildContext, type HashMemo, readContext, refreshContext } from "@holdf
 import { aUserMessage, committed } from "@holdfast/engine/testing";
 import type { SessionId } from "@holdfast/protocol";
 
-import { type Contender, interleave, type Line, ours } from "../harness/index.ts";
+import {
+  type Contender,
+  interleave,
+  type Line,
+  ours,
+  type WorkloadDefinition,
+} from "../harness/index.ts";
 import { someone } from "../store/fill.ts";
-import type { Bench, WorkloadDefinition } from "./bench.ts";
+import type { Bench } from "./bench.ts";
 import { aTalk, compactAway } from "./sessions.ts";
 
 const allowed = 1.3;
 const frame = { system: "You are being measured.", tools: [] };
 
 /** What a long history costs those who only need its end: P12 for the context. */
-export const buildLive: WorkloadDefinition = {
+export const buildLive: WorkloadDefinition<Bench> = {
   id: "build",
   title: "reading and building the context of the live entries",
   async measure({ backend, sizes: { entries, live, pace } }: Bench) {
@@ -53,7 +59,7 @@ export const buildLive: WorkloadDefinition = {
 };
 
 /** From turn to turn: nothing is read again but what is new, and nothing else is hashed. */
-export const buildNext: WorkloadDefinition = {
+export const buildNext: WorkloadDefinition<Bench> = {
   id: "next",
   title: "one more entry",
   async measure({ backend, sizes: { live, pace } }: Bench) {

@@ -1,16 +1,16 @@
 import { AgentCache, systemClock } from "@holdfast/engine";
 import { anAgent, aLane } from "@holdfast/engine/testing";
 
-import { bare, interleave, ours } from "../harness/index.ts";
+import { bare, interleave, ours, type WorkloadDefinition } from "../harness/index.ts";
 import { someone } from "../store/fill.ts";
-import type { Bench, WorkloadDefinition } from "./bench.ts";
+import type { Bench } from "./bench.ts";
 import { aTalk } from "./sessions.ts";
 
 const allowed = 2;
 const read = "the same read by the store";
 
 /** Before each turn a warm agent is compared with what is stored. */
-export const checkCache: WorkloadDefinition = {
+export const checkCache: WorkloadDefinition<Bench> = {
   id: "cache",
   title: "whether a warm agent is up to date",
   async measure({ backend, sizes: { pace } }: Bench) {

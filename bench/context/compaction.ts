@@ -1,15 +1,15 @@
 import { aUserMessage, committed } from "@holdfast/engine/testing";
 import type { SessionId } from "@holdfast/protocol";
 
-import { interleave, ours } from "../harness/index.ts";
+import { interleave, ours, type WorkloadDefinition } from "../harness/index.ts";
 import { someone } from "../store/fill.ts";
-import type { Bench, WorkloadDefinition } from "./bench.ts";
+import type { Bench } from "./bench.ts";
 import { aTalk, compactAway } from "./sessions.ts";
 
 const allowedMs = 5;
 
 /** Others write on while a compaction commits: how much later are they answered? */
-export const compactBeside: WorkloadDefinition = {
+export const compactBeside: WorkloadDefinition<Bench> = {
   id: "compaction",
   title: "the commit of a compaction, and who writes meanwhile",
   async measure({ backend, sizes: { compacted, live, pace } }: Bench) {

@@ -1,10 +1,10 @@
 import { liveScriptedDay } from "@holdfast/engine/testing";
 
-import { ours } from "../harness/index.ts";
-import type { Bench, WorkloadDefinition } from "./bench.ts";
+import { ours, type WorkloadDefinition } from "../harness/index.ts";
+import type { Bench } from "./bench.ts";
 
 /** P9 in figures: a day with switches, evictions, restarts, steering, undo and compactions. */
-export const liveDay: WorkloadDefinition = {
+export const liveDay: WorkloadDefinition<Bench> = {
   id: "day",
   title: "requests that begin with the whole of the one before",
   async measure({ backend, sizes: { dayTurns: turns } }: Bench) {

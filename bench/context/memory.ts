@@ -10,12 +10,12 @@ import { createRunner, NotedMemory, says, scriptedModel } from "@holdfast/engine
 import { ids } from "@holdfast/protocol";
 import { createLiveness, currentHolder } from "@holdfast/store/identity";
 
-import { ours } from "../harness/index.ts";
+import { ours, type WorkloadDefinition } from "../harness/index.ts";
 import { someone } from "../store/fill.ts";
-import type { Bench, WorkloadDefinition } from "./bench.ts";
+import type { Bench } from "./bench.ts";
 
 /** A host that boots with a backlog, and a provider that takes no time. */
-export const commitMemory: WorkloadDefinition = {
+export const commitMemory: WorkloadDefinition<Bench> = {
   id: "memory",
   title: "segments that are committed to memory",
   async measure({ backend, sizes: { remembering } }: Bench) {

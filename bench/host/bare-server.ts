@@ -2,14 +2,13 @@
 import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 
+import { takeTask } from "../harness/index.ts";
+
 export interface BareTask {
   readonly text: string;
 }
 
-// Written by the process that started this one, whose channel is our leash.
-const { text } = JSON.parse(process.argv[2] ?? "{}") as BareTask;
-process.once("disconnect", () => process.exit(0));
-
+const { text } = takeTask<BareTask>();
 const app = new Hono();
 app.get("/", (context) => context.body(text, 200, { "content-type": "application/json" }));
 serve({ fetch: app.fetch, hostname: "127.0.0.1", port: 0 }, ({ port }) =>

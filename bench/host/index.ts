@@ -1,17 +1,17 @@
 import { ownerId } from "@holdfast/protocol";
 
-import { type BenchOptions, isChosen, type Report } from "../harness/index.ts";
+import { type BenchOptions, chooseSizes, measureChosen, type Report } from "../harness/index.ts";
 import { openCorpus } from "../store/corpus.ts";
 import { fillSessions } from "../store/fill.ts";
 import { sqliteBackend } from "../store/sqlite-backend.ts";
+import type { Bench } from "./bench.ts";
 import { buildHost } from "./build.ts";
 import { answerRequests } from "./requests.ts";
-import { fullSizes, quickSizes } from "./sizes.ts";
+import { sizeTable } from "./sizes.ts";
 import { startUp } from "./start.ts";
 import { holdStreams } from "./streams.ts";
-import type { Bench, WorkloadDefinition } from "./workload.ts";
 
-const workloads: readonly WorkloadDefinition[] = [startUp, answerRequests, holdStreams];
+const workloads = [startUp, answerRequests, holdStreams];
 
 /** Whom the host serves. */
 const owner = ownerId.parse("owner");
@@ -20,7 +20,7 @@ const owner = ownerId.parse("owner");
 export async function benchHost(options: BenchOptions, report: Report): Promise<void> {
   buildHost();
   const corpus = openCorpus(options.corpus);
-  const sizes = options.quick ? quickSizes : fullSizes;
+  const sizes = chooseSizes(sizeTable, options);
   await using backend = sqliteBackend();
   const bench: Bench = {
     sizes,
@@ -32,8 +32,5 @@ export async function benchHost(options: BenchOptions, report: Report): Promise<
       return place;
     },
   };
-  for (const { id, title, measure } of workloads.filter((one) => isChosen(one.id, options.only))) {
-    const { lines, notes = [] } = await measure(bench);
-    report.add({ id, title, backend: "sqlite", lines, notes });
-  }
+  await measureChosen(workloads, bench, { options, report, backend: "sqlite" });
 }

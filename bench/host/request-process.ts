@@ -1,6 +1,8 @@
 // A process with some clients, each of which asks again as soon as it is answered.
 import { Agent, get } from "node:http";
 
+import { takeTask } from "../harness/index.ts";
+
 export interface RequestTask {
   readonly url: string;
   readonly token: string;
@@ -13,10 +15,7 @@ export interface Requested {
   readonly ms: number;
 }
 
-// Written by the process that started this one, whose channel is our leash.
-const task = JSON.parse(process.argv[2] ?? "{}") as RequestTask;
-process.once("disconnect", () => process.exit(0));
-
+const task = takeTask<RequestTask>();
 const agent = new Agent({ keepAlive: true, maxSockets: task.clients });
 const headers = { authorization: `Bearer ${task.token}` };
 let answers = 0;

@@ -1,12 +1,8 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { fileURLToPath } from "node:url";
-
-import { type Line, ours } from "../harness/index.ts";
-import { started } from "../runs/engine-client.ts";
+import { type Line, ours, started, startTask, type WorkloadDefinition } from "../harness/index.ts";
 import type { BareTask } from "./bare-server.ts";
 import type { RequestTask, Requested } from "./request-process.ts";
 import { cpuMsOf, startHost, token } from "./served-host.ts";
-import type { WorkloadDefinition } from "./workload.ts";
+import type { Bench } from "./bench.ts";
 
 const framework = "bare framework";
 const lists = "lists of 50 a second";
@@ -14,7 +10,7 @@ const singles = "single sessions a second";
 const needed: Readonly<Record<string, number>> = { [lists]: 3_000, [singles]: 10_000 };
 
 /** How many answers one core gives: the host's own, beside those of its framework when it only hands out the same bytes. */
-export const answerRequests: WorkloadDefinition = {
+export const answerRequests: WorkloadDefinition<Bench> = {
   id: "requests",
   title: "requests, on one core",
   async measure({ sizes, prepare }) {
@@ -55,8 +51,7 @@ interface Rate {
 }
 
 async function askFor(task: RequestTask, cpuMs: () => number): Promise<Rate> {
-  const script = fileURLToPath(new URL("./request-process.ts", import.meta.url));
-  const child = fork(script, [JSON.stringify(task)]);
+  const child = startTask(new URL("./request-process.ts", import.meta.url), task);
   await using warm = started(child, () => cpuMs());
   const before = await warm.answer;
   const asked = started(child, (message) => ({ ...(message as Requested), after: cpuMs() }));
@@ -69,9 +64,8 @@ async function askFor(task: RequestTask, cpuMs: () => number): Promise<Rate> {
 
 /** The same bytes from a server that does nothing else. */
 async function askBare(task: RequestTask, text: string): Promise<Rate> {
-  const script = fileURLToPath(new URL("./bare-server.ts", import.meta.url));
   const bareTask: BareTask = { text };
-  const child: ChildProcess = fork(script, [JSON.stringify(bareTask)]);
+  const child = startTask(new URL("./bare-server.ts", import.meta.url), bareTask);
   await using server = started(child, String);
   const url = await server.answer;
   return await askFor({ ...task, url }, () => cpuMsOf(child));

@@ -1,33 +1,15 @@
-export interface Sizes {
-  readonly sessions: number;
-  readonly starts: number;
+import { size, type SizesOf } from "../harness/index.ts";
+
+export type Sizes = SizesOf<typeof sizeTable>;
+
+export const sizeTable = {
+  sessions: size(100_000, 50),
+  starts: size(7, 2),
   /** How long a host that was just started is left alone before it is weighed. */
-  readonly restMs: number;
-  readonly clients: number;
-  readonly requestMs: number;
-  readonly idleStreams: number;
-  readonly liveRuns: number;
-  readonly streamMs: number;
-}
-
-export const fullSizes: Sizes = {
-  sessions: 100_000,
-  starts: 7,
-  restMs: 3_000,
-  clients: 16,
-  requestMs: 5_000,
-  idleStreams: 5_000,
-  liveRuns: 200,
-  streamMs: 10_000,
-};
-
-export const quickSizes: Sizes = {
-  sessions: 50,
-  starts: 2,
-  restMs: 50,
-  clients: 4,
-  requestMs: 200,
-  idleStreams: 20,
-  liveRuns: 3,
-  streamMs: 500,
+  restMs: size(3_000, 50),
+  clients: size(16, 4),
+  requestMs: size(5_000, 200),
+  idleStreams: size(5_000, 20),
+  liveRuns: size(200, 3),
+  streamMs: size(10_000, 500),
 };

@@ -1,10 +1,9 @@
-import { ours, Samples } from "../harness/index.ts";
-import { lineOf } from "../runs/bench.ts";
+import { lineOf, ours, Samples, type WorkloadDefinition } from "../harness/index.ts";
 import { startHost } from "./served-host.ts";
-import type { WorkloadDefinition } from "./workload.ts";
+import type { Bench } from "./bench.ts";
 
 /** From nothing to the first healthy answer, and what the host weighs when nobody does anything. */
-export const startUp: WorkloadDefinition = {
+export const startUp: WorkloadDefinition<Bench> = {
   id: "start",
   title: "start, and rest",
   async measure({ sizes, prepare }) {

@@ -1,14 +1,14 @@
-// A process with many open pages: most of them wait, some see an answer being written.
+// A process with many open pages: most of them wait, some see an answer being written, and it says how old that was when it came.
 import { Agent, get, type IncomingMessage } from "node:http";
 
-import { Samples } from "../harness/index.ts";
-import { type Summary, summaryOf } from "../runs/meters.ts";
+import { Samples, takeTask } from "../harness/index.ts";
+import { ProcessMeter, type Summary, summaryOf } from "../runs/meters.ts";
 
 export interface StreamTask {
   readonly token: string;
-  readonly idle: number;
-  readonly idleUrl: string;
-  readonly liveUrls: readonly string[];
+  readonly idle: { readonly url: string; readonly pages: number };
+  /** Each is looked at by so many pages. */
+  readonly live: { readonly urls: readonly string[]; readonly pages: number };
   /** From the first delta on. */
   readonly warmMs: number;
   readonly ms: number;
@@ -17,13 +17,12 @@ export interface StreamTask {
 export interface Streams {
   readonly delivery: Summary;
   readonly framesPerSecond: number;
+  readonly cpuPercent: number;
 }
 
-// Written by the process that started this one, whose channel is our leash.
-const task = JSON.parse(process.argv[2] ?? "{}") as StreamTask;
-process.once("disconnect", () => process.exit(0));
-
+const task = takeTask<StreamTask>();
 const agent = new Agent({ keepAlive: true, maxSockets: Infinity });
+const meter = new ProcessMeter();
 const frame = /"type":"message\.delta"[^\n]*?"at":(\d+)/g;
 const atOnce = 100;
 let delivery = new Samples();
@@ -51,22 +50,26 @@ function begin(): void {
   begun = true;
   setTimeout(() => {
     delivery = new Samples();
+    meter.start();
     setTimeout(tell, task.ms);
   }, task.warmMs);
 }
 
 function tell(): void {
-  const framesPerSecond = (delivery.count / task.ms) * 1_000;
-  const streams: Streams = { delivery: summaryOf(delivery), framesPerSecond };
+  const { ms, cpuPercent } = meter.stop();
+  const framesPerSecond = (delivery.count / ms) * 1_000;
+  const streams: Streams = { delivery: summaryOf(delivery), framesPerSecond, cpuPercent };
   process.send?.(streams);
 }
 
-for (let done = 0; done < task.idle; done += atOnce) {
-  const some = Math.min(atOnce, task.idle - done);
-  const responses = await Promise.all(Array.from({ length: some }, () => connect(task.idleUrl)));
+const { idle, live } = task;
+for (let done = 0; done < idle.pages; done += atOnce) {
+  const length = Math.min(atOnce, idle.pages - done);
+  const responses = await Promise.all(Array.from({ length }, () => connect(idle.url)));
   for (const response of responses) response.resume();
 }
-for (const url of task.liveUrls) {
+const watched = live.urls.flatMap((url) => Array.from({ length: live.pages }, () => url));
+for (const url of watched) {
   const response = await connect(url);
   response.setEncoding("latin1");
   response.on("data", read);

@@ -1,19 +1,12 @@
-import { fork } from "node:child_process";
-import { fileURLToPath } from "node:url";
+import { createClient } from "@holdfast/protocol";
 
-import { createClient, type Client, type SessionId } from "@holdfast/protocol";
-
-import { lineOf } from "../runs/bench.ts";
-import { started } from "../runs/engine-client.ts";
+import { lineOf, type WorkloadDefinition } from "../harness/index.ts";
+import type { Bench } from "./bench.ts";
+import { askAtLength, createSession, howDeliveryIsTimed, openPages } from "./pages.ts";
 import { startHost, token } from "./served-host.ts";
-import type { StreamTask, Streams } from "./stream-process.ts";
-import type { WorkloadDefinition } from "./workload.ts";
-
-/** The rehearsal model says two words at a time, on average: 50 deltas a second. */
-const wordsPerSecond = 100;
 
 /** Many pages that only wait, and some that watch an answer being written, all on one host. */
-export const holdStreams: WorkloadDefinition = {
+export const holdStreams: WorkloadDefinition<Bench> = {
   id: "streams",
   title: "waiting pages and live runs in one process",
   async measure({ sizes, prepare }) {
@@ -24,24 +17,17 @@ export const holdStreams: WorkloadDefinition = {
     const live = await Promise.all(
       Array.from({ length: sizes.liveRuns }, () => createSession(client)),
     );
-    const task: StreamTask = {
+    const urls = live.map((id) => new URL(`api/sessions/${id}/events?after=0`, host.address).href);
+    const { href: url } = new URL(`api/events?watch=${quiet}:0`, host.address);
+    await using pages = await openPages({
       token,
-      idle: sizes.idleStreams,
-      idleUrl: new URL(`api/events?watch=${quiet}:0`, host.address).href,
-      liveUrls: live.map((id) => new URL(`api/sessions/${id}/events?after=0`, host.address).href),
+      idle: { url, pages: sizes.idleStreams },
+      live: { urls, pages: 1 },
       warmMs: sizes.streamMs / 4,
       ms: sizes.streamMs,
-    };
-    const script = fileURLToPath(new URL("./stream-process.ts", import.meta.url));
-    const child = fork(script, [JSON.stringify(task)]);
-    await using ready = started(child, () => undefined);
-    await ready.answer;
-    const words = Math.ceil(((sizes.streamMs * 2) / 1_000) * wordsPerSecond);
-    await Promise.all(
-      live.map((id) => say(client, id, `{words:${words}} {rate:${wordsPerSecond}}`)),
-    );
-    const seen = started(child, (message) => message as Streams);
-    const { delivery, framesPerSecond } = await seen.answer;
+    });
+    await Promise.all(live.map((id) => askAtLength(client, id, sizes.streamMs)));
+    const { delivery, framesPerSecond } = await pages.seen;
     const params = { idle: sizes.idleStreams, live: sizes.liveRuns };
     const most = 500 * 1024 * 1024;
     return {
@@ -51,20 +37,7 @@ export const holdStreams: WorkloadDefinition = {
         lineOf("from the commit to the page, p99", delivery.p99, "ms", { params, below: 100 }),
         lineOf("deltas received a second", framesPerSecond, "/s", { params }),
       ],
-      notes: [
-        "The commit's time is the one in the event, in whole milliseconds of the store's clock.",
-      ],
+      notes: [howDeliveryIsTimed],
     };
   },
 };
-
-async function createSession(client: Client): Promise<SessionId> {
-  const created = await client.createSession({ body: {} });
-  if (!created.ok) throw new Error(`A session: ${created.error.code}`);
-  return created.value.session.id;
-}
-
-async function say(client: Client, id: SessionId, text: string): Promise<void> {
-  const said = await client.sendMessage({ params: { id }, body: { clientId: "first", text } });
-  if (!said.ok) throw new Error(`A message: ${said.error.code}`);
-}

@@ -1,8 +1,9 @@
-export interface Sizes {
-  readonly messages: number;
-  readonly streamMs: number;
-  readonly turns: number;
-}
+import { size, type SizesOf } from "../harness/index.ts";
 
-export const fullSizes: Sizes = { messages: 10_000, streamMs: 20_000, turns: 1_000 };
-export const quickSizes: Sizes = { messages: 50, streamMs: 1_000, turns: 5 };
+export type Sizes = SizesOf<typeof sizeTable>;
+
+export const sizeTable = {
+  messages: size(10_000, 50),
+  streamMs: size(20_000, 1_000),
+  turns: size(1_000, 5),
+};

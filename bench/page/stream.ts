@@ -1,15 +1,15 @@
+import { lineOf, type WorkloadDefinition } from "../harness/index.ts";
 import { startHost } from "../host/served-host.ts";
-import { lineOf } from "../runs/bench.ts";
 import { clientOf, openPage, say } from "./open-page.ts";
 import { readTrace, traceCategories } from "./trace.ts";
-import type { WorkloadDefinition } from "./workload.ts";
+import type { Bench } from "./bench.ts";
 
 const deltasPerSecond = 50;
 /** The rehearsal model says two words at a time, on average. */
 const wordsPerSecond = 2 * deltasPerSecond;
 
 /** An answer is being written at the end of a long conversation, while somebody looks. */
-export const streamIntoPage: WorkloadDefinition = {
+export const streamIntoPage: WorkloadDefinition<Bench> = {
   id: "stream",
   title: "an answer being written into a long conversation",
   async measure({ sizes, browser, prepare }) {

@@ -1,12 +1,12 @@
 import type { Page } from "playwright-core";
 
+import { lineOf, type WorkloadDefinition } from "../harness/index.ts";
 import { startHost } from "../host/served-host.ts";
-import { lineOf } from "../runs/bench.ts";
 import { clientOf, openPage, say } from "./open-page.ts";
-import type { WorkloadDefinition } from "./workload.ts";
+import type { Bench } from "./bench.ts";
 
 /** Many short turns in one tab that is never reloaded: what it holds after a tenth of them, and after all. */
-export const holdTurns: WorkloadDefinition = {
+export const holdTurns: WorkloadDefinition<Bench> = {
   id: "turns",
   title: "memory of a tab over many turns",
   async measure({ sizes, browser, prepare }) {

@@ -1,16 +1,16 @@
 import { admitMessage, createLog } from "@holdfast/engine";
 import { ids } from "@holdfast/protocol";
 
-import { bare, interleave, ours } from "../harness/index.ts";
+import { bare, interleave, ours, type WorkloadDefinition } from "../harness/index.ts";
 import { growLog } from "../store/streams.ts";
-import type { Bench, WorkloadDefinition } from "./bench.ts";
+import type { Bench } from "./bench.ts";
 import { someone } from "./engine.ts";
 
 const text = "What a person writes is a sentence or two, and rarely more than that.";
 const allowedMore = 0.4;
 
 /** A message is accepted when it is durable: what does that take beside the sync that it cannot do without? */
-export const admitAlone: WorkloadDefinition = {
+export const admitAlone: WorkloadDefinition<Bench> = {
   id: "admission",
   title: "admission, nothing else going on",
   async measure({ backend, sizes }: Bench) {

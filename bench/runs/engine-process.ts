@@ -1,4 +1,5 @@
 // A process with an engine of its own: does the one thing that it was started for, and says what came of it.
+import { takeTask } from "../harness/index.ts";
 import { holdRuns } from "./hold-runs.ts";
 import { measureMemory } from "./measure-memory.ts";
 import { measureStream } from "./measure-stream.ts";
@@ -18,7 +19,4 @@ async function carryOut<Name extends TaskName>(assignment: Assignment<Name>): Pr
   process.send?.(await work[assignment.name](assignment));
 }
 
-// Written by the process that started this one, whose channel is our leash.
-const assignment = JSON.parse(process.argv[2] ?? "{}") as Assignment;
-process.once("disconnect", () => process.exit(0));
-await carryOut(assignment);
+await carryOut(takeTask<Assignment>());

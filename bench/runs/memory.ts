@@ -1,9 +1,10 @@
-import { type Bench, lineOf, type WorkloadDefinition } from "./bench.ts";
+import { lineOf, type WorkloadDefinition } from "../harness/index.ts";
+import type { Bench } from "./bench.ts";
 import { startEngine } from "./engine-client.ts";
 
 const limit = 50 * 1024;
 
-export const weighSessions: WorkloadDefinition = {
+export const weighSessions: WorkloadDefinition<Bench> = {
   id: "memory",
   title: "heap after collection",
   async measure({ backend, sizes }: Bench) {

@@ -1,14 +1,15 @@
 import type { Store } from "@holdfast/engine";
 import { aDelta, aMessageId, anEvent, openSession } from "@holdfast/engine/testing";
 
+import { lineOf, type WorkloadDefinition } from "../harness/index.ts";
 import { growLog } from "../store/streams.ts";
 import { type Stint, startWriter } from "../store/writer-client.ts";
-import { type Bench, lineOf, type WorkloadDefinition } from "./bench.ts";
+import type { Bench } from "./bench.ts";
 import { someone } from "./engine.ts";
 import { startEngine } from "./engine-client.ts";
 
 /** A process that is killed while its runs stream, and another one that boots in its place. */
-export const recoverLiveRuns: WorkloadDefinition = {
+export const recoverLiveRuns: WorkloadDefinition<Bench> = {
   id: "recovery.runs",
   title: "live runs after kill -9",
   async measure({ backend, sizes }: Bench) {
@@ -44,7 +45,7 @@ const word = "word ";
 const calmMs = 4_000;
 
 /** One run with a long journal, while another process, and another session of the same one, go on writing. */
-export const recoverLongJournal: WorkloadDefinition = {
+export const recoverLongJournal: WorkloadDefinition<Bench> = {
   id: "recovery.journal",
   title: "one run with a long journal",
   async measure({ backend, sizes }: Bench) {

@@ -1,6 +1,6 @@
-import type { Line } from "../harness/index.ts";
+import { type Line, lineOf, type WorkloadDefinition } from "../harness/index.ts";
 import { growLog } from "../store/streams.ts";
-import { type Bench, lineOf, type WorkloadDefinition } from "./bench.ts";
+import type { Bench } from "./bench.ts";
 import { startEngine } from "./engine-client.ts";
 import type { Streamed } from "./tasks.ts";
 
@@ -13,7 +13,7 @@ const required: Readonly<
 };
 
 /** Live runs of 50 deltas a second each, every one of them watched, while people go on writing. */
-export const streamLiveRuns: WorkloadDefinition = {
+export const streamLiveRuns: WorkloadDefinition<Bench> = {
   id: "W3",
   title: "live runs",
   async measure({ backend, sizes }: Bench) {

@@ -1,4 +1,4 @@
-import type { Bound, Line, Workload } from "../harness/index.ts";
+import type { Bound, Line } from "../harness/index.ts";
 import type { Baselines } from "../baselines/index.ts";
 import type { Corpus } from "./corpus.ts";
 import type { Backend } from "./place.ts";
@@ -10,12 +10,6 @@ export interface Bench {
   readonly corpus: Corpus;
   readonly sizes: Sizes;
   readonly baselines: Baselines;
-}
-
-export interface WorkloadDefinition {
-  readonly id: string;
-  readonly title: string;
-  readonly measure: (bench: Bench) => Promise<Pick<Workload, "lines"> & Partial<Workload>>;
 }
 
 /** How often a line's figure may be the other's, as a bound. */

@@ -1,47 +1,21 @@
-import type { Pace } from "../harness/index.ts";
+import { type Pace, size, type SizesOf } from "../harness/index.ts";
 
-export interface Sizes {
-  readonly pace: Pace;
+export type Sizes = SizesOf<typeof sizeTable>;
+
+export const sizeTable = {
+  pace: size<Pace>({ rounds: 40, budgetMs: 20_000 }, { rounds: 3, budgetMs: 500 }),
   /** Sessions in a store, from few to many. */
-  readonly sessions: readonly number[];
+  sessions: size([1_000, 10_000, 100_000], [10, 100]),
   /** Messages in a session to which is written. */
-  readonly written: readonly number[];
+  written: size([10, 1_000, 20_000], [10, 100]),
   /** Messages in a session that is opened. */
-  readonly opened: readonly number[];
-  readonly searched: number;
-  readonly writers: readonly number[];
-  readonly processes: readonly number[];
+  opened: size([100, 10_000, 100_000], [10, 100]),
+  searched: size(100_000, 300),
+  writers: size([8, 32], [8]),
+  processes: size([2, 4], [2]),
   /** How long concurrent writers run in each of their rounds. */
-  readonly stretchMs: number;
-  readonly stretches: number;
-  readonly streams: number;
-  readonly streamMs: number;
-}
-
-export const fullSizes: Sizes = {
-  pace: { rounds: 40, budgetMs: 20_000 },
-  sessions: [1_000, 10_000, 100_000],
-  written: [10, 1_000, 20_000],
-  opened: [100, 10_000, 100_000],
-  searched: 100_000,
-  writers: [8, 32],
-  processes: [2, 4],
-  stretchMs: 500,
-  stretches: 8,
-  streams: 200,
-  streamMs: 5_000,
-};
-
-export const quickSizes: Sizes = {
-  pace: { rounds: 3, budgetMs: 500 },
-  sessions: [10, 100],
-  written: [10, 100],
-  opened: [10, 100],
-  searched: 300,
-  writers: [8],
-  processes: [2],
-  stretchMs: 60,
-  stretches: 2,
-  streams: 20,
-  streamMs: 300,
+  stretchMs: size(500, 60),
+  stretches: size(8, 2),
+  streams: size(200, 20),
+  streamMs: size(5_000, 300),
 };

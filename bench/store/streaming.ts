@@ -1,14 +1,14 @@
 import type { NewEvent } from "@holdfast/protocol";
 
-import { LoopDelay, ours, Samples } from "../harness/index.ts";
-import type { Bench, WorkloadDefinition } from "./bench.ts";
+import { LoopDelay, ours, Samples, type WorkloadDefinition } from "../harness/index.ts";
+import type { Bench } from "./bench.ts";
 import { growLog, openStreams, type Stream } from "./streams.ts";
 
 const deltasPerSecond = 50;
 const deltaText = "some words of an answer ";
 
 /** Many answers at once, as their models give them: what is left of the event loop for everything else? */
-export const streamMany: WorkloadDefinition = {
+export const streamMany: WorkloadDefinition<Bench> = {
   id: "stream",
   title: "many sessions stream at once",
   async measure({ backend, sizes }: Bench) {

@@ -1,14 +1,21 @@
 import { openSession, type OpenSession } from "@holdfast/engine/testing";
 
-import { bare, interleaveApart, type Line, ours, Samples } from "../harness/index.ts";
-import { type Bench, loopLine, type WorkloadDefinition } from "./bench.ts";
+import {
+  bare,
+  interleaveApart,
+  type Line,
+  ours,
+  Samples,
+  type WorkloadDefinition,
+} from "../harness/index.ts";
+import { type Bench, loopLine } from "./bench.ts";
 import { messageEvent } from "./fill.ts";
 import { growLog } from "./streams.ts";
 
 const history = 100;
 
 /** One message after the other: each is durable, and list, preview and counts are current, before the next begins. */
-export const appendAlone: WorkloadDefinition = {
+export const appendAlone: WorkloadDefinition<Bench> = {
   id: "W1.alone",
   title: "durable append, one at a time",
   async measure({ backend, corpus, sizes, baselines }: Bench) {
@@ -88,7 +95,7 @@ export const appendAlone: WorkloadDefinition = {
 };
 
 /** What an append writes to the disk: whole pages of the write-ahead log. */
-export const appendBytes: WorkloadDefinition = {
+export const appendBytes: WorkloadDefinition<Bench> = {
   id: "W1.bytes",
   title: "bytes written for an append",
   async measure({ backend, corpus, sizes }: Bench) {

@@ -1,7 +1,7 @@
 import type { NewEvent } from "@holdfast/protocol";
 
-import { bare, interleave, type Line, ours } from "../harness/index.ts";
-import type { Bench, WorkloadDefinition } from "./bench.ts";
+import { bare, interleave, type Line, ours, type WorkloadDefinition } from "../harness/index.ts";
+import type { Bench } from "./bench.ts";
 import { messageEvent } from "./fill.ts";
 import { growLog, openStreams, type Stream } from "./streams.ts";
 
@@ -25,7 +25,7 @@ const shapes: readonly Shape[] = [
 
 const deltaText = "some words of an answer ";
 
-export const appendGroups: WorkloadDefinition = {
+export const appendGroups: WorkloadDefinition<Bench> = {
   id: "W1.groups",
   title: "grouped appends",
   async measure({ backend, corpus, sizes }: Bench) {

@@ -1,10 +1,10 @@
-import { bare, type Line, ours, Samples } from "../harness/index.ts";
-import type { Bench, WorkloadDefinition } from "./bench.ts";
+import { bare, type Line, ours, Samples, type WorkloadDefinition } from "../harness/index.ts";
+import type { Bench } from "./bench.ts";
 import { growLog } from "./streams.ts";
 import { startWriter, type Stint, type WriterProcess } from "./writer-client.ts";
 
 /** Real processes on one database, each writing one message after the other to a session of its own. */
-export const appendFromProcesses: WorkloadDefinition = {
+export const appendFromProcesses: WorkloadDefinition<Bench> = {
   id: "W1.processes",
   title: "durable append, several processes",
   async measure({ backend, sizes, corpus }: Bench) {

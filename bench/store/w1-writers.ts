@@ -1,12 +1,19 @@
 import { openSession } from "@holdfast/engine/testing";
 
-import { bare, type Line, LoopDelay, ours, Samples } from "../harness/index.ts";
-import { type Bench, loopLine, type WorkloadDefinition } from "./bench.ts";
+import {
+  bare,
+  type Line,
+  LoopDelay,
+  ours,
+  Samples,
+  type WorkloadDefinition,
+} from "../harness/index.ts";
+import { type Bench, loopLine } from "./bench.ts";
 import { messageEvent } from "./fill.ts";
 import { growLog } from "./streams.ts";
 
 /** Writers that wait for nobody but the store, each on a session of its own: they share syncs. */
-export const appendTogether: WorkloadDefinition = {
+export const appendTogether: WorkloadDefinition<Bench> = {
   id: "W1.writers",
   title: "durable append, concurrent writers",
   async measure({ backend, corpus, sizes }: Bench) {

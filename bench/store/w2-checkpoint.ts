@@ -10,8 +10,9 @@ import {
   type Interleaved,
   type Line,
   ours,
+  type WorkloadDefinition,
 } from "../harness/index.ts";
-import { atMost, type Bench, loopLine, type WorkloadDefinition } from "./bench.ts";
+import { atMost, type Bench, loopLine } from "./bench.ts";
 import { fillSession, fillSessions, messageEvent, someone } from "./fill.ts";
 import type { Place } from "./place.ts";
 import { growLog, openStream, type Stream } from "./streams.ts";
@@ -28,7 +29,7 @@ const deltaText = "some words of an answer ";
 const bytesCounted = 100;
 
 /** P12: writing costs the same in a long session as in a short one. */
-export const checkpointLongSessions: WorkloadDefinition = {
+export const checkpointLongSessions: WorkloadDefinition<Bench> = {
   id: "W2.messages",
   title: "checkpoint in longer sessions",
   async measure({ backend, corpus, sizes, baselines }: Bench) {
@@ -80,7 +81,7 @@ export const checkpointLongSessions: WorkloadDefinition = {
 };
 
 /** P12: writing costs the same among many sessions as among few. */
-export const checkpointManySessions: WorkloadDefinition = {
+export const checkpointManySessions: WorkloadDefinition<Bench> = {
   id: "W2.sessions",
   title: "checkpoint among more sessions",
   async measure({ backend, corpus, sizes }: Bench) {

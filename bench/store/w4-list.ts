@@ -1,12 +1,19 @@
 import { JsonFileStore } from "../baselines/index.ts";
-import { bare, type Contender, interleaveApart, type Line, ours } from "../harness/index.ts";
-import { type Bench, loopLine, type WorkloadDefinition } from "./bench.ts";
+import {
+  bare,
+  type Contender,
+  interleaveApart,
+  type Line,
+  ours,
+  type WorkloadDefinition,
+} from "../harness/index.ts";
+import { type Bench, loopLine } from "./bench.ts";
 import { fillSessions, someone } from "./fill.ts";
 
 const shown = 50;
 
 /** The first page of the list, as every client asks for it. */
-export const listSessions: WorkloadDefinition = {
+export const listSessions: WorkloadDefinition<Bench> = {
   id: "W4",
   title: `list ${shown} sessions`,
   async measure({ backend, corpus, sizes, baselines }: Bench) {

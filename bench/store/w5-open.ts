@@ -1,15 +1,22 @@
 import type { Store } from "@holdfast/engine";
 import { type Seq, sessionId, type SessionId } from "@holdfast/protocol";
 
-import { bare, type Contender, interleaveApart, type Line, ours } from "../harness/index.ts";
-import { type Bench, loopLine, type WorkloadDefinition } from "./bench.ts";
+import {
+  bare,
+  type Contender,
+  interleaveApart,
+  type Line,
+  ours,
+  type WorkloadDefinition,
+} from "../harness/index.ts";
+import { type Bench, loopLine } from "./bench.ts";
 import { fillSession, someone } from "./fill.ts";
 
 const shown = 50;
 const pageSize = 500;
 
 /** Opening a conversation: its end at once, and the whole of it page by page. */
-export const openSessions: WorkloadDefinition = {
+export const openSessions: WorkloadDefinition<Bench> = {
   id: "W5",
   title: "open a session",
   async measure({ backend, corpus, sizes, baselines }: Bench) {

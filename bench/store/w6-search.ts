@@ -1,9 +1,15 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 
-import { type Contender, interleave, type Line, ours } from "../harness/index.ts";
+import {
+  type Contender,
+  interleave,
+  type Line,
+  ours,
+  type WorkloadDefinition,
+} from "../harness/index.ts";
 import { sizeOf } from "./bare-sqlite.ts";
-import { type Bench, loopLine, type WorkloadDefinition } from "./bench.ts";
+import { type Bench, loopLine } from "./bench.ts";
 import { fillSession, someone } from "./fill.ts";
 import { pickTerms } from "./terms.ts";
 
@@ -11,7 +17,7 @@ const messagesEach = 100;
 const filledAtOnce = 20;
 const shown = 20;
 
-export const searchMessages: WorkloadDefinition = {
+export const searchMessages: WorkloadDefinition<Bench> = {
   id: "W6",
   title: "search",
   async measure({ backend, corpus, sizes }: Bench) {

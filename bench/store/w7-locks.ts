@@ -1,11 +1,11 @@
 import { aHolder, openSession } from "@holdfast/engine/testing";
 
-import { bare, interleave, ours } from "../harness/index.ts";
-import { type Bench, loopLine, type WorkloadDefinition } from "./bench.ts";
+import { bare, interleave, ours, type WorkloadDefinition } from "../harness/index.ts";
+import { type Bench, loopLine } from "./bench.ts";
 import { growLog } from "./streams.ts";
 
 /** The compaction lock, taken and given back: two durable writes. */
-export const lockPairs: WorkloadDefinition = {
+export const lockPairs: WorkloadDefinition<Bench> = {
   id: "W7",
   title: "lock, acquire and release",
   async measure({ backend, sizes }: Bench) {

@@ -41,13 +41,11 @@ export interface ReviewFigures {
   readonly usageFailed: number;
 }
 
-const pageSize = 100;
-const mostCharacters = 24_000;
-const longestText = 4_000;
-const mostLessons = 10;
-const longestLesson = 300;
-const mostWaiting = 100;
-const mostKnown = 5_000;
+/** What one review is given to read, and what it may bring back. */
+const material = { entries: 100, characters: 24_000, charactersOfOne: 4_000 };
+const lessons = { most: 10, characters: 300 };
+/** Sessions: more than wait are not taken up, more than are known are forgotten. */
+const sessions = { waiting: 100, known: 5_000 };
 
 /**
  * Reads conversations now and then for what is worth remembering: one at a time, behind the turns and never in their way.
@@ -72,7 +70,7 @@ export class Reviews {
   /** Says that a turn of the session has ended. */
   poke(owner: OwnerId, session: SessionId): void {
     if (this.#stop.signal.aborted) return;
-    if (this.#waiting.size >= mostWaiting && !this.#waiting.has(session)) return;
+    if (this.#waiting.size >= sessions.waiting && !this.#waiting.has(session)) return;
     this.#waiting.set(session, owner);
     if (!this.#isWorking) this.#work = this.#workOn();
   }
@@ -111,32 +109,35 @@ export class Reviews {
   async #review(owner: OwnerId, session: SessionId): Promise<void> {
     const handle = await this.#teachable();
     if (handle === null || !(await this.#isDue(owner, session))) return;
-    const page = await this.#deps.reads.entries(owner, session, { limit: pageSize });
+    const page = await this.#deps.reads.entries(owner, session, { limit: material.entries });
     const last = page?.entries.at(-1);
-    const material = newest((page?.entries ?? []).flatMap(wordsOf));
-    if (last === undefined || material.length === 0) return;
+    const said = newest((page?.entries ?? []).flatMap(wordsOf));
+    if (last === undefined || said.length === 0) return;
     const id = `review:${session}:${last.seq}`;
     const stop = new AbortController();
     this.#current = { session, stop };
     const signal = AbortSignal.any([this.#stop.signal, stop.signal]);
-    const answer = await this.#within(signal, (each) =>
-      this.#deps.reviewer.review({ id, owner, session, material }, each),
-    );
-    if (answer === "over" || answer.status === "failed") this.#figures.failed += 1;
-    else await this.#keep({ owner, session, id, signal, handle }, answer);
-    this.#current = null;
+    try {
+      const answer = await this.#within(signal, (each) =>
+        this.#deps.reviewer.review({ id, owner, session, material: said }, each),
+      );
+      if (answer === "over" || answer.status === "failed") this.#figures.failed += 1;
+      else await this.#keep({ owner, session, id, signal, handle }, answer);
+    } finally {
+      this.#current = null;
+    }
   }
 
   async #keep(
     { owner, session, id, signal, handle }: Kept,
-    { lessons, model, usage }: Extract<ReviewAnswer, { status: "reviewed" }>,
+    { lessons: brought, model, usage }: Extract<ReviewAnswer, { status: "reviewed" }>,
   ): Promise<void> {
     if (usage !== null)
       await this.#deps.recordUsage(owner, session, model, usage).catch((error: unknown) => {
         this.#figures.usageFailed += 1;
         this.#deps.onError(error);
       });
-    const texts = lessons.slice(0, mostLessons).map(lessonIn).filter(isSaid);
+    const texts = brought.slice(0, lessons.most).map(lessonIn).filter(isSaid);
     const row = await this.#deps.reads.session(owner, session);
     // What a person has thrown away meanwhile is nobody's to remember.
     if (texts.length > 0 && !signal.aborted && row?.trashedAt === null) {
@@ -166,7 +167,7 @@ export class Reviews {
     this.#known.delete(session);
     this.#known.set(session, reached);
     const [oldest] = this.#known.keys();
-    if (this.#known.size > mostKnown && oldest !== undefined) this.#known.delete(oldest);
+    if (this.#known.size > sessions.known && oldest !== undefined) this.#known.delete(oldest);
     return reached > before;
   }
 
@@ -206,10 +207,10 @@ function isTeachable(handle: MemoryHandle): handle is Teachable {
 
 /** The newest, as many as there is room for, in the order in which they were said. */
 function newest(said: readonly Said[]): readonly Said[] {
-  let room = mostCharacters;
+  let room = material.characters;
   const kept: Said[] = [];
   for (const { role, text } of said.toReversed()) {
-    const words = redactSecrets(text).slice(0, longestText);
+    const words = redactSecrets(text).slice(0, material.charactersOfOne);
     room -= words.length;
     if (room < 0) break;
     kept.unshift({ role, text: words });
@@ -218,7 +219,7 @@ function newest(said: readonly Said[]): readonly Said[] {
 }
 
 function lessonIn(text: string): string {
-  return redactSecrets(text).replaceAll(/\s+/gu, " ").trim().slice(0, longestLesson);
+  return redactSecrets(text).replaceAll(/\s+/gu, " ").trim().slice(0, lessons.characters);
 }
 
 const isSaid = (text: string): boolean => text !== "";

@@ -39,7 +39,7 @@ const answer = z.union([
 ]);
 const recollections = z.array(z.looseObject({ text: z.string() }));
 
-/** A provider of somebody else's, from a file that the settings name. What it says is checked as any outside data is. */
+/** A provider of somebody else's, from a file that the settings name. What it says is checked like everything that comes from outside. */
 export async function loadProvider(file: string, home: string): Promise<MemoryHandle> {
   const loaded: unknown = createRequire(import.meta.url)(file);
   const { name, configuration, open } = providerModule.parse(loaded);

@@ -1,7 +1,6 @@
 import type { SessionId } from "@holdfast/protocol";
 import type { Browser } from "playwright-core";
 
-import type { Workload } from "../harness/index.ts";
 import type { Place } from "../store/place.ts";
 import type { Sizes } from "./sizes.ts";
 
@@ -10,10 +9,4 @@ export interface Bench {
   readonly browser: Browser;
   /** A store with one long session of the person that the host serves. */
   readonly prepare: () => Promise<{ readonly place: Place; readonly session: SessionId }>;
-}
-
-export interface WorkloadDefinition {
-  readonly id: string;
-  readonly title: string;
-  readonly measure: (bench: Bench) => Promise<Pick<Workload, "lines"> & Partial<Workload>>;
 }

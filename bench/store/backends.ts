@@ -1,0 +1,22 @@
+import { measureChosen, type Session, type WorkloadDefinition } from "../harness/index.ts";
+import type { Backend } from "./place.ts";
+import { postgresBackend } from "./postgres-backend.ts";
+import { sqliteBackend } from "./sqlite-backend.ts";
+
+/** What workloads are given that need nothing but a database. */
+export interface BackendBench<Sizes> {
+  readonly backend: Backend;
+  readonly sizes: Sizes;
+}
+
+/** Measures on each database that was asked for. */
+export async function measureOnEach<Bench>(
+  workloads: readonly WorkloadDefinition<Bench>[],
+  session: Session,
+  benchOn: (backend: Backend) => Bench | Promise<Bench>,
+): Promise<void> {
+  for (const name of session.options.backends) {
+    await using backend: Backend = name === "sqlite" ? sqliteBackend() : await postgresBackend();
+    await measureChosen(workloads, await benchOn(backend), { ...session, backend: name });
+  }
+}
