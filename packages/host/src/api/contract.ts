@@ -12,7 +12,7 @@ import type { Context } from "hono";
 import { z } from "zod";
 
 import type { Principal } from "../auth/index.ts";
-import { type HostEnv, refuse, type Route } from "../http/index.ts";
+import { answerText, type HostEnv, refuse, type Route } from "../http/index.ts";
 import { type AnswerOnce, decodeKept, type KeyedRequest } from "./answer-once.ts";
 import { type DecodedRequest, decodeRequest, type SentBytes } from "./decode.ts";
 import { idsFrom } from "./keyed-ids.ts";
@@ -61,6 +61,8 @@ export interface MountParts {
   readonly report: (bug: Error) => void;
 }
 
+const jsonHeaders = { "content-type": "application/json", "cache-control": "no-store" };
+
 /** One route of the contract, with what it says about itself: where it stands, who may call it, what it takes. */
 export function mountCall<N extends CallName>(
   parts: MountParts,
@@ -78,10 +80,7 @@ export function mountCall<N extends CallName>(
         : await parts.answerOnce({ request, act: () => handle(call), decode });
     if (reply.kind === "problem") return reply;
     if (declared.media === "none") return c.body(null, declared.status);
-    return c.body(JSON.stringify(reply.value), declared.status, {
-      "content-type": "application/json",
-      "cache-control": "no-store",
-    });
+    return answerText(c, JSON.stringify(reply.value), declared.status, jsonHeaders);
   });
 }
 

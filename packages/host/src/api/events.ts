@@ -61,7 +61,7 @@ export function eventRoutes(parts: ApiParts): Route[] {
         return problem("session_not_found", { detail: `There is no session ${id}.` });
     }
     return openEventStream(c, parts, async (stream) => {
-      const unwatch = hints.watch(owner, (hint) => void stream.write(encodeListHint(hint)));
+      const unwatch = hints.watch(owner, (frames) => void stream.write(frames));
       stream.signal.addEventListener("abort", unwatch, { once: true });
       const voices = [...cursors.keys()].map((id) => watchedVoice(id, cursors));
       await Promise.all(voices.map((voice) => speak(stream, owner, voice)));

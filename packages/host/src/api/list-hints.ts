@@ -1,11 +1,11 @@
 import type { Clock, Reads, SessionRow } from "@holdfast/engine";
-import type { ListHint, OwnerId, SessionId } from "@holdfast/protocol";
+import { encodeListHint, type ListHint, type OwnerId, type SessionId } from "@holdfast/protocol";
 
 import { viewSession } from "./views.ts";
 
 export interface ListHints {
-  /** Tells of rows of the owner's list that are new, changed or gone, until it is let go. */
-  watch(owner: OwnerId, listener: (hint: ListHint) => void): () => void;
+  /** Hands over frames that tell of rows of the owner's list that are new, changed or gone, until it is let go. */
+  watch(owner: OwnerId, listener: (frames: string) => void): () => void;
 }
 
 /** So many of the newest are looked at: what changes is at the top of the list, where it is seen. */
@@ -34,7 +34,7 @@ export function createListHints(reads: Reads, clock: Clock, closing: AbortSignal
 }
 
 class Look {
-  readonly listeners = new Set<(hint: ListHint) => void>();
+  readonly listeners = new Set<(frames: string) => void>();
   readonly #over = new AbortController();
   readonly #reads: Reads;
   readonly #owner: OwnerId;
@@ -55,7 +55,7 @@ class Look {
       // A store that cannot be read has nothing to hint at; those who follow sessions are told of it.
       const rows = await this.#read().catch(() => undefined);
       if (rows !== undefined) {
-        if (seen !== undefined) await this.#tell(seen, rows);
+        if (seen !== undefined) this.#say(await this.#changes(seen, rows));
         seen = new Map(rows.map((row) => [row.id, signOf(row)]));
       }
       await clock.sleep(lookMs, over);
@@ -66,11 +66,14 @@ class Look {
     return (await this.#reads.sessions(this.#owner, { limit: watchedRows })).sessions;
   }
 
-  async #tell(seen: ReadonlyMap<SessionId, string>, rows: readonly SessionRow[]): Promise<void> {
+  async #changes(
+    seen: ReadonlyMap<SessionId, string>,
+    rows: readonly SessionRow[],
+  ): Promise<ListHint[]> {
     const here = new Set(rows.map(({ id }) => id));
-    for (const row of rows)
-      if (seen.get(row.id) !== signOf(row))
-        this.#say({ sessionId: row.id, session: viewSession(row) });
+    const hints: ListHint[] = rows
+      .filter((row) => seen.get(row.id) !== signOf(row))
+      .map((row) => ({ sessionId: row.id, session: viewSession(row) }));
     const isFull = rows.length === watchedRows;
     for (const id of seen.keys()) {
       if (here.has(id)) continue;
@@ -78,12 +81,16 @@ class Look {
       // One that others have pushed further down has not changed.
       const isPushed = isFull && row != null && signOf(row) === seen.get(id);
       if (row !== undefined && !isPushed)
-        this.#say({ sessionId: id, session: row && viewSession(row) });
+        hints.push({ sessionId: id, session: row && viewSession(row) });
     }
+    return hints;
   }
 
-  #say(hint: ListHint): void {
-    for (const listener of this.listeners) listener(hint);
+  /** Written once, however many listen. */
+  #say(hints: readonly ListHint[]): void {
+    if (hints.length === 0) return;
+    const frames = hints.map(encodeListHint).join("");
+    for (const listener of this.listeners) listener(frames);
   }
 }
 

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import type { Logger } from "../telemetry/index.ts";
 import { checkAddress } from "./address.ts";
 import { type Door, type DoorParts, openDoor } from "./door.ts";
-import { safeHeaders } from "./headers.ts";
+import { dressAnswers } from "./headers.ts";
 import { limitBody } from "./limit-body.ts";
 import { type Page, pageRoutes } from "./page.ts";
 import { refuse } from "./problem.ts";
@@ -51,7 +51,7 @@ export function createApp(parts: AppParts): Hono<HostEnv> {
   });
 
   table.use(app, nameRequests(parts.logger));
-  table.use(app, safeHeaders());
+  table.use(app, dressAnswers());
   table.use(app, checkAddress(parts));
   table.use(app, guardRoutes(table, door));
   table.use(app, limitBody(table));

@@ -1,42 +1,47 @@
 import type { MiddlewareHandler } from "hono";
-import { secureHeaders } from "hono/secure-headers";
+import { connectionOf, type HostEnv } from "./route.ts";
 
 const policyHeader = "content-security-policy";
-const none = ["'none'"];
-const self = ["'self'"];
 
-/**
- * What a page of Holdfast may do: run its own scripts, and talk to its own host. An answer that brings a policy of its own
- * keeps it.
- */
-export function safeHeaders(): MiddlewareHandler {
-  const secure = secureHeaders({
-    contentSecurityPolicy: {
-      defaultSrc: none,
-      scriptSrc: self,
-      styleSrc: self,
-      imgSrc: [...self, "data:", "blob:"],
-      fontSrc: self,
-      connectSrc: self,
-      manifestSrc: self,
-      formAction: self,
-      baseUri: none,
-      frameAncestors: none,
-      // No text becomes markup or script but through the page's one policy, which purifies it.
-      requireTrustedTypesFor: ["'script'"],
-      trustedTypes: ["holdfast"],
-    },
-    referrerPolicy: "no-referrer",
-    xFrameOptions: "DENY",
-    // Holdfast speaks plain HTTP; whether the name is HTTPS for good is the reverse proxy's to say.
-    strictTransportSecurity: false,
-  });
-  return async function safe(c, next) {
-    let own: string | null = null;
-    await secure(c, async () => {
-      await next();
-      own = c.res.headers.get(policyHeader);
-    });
+/** What a page of Holdfast may do: run its own scripts, and talk to its own host. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data: blob:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+  // No text becomes markup or script but through the page's one policy, which purifies it.
+  "require-trusted-types-for 'script'",
+  "trusted-types holdfast",
+].join("; ");
+
+/** Holdfast speaks plain HTTP; whether its name is HTTPS for good is the reverse proxy's to say. */
+export const safeHeaders: Readonly<Record<string, string>> = {
+  [policyHeader]: policy,
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "origin-agent-cluster": "?1",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "x-dns-prefetch-control": "off",
+  "x-download-options": "noopen",
+  "x-frame-options": "DENY",
+  "x-permitted-cross-domain-policies": "none",
+  "x-xss-protection": "0",
+};
+
+/** An answer that brings a policy of its own keeps it. */
+export function dressAnswers(): MiddlewareHandler<HostEnv> {
+  return async function dress(c, next) {
+    await next();
+    if (connectionOf(c).outgoing?.headersSent) return;
+    const own = c.res.headers.get(policyHeader);
+    for (const [name, value] of Object.entries(safeHeaders)) c.res.headers.set(name, value);
     if (own !== null) c.res.headers.set(policyHeader, own);
   };
 }

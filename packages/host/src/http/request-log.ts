@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { MiddlewareHandler } from "hono";
 import type { Logger } from "../telemetry/index.ts";
-import type { HostEnv } from "./route.ts";
+import { connectionOf, type HostEnv } from "./route.ts";
 
 /**
  * Gives each request a name, which its answer and what is told about it carry. Nobody else chooses it, and nothing of what was
@@ -18,10 +18,12 @@ export function nameRequests(
     c.set("requestId", requestId);
     const begun = performance.now();
     await next();
-    c.header("x-request-id", requestId);
+    const { outgoing } = connectionOf(c);
+    const isSent = outgoing?.headersSent ?? false;
+    if (!isSent) c.header("x-request-id", requestId);
     if (logger === undefined) return;
     const { method, path } = c.req;
-    const { status } = c.res;
+    const status = isSent ? (outgoing?.statusCode ?? 0) : c.res.status;
     const how = levelOf(method, status);
     const ms = Math.round(performance.now() - begun);
     logger[how]("request", { requestId, method, path: path.slice(0, 300), status, ms });

@@ -1,0 +1,45 @@
+import type { ServerResponse } from "node:http";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import type { Context } from "hono";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { safeHeaders } from "./headers.ts";
+import { connectionOf, type HostEnv } from "./route.ts";
+
+/**
+ * Answers with a text. Where there is a connection it is written there at once, in every header that `dressAnswers` would add:
+ * a `Response` in between would cost more than all the rest of a small answer.
+ */
+export function answerText(
+  c: Context<HostEnv>,
+  text: string,
+  status: ContentfulStatusCode,
+  headers: Readonly<Record<string, string>>,
+): Response {
+  const outgoing = writable(c);
+  if (outgoing === undefined) return c.body(text, status, headers);
+  outgoing.writeHead(status, {
+    ...safeHeaders,
+    ...headers,
+    "x-request-id": c.get("requestId"),
+    "content-length": Buffer.byteLength(text),
+  });
+  outgoing.end(text);
+  return RESPONSE_ALREADY_SENT;
+}
+
+/** The connection with its headers sent, for an answer that goes on; nothing where there is none to write to. */
+export function beginAnswer(
+  c: Context<HostEnv>,
+  headers: Readonly<Record<string, string>>,
+): { readonly outgoing: ServerResponse; readonly response: Response } | undefined {
+  const outgoing = writable(c);
+  if (outgoing === undefined) return undefined;
+  outgoing.writeHead(200, { ...safeHeaders, ...headers, "x-request-id": c.get("requestId") });
+  return { outgoing, response: RESPONSE_ALREADY_SENT };
+}
+
+/** What answers a HEAD has no body, which is the framework's to see to. */
+function writable(c: Context<HostEnv>): ServerResponse | undefined {
+  const { outgoing } = connectionOf(c);
+  return c.req.method === "HEAD" || outgoing?.headersSent ? undefined : outgoing;
+}
