@@ -49,3 +49,12 @@ test("the store answers the same, whoever reads", async () => {
   await chat.commit([aNotice("z")]);
   expect((await chat.snapshot({ limit: 1 })).entries.entries[0]?.data["text"]).toBe("z");
 });
+
+test("what nobody has written to is not read again, and what somebody has is", async () => {
+  const chat = await sessionWith(["a"]);
+  const first = tailOf(chat)?.value;
+  expect(tailOf(chat)?.value).toBe(first);
+  expect(near.read("entries", [chat.owner, chat.session, { limit: 49 }])?.value).not.toBe(first);
+  await chat.commit([aNotice("b")]);
+  expect(tailOf(chat)?.value?.rows).toHaveLength(2);
+});

@@ -5,6 +5,7 @@ import { StoreFailure } from "@holdfast/engine";
 import { type Cells, connect, type Connection, type Row } from "../connection.ts";
 import { failureOf, isBusy } from "../errors.ts";
 import { makeQueries, type Queries } from "./queries.ts";
+import { Unchanged } from "./unchanged.ts";
 import type { WorkQueries } from "./work-queries.ts";
 
 /** Asked for with every turn of a conversation or at every look for work, by an index, and nearly always small. */
@@ -28,6 +29,19 @@ export type NearQuery =
 /** A read that comes to more characters than this is left to the thread that reads. */
 const most = 256 * 1024;
 
+/** What these are asked for does not name the time, so the same question comes again. */
+const askedAgain: ReadonlySet<NearQuery> = new Set<NearQuery>([
+  "session",
+  "sessions",
+  "entries",
+  "snapshot",
+  "run",
+  "lane",
+  "queuedWork",
+  "liveWork",
+  "untitledWork",
+]);
+
 /** Not an error of anybody's: the rows are more than can be read in passing. */
 class TooMuch extends Error {}
 
@@ -38,6 +52,7 @@ class TooMuch extends Error {}
 export class NearReader {
   readonly #file: string;
   #opened: { readonly connection: Connection; readonly queries: Queries } | undefined;
+  readonly #unchanged = new Unchanged();
   #left = most;
 
   constructor(file: string) {
@@ -55,8 +70,16 @@ export class NearReader {
       const opened = (this.#opened ??= this.#open());
       connection = opened.connection;
       const query = opened.queries[name] as (...given: unknown[]) => ReturnType<Queries[Name]>;
+      const question = askedAgain.has(name) ? `${name} ${JSON.stringify(args)}` : undefined;
+      this.#look(connection);
+      const known = question === undefined ? undefined : this.#unchanged.get(question);
+      // The same question got it from the same query.
+      if (known !== undefined) return known as { readonly value: ReturnType<Queries[Name]> };
       connection.sql("BEGIN").run();
-      return { value: query(...args) };
+      this.#look(connection);
+      const value = query(...args);
+      if (question !== undefined) this.#unchanged.keep(question, value, most - this.#left);
+      return { value };
     } catch (error) {
       if (error instanceof TooMuch || isBusy(error)) return undefined;
       const { code, message } = failureOf(error);
@@ -64,6 +87,11 @@ export class NearReader {
     } finally {
       if (connection?.database.isTransaction) connection.sql("COMMIT").run();
     }
+  }
+
+  /** Inside a transaction it is the version of what is read there. Only others write: this connection cannot. */
+  #look(connection: Connection): void {
+    this.#unchanged.seen(connection.sql("PRAGMA data_version").get()?.["data_version"]);
   }
 
   close(): void {

@@ -36,7 +36,16 @@ export function readList(connection: Connection, owner: OwnerId, query: ListQuer
     .map((cells) => text(cells, 0));
 }
 
-export function decodeList(found: readonly string[], { limit }: ListQuery): SessionPage {
+/** What was found and has not changed since is the same list, and is taken apart once. */
+const decoded = new WeakMap<readonly string[], SessionPage>();
+
+export function decodeList(found: readonly string[], query: ListQuery): SessionPage {
+  const page = decoded.get(found) ?? decodePage(found, query);
+  decoded.set(found, page);
+  return page;
+}
+
+function decodePage(found: readonly string[], { limit }: ListQuery): SessionPage {
   const sessions = found.slice(0, limit).map((json) => decodeSession(json).row);
   const last = sessions.at(-1);
   const more = found.length > sessions.length && last !== undefined;
