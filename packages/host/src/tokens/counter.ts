@@ -86,7 +86,6 @@ interface Thread {
 
 function openThread(): Thread {
   const worker = new Worker(new URL("thread.ts", import.meta.url));
-  worker.unref();
   const waiting = new Map<number, (tokens: number | null) => void>();
   let last = 0;
   const giveUp = (): void => {
@@ -100,6 +99,8 @@ function openThread(): Thread {
   });
   worker.on("error", giveUp);
   worker.on("exit", giveUp);
+  // Behind the listeners: to listen is to wait for what may still come, and nobody does who wants to end.
+  worker.unref();
   return {
     ask: (text) =>
       new Promise((resolve) => {

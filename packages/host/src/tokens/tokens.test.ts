@@ -1,3 +1,9 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import * as fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -149,5 +155,20 @@ describe("the tokenizer", () => {
     await counter.close();
     await counter.learn([`${text}!`], 60_000);
     expect(counter.count(`${text}!`)).toBe(exactly(`${text}!`));
+  });
+
+  test("a counter that nobody closed keeps no process from ending", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "holdfast-tokens-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const program = join(folder, "learn.mjs");
+    const counter = JSON.stringify(new URL("counter.ts", import.meta.url).href);
+    writeFileSync(
+      program,
+      `import { createTokenCounter } from ${counter};
+      await createTokenCounter().learn(["Counted, and left. ".repeat(50)], 60_000);`,
+    );
+    const child = spawn(process.execPath, [program], { stdio: ["ignore", "ignore", "inherit"] });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    expect(await once(child, "exit")).toEqual([0, null]);
   });
 });
