@@ -11,7 +11,7 @@ test("a message to the bot is one turn, and its answer one message that grows un
   const { client } = await serveBot(platform);
   const bot = await client.readGateway();
   expect(valueOf(bot).platform).toBe("telegram");
-  platform.say(7, "Hello {words:80} {rate:40}");
+  platform.say(7, "Hello {rate:40} {words:80}");
   await seen(platform, (messages) => messages.some(({ edits }) => edits > 0));
   const [session, ...others] = valueOf(await client.listSessions()).sessions;
   expect(others).toEqual([]);
@@ -126,7 +126,7 @@ test("a question of the model's is answered in the chat by one of its choices, a
 test("/stop ends the answer, and what was said stays", async () => {
   const platform = await startPlatform();
   await serveBot(platform);
-  platform.say(7, "Tell {words:2000} {rate:20}");
+  platform.say(7, "Tell {rate:20} {words:2000}");
   await seen(platform, () => platform.shownIn(7).length === 1);
   platform.say(7, "/stop");
   await seen(platform, shows("Stopped."));

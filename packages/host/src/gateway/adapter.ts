@@ -66,6 +66,8 @@ export type Trouble =
   | {
       readonly status: "later";
       readonly afterMs: number;
+      /** Nobody else would be answered either. */
+      readonly isAway: boolean;
       readonly code: string;
       readonly message: string;
     }
@@ -111,8 +113,8 @@ export interface CommandLine {
 /** One page of what came in. Confirmed by asking for what follows `next`. */
 export type Received =
   | { readonly status: "received"; readonly incoming: readonly Incoming[]; readonly next: number }
-  /** Somebody else asks for the same bot's messages. */
-  | { readonly status: "contended" }
+  /** Somebody else asks for the same bot's messages. `message`: what to do about it. */
+  | { readonly status: "contended"; readonly message: string }
   | Trouble;
 
 /**
@@ -129,8 +131,8 @@ export interface Adapter {
     hook: { readonly url: string; readonly secret: string } | null,
     signal: AbortSignal,
   ): Promise<{ readonly status: "subscribed" } | Trouble>;
-  /** What came in from `cursor` on; waits for some time when there is nothing. */
-  receive(cursor: number, signal: AbortSignal): Promise<Received>;
+  /** What came in from `cursor` on. Who waits does so for some time when there is nothing. */
+  receive(cursor: number, patience: "wait" | "look", signal: AbortSignal): Promise<Received>;
   /** What a platform pushed, decoded: `null` when it is nothing that we know. */
   decode(pushed: unknown): Incoming | null;
   send(place: Place, words: Words, replyTo: string | null, signal: AbortSignal): Promise<Sent>;

@@ -43,6 +43,7 @@ function jobAfter(events: readonly NewEvent[], row: Partial<OutboxRow> = {}): Ch
     approval: undefined,
     shown: null,
     notBefore: 0,
+    since: 0,
   };
 }
 

@@ -6,6 +6,8 @@ import { approvalWords } from "./approval-words.ts";
 
 /** What stands above may or may not have arrived: that is said where a person sees it. */
 export const afterUnknown = "after_unknown";
+/** The file above could not be sent, and the message of the chunk says why. */
+export const afterFailed = "after_failed";
 /** A person has asked for it again, so it is exactly what it was. */
 export const resent = "resent";
 
@@ -24,6 +26,8 @@ export interface ChunkJob {
   shown: string | null;
   /** By our own clock: not before then. */
   notBefore: number;
+  /** By the store's clock: when it came to be owed. Of several in a chat the oldest goes first. */
+  since: number;
 }
 
 interface Saying {
@@ -70,7 +74,7 @@ export function actionOf(job: ChunkJob, limit: number, now: number): Action {
 function answerAction({ row, text, shown }: ChunkJob, limit: number, now: number): Action {
   if (text === null) return nothing;
   const { ending } = text;
-  const isMarked = row.code === afterUnknown;
+  const above = lineAbove(row);
   if (ending?.cause === "steered" || ending?.cause === "removed")
     return { kind: "close", state: "dropped", code: ending.cause };
   if (ending !== null && row.platformId === null && now - ending.at > answerLifeMs)
@@ -80,18 +84,25 @@ function answerAction({ row, text, shown }: ChunkJob, limit: number, now: number
   switch (piece.kind) {
     case "none":
       if (ending === null) return nothing;
-      if (isMarked) return say(row, mark, row.from);
+      if (above !== null) return say(row, above, row.from);
       return { kind: "close", state: "sent", code: null };
     case "blank":
       return { kind: "pass", to: piece.to };
     case "file":
+      if (above !== null) return say(row, above, row.from);
       return { kind: "file", file: piece.file, to: piece.to };
     case "words": {
-      const said = isMarked ? `${mark}\n\n${piece.text}` : piece.text;
+      const said = above === null ? piece.text : `${above}\n\n${piece.text}`;
       if (!piece.isWhole && said === shown) return nothing;
       return { ...say(row, said, piece.to), isWhole: piece.isWhole };
     }
   }
+}
+
+/** What has to be said of what stands above a chunk, in the chunk itself. */
+function lineAbove({ code, message }: OutboxRow): string | null {
+  if (code === afterUnknown) return mark;
+  return code === afterFailed ? `⚠ ${message ?? "A file could not be sent."}` : null;
 }
 
 function say(row: OutboxRow, text: string, to: number): Extract<Action, Saying> {

@@ -1,13 +1,14 @@
 import type { IdSource, OwnerId, Seq, SessionId } from "@holdfast/protocol";
 
 import type { Adapter } from "./adapter.ts";
-import { actionOf, type ChunkJob } from "./chunk-job.ts";
+import type { ChatOrder } from "./chat-order.ts";
+import { DeliveryRound } from "./delivery-round.ts";
 import { followEvents } from "./follow.ts";
+import type { Outage } from "./outage.ts";
 import { OutboxDesk } from "./outbox-desk.ts";
 import { OwedChunks } from "./owed-chunks.ts";
 import type { Pacer } from "./pace.ts";
 import { placeOf } from "./place.ts";
-import { type SendDeps, takeStep } from "./send-chunk.ts";
 import { type LeaseDeps, takeOutbox } from "./take-lease.ts";
 import { Wake } from "./wake.ts";
 
@@ -16,6 +17,8 @@ export interface CourierDeps extends LeaseDeps {
   readonly adapter: Adapter;
   readonly bot: string;
   readonly pacer: Pacer;
+  readonly order: ChatOrder;
+  readonly outage: Outage;
 }
 
 export interface CourierTarget {
@@ -26,15 +29,19 @@ export interface CourierTarget {
 /** How far the log was seen when nothing more was to do; `null` when it could not be looked at to the end. */
 export type CourierEnd = Seq | null;
 
-/** How long one waits for a run that rests before the lease is given back: it is a person's turn, or another run's. */
-const patienceMs = 3_000;
-const typingEveryMs = 4_500;
+/** Those who were sent off together know of each other's messages before the first of them is sent. */
+export interface Fellows {
+  /** Called once, when this one knows what it owes, or will owe nothing. */
+  readonly arrive: () => void;
+  readonly all: Promise<void>;
+}
 
 /** Brings out what a session owes to the chats of one bot, under the session's outbox lease. */
 export async function deliver(
   deps: CourierDeps,
   target: CourierTarget,
   stopping: AbortSignal,
+  fellows: Fellows,
 ): Promise<CourierEnd> {
   const held = await takeOutbox(deps, target.session);
   if (held === null) return null;
@@ -54,8 +61,11 @@ export async function deliver(
     if (first === null)
       return (await log.store.reads.session(target.owner, target.session))?.head ?? null;
     const wake = new Wake(deps.clock);
+    const round = new DeliveryRound(deps, target, { owed, desk, wake, fellows, signal });
     const following = follow(deps, target, { owed, wake, first, signal });
-    const seen = await new Round(deps, target, { owed, desk, wake, signal }).work();
+    // Who does not hear of what is new has nothing more to do here.
+    void following.catch(() => undefined).finally(() => over.abort());
+    const seen = await round.work();
     over.abort();
     await following;
     return seen;
@@ -75,104 +85,5 @@ async function follow(
     for (const event of events) await owed.take(event);
     owed.reach(head);
     wake.ring();
-  }
-}
-
-interface Work {
-  readonly owed: OwedChunks;
-  readonly desk: OutboxDesk;
-  readonly wake: Wake;
-  readonly signal: AbortSignal;
-}
-
-class Round {
-  readonly #deps: CourierDeps;
-  readonly #sending: SendDeps;
-  readonly #work: Work;
-  readonly #typedAt = new Map<string, number>();
-  #idleSince: number | null = null;
-
-  constructor(deps: CourierDeps, { owner }: CourierTarget, work: Work) {
-    const { adapter, pacer, log } = deps;
-    this.#deps = deps;
-    this.#work = work;
-    this.#sending = {
-      adapter,
-      pacer,
-      desk: work.desk,
-      now: () => log.store.now(),
-      readFile: async (id) => (await log.store.reads.blob(owner, id))?.bytes ?? null,
-      signal: work.signal,
-    };
-  }
-
-  async work(): Promise<CourierEnd> {
-    const { owed, wake, signal } = this.#work;
-    while (!signal.aborted) {
-      const stepped = owed.isCaughtUp ? await this.#stepOnce() : "none";
-      if (stepped === "lost") return null;
-      if (stepped === "done") continue;
-      if (owed.isCaughtUp && owed.jobs.length === 0) return owed.followed;
-      const ms = this.#restMs();
-      if (ms <= 0) return owed.followed;
-      this.#type();
-      await wake.wait(ms, signal);
-    }
-    return null;
-  }
-
-  /** The first chunk that has something to do goes; one that has to wait holds back what comes behind it in its lane. */
-  async #stepOnce(): Promise<"done" | "none" | "lost"> {
-    const { owed } = this.#work;
-    const { clock, adapter, log } = this.#deps;
-    const blocked = new Set<string>();
-    const at = await log.store.now();
-    for (const job of owed.jobs) {
-      const { lane } = job.row;
-      const action = actionOf(job, adapter.limits.textUnits, at);
-      if (action.kind === "nothing" || blocked.has(lane)) continue;
-      if (job.notBefore > clock.now() || this.#isEarly(job, at)) {
-        blocked.add(lane);
-        continue;
-      }
-      const result = await takeStep(this.#sending, job);
-      if (result.status === "lost") return "lost";
-      if (result.status === "done") owed.replace(job, result.next);
-      if (result.status === "wait") job.notBefore = clock.now() + result.ms;
-      this.#idleSince = null;
-      return "done";
-    }
-    return "none";
-  }
-
-  /** It was told to wait before we took it over. */
-  #isEarly(job: ChunkJob, at: number): boolean {
-    const { retryAt } = job.row;
-    if (retryAt === null || retryAt <= at) return false;
-    job.notBefore = Math.max(job.notBefore, this.#deps.clock.now() + retryAt - at);
-    return true;
-  }
-
-  /** How long nothing is to do, as far as we know. 0: so long that somebody else may look after it. */
-  #restMs(): number {
-    const { owed } = this.#work;
-    const now = this.#deps.clock.now();
-    const due = owed.jobs.map(({ notBefore }) => notBefore).filter((time) => time > now);
-    if (due.length > 0) return Math.max(1, Math.min(...due) - now);
-    if (owed.isGoing || !owed.isCaughtUp) return typingEveryMs;
-    this.#idleSince ??= now;
-    return this.#idleSince + patienceMs - now;
-  }
-
-  #type(): void {
-    const { adapter, clock } = this.#deps;
-    if (!adapter.capabilities.typing) return;
-    const now = clock.now();
-    for (const { place, text } of this.#work.owed.jobs) {
-      if (text === null || !text.isGoing || text.isLive) continue;
-      if (now - (this.#typedAt.get(place.chat) ?? -Infinity) < typingEveryMs) continue;
-      this.#typedAt.set(place.chat, now);
-      void adapter.typing(place, this.#work.signal);
-    }
   }
 }

@@ -1,6 +1,6 @@
 import type { OwnerId, Seq, SessionId } from "@holdfast/protocol";
 
-import { type CourierDeps, deliver } from "./courier.ts";
+import { type CourierDeps, type CourierTarget, deliver, type Fellows } from "./courier.ts";
 
 export interface CouriersDeps extends CourierDeps {
   /** How often the store is looked through for what is owed. Reads alone. */
@@ -30,14 +30,28 @@ export class Couriers {
 
   /** Something may be owed here: who is under way already sees it by itself. */
   poke(owner: OwnerId, session: SessionId): void {
+    this.#sendOff([{ owner, session }]);
+  }
+
+  #sendOff(targets: readonly CourierTarget[]): void {
     if (this.#stop.signal.aborted) return;
-    if (this.#active.has(session)) return void this.#poked.add(session);
-    const work = deliver(this.#deps, { owner, session }, this.#stop.signal)
+    const idle = targets.filter(({ session }) => !this.#active.has(session));
+    for (const { session } of targets) if (this.#active.has(session)) this.#poked.add(session);
+    const fellows = fellowsOf(idle.length);
+    for (const [index, target] of idle.entries()) this.#deliver(target, fellows[index]!);
+  }
+
+  #deliver(target: CourierTarget, fellows: Fellows): void {
+    const { session } = target;
+    const work = deliver(this.#deps, target, this.#stop.signal, fellows)
       .then(
         (seen) => void (seen === null ? this.#seen.delete(session) : this.#seen.set(session, seen)),
       )
       .catch(this.#deps.onError)
-      .finally(() => this.#ended(session));
+      .finally(() => {
+        fellows.arrive();
+        this.#ended(session);
+      });
     this.#active.set(session, work);
   }
 
@@ -67,7 +81,22 @@ export class Couriers {
     const due = await this.#deps.log.store.work.undelivered(mostAtOnce);
     const named = new Set(due.map(({ session }) => session));
     for (const session of this.#seen.keys()) if (!named.has(session)) this.#seen.delete(session);
-    for (const { owner, session, head } of due)
-      if (this.#seen.get(session) !== head) this.poke(owner, session);
+    this.#sendOff(due.filter(({ session, head }) => this.#seen.get(session) !== head));
   }
+}
+
+/** Each arrives once, however often it says so; all go on when all have. */
+function fellowsOf(count: number): readonly Fellows[] {
+  const { promise: all, resolve } = Promise.withResolvers<void>();
+  let missing = count;
+  return Array.from({ length: count }, () => {
+    let isThere = false;
+    const arrive = () => {
+      if (isThere) return;
+      isThere = true;
+      missing -= 1;
+      if (missing === 0) resolve();
+    };
+    return { arrive, all };
+  });
 }

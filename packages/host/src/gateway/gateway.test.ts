@@ -1,71 +1,15 @@
-import { systemClock } from "@holdfast/engine";
-import { aHolder, aTool, calls, ok, type Script, says } from "@holdfast/engine/testing";
-import { ids } from "@holdfast/protocol";
+import { aTool, calls, ok, says } from "@holdfast/engine/testing";
 import { Hono } from "hono";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
-import { botToken, FakeBotApi } from "../../../../test/support/telegram/index.ts";
-import { type ApiRig, openApi } from "../testing/index.ts";
-import { type GatewayDeps, openGateway, openTelegram } from "./index.ts";
-
-async function openPlatform(): Promise<FakeBotApi> {
-  const platform = new FakeBotApi();
-  await platform.start();
-  onTestFinished(() => platform.stop());
-  return platform;
-}
-
-function openRig(script: Script, options: Parameters<typeof openApi>[1] = {}): ApiRig {
-  const rig = openApi(script, options);
-  onTestFinished(() => rig.close());
-  return rig;
-}
-
-/** At a pace that no person would bear, so that tests need not wait. */
-async function openHasty({ address }: FakeBotApi) {
-  const adapter = await openTelegram({ token: botToken, apiRoot: address, pollSeconds: 5 });
-  return { ...adapter, limits: { ...adapter.limits, paceMs: () => 20 } };
-}
-
-/** A bot on the platform over the rig's store, with person 7 on its list. */
-function openBot(rig: ApiRig, platform: FakeBotApi, rest: Partial<GatewayDeps> = {}) {
-  const gateway = openGateway({
-    log: rig.log,
-    ids,
-    clock: systemClock,
-    runner: rig.runner,
-    memory: { boundary: async () => {} },
-    holder: () => aHolder(),
-    liveness: { isDead: () => "unknown" },
-    leaseMs: 30_000,
-    owner: rig.owner,
-    client: () => rig.client,
-    openAdapter: () => openHasty(platform),
-    platform: "telegram",
-    listed: ["7"],
-    hook: undefined,
-    onError: (error) => void rig.bugs.push(new Error(String(error))),
-    ...rest,
-  });
-  gateway.start();
-  onTestFinished(() => gateway.stop());
-  return gateway;
-}
-
-/** Resolves when the platform shows so many messages of the bot in the chat. */
-function shown(platform: FakeBotApi, count: number, chat = 7): Promise<void> {
-  return new Promise((resolve) => {
-    const look = () => {
-      if (platform.shownIn(chat).length >= count) resolve();
-    };
-    platform.onShown = look;
-    look();
-  });
-}
-
-const textsIn = (platform: FakeBotApi) => platform.shownIn(7).map(({ text }) => text);
-const chunksOf = (rig: ApiRig) =>
-  rig.store.reads.outbox(rig.owner, { states: ["unknown", "failed"], limit: 9 });
+import {
+  chunksOf,
+  openBot,
+  openBotApi,
+  openPlatform,
+  shown,
+  textsIn,
+} from "../../../../test/support/telegram/bot-rig.ts";
 
 describe("what a platform does to an answer", () => {
   test.each([
@@ -74,7 +18,7 @@ describe("what a platform does to an answer", () => {
     ["is behind a gateway that is down", { kind: "html", code: 502 }],
   ] as const)("a platform that %s shows the answer in the end, and once", async (_, fault) => {
     const platform = await openPlatform();
-    const rig = openRig([says("All of it.")]);
+    const rig = openBotApi([says("All of it.")]);
     platform.faults.add("sendMessage", fault);
     openBot(rig, platform);
     platform.say(7, "Tell me");
@@ -86,7 +30,7 @@ describe("what a platform does to an answer", () => {
 
   test("an answer of which nobody can say whether it was read is not sent again by itself", async () => {
     const platform = await openPlatform();
-    const rig = openRig([says("All of it.")]);
+    const rig = openBotApi([says("All of it.")]);
     platform.faults.add("sendMessage", { kind: "cut", when: "before" });
     openBot(rig, platform);
     platform.say(7, "Tell me");
@@ -96,7 +40,7 @@ describe("what a platform does to an answer", () => {
 
   test("[P11] an answer that arrived although the connection broke is marked, not repeated, and sent again when asked for", async () => {
     const platform = await openPlatform();
-    const rig = openRig([says("The whole answer.")]);
+    const rig = openBotApi([says("The whole answer.")]);
     platform.faults.add("sendMessage", { kind: "cut", when: "after" });
     openBot(rig, platform);
     platform.say(7, "Tell me");
@@ -112,7 +56,7 @@ describe("what a platform does to an answer", () => {
   test("[P11] what is lost once more while it is sent again is marked once more, and nothing behind it is repeated", async () => {
     const platform = await openPlatform();
     const [one, two] = ["one ".repeat(900), "two ".repeat(300)];
-    const rig = openRig([says(`${one}\n\n${two}`)]);
+    const rig = openBotApi([says(`${one}\n\n${two}`)]);
     platform.faults.add("sendMessage", { kind: "cut", when: "after" });
     openBot(rig, platform);
     platform.say(7, "Tell me");
@@ -132,7 +76,7 @@ describe("what a platform does to an answer", () => {
 
   test("a person who has blocked the bot is not written to again, and the page says so", async () => {
     const platform = await openPlatform();
-    const rig = openRig([says("Anybody?")]);
+    const rig = openBotApi([says("Anybody?")]);
     const blocked = {
       kind: "error",
       code: 403,
@@ -154,11 +98,12 @@ describe("what a platform does to an answer", () => {
 describe("what a platform delivers", () => {
   test("[P11] updates that come again, from two pollers too, are one turn each", async () => {
     const platform = await openPlatform();
-    const rig = openRig((_, before) => says(`Answer ${before}.`));
+    const rig = openBotApi((_, before) => says(`Answer ${before}.`));
     openBot(rig, platform);
     platform.say(7, "One");
     await shown(platform, 1);
-    openBot(rig, platform);
+    // It believes the first to be dead, which still asks.
+    openBot(rig, platform, { liveness: { isDead: () => "dead" } });
     platform.say(7, "Two");
     await shown(platform, 2);
     expect(rig.model.requests).toHaveLength(2);
@@ -167,7 +112,7 @@ describe("what a platform delivers", () => {
 
   test("a hook takes what shows its secret, once, and nothing else", async () => {
     const platform = await openPlatform();
-    const rig = openRig((_, before) => says(`Answer ${before}.`));
+    const rig = openBotApi((_, before) => says(`Answer ${before}.`));
     const hook = { url: "https://holdfast.example.org/hooks/telegram", secret: "0123456789abcdef" };
     const { routes } = openBot(rig, platform, { hook });
     await expect.poll(() => platform.hook).toEqual(hook);
@@ -197,7 +142,7 @@ describe("what a platform delivers", () => {
     const platform = await openPlatform();
     const first = Promise.withResolvers<void>();
     const gate = { kind: "gate", opened: first.promise } as const;
-    const rig = openRig([[gate, says("Seen.")], says("Changed.")]);
+    const rig = openBotApi([[gate, says("Seen.")], says("Changed.")]);
     platform.files.set("file-1", Buffer.from("pixels"));
     openBot(rig, platform);
     const photo = [{ file_id: "file-1", file_size: 6 }];
@@ -234,7 +179,7 @@ async function openAsking() {
     { approval: () => "question" },
   );
   const question = calls("ask_user", { question: "Which colour?", choices });
-  const rig = openRig([question, says("Thank you."), says("Something else.")], { tools: [ask] });
+  const rig = openBotApi([question, says("Thank you."), says("Something else.")], { tools: [ask] });
   openBot(rig, platform, { listed: ["7", "8"] });
   platform.say(7, "Paint it");
   await shown(platform, 1);

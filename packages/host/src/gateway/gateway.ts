@@ -4,9 +4,12 @@ import type { Client, IdSource, OwnerId } from "@holdfast/protocol";
 import type { GatewayDesk } from "../api/index.ts";
 import type { Route } from "../http/index.ts";
 import type { Adapter } from "./adapter.ts";
+import { holdBot } from "./bot-lease.ts";
+import { ChatOrder } from "./chat-order.ts";
 import { menu } from "./chat-commands.ts";
 import { Couriers } from "./couriers.ts";
 import { settleUnknown } from "./notes.ts";
+import { Outage } from "./outage.ts";
 import { Pacer } from "./pace.ts";
 import { People } from "./people.ts";
 import { poll } from "./poller.ts";
@@ -44,7 +47,6 @@ export interface Gateway extends GatewayDesk {
 interface Open {
   readonly adapter: Adapter;
   readonly people: People;
-  readonly couriers: Couriers;
   readonly reception: Reception;
 }
 
@@ -58,6 +60,8 @@ export function openGateway(deps: GatewayDeps): Gateway {
   const stopping = new AbortController();
   const status = new Status();
   let open: Open | undefined;
+  /** While the bot is ours to send for. */
+  let couriers: Couriers | undefined;
   let work: Promise<void> = Promise.resolve();
   const botOf = (id: string) => `${platform}:${id}`;
 
@@ -90,33 +94,70 @@ export function openGateway(deps: GatewayDeps): Gateway {
     const adapter = await deps.openAdapter();
     const bot = await identify(adapter);
     if (bot === null) return;
-    const pacer = new Pacer(adapter.limits, clock);
-    const couriers = new Couriers({ ...deps, adapter, bot, pacer, sweepMs });
     const people = peopleOf(bot);
-    const owes = (session: Parameters<Couriers["poke"]>[1]) => couriers.poke(owner, session);
+    const owes = (session: Parameters<Couriers["poke"]>[1]) => couriers?.poke(owner, session);
     const reception = new Reception({ ...deps, client: deps.client(), adapter, bot, people, owes });
-    open = { adapter, people, couriers, reception };
-    couriers.start();
-    await adapter.announce(menu, stopping.signal);
-    if (!(await subscribe(adapter))) return;
+    open = { adapter, people, reception };
+    const { store } = log;
+    const lease = { ...deps, store, bot: botOf(bot), onHeld };
+    await holdBot(lease, stopping.signal, (held) => serve(adapter, reception, bot, held));
+  }
+
+  /** Another host on this store has the bot; it may be of any kind, and what it does is enough. */
+  function onHeld(by: string): void {
+    const message = `Another host on this store receives and sends for this bot (${by}). This one goes on when that one ends.`;
+    status.moved({ state: "contended", code: "held_elsewhere", message });
+  }
+
+  /** Receives and sends for the bot, for as long as that is ours to do. */
+  async function serve(
+    adapter: Adapter,
+    reception: Reception,
+    bot: string,
+    held: AbortSignal,
+  ): Promise<void> {
+    status.moved({ state: "starting" });
+    const pacer = new Pacer(adapter.limits, clock);
+    const outage = new Outage(adapter, pacer, clock, held);
+    const order = new ChatOrder();
+    const sending = new Couriers({ ...deps, adapter, bot, pacer, outage, order, sweepMs });
+    couriers = sending;
+    sending.start();
+    try {
+      await adapter.announce(menu, held);
+      await receive(adapter, reception, bot, held);
+    } finally {
+      couriers = undefined;
+      await sending.stop();
+    }
+  }
+
+  async function receive(
+    adapter: Adapter,
+    reception: Reception,
+    bot: string,
+    held: AbortSignal,
+  ): Promise<void> {
+    if (!(await subscribe(adapter, held))) return;
+    if (hook !== undefined) {
+      status.moved({ state: "receiving" });
+      await new Promise((resolve) => held.addEventListener("abort", resolve, { once: true }));
+      return;
+    }
     const take = reception.take.bind(reception);
     const { register } = log.store;
     const onState = status.moved.bind(status);
-    const asked = { adapter, register, owner, bot: botOf(bot), clock, take, onState };
-    await poll(asked, stopping.signal);
+    await poll({ adapter, register, owner, bot: botOf(bot), clock, take, onState }, held);
   }
 
-  /** Whether we have to ask for what is new ourselves. */
-  async function subscribe(adapter: Adapter): Promise<boolean> {
+  async function subscribe(adapter: Adapter, held: AbortSignal): Promise<boolean> {
     for (;;) {
-      const done = await adapter.subscribe(hook ?? null, stopping.signal);
-      if (stopping.signal.aborted) return false;
-      if (done.status === "subscribed") break;
+      const done = await adapter.subscribe(hook ?? null, held);
+      if (held.aborted) return false;
+      if (done.status === "subscribed") return true;
       status.failed(done);
-      await clock.sleep(againMs, stopping.signal);
+      await clock.sleep(againMs, held);
     }
-    if (hook !== undefined) status.moved({ state: "receiving" });
-    return hook === undefined;
   }
 
   return {
@@ -141,7 +182,7 @@ export function openGateway(deps: GatewayDeps): Gateway {
       if (row === undefined) return null;
       const isDone = await settleUnknown({ log, owner: asker }, row, how, String(row.at));
       if (!isDone) return null;
-      open?.couriers.poke(asker, row.session);
+      couriers?.poke(asker, row.session);
       return { ...row, state: how === "resend" ? "pending" : "dropped" };
     },
     routes: hook === undefined ? [] : [hookRoute(hook, () => open)],
@@ -150,7 +191,7 @@ export function openGateway(deps: GatewayDeps): Gateway {
     },
     async stop() {
       stopping.abort();
-      await Promise.all([work, open?.couriers.stop()]);
+      await work;
     },
   };
 }

@@ -36,6 +36,8 @@ export class OwedChunks {
   readonly #deps: OwedDeps;
   readonly #jobs = new Map<string, ChunkJob>();
   readonly #texts = new Map<RunId, AnswerText>();
+  /** When each delivery came to be owed, as far back as we know. */
+  readonly #since = new Map<DeliveryId, number>();
   #followed = 0 as Seq;
   #loadedAt = 0 as Seq;
 
@@ -104,7 +106,9 @@ export class OwedChunks {
     if (place === null) return;
     const text = row.kind === "answer" && row.runId !== null ? this.#textOf(row.runId) : null;
     const untouched = { approval: undefined, shown: null, notBefore: 0 };
-    this.#jobs.set(outboxKey(row), { ...untouched, row, place, text });
+    const since = this.#since.get(row.delivery) ?? row.at;
+    this.#since.set(row.delivery, since);
+    this.#jobs.set(outboxKey(row), { ...untouched, row, place, text, since });
   }
 
   #textOf(runId: RunId): AnswerText {
@@ -117,12 +121,23 @@ export class OwedChunks {
     const text = event.runId === undefined ? undefined : this.#texts.get(event.runId);
     text?.apply(event);
     const { seq } = event;
-    this.#followed = seq;
     const isNews = seq > this.#loadedAt;
-    if (isNews && mayOwe(event) && !this.#deps.desk.isOwn(event)) await this.#loadMore();
+    if (isNews && mayOwe(event) && !this.#deps.desk.isOwn(event)) await this.#loadMore(seq);
+    if (event.type === "input.accepted") this.#date(event);
     if (event.type === "approval.asked" && text !== undefined) await this.#ask(text, event);
     if (event.type === "approval.answered" || event.type === "run.state")
       await this.#readApprovals();
+    // Only now: who stops here has seen all of it.
+    this.#followed = seq;
+  }
+
+  /** An answer is as old as what it answers, however often it was tried since. */
+  #date({ runId, at }: StoredEvent): void {
+    for (const job of this.#jobs.values()) {
+      if (job.row.kind !== "answer" || job.row.runId !== runId) continue;
+      job.since = at;
+      this.#since.set(job.row.delivery, at);
+    }
   }
 
   /** The numbers up to here need no look, also where no event has them any more. */
@@ -131,17 +146,16 @@ export class OwedChunks {
   }
 
   /** Something came in since, or a person has asked for a chunk again. */
-  async #loadMore(): Promise<void> {
+  async #loadMore(upTo: Seq): Promise<void> {
     const { log, owner, session } = this.#deps;
     for (const row of await this.#readOpen()) {
       if (row.state !== "pending" || this.#jobs.has(outboxKey(row))) continue;
       const isNew = row.runId !== null && !this.#texts.has(row.runId);
       this.#add(row);
       const text = row.runId === null ? undefined : this.#texts.get(row.runId);
-      if (!isNew || text === undefined || row.begun > this.#followed) continue;
-      const from = (row.begun - 1) as Seq;
-      for (const event of await readStretch(log, { owner, session }, from, this.#followed))
-        text.apply(event);
+      if (!isNew || text === undefined || row.begun > upTo) continue;
+      const from = Math.max(0, row.begun - 1) as Seq;
+      for (const event of await readStretch(log, { owner, session }, from, upTo)) text.apply(event);
     }
     await this.#readApprovals();
   }

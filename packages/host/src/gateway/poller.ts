@@ -3,6 +3,7 @@ import type { OwnerId } from "@holdfast/protocol";
 import { z } from "zod";
 
 import type { Adapter, Incoming, Trouble } from "./adapter.ts";
+import type { Standing } from "./status.ts";
 
 export interface PollerDeps {
   readonly adapter: Adapter;
@@ -12,14 +13,8 @@ export interface PollerDeps {
   readonly bot: string;
   readonly clock: Clock;
   readonly take: (incoming: Incoming) => Promise<void>;
-  readonly onState: (state: PollerState) => void;
+  readonly onState: (state: Standing) => void;
 }
-
-export type PollerState =
-  | { readonly state: "receiving" }
-  /** Somebody else receives for this bot: another host, or another program. */
-  | { readonly state: "contended" }
-  | { readonly state: "trouble"; readonly code: string; readonly message: string };
 
 const contendedMs = 5_000;
 const againMs = 1_000;
@@ -32,14 +27,20 @@ const cursorSchema = z.int().nonnegative();
 export async function poll(deps: PollerDeps, signal: AbortSignal): Promise<void> {
   const { adapter, clock, onState } = deps;
   let { cursor, revision } = await readCursor(deps);
+  // Whether anybody is there is found out without waiting.
+  let patience: "wait" | "look" = "look";
   while (!signal.aborted) {
-    const received = await adapter.receive(cursor, signal);
+    const received = await adapter.receive(cursor, patience, signal);
     if (signal.aborted) return;
     if (received.status !== "received") {
-      onState(received.status === "contended" ? { state: "contended" } : troubleState(received));
-      await clock.sleep(received.status === "contended" ? contendedMs : pauseOf(received), signal);
+      patience = "look";
+      const { message } = received;
+      const isOurs = received.status !== "contended";
+      onState(isOurs ? troubleState(received) : { ...contended, message });
+      await clock.sleep(isOurs ? pauseOf(received) : contendedMs, signal);
       continue;
     }
+    patience = "wait";
     onState({ state: "receiving" });
     if (received.next === cursor) continue;
     const taken = await Promise.allSettled(received.incoming.map(deps.take));
@@ -54,7 +55,9 @@ export async function poll(deps: PollerDeps, signal: AbortSignal): Promise<void>
   }
 }
 
-function troubleState({ code, message }: Trouble): PollerState {
+const contended = { state: "contended", code: "foreign_poller" } as const;
+
+function troubleState({ code, message }: Trouble): Standing {
   return { state: "trouble", code, message };
 }
 

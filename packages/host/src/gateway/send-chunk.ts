@@ -2,13 +2,15 @@ import type { OutboxRow } from "@holdfast/engine";
 import type { BlobId } from "@holdfast/protocol";
 
 import type { Adapter, Sent, Trouble } from "./adapter.ts";
-import { type Action, actionOf, type ChunkJob } from "./chunk-job.ts";
+import { type Action, actionOf, afterFailed, type ChunkJob, mark } from "./chunk-job.ts";
 import { chunkAfter, type OutboxDesk } from "./outbox-desk.ts";
+import type { Outage } from "./outage.ts";
 import type { Pacer } from "./pace.ts";
 
 export interface SendDeps {
   readonly adapter: Adapter;
   readonly pacer: Pacer;
+  readonly outage: Pick<Outage, "met">;
   readonly desk: OutboxDesk;
   /** By the store's clock. */
   readonly now: () => Promise<number>;
@@ -23,6 +25,9 @@ export type StepResult =
   | { readonly status: "wait"; readonly ms: number }
   | { readonly status: "lost" };
 
+type FileAction = Extract<Action, { kind: "file" }>;
+type SendAction = FileAction | Extract<Action, { kind: "send" }>;
+
 const firstPauseMs = 1_000;
 /** A host that stops waits for what is under way: broken off, nobody would know whether it arrived. */
 const sendPatienceMs = 30_000;
@@ -36,7 +41,8 @@ export async function takeStep(deps: SendDeps, job: ChunkJob): Promise<StepResul
   if (first.kind === "nothing") return { status: "open" };
   if (first.kind === "close") return close(deps, job.row, first);
   if (first.kind === "pass") return pass(deps, job.row, first.to);
-  const result = await pacer.inTurn(job.place, signal, async () => {
+  const urgency = first.kind === "edit" && !first.isWhole ? "growing" : "new";
+  const result = await pacer.inTurn(job.place, urgency, signal, async () => {
     const action = actionOf(job, limit, await deps.now());
     switch (action.kind) {
       case "send":
@@ -65,11 +71,7 @@ async function pass({ desk }: SendDeps, row: OutboxRow, to: number): Promise<Ste
 }
 
 /** P11: that it is being sent is durable before it is sent, so that a crash in between is known to have been one. */
-async function send(
-  deps: SendDeps,
-  job: ChunkJob,
-  action: Extract<Action, { kind: "send" | "file" }>,
-): Promise<StepResult> {
+async function send(deps: SendDeps, job: ChunkJob, action: SendAction): Promise<StepResult> {
   const { desk } = deps;
   const attempts = job.row.attempts + 1;
   const sending: OutboxRow = {
@@ -81,7 +83,7 @@ async function send(
   };
   if (!(await desk.write(sending))) return { status: "lost" };
   const sent = await call(deps, job, action);
-  if (sent.status !== "sent") return unsent(deps, job, sending, sent);
+  if (sent.status !== "sent") return unsent(deps, job, sending, action, sent);
   const { platformId } = sent;
   const isWhole = action.kind === "file" || action.isWhole;
   if (action.kind === "send") job.shown = action.words.text;
@@ -96,7 +98,7 @@ async function send(
 async function call(
   { adapter, readFile }: SendDeps,
   { place, row }: ChunkJob,
-  action: Extract<Action, { kind: "send" | "file" }>,
+  action: SendAction,
 ): Promise<Sent> {
   const patience = AbortSignal.timeout(sendPatienceMs);
   if (action.kind === "send") return adapter.send(place, action.words, row.replyTo, patience);
@@ -126,29 +128,50 @@ async function unsent(
   deps: SendDeps,
   job: ChunkJob,
   row: OutboxRow,
+  action: SendAction,
   trouble: Trouble,
 ): Promise<StepResult> {
-  const { desk, pacer } = deps;
+  const { desk } = deps;
   const { code, message } = trouble;
+  deps.outage.met(trouble);
   switch (trouble.status) {
-    case "later": {
-      const ms = pauseBehind(row.attempts, trouble.afterMs);
-      pacer.holdBack(job.place, trouble.afterMs);
-      const retryAt = (await deps.now()) + ms;
-      const again: OutboxRow = { ...row, state: "pending", to: job.row.to, retryAt, message };
-      if (!(await desk.write(again))) return { status: "lost" };
-      job.row = again;
-      return { status: "wait", ms };
+    case "later":
+      return sendLater(deps, job, row, trouble);
+    case "refused": {
+      const failed: OutboxRow = { ...row, state: "failed", code, message };
+      const next = action.kind === "file" ? behindFile(row, action, message) : undefined;
+      if (!(await desk.write(failed, ...(next ? [next] : [])))) return { status: "lost" };
+      return { status: "done", ...(next && { next }) };
     }
-    case "refused":
-      return (await desk.write({ ...row, state: "failed", code, message }))
-        ? { status: "done" }
-        : { status: "lost" };
     case "unknown": {
+      // A line that says nothing but that something may be missing does no harm twice.
+      const isMark = action.kind === "send" && action.words.text === mark;
+      if (isMark) return sendLater(deps, job, row, { afterMs: firstPauseMs, message });
       const next = await desk.writeUnknown(row, code, message);
       return next === null ? { status: "lost" } : { status: "done", next };
     }
   }
+}
+
+async function sendLater(
+  { desk, pacer, now }: SendDeps,
+  job: ChunkJob,
+  row: OutboxRow,
+  { afterMs, message }: { readonly afterMs: number; readonly message: string },
+): Promise<StepResult> {
+  const ms = pauseBehind(row.attempts, afterMs);
+  pacer.holdBack(job.place, afterMs);
+  const retryAt = (await now()) + ms;
+  const again: OutboxRow = { ...row, state: "pending", to: job.row.to, retryAt, message };
+  if (!(await desk.write(again))) return { status: "lost" };
+  job.row = again;
+  return { status: "wait", ms };
+}
+
+/** What was said behind a file that nobody gets is still said, under a line about the file. */
+function behindFile(row: OutboxRow, { file }: FileAction, why: string): OutboxRow {
+  const message = `${file.name ?? "A picture"} could not be sent: ${why}`;
+  return { ...chunkAfter(row, afterFailed), message };
 }
 
 /** An edit can be made again: it is the same once and twice. */
@@ -157,7 +180,7 @@ async function edit(
   job: ChunkJob,
   { words, to, isWhole }: Extract<Action, { kind: "edit" }>,
 ): Promise<StepResult> {
-  const { adapter, desk, pacer } = deps;
+  const { adapter, desk, pacer, outage } = deps;
   const { place, row } = job;
   if (row.platformId === null) return { status: "open" };
   const isShown = words.text === job.shown && words.buttons === undefined;
@@ -178,6 +201,7 @@ async function edit(
     }
     case "later":
     case "unknown": {
+      outage.met(edited);
       const ms = edited.status === "later" ? edited.afterMs : firstPauseMs;
       pacer.holdBack(place, ms);
       return { status: "wait", ms };

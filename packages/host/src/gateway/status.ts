@@ -1,9 +1,13 @@
 import type { GatewayView } from "@holdfast/protocol";
 
 import type { Identity, Trouble } from "./adapter.ts";
-import type { PollerState } from "./poller.ts";
 
 type Shown = Pick<GatewayView, "state" | "bot" | "trouble">;
+
+export type Standing =
+  | { readonly state: "starting" | "receiving" }
+  /** Somebody else receives for this bot: another host, or another program. */
+  | { readonly state: "contended" | "trouble"; readonly code: string; readonly message: string };
 
 /** How a gateway stands, for whoever looks. */
 export class Status {
@@ -17,9 +21,9 @@ export class Status {
     this.#shown = { ...this.#shown, bot: { id, name } };
   }
 
-  moved(to: PollerState): void {
+  moved(to: Standing): void {
     const { bot } = this.#shown;
-    const trouble = to.state === "trouble" ? { code: to.code, message: to.message } : null;
+    const trouble = "code" in to ? { code: to.code, message: to.message } : null;
     this.#shown = { state: to.state, bot, trouble };
   }
 

@@ -1,18 +1,8 @@
 import type { Holder, Liveness } from "@holdfast/engine";
 import { z } from "zod";
 
+import { holder } from "../holder.ts";
 import { type Attention, attention } from "./attention.ts";
-
-const holder: z.ZodType<Holder> = z.object({
-  host: z.string(),
-  boot: z.string().nullable(),
-  pidNamespace: z.string().nullable(),
-  pid: z.int(),
-  processStart: z.string().nullable(),
-  thread: z.int(),
-  agent: z.string(),
-  nonce: z.string(),
-});
 
 const owed = attention.extend({ tries: z.int(), retryAt: z.int() });
 export type Owed = z.infer<typeof owed>;

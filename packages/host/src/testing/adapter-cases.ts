@@ -162,7 +162,7 @@ export const adapterCases: readonly AdapterCase[] = [
 ];
 
 async function received(adapter: Adapter, cursor: number) {
-  const page = await adapter.receive(cursor, soon());
+  const page = await adapter.receive(cursor, "wait", soon());
   assert.ok(page.status === "received");
   return page;
 }

@@ -1,6 +1,7 @@
 export { type AdapterBed, adapterCases } from "./adapter-cases.ts";
 export { type ApiOptions, type ApiRig, openApi } from "./api-rig.ts";
 export * from "./api-words.ts";
+export { type BotOptions, openGatewayOn, openHastyTelegram } from "./bot.ts";
 export { fillPath } from "./fill-path.ts";
 export { serveOpenViking } from "./openviking-server.ts";
 export { openServer, readAll, statusIn } from "./raw.ts";

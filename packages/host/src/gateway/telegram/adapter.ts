@@ -21,6 +21,11 @@ const limits = {
   callsPerSecond: 25,
 } as const;
 
+const askedElsewhere =
+  "Another program asks Telegram for this bot's messages, and takes some of them away. Stop it; or let BotFather make a new token (/revoke), and set that one here as HOLDFAST_TELEGRAM_TOKEN.";
+const pushedElsewhere =
+  "A webhook was set for this bot, so Telegram pushes its messages there. Stop the program that has set it and start this host again, which takes the webhook away.";
+
 const allowed = ["message", "edited_message", "callback_query"] as const;
 const pageOfUpdates = 100;
 
@@ -60,10 +65,11 @@ export async function openTelegram(options: TelegramOptions): Promise<Adapter> {
         return troubleOf(error);
       }
     },
-    async receive(cursor, signal) {
+    async receive(cursor, patience, signal) {
+      const timeout = patience === "wait" ? pollSeconds : 0;
       try {
         const raw: readonly unknown[] = await api.getUpdates(
-          { offset: cursor, limit: pageOfUpdates, timeout: pollSeconds, allowed_updates: allowed },
+          { offset: cursor, limit: pageOfUpdates, timeout, allowed_updates: allowed },
           asTheirs(signal),
         );
         const updates = raw.map((each) => update.parse(each));
@@ -71,7 +77,9 @@ export async function openTelegram(options: TelegramOptions): Promise<Adapter> {
         const incoming = updates.flatMap((each) => incomingOf(each, self) ?? []);
         return { status: "received", incoming, next };
       } catch (error) {
-        return errorCodeOf(error) === 409 ? { status: "contended" } : troubleOf(error);
+        if (errorCodeOf(error) !== 409) return troubleOf(error);
+        const message = /webhook/i.test(descriptionOf(error)) ? pushedElsewhere : askedElsewhere;
+        return { status: "contended", message };
       }
     },
     decode(pushed) {

@@ -47,6 +47,7 @@ export function troubleOf(error: unknown): Trouble {
     return {
       status: "later",
       afterMs: outageMs,
+      isAway: true,
       code: "unreachable",
       message: `Telegram cannot be reached (${code}).`,
     };
@@ -58,13 +59,12 @@ export function troubleOf(error: unknown): Trouble {
 }
 
 function ofAnswer(code: number, message: string, retryAfter: number | undefined): Trouble {
-  if (code === 429)
-    return { status: "later", afterMs: (retryAfter ?? 1) * 1_000, code: "rate_limited", message };
+  const later = { status: "later", isAway: false, message } as const;
+  if (code === 429) return { ...later, afterMs: (retryAfter ?? 1) * 1_000, code: "rate_limited" };
   // It may have passed the request on and given up waiting.
   if (code === 504) return { status: "unknown", code: "gateway_timeout", message };
-  if (code >= 500) return { status: "later", afterMs: outageMs, code: "platform_down", message };
-  if (code === 401 || code === 404)
-    return { status: "later", afterMs: 60_000, code: "token_refused", message };
+  if (code >= 500) return { ...later, isAway: true, afterMs: outageMs, code: "platform_down" };
+  if (code === 401 || code === 404) return { ...later, afterMs: 60_000, code: "token_refused" };
   return { status: "refused", code: `telegram_${code}`, message };
 }
 
