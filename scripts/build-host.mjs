@@ -60,7 +60,7 @@ const bundle = await rolldown({
   external: (id, importer) =>
     importer !== undefined && /^[^./]/.test(id) && !existsSync(id) && !bundled.test(id),
 });
-await bundle.write({ dir: dist, format: "esm", entryFileNames: "[name].js" });
+await bundle.write({ dir: dist, format: "esm", entryFileNames: "[name].js", comments: false });
 await bundle.close();
 announce();
 
