@@ -1,12 +1,12 @@
 const previewLength = 200;
 const titleLength = 120;
 
+/** All but a plain space between words, which is most of them and stays what it is. */
+const odd = /(?! [^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu;
+
 /** Text for a row: well formed, on one line, without the characters that a database or a terminal trips over. */
 export function plainText(text: string): string {
-  return text
-    .toWellFormed()
-    .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ")
-    .trim();
+  return text.toWellFormed().replaceAll(odd, " ").trim();
 }
 
 /** A name for a column, kept as it was given as far as every database can keep it. */
