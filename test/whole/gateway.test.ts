@@ -132,3 +132,15 @@ test("/stop ends the answer, and what was said stays", async () => {
   await seen(platform, shows("Stopped."));
   expect(platform.shownIn(7)[0]?.text.length).toBeGreaterThan(0);
 });
+
+test("a file that a person sends lies in the workspace, and one that the agent sends comes to the chat", async () => {
+  const platform = await startPlatform();
+  await serveBot(platform);
+  platform.files.set("file-1", Buffer.from("to and fro"));
+  const caption = 'Back, please {tool:send_file {"path":"attachments/in (1).txt"}} {words:3}';
+  const document = { file_id: "file-1", file_name: "../in (1).txt", file_size: 10 };
+  platform.say(7, "", { text: undefined, caption, document });
+  await seen(platform, () => platform.shownIn(7).some(({ file }) => file !== null));
+  const sent = platform.shownIn(7).find(({ file }) => file !== null)?.file;
+  expect([sent?.name, sent?.bytes.toString()]).toEqual(["in (1).txt", "to and fro"]);
+});

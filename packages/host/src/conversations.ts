@@ -34,6 +34,7 @@ import { createTitler, type Models } from "./models/index.ts";
 import { createStoringBoard, type StoringBoard } from "./storing.ts";
 import { createTokenCounter } from "./tokens/index.ts";
 import type { Hands } from "./hands.ts";
+import { besides, placeAttachments } from "./place-attachments.ts";
 import type { Metrics } from "./telemetry/index.ts";
 
 /** What carries conversations in this process: the door to their logs, and the one who works on them. */
@@ -141,7 +142,10 @@ export async function prepareConversations(
     toolPolicy: hands.policy,
     agents,
     remembers: () => memories.current(),
-    recall: createRecall({ providers: memories, clock: systemClock }),
+    recall: besides(
+      createRecall({ providers: memories, clock: systemClock }),
+      placeAttachments(hands.workspaces, store.reads),
+    ),
     fit: compactor,
     journals,
     onStoring: storing.tell,

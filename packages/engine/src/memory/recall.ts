@@ -1,4 +1,4 @@
-import type { OwnerId, Part, SessionId } from "@holdfast/protocol";
+import type { Attachment, OwnerId, Part, SessionId } from "@holdfast/protocol";
 
 import type { Clock, MemoryHandle, MemoryProviders, Recollection } from "../ports/index.ts";
 import { ownerKey } from "./segment.ts";
@@ -14,9 +14,10 @@ export interface Question {
   readonly owner: OwnerId;
   readonly session: SessionId;
   readonly text: string;
+  readonly attachments?: readonly Attachment[];
 }
 
-/** What memory has to say to a message, as it is given to the model beside it; nothing at all when it has nothing to say. */
+/** What there is to say to a message, as it is given to the model beside it; nothing at all when there is nothing to say. */
 export interface Recall {
   (question: Question): Promise<readonly Part[]>;
 }
@@ -49,7 +50,8 @@ export function createRecall({
   async function ask(question: Question, signal: AbortSignal): Promise<readonly Recollection[]> {
     const handle = await current();
     if (handle === null || signal.aborted) return [];
-    return handle.recall({ ...question, text: question.text.slice(0, longestQuestion) }, signal);
+    const { owner, session, text } = question;
+    return handle.recall({ owner, session, text: text.slice(0, longestQuestion) }, signal);
   }
 
   return async (question) => {

@@ -50,7 +50,8 @@ export async function claimNext(
     const { head } = snapshot.session;
     const { runId, lane, messageId, content } = input;
     if (recall !== undefined && content !== null && !recalled.has(messageId)) {
-      const question = { owner, session: lease.session, text: content.text };
+      const { text, attachments } = content;
+      const question = { owner, session: lease.session, text, attachments };
       recalled.set(messageId, await recall(question));
       // The session may have gone on while we asked.
       continue;

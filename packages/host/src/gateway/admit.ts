@@ -9,6 +9,7 @@ import {
 } from "@holdfast/protocol";
 
 import { idsFrom } from "../api/index.ts";
+import { safeFileName } from "../paths/index.ts";
 import type { Adapter, IncomingFile } from "./adapter.ts";
 
 export interface AdmitDeps {
@@ -53,6 +54,8 @@ export type Admitted =
   /** It was taken before, here or in the session that the lane pointed at then. */
   | { readonly status: "taken"; readonly session: SessionId }
   | { readonly status: "unreadable"; readonly file: string; readonly why: string }
+  /** It may be read at another time. */
+  | { readonly status: "away"; readonly file: string; readonly why: string }
   | Exclude<Admission, { status: "accepted" }>;
 
 /** P11: whatever else happens, a message becomes at most one turn. */
@@ -63,7 +66,7 @@ export async function admitFromChat(deps: AdmitDeps, came: CameIn): Promise<Admi
   const attachments: Attachment[] = [];
   for (const file of came.files) {
     const kept = await keepFile(deps, file);
-    if (kept.status === "unreadable") return { ...kept, file: file.name };
+    if (kept.status !== "kept") return { ...kept, file: safeFileName(file.name) };
     attachments.push(kept.attachment);
   }
   const session = await sessionFor(deps, came.lane, came.key);
@@ -89,17 +92,19 @@ async function keepFile(
   file: IncomingFile,
 ): Promise<
   | { readonly status: "kept"; readonly attachment: Attachment }
-  | { readonly status: "unreadable"; readonly why: string }
+  | { readonly status: "unreadable" | "away"; readonly why: string }
 > {
   const fetched = await adapter.fetchFile(file, AbortSignal.timeout(60_000));
   if (fetched.status === "too_large")
     return unreadable(`it is larger than ${Math.floor(adapter.limits.fileBytes / 1024 / 1024)} MB`);
-  if (fetched.status !== "fetched") return unreadable(fetched.message);
+  if (fetched.status === "refused") return unreadable(fetched.message);
+  if (fetched.status !== "fetched") return { status: "away", why: fetched.message };
   const { bytes } = fetched;
   const stored = await log.store.putBlob(owner, bytes, file.mediaType);
-  if (stored.status !== "stored") return unreadable(stored.message);
+  if (stored.status !== "stored") return { status: "away", why: stored.message };
   const { id: blobId, size } = stored;
-  const { name, mediaType } = file;
+  const { mediaType } = file;
+  const name = safeFileName(file.name);
   const attachment: Attachment =
     file.kind === "image"
       ? { type: "image", blobId, mediaType, name }

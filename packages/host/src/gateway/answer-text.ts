@@ -124,8 +124,7 @@ export class AnswerText {
     const words = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
     const text = isSaid ? joined(words) : "";
     if (text.trim() !== "") this.#add({ text });
-    for (const part of parts)
-      if (part.type === "file" || part.type === "image") this.#add({ text: "", file: part });
+    for (const file of parts.flatMap(filesIn)) this.#add({ text: "", file });
   }
 
   #move({ at, data: { state, cause } }: Extract<KnownEvent, { type: "run.state" }>): void {
@@ -174,6 +173,19 @@ export class AnswerText {
       : { kind: "words", to, text: said, isWhole: true };
   }
 }
+
+/** What a part brings that is no words. */
+function filesIn(part: Part): readonly FilePart[] {
+  if (part.type === "file" || part.type === "image") return [part];
+  if (part.type !== "tool_result") return [];
+  return (part.details?.files ?? []).map(({ blobId, mediaType, size, name = "file" }) =>
+    pictures.has(mediaType)
+      ? { type: "image", blobId, mediaType, name }
+      : { type: "file", blobId, mediaType, size, name },
+  );
+}
+
+const pictures: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/webp"]);
 
 /** One more than its words, so that where one ends and where the next begins are two places. */
 function endOf({ start, text, live }: Segment): number {

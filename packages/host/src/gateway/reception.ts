@@ -16,6 +16,8 @@ import type { ReceptionDeps } from "./reception-deps.ts";
 type Message = Extract<Incoming, { kind: "message" | "edit" }>;
 type Press = Extract<Incoming, { kind: "press" }>;
 
+const mostFetches = 5;
+
 /** The platform could be told, and the store could not: the same comes again later. */
 export class TryAgain extends Error {}
 
@@ -24,6 +26,7 @@ export class Reception {
   readonly #deps: ReceptionDeps;
   readonly #commands: ChatCommands;
   readonly #chats = new Map<string, Promise<void>>();
+  readonly #fetches = new Map<string, number>();
 
   constructor(deps: ReceptionDeps) {
     this.#deps = deps;
@@ -126,21 +129,33 @@ export class Reception {
       mode,
       files,
     });
+    if (admitted.status === "away" && this.#isWorthAnotherTry(key))
+      throw new TryAgain(admitted.why);
     switch (admitted.status) {
       case "admitted":
       case "taken":
+        this.#fetches.delete(key);
         runner.poke(owner, admitted.session);
         return owes(admitted.session);
+      case "away":
       case "unreadable":
         return this.#tell(
           message,
-          `The file ${admitted.file} could not be taken: ${admitted.why}.`,
+          `The file ${admitted.file} could not be taken: ${admitted.why.replace(/\.$/, "")}. Send it again.`,
         );
       case "failed":
         throw new TryAgain(admitted.message);
       case "refused":
         return this.#tell(message, admitted.message);
     }
+  }
+
+  /** A file that cannot be fetched holds up what came with it for a while, and not for good. */
+  #isWorthAnotherTry(key: string): boolean {
+    const tries = (this.#fetches.get(key) ?? 0) + 1;
+    if (tries < mostFetches) this.#fetches.set(key, tries);
+    else this.#fetches.delete(key);
+    return tries < mostFetches;
   }
 
   /** A line back, where there is a session to owe it from; otherwise it is said at once, and may be said again. */

@@ -12,6 +12,7 @@ import { createGrep } from "./grep.ts";
 import { createReadFile } from "./read-file.ts";
 import { createRemember } from "./remember.ts";
 import { createSearchSessions } from "./search-sessions.ts";
+import { createSendFile } from "./send-file.ts";
 import { createTerminal } from "./terminal.ts";
 import { createTodo } from "./todo.ts";
 import { openWorkspaces, type Workspaces } from "./workspace.ts";
@@ -49,6 +50,7 @@ export function openTools(parts: ToolParts): ReadonlyMap<string, Tool> {
     createRemember((owner, about, line) => keepNote(home, owner, about, line)),
     createSearchSessions(store.search),
     createAskUser(),
+    createSendFile({ workspaces, store }),
   ];
   return new Map(tools.map((tool) => [tool.name, tool]));
 }

@@ -21,6 +21,7 @@ const limits = {
   callsPerSecond: 25,
 } as const;
 
+const largestPhoto = 10 * 1024 * 1024;
 const askedElsewhere =
   "Another program asks Telegram for this bot's messages, and takes some of them away. Stop it; or let BotFather make a new token (/revoke), and set that one here as HOLDFAST_TELEGRAM_TOKEN.";
 const pushedElsewhere =
@@ -88,13 +89,20 @@ export async function openTelegram(options: TelegramOptions): Promise<Adapter> {
     },
     send: (place, words, replyTo, signal) => sendWords(api, place, words, replyTo, signal),
     async sendFile(place, file, signal) {
-      const input = new InputFile(file.bytes, file.name);
       const { chat, other } = targetOf(place);
+      const input = () => new InputFile(file.bytes, file.name);
+      const isPhoto = file.kind === "image" && file.bytes.length <= largestPhoto;
       try {
-        const sent =
-          file.kind === "image"
-            ? await api.sendPhoto(chat, input, other, asTheirs(signal))
-            : await api.sendDocument(chat, input, other, asTheirs(signal));
+        if (isPhoto) {
+          const sent = await api.sendPhoto(chat, input(), other, asTheirs(signal));
+          return { status: "sent", platformId: String(sent.message_id) };
+        }
+      } catch (error) {
+        // What it cannot make a picture of, it takes as a file: a 400 says that nothing was done.
+        if (errorCodeOf(error) !== 400) return troubleOf(error);
+      }
+      try {
+        const sent = await api.sendDocument(chat, input(), other, asTheirs(signal));
         return { status: "sent", platformId: String(sent.message_id) };
       } catch (error) {
         return troubleOf(error);
@@ -116,7 +124,8 @@ export async function openTelegram(options: TelegramOptions): Promise<Adapter> {
         if (path === undefined) return { status: "too_large" };
         const answer = await fetch(`${apiRoot}/file/bot${token}/${path}`, { signal });
         if (!answer.ok) throw new BadStatus(answer.status);
-        return { status: "fetched", bytes: new Uint8Array(await answer.arrayBuffer()) };
+        const bytes = await readUpTo(answer, limits.fileBytes);
+        return bytes === null ? { status: "too_large" } : { status: "fetched", bytes };
       } catch (error) {
         return troubleOf(error);
       }
@@ -253,4 +262,16 @@ async function fetchLikeTheirs(url: string | URL, request: TheirRequest = {}): P
   const isJson = response.headers.get("content-type")?.includes("json") === true;
   if (response.status >= 500 && !isJson) throw new BadStatus(response.status);
   return response;
+}
+
+/** `null`: there is more. What a platform says of a size is not always what comes. */
+async function readUpTo(response: Response, most: number): Promise<Uint8Array | null> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of response.body ?? []) {
+    size += part.length;
+    if (size > most) return null;
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
 }

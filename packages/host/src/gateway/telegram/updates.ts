@@ -41,6 +41,7 @@ const message = z.object({
   audio: file.optional(),
   voice: file.optional(),
   video: file.optional(),
+  video_note: file.optional(),
 });
 type Message = z.infer<typeof message>;
 
@@ -136,6 +137,16 @@ function nameOf({ first_name, last_name, username, id }: z.infer<typeof person>)
   return (name || username || String(id)).slice(0, 100);
 }
 
+/** What they are where Telegram does not say. */
+const namedAfter = {
+  document: { usual: "application/octet-stream", ending: "" },
+  audio: { usual: "audio/mpeg", ending: ".mp3" },
+  voice: { usual: "audio/ogg", ending: ".ogg" },
+  video: { usual: "video/mp4", ending: ".mp4" },
+  video_note: { usual: "video/mp4", ending: ".mp4" },
+} as const;
+const kindsOfFiles = ["document", "audio", "voice", "video", "video_note"] as const;
+
 function filesOf(said: Message): IncomingFile[] {
   const files: IncomingFile[] = [];
   const photo = said.photo?.toSorted((a, b) => (b.file_size ?? 0) - (a.file_size ?? 0))[0];
@@ -147,12 +158,14 @@ function filesOf(said: Message): IncomingFile[] {
       size: photo.file_size ?? null,
       reference: photo.file_id,
     });
-  for (const each of [said.document, said.audio, said.voice, said.video]) {
+  for (const kind of kindsOfFiles) {
+    const each = said[kind];
     if (each === undefined) continue;
+    const { usual, ending } = namedAfter[kind];
     files.push({
       kind: "file",
-      name: each.file_name ?? `file-${said.message_id}`,
-      mediaType: each.mime_type ?? "application/octet-stream",
+      name: each.file_name ?? `${kind.replace("_", "-")}-${said.message_id}${ending}`,
+      mediaType: each.mime_type ?? usual,
       size: each.file_size ?? null,
       reference: each.file_id,
     });
