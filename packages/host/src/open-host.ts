@@ -28,6 +28,7 @@ import { openStore } from "./open-store.ts";
 import { createRedactor } from "./redact.ts";
 import { createMetrics, type Logger, openTelemetry, reportStore } from "./telemetry/index.ts";
 import { version } from "./version.ts";
+import { watchWrites } from "./write-watch.ts";
 
 /** A host without a port: whoever is in this process asks its app. */
 export interface OpenHost extends Life {
@@ -53,26 +54,33 @@ export async function openHost(
   if (!notifying.ok) return notifying;
   const memories = await openConfiguredMemories(config);
   if (!memories.ok) return memories;
-  const store = await openStore(config, logger.report);
-  if (!store.ok) return store;
+  const opened = await openStore(config, logger.report);
+  if (!opened.ok) return opened;
 
   const stopping = new AbortController();
   const closing = new AbortController();
-  const report = reportStore(store.value, systemClock, logger, stopping.signal);
+  const report = reportStore({
+    isWell: async () => (await health()).store.ready,
+    clock: systemClock,
+    logger,
+    stopping: stopping.signal,
+  });
+  const writes = watchWrites(opened.value, { clock: systemClock, onTrouble: report });
+  const { store } = writes;
   const { models, secrets } = openModels(config, process.env, report);
   const mcp = openMcp({
     servers: config.mcp.value,
     environment: process.env,
     secrets,
-    store: store.value,
+    store: store,
     say: (line) => logger.info(`mcp ${line}`),
   });
-  const hands = openHands(config, store.value);
+  const hands = openHands(config, store);
   const telemetry = await openTelemetry(process.env, report);
   const metrics = createMetrics(telemetry?.tell);
   const talk = await prepareConversations(
     config,
-    store.value,
+    store,
     models,
     memories.value,
     hands,
@@ -84,6 +92,13 @@ export async function openHost(
   metrics.watchAgents(() => talk.agents.figures());
   // Whoever asks without a port asks this process for everything.
   const roles = new Set<Role>(page === undefined ? roleNames : config.roles.value);
+  const health = watchHealth({
+    store,
+    writes,
+    clock: systemClock,
+    stopping: stopping.signal,
+    roles: [...roles],
+  });
   const signIns = keepSignIns(config.home.value, token.value);
   const doorkeeper = createDoorkeeper(token.value, Date.now, signIns);
   const passwords = keepPassword(config.home.value);
@@ -100,7 +115,7 @@ export async function openHost(
   const chat = { log, memory, runner: pokes };
   const gateway = await openConfiguredGateway(config, chat, client, report);
   if (!gateway.ok) {
-    await store.value.close();
+    await store.close();
     return gateway;
   }
   const api = apiRoutes({
@@ -144,12 +159,12 @@ export async function openHost(
     hooks: gateway.value?.routes ?? [],
     // A chat's commands go through the same API, in this process.
     api: roles.has("web") || gateway.value !== undefined ? api : api.filter(isForWatchers),
-    health: watchHealth(store.value, systemClock, stopping.signal, [...roles]),
+    health,
     report: (bug, fields) => logger.report(bug, fields),
     logger,
   });
   const life = createLife({
-    store: store.value,
+    store: store,
     roles,
     chats: gateway.value,
     mcp,
@@ -158,7 +173,7 @@ export async function openHost(
     memory,
     reviews,
     telemetry,
-    notifier: await openConfiguredNotifier(config, store.value, redact, logger),
+    notifier: await openConfiguredNotifier(config, store, redact, logger),
     logger,
     stopping,
     closing,

@@ -207,6 +207,11 @@ export const problemKinds = {
     next: "Try again; if it stays, look at the host's log for the `instance`.",
   },
   store_unavailable: { status: 503, title: "The store cannot be reached.", next: again },
+  store_unwritable: {
+    status: 503,
+    title: "The store takes no writes. What it holds can be read.",
+    next: "Look at /health for the reason. Nothing was written; it goes on by itself when the disk takes writes again.",
+  },
   store_busy: { status: 503, title: "The store was locked for too long.", next: again },
   store_unknown: {
     status: 503,

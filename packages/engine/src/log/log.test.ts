@@ -85,7 +85,17 @@ describe("a commit that failed is sent again", () => {
     expect(store.commits).toBeGreaterThan(4);
   });
 
-  test.each(["store_full", "store_unavailable", "store_closed"] as const)(
+  test("nor where the store has sent it again itself", async () => {
+    const session = await openSession(harness.store);
+    const answer = { ...failed("store_unknown"), triedAgain: true as const };
+    let commits = 0;
+    const store = { ...harness.store, commit: async () => ((commits += 1), answer) };
+    const log = createLog(store, { clock: jumpingClock(), retryForMs: 1_000 });
+    expect(await log.commit({ ...refOf(session), events: [aNotice()] })).toEqual(answer);
+    expect(commits).toBe(1);
+  });
+
+  test.each(["store_full", "store_unwritable", "store_unavailable", "store_closed"] as const)(
     "and never after %s",
     async (code) => {
       const { result, store } = await commitThrough([code]);

@@ -123,7 +123,7 @@ export function createLog(store: Store, options: LogOptions = {}): Log {
       const wait = backoffMs(commitBackoff, tries, random);
       const isOver = given.signal?.aborted === true || clock.now() + wait > deadline;
       // After one answer was lost, a later "nothing was written" speaks of the later try alone.
-      if (isOver || !retryable.has(result.code)) return unknown ?? result;
+      if (isOver || result.triedAgain || !retryable.has(result.code)) return unknown ?? result;
       await clock.sleep(wait, given.signal);
     }
   }

@@ -89,6 +89,7 @@ export type RefusalCode =
  * The store could not do it.
  * - `store_busy`: the lock was held for too long. Nothing was written; try again.
  * - `store_full`: there is no room. Nothing was written; try again when there is.
+ * - `store_unwritable`: it can be read, and takes no writes. Nothing was written; try again when its disk is mended.
  * - `store_unavailable`: the store cannot be reached or cannot be read. Nothing was written.
  * - `store_unknown`: the commit may or may not stand. Send the same commit again to find out.
  * - `store_closed`: this handle was closed.
@@ -97,10 +98,13 @@ export interface Failed {
   readonly status: "failed";
   readonly code: FailureCode;
   readonly message: string;
+  /** The store has sent it again itself, in vain: one more try at once would meet the same. */
+  readonly triedAgain?: true;
 }
 
 export type FailureCode =
   | "store_busy"
+  | "store_unwritable"
   | "store_full"
   | "store_unavailable"
   | "store_unknown"

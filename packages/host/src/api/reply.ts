@@ -58,6 +58,7 @@ const problemCodes: Record<Refusal["code"] | FailureCode, ProblemCode> = {
   deltas_unaccounted: "internal",
   store_busy: "store_busy",
   store_full: "store_full",
+  store_unwritable: "store_unwritable",
   store_unavailable: "store_unavailable",
   store_unknown: "store_unknown",
   store_closed: "shutting_down",

@@ -43,9 +43,12 @@ export function createPatience(boundMs: number): Patience {
   };
 }
 
+/** What is over when a person has mended it, and not by itself: they had better hear of it at once. */
+const forAPerson: ReadonlySet<string> = new Set(["internal", "store_full", "store_unwritable"]);
+
 /** Whether waiting may help: no answer, or a host that is starting, stopping or overloaded. */
 function mayPass(error: ApiError): boolean {
   if (error.kind === "network") return true;
-  if (error.kind === "problem") return error.problem.status >= 500 && error.code !== "internal";
+  if (error.kind === "problem") return error.problem.status >= 500 && !forAPerson.has(error.code);
   return error.kind === "unexpected" && error.status >= 500;
 }

@@ -18,7 +18,12 @@ export interface Health {
   /** Why not, in words. */
   readonly reasons: readonly string[];
   readonly roles: readonly string[];
-  readonly store: { readonly kind: string; readonly ready: boolean };
+  readonly store: {
+    readonly kind: string;
+    readonly ready: boolean;
+    /** Why it takes no writes, as a stable word: the code that refused writes are answered with. */
+    readonly code?: string;
+  };
 }
 
 export interface AppParts extends DoorParts {

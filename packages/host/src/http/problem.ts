@@ -12,6 +12,8 @@ const usualWait: Partial<Record<ProblemCode, number>> = {
   shutting_down: 5,
   store_busy: 1,
   store_unavailable: 2,
+  store_unwritable: 5,
+  store_full: 5,
   store_unknown: 1,
   too_many_requests: 1,
 };

@@ -1,19 +1,14 @@
 import { StoreFailure } from "@holdfast/engine";
 import { manualClock, turn } from "@holdfast/engine/testing";
-import { createMemoryStore } from "@holdfast/store";
 import { expect, onTestFinished, test } from "vitest";
 
 import { objectToOpenFiles } from "./open-files.ts";
 import { reportStore } from "./store-watch.ts";
 
 function watching() {
-  const store = createMemoryStore();
   const clock = manualClock();
   const stopping = new AbortController();
-  onTestFinished(async () => {
-    stopping.abort();
-    await store.close();
-  });
+  onTestFinished(() => stopping.abort());
   const place = { isAway: false };
   const told: string[] = [];
   const bugs: Error[] = [];
@@ -26,15 +21,13 @@ function watching() {
     report: (bug: Error) => void bugs.push(bug),
     flush: async () => undefined,
   };
-  const work = {
-    ...store.work,
-    queued: async (limit: number) => {
-      if (place.isAway) throw new StoreFailure("store_unavailable", "gone");
-      return store.work.queued(limit);
-    },
-  };
   return {
-    report: reportStore({ work }, clock, logger, stopping.signal),
+    report: reportStore({
+      isWell: async () => !place.isAway,
+      clock,
+      logger,
+      stopping: stopping.signal,
+    }),
     clock,
     place,
     told,

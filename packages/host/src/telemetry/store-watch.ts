@@ -1,4 +1,4 @@
-import { type Clock, type FailureCode, type Store, StoreFailure } from "@holdfast/engine";
+import { type Clock, type FailureCode, StoreFailure } from "@holdfast/engine";
 
 import type { Logger } from "./logger.ts";
 
@@ -8,31 +8,39 @@ const away: ReadonlySet<FailureCode> = new Set([
   "store_busy",
   "store_unknown",
   "store_full",
+  "store_unwritable",
 ]);
 
+/** Of those, what still lets everything be read. */
+const takesNothing: ReadonlySet<FailureCode> = new Set(["store_full", "store_unwritable"]);
+
 const lookMs = 1_000;
+
+export interface StoreReportParts {
+  /** Whether it can be read, and written. */
+  readonly isWell: () => Promise<boolean>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly stopping: AbortSignal;
+}
 
 /**
  * Reports what goes wrong; of a store that has gone, one line when it goes and one when it is back, however many had asked it
  * meanwhile.
  */
-export function reportStore(
-  store: Pick<Store, "work">,
-  clock: Clock,
-  logger: Logger,
-  stopping: AbortSignal,
-): (bug: Error) => void {
+export function reportStore({
+  isWell,
+  clock,
+  logger,
+  stopping,
+}: StoreReportParts): (bug: Error) => void {
   let isAway = false;
 
   async function untilBack(): Promise<void> {
     const since = clock.now();
     while (!stopping.aborted) {
       await clock.sleep(lookMs, stopping);
-      const answers = await store.work.queued(1).then(
-        () => true,
-        () => false,
-      );
-      if (!answers) continue;
+      if (!(await isWell())) continue;
       isAway = false;
       logger.warn("The store answers again.", {
         seconds: Math.round((clock.now() - since) / 1000),
@@ -46,7 +54,9 @@ export function reportStore(
     if (isAway || stopping.aborted) return;
     isAway = true;
     logger.warn(
-      "The store does not answer. Runs go on where they can, and wait where they cannot.",
+      takesNothing.has(bug.code)
+        ? "The store takes no writes. What it holds can be read; runs wait."
+        : "The store does not answer. Runs go on where they can, and wait where they cannot.",
       {
         code: bug.code,
         reason: bug.message,

@@ -57,7 +57,7 @@ export function problemsOf(route: Route): readonly ProblemCode[] {
   if (route.body !== undefined) add("payload_too_large", "unsupported_media_type");
   if (route.body !== undefined && route.body !== "bytes") add("malformed_json");
   if (route.method !== "GET" && route.access === "principal")
-    add("store_full", "store_busy", "store_unknown");
+    add("store_full", "store_unwritable", "store_busy", "store_unknown");
   if (route.repeat === "key") add("idempotency_conflict");
   return [...codes].toSorted();
 }

@@ -9,7 +9,10 @@ import { runFsck } from "@holdfast/engine";
 import { aNotice, type OpenSession, openSession, seqsOf } from "@holdfast/engine/testing";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 
+import { connect } from "../connection.ts";
 import { openSqliteStore, type SqliteStore } from "../index.ts";
+import { migrate } from "../migrate.ts";
+import { GroupWriter } from "../write/index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "holdfast-disk-"));
 const file = join(folder, "store.db");
@@ -93,6 +96,33 @@ test("a lock that another process holds for too long is store_busy, reads go on,
   } finally {
     await letGo();
   }
+});
+
+test("a file that can only be read while it is opened takes writes again as soon as it may", async () => {
+  const own = join(folder, "read-only.db");
+  const access = { mode: 0o600 };
+  const made = connect({ file: own, access: "write" });
+  await migrate(made);
+  made.close();
+  const writer = new GroupWriter({
+    // As SQLite opens a file of which it may only read: it says so at the first write, and not before.
+    open: () => {
+      const connection = connect({ file: own, access: "write" });
+      if (access.mode === 0o400) connection.exec("PRAGMA query_only = ON");
+      return connection;
+    },
+    busyMs: 250,
+    checkpointPages: 1_000,
+  });
+  const put = {
+    name: "putRegister",
+    request: { owner: chat.owner, key: "k", value: "{}", expect: 0 },
+  } as const;
+  access.mode = 0o400;
+  expect(writer.run([put], Date.now)).toMatchObject([{ code: "store_unwritable" }]);
+  access.mode = 0o600;
+  expect(writer.run([put], Date.now)).toMatchObject([{ status: "put" }]);
+  writer.close();
 });
 
 test("[P1] a file that is deleted or replaced underneath takes no write, and back in its place it goes on", async () => {

@@ -72,7 +72,7 @@ interface Fault {
 
 const faults: readonly Fault[] = [
   { error: "busy", transaction: "goes on", code: "store_busy" },
-  { error: "ioError", transaction: "is over", code: "store_unavailable" },
+  { error: "ioError", transaction: "is over", code: "store_unwritable" },
   { error: "full", transaction: "is over", code: "store_full" },
   { error: "other", transaction: "goes on", code: "store_unavailable" },
 ];
@@ -153,18 +153,38 @@ test.each(["stands", "does not stand"])(
   },
 );
 
-test("a disk that is full when COMMIT writes its log is store_full, and everything can be sent again", async () => {
-  let failing = true;
-  const { send, endPicture } = writerBefore(three, (sql, database) => {
-    if (sql !== "COMMIT" || !failing) return;
+test.each([
+  { error: "full", code: "store_full" },
+  { error: "writeError", code: "store_unwritable" },
+  { error: "readOnly", code: "store_unwritable" },
+] as const)(
+  "a COMMIT whose log was not taken ($error) stands nowhere: $code at once, and everything can be sent again",
+  async ({ error, code }) => {
+    let [failing, opened] = [true, 0];
+    const { send, endPicture } = writerBefore(three, (sql, database) => {
+      if (sql === "BEGIN IMMEDIATE") opened += 1;
+      if (sql !== "COMMIT" || !failing) return;
+      database.exec("ROLLBACK");
+      throw storageErrors[error]();
+    });
+    const codes = send().map((each) => "code" in each && each.code);
+    expect(codes).toEqual([code, code, code]);
+    // All together, behind savepoints, and each alone.
+    expect(opened).toBe(5);
+    failing = false;
+    expect(toldBy(send())).toEqual(toldBy(course.outcomes[three]!));
+    expect(endPicture()).toBe(course.pictures[three + 1]);
+  },
+);
+
+test("a write that cannot be synced, tried again in vain, says that one more try would not help", async () => {
+  const { send } = writerBefore(three, (sql, database) => {
+    if (sql !== "COMMIT") return;
     database.exec("ROLLBACK");
-    throw storageErrors.full();
+    throw storageErrors.ioError();
   });
-  const codes = send().map((each) => "code" in each && each.code);
-  expect(codes).toEqual(["store_full", "store_full", "store_full"]);
-  failing = false;
-  expect(toldBy(send())).toEqual(toldBy(course.outcomes[three]!));
-  expect(endPicture()).toBe(course.pictures[three + 1]);
+  for (const outcome of send())
+    expect(outcome).toMatchObject({ code: "store_unknown", triedAgain: true });
 });
 
 describe.each(["goes on", "is over"])(

@@ -1,7 +1,7 @@
 import type { Failed } from "@holdfast/engine";
 
 import type { Connection } from "../connection.ts";
-import { failureOf, isBusy, isFull } from "../errors.ts";
+import { failureOf, isBusy, spoilsConnection, wasNotTaken } from "../errors.ts";
 import { carryOut, type Operation, type OperationResult } from "./operations.ts";
 import { SessionCache } from "./session-cache.ts";
 import { type LockWait, waitForLock } from "./wait-for-lock.ts";
@@ -23,7 +23,7 @@ type Attempt =
   | { readonly status: "committed"; readonly outcomes: readonly Outcome[] }
   /** A write failed; nothing of the group stands. */
   | { readonly status: "rolled-back"; readonly error: unknown }
-  /** COMMIT failed, and not for want of room: whether the group stands is not known. */
+  /** COMMIT failed, and not because the bytes were not taken: whether the group stands is not known. */
   | { readonly status: "unknown"; readonly error: unknown };
 
 /**
@@ -34,6 +34,8 @@ export class GroupWriter {
   readonly #options: GroupWriterOptions;
   readonly #cache = new SessionCache();
   #connection: Connection | undefined;
+  /** What was to be written was not taken: perhaps there is room where the log would begin again. */
+  #isShortOfRoom = false;
 
   constructor(options: GroupWriterOptions) {
     this.#options = options;
@@ -55,12 +57,13 @@ export class GroupWriter {
 
   /** Passive, and by the writer itself: nobody waits for it, and the log cannot outgrow it unseen. */
   checkpoint(): void {
-    const connection = this.#connection;
-    if (connection === undefined) return;
+    const wanted = this.#isShortOfRoom ? 1 : this.#options.checkpointPages;
+    if (this.#isShortOfRoom) this.#isShortOfRoom = false;
+    else if (this.#connection === undefined) return;
     try {
+      const connection = (this.#connection ??= this.#options.open());
       const pages = Number(connection.sql("PRAGMA wal_checkpoint(NOOP)").get()?.["log"] ?? 0);
-      if (pages >= this.#options.checkpointPages)
-        connection.sql("PRAGMA wal_checkpoint(PASSIVE)").get();
+      if (pages >= wanted) connection.sql("PRAGMA wal_checkpoint(PASSIVE)").get();
     } catch {
       // What was committed is safe in the log; the next group tries again.
     }
@@ -104,7 +107,7 @@ export class GroupWriter {
       if (again.status === "committed") outcomes.push(...again.outcomes);
       else {
         this.#reopen();
-        outcomes.push({ status: "failed", code: "store_unknown", message });
+        outcomes.push({ status: "failed", code: "store_unknown", message, triedAgain: true });
       }
     }
     return outcomes;
@@ -131,8 +134,8 @@ export class GroupWriter {
       return { status: "committed", outcomes };
     } catch (error) {
       const rolledBack = this.#rollBack(error);
-      // The log is written during COMMIT, its commit mark last: where there was no room for it, nothing stands.
-      return isFull(error) ? rolledBack : { status: "unknown", error };
+      // The log is written during COMMIT, its commit mark last: where that was not taken, nothing stands.
+      return wasNotTaken(error) ? rolledBack : { status: "unknown", error };
     }
   }
 
@@ -169,6 +172,9 @@ export class GroupWriter {
     } catch {
       this.#reopen();
     }
+    // A file that was opened while it could only be read stays so for this connection, also when its disk is well again.
+    if (spoilsConnection(error)) this.#reopen();
+    if (wasNotTaken(error)) this.#isShortOfRoom = true;
     return { status: "rolled-back", error };
   }
 
