@@ -69,6 +69,8 @@ export const toolDetails = z.looseObject({
   changes: z.array(fileChange).optional(),
   todos: z.array(todoItem).optional(),
   files: z.array(toolFile).optional(),
+  /** Why it was not run: `denied` by a person, `forbidden` by a rule, `expired`, `unanswered`, … */
+  refusal: z.string().optional(),
 });
 export type ToolDetails = z.infer<typeof toolDetails>;
 

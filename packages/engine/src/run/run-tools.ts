@@ -15,7 +15,7 @@ import type { RunHandle } from "./run-handle.ts";
 import { endOf, settledTool, type ToolEnd } from "./settle.ts";
 import { spillMark } from "./spill.ts";
 import { fitting, largest, storedSize } from "./sizes.ts";
-import { placeOf, sortCalls, type Verdict, type VerdictDeps } from "./sort-calls.ts";
+import { placeOf, refusals, sortCalls, type Verdict, type VerdictDeps } from "./sort-calls.ts";
 
 export interface ToolDeps extends VerdictDeps {
   readonly tools: ReadonlyMap<string, Tool>;
@@ -104,8 +104,7 @@ async function finishCall(
   const tool = deps.tools.get(name);
   if (tool === undefined)
     return { callId, name, resultId, outcome: "failed", output: `There is no tool ${name}.` };
-  if (verdict?.kind === "refused")
-    return { callId, name, resultId, outcome: "cancelled", output: verdict.words };
+  if (verdict?.kind === "refused") return { callId, name, resultId, ...refusedEnd(verdict.why) };
   if (verdict?.kind === "failed")
     return { callId, name, resultId, outcome: "failed", output: verdict.words };
   if (run.signal.aborted) return { callId, name, resultId, outcome: "cancelled", output: "" };
@@ -124,6 +123,11 @@ async function finishCall(
   const place = await placeOf(tool, asked);
   if ("words" in place) return { callId, name, resultId, outcome: "failed", output: place.words };
   return startTool(deps, run, tool, { call: { ...asked, ...place }, resultId, journal });
+}
+
+/** Told to the model in words, and to people by a word of its own: a no is not the end of a run. */
+function refusedEnd(why: keyof typeof refusals): Ended {
+  return { outcome: "cancelled", output: refusals[why], details: { refusal: why } };
 }
 
 const malformedArguments =

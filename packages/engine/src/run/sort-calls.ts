@@ -17,7 +17,8 @@ import type { RunHandle } from "./run-handle.ts";
 export type Verdict =
   | ({ readonly kind: "run"; readonly allowedBy?: string; readonly answer?: string } & Placed)
   | { readonly kind: "ask"; readonly inputHash: string; readonly details: ApprovalDetails }
-  | { readonly kind: "refused" | "failed"; readonly words: string };
+  | { readonly kind: "refused"; readonly why: keyof typeof refusals }
+  | { readonly kind: "failed"; readonly words: string };
 
 interface Placed {
   readonly place?: string;
@@ -87,7 +88,7 @@ export async function sortCalls(
       if (own !== undefined) return followWord(toolPolicy, own, inputHash, place);
       const question = { ...asked, name, asks: asksOf(tool, call), ...place };
       const decided = await toolPolicy.decide(question).catch(() => ({ kind: "ask" }) as const);
-      if (decided.kind === "deny") return { kind: "refused", words: refusals.forbidden };
+      if (decided.kind === "deny") return { kind: "refused", why: "forbidden" };
       // Nobody but a person can answer a question, whatever is allowed.
       if (question.asks !== "question") {
         if (decided.kind === "allow")
@@ -152,7 +153,7 @@ async function followWord(
   const { id: approvalId, decision, inputHash, tool, owner, session, details } = row;
   const { answer, rule = null, by = null } = details;
   // P7: what was allowed is allowed with these arguments, in this place, and no others.
-  if (inputHash !== actual) return { kind: "refused", words: refusals.changed };
+  if (inputHash !== actual) return { kind: "refused", why: "changed" };
   const run = { kind: "run", ...place, allowedBy: approvalId } as const;
   switch (decision) {
     case "always":
@@ -163,13 +164,10 @@ async function followWord(
     case "session":
       return answer === undefined ? run : { ...run, answer };
     case "deny":
-      return {
-        kind: "refused",
-        words: details.kind === "question" ? refusals.unanswered : refusals.denied,
-      };
+      return { kind: "refused", why: details.kind === "question" ? "unanswered" : "denied" };
     case "expired":
-      return { kind: "refused", words: refusals.expired };
+      return { kind: "refused", why: "expired" };
     case null:
-      return { kind: "refused", words: refusals.cancelled };
+      return { kind: "refused", why: "cancelled" };
   }
 }

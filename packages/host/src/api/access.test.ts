@@ -1,16 +1,17 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { manualClock, turn } from "@holdfast/engine/testing";
 import { problem } from "@holdfast/protocol";
 import { expect, onTestFinished, test, vi } from "vitest";
 
-import { type ApiRig, newSession, openApi } from "../testing/index.ts";
+import { type ApiOptions, type ApiRig, newSession, openApi } from "../testing/index.ts";
 
 const host = "127.0.0.1:8787";
 
-function open(): ApiRig {
+function open(options: Pick<ApiOptions, "clock"> = {}): ApiRig {
   const home = mkdtempSync(join(tmpdir(), "holdfast-access-"));
-  const rig = openApi([], { home });
+  const rig = openApi([], { home, ...options });
   onTestFinished(async () => {
     await rig.close();
     rmSync(home, { recursive: true, force: true });
@@ -86,6 +87,33 @@ test("a sign-in that is revoked closes its streams at once, and no other's", asy
   await readers[2]?.cancel();
   const again = await askAs(rig, kept, "DELETE", `/api/sign-ins/${own}`);
   expect([again.status, await codeOf(again)]).toEqual([404, "sign_in_not_found"]);
+});
+
+test("a sign-in that runs out closes its streams with the next heartbeat", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const clock = manualClock();
+  const rig = open({ clock });
+  const as = await cookieOf(rig, { code: rig.doorkeeper.issueCode() });
+  const opened = ["/api/events", `/api/sessions/${await newSession(rig)}/events`].map((path) =>
+    askAs(rig, as, "GET", path),
+  );
+  const readers = (await Promise.all(opened)).map((answer) => answer.body?.getReader());
+  let over = 0;
+  for (const reader of readers)
+    void (async () => {
+      while ((await reader?.read())?.done === false);
+      over += 1;
+    })();
+  const beat = async (): Promise<void> => {
+    await turn();
+    await clock.advance(15_000);
+  };
+  for (const _ of [1, 2, 3]) await beat();
+  expect(over).toBe(0);
+  vi.setSystemTime(Date.now() + 31 * 24 * 3_600_000);
+  await beat();
+  await expect.poll(() => over).toBe(2);
 });
 
 test("logging out ends the streams of that sign-in", async () => {

@@ -48,13 +48,22 @@ test("[P7] what waits for a person is listed, answered over HTTP, and then done"
       params: { id: which?.approvalId ?? ids.make("approval") },
       body: { decision },
     });
-  expect(valueOf(await answer(first, "once")).approval).toMatchObject({ decision: "once" });
-  expect(valueOf(await answer(first, "once")).approval).toMatchObject({ decision: "once" });
+  const said = { decision: "once", by: "owner (token)" };
+  expect(valueOf(await answer(first, "once")).approval).toMatchObject(said);
+  expect(valueOf(await answer(first, "once")).approval).toMatchObject(said);
   expect(await answer(first, "deny")).toMatchObject({ error: { code: "approval_answered" } });
   expect(paid).toEqual([]);
   valueOf(await answer(second, "deny"));
   await untilEnded(rig, session);
   expect(paid).toEqual([first?.input]);
+  const { entries } = valueOf(await client.readSession({ params }));
+  const results = entries.flatMap((entry) =>
+    entry.type === "message" ? entry.parts.filter((part) => part.type === "tool_result") : [],
+  );
+  expect(results.map(({ outcome, details }) => [outcome, details?.refusal])).toEqual([
+    ["ok", undefined],
+    ["cancelled", "denied"],
+  ]);
   expect(await open()).toEqual([]);
   expect(await answer(undefined, "once")).toMatchObject({ error: { code: "approval_not_found" } });
 });

@@ -2,6 +2,7 @@ import { answerApproval, type ApprovalCursor, type ApprovalRow } from "@holdfast
 import { approvalId, type ApprovalView } from "@holdfast/protocol";
 import { z } from "zod";
 
+import { nameOf } from "../auth/index.ts";
 import type { Route } from "../http/index.ts";
 import type { HostPolicy } from "../policy/index.ts";
 import { type Call, mountCall } from "./contract.ts";
@@ -29,13 +30,13 @@ export function approvalRoutes(parts: ApiParts): Route[] {
   }
 
   /** The word is durable when this answers; the run goes on here at once, or elsewhere with the next sweep. */
-  async function answerOne({ owner, params, body }: Call<"answerApproval">) {
+  async function answerOne({ owner, principal, params, body }: Call<"answerApproval">) {
     const { decision, answer: words, rule } = body;
     const row = await log.store.reads.approval(owner, params.id);
     if (row === null) return problem("approval_not_found");
     const wrong = await objectionTo(hands.policy, row, body);
     if (wrong !== null) return problem("invalid_request", { errors: [wrong] });
-    const said = { by: owner, ...(words && { answer: words }), ...(rule && { rule }) };
+    const said = { by: nameOf(principal), ...(words && { answer: words }), ...(rule && { rule }) };
     const result = await answerApproval(log, ids, owner, params.id, decision, said);
     switch (result.status) {
       case "answered":

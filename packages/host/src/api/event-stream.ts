@@ -49,16 +49,17 @@ export function openEventStream(
 ): Response {
   if (c.req.method === "HEAD") return c.body(null, 200, streamHeaders);
   const over = new AbortController();
-  const ends = [parts.closing, c.get("principal").revoked];
+  const { revoked, isStillGood } = c.get("principal");
+  const ends = [parts.closing, revoked];
   const begun = beginAnswer(c, streamHeaders);
   if (begun === undefined) {
     const pipe = pipeToReader(parts.clock, over);
-    void run(parts, { over, pipe, ends: [...ends, c.req.raw.signal] }, produce);
+    void run(parts, { over, pipe, isStillGood, ends: [...ends, c.req.raw.signal] }, produce);
     return c.body(pipe.readable, 200, streamHeaders);
   }
   begun.outgoing.once("close", () => over.abort());
   const pipe = pipeToConnection(begun.outgoing, parts.clock, over);
-  void run(parts, { over, pipe, ends }, produce);
+  void run(parts, { over, pipe, isStillGood, ends }, produce);
   return begun.response;
 }
 
@@ -66,11 +67,13 @@ interface Opened {
   readonly over: AbortController;
   readonly pipe: Pipe;
   readonly ends: readonly AbortSignal[];
+  /** Whether who opened it may still read on. */
+  readonly isStillGood: () => boolean;
 }
 
 async function run(
   { clock, stopping, report }: StreamParts,
-  { over, pipe, ends }: Opened,
+  { over, pipe, ends, isStillGood }: Opened,
   produce: Produce,
 ): Promise<void> {
   const end = (): void => over.abort();
@@ -78,7 +81,7 @@ async function run(
   void write(encodeRetry(reconnectMs));
   const hung = ends.map((signal) => hangOn(signal, end));
   hung.push(hangOn(stopping, () => void write(encodeStatus(hostStops))));
-  void beat(clock, over.signal, write);
+  void beat(clock, over.signal, async () => (isStillGood() ? write(stillHere) : end()));
   try {
     await produce({ signal: over.signal, write, end });
   } catch (error) {
@@ -91,9 +94,9 @@ async function run(
 
 const stillHere = encodeComment("still here");
 
-async function beat(clock: Clock, signal: AbortSignal, write: Pipe["write"]): Promise<void> {
+async function beat(clock: Clock, signal: AbortSignal, each: () => Promise<void>): Promise<void> {
   while (!signal.aborted) {
     await clock.sleep(heartbeatMs, signal);
-    await write(stillHere);
+    await each();
   }
 }

@@ -12,6 +12,13 @@ export interface Principal {
   readonly isFresh: boolean;
   /** Aborted when what it was recognised by is good no more: whatever hangs on it ends then. */
   readonly revoked: AbortSignal;
+  /** Looks again. What hangs on it for long asks now and then: a sign-in runs out, or is ended by another host, without a sound. */
+  readonly isStillGood: () => boolean;
+}
+
+/** Who it was, for a trail that is read later. */
+export function nameOf({ ownerId: acting, by, signInId }: Principal): string {
+  return by === "token" ? `${acting} (token)` : `${acting} (sign-in ${signInId ?? "unknown"})`;
 }
 
 /** What somebody shows to sign in: the code of a one-time link, or the token itself. */
@@ -140,15 +147,27 @@ export function createDoorkeeper(
       if (authorization !== undefined) {
         const given = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
         if (given === undefined || !sameSecret(given, token)) return undefined;
-        return { ownerId: owner, by: "token", isFresh: true, revoked: forever };
+        const isStillGood = (): boolean => true;
+        return { ownerId: owner, by: "token", isFresh: true, revoked: forever, isStillGood };
       }
       if (signIn === undefined) return undefined;
-      refresh("now and then");
-      const found = held.get(digestOf(signIn));
-      if (found === undefined || now() >= found.kept.expiresAt) return undefined;
+      const digest = digestOf(signIn);
+      const find = (): Held | undefined => {
+        refresh("now and then");
+        const found = held.get(digest);
+        return found === undefined || now() >= found.kept.expiresAt ? undefined : found;
+      };
+      const found = find();
+      if (found === undefined) return undefined;
       const { id: signInId, createdAt } = found.kept;
-      const isFresh = now() - createdAt < codeLifetimeMs;
-      return { ownerId: owner, by: "sign-in", signInId, isFresh, revoked: found.ending.signal };
+      return {
+        ownerId: owner,
+        by: "sign-in",
+        signInId,
+        isFresh: now() - createdAt < codeLifetimeMs,
+        revoked: found.ending.signal,
+        isStillGood: () => find() !== undefined,
+      };
     },
 
     signIns() {

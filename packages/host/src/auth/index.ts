@@ -2,6 +2,7 @@ export { type Attempts, createAttempts } from "./attempts.ts";
 export {
   createDoorkeeper,
   type Doorkeeper,
+  nameOf,
   type Principal,
   signInLifetimeMs,
 } from "./doorkeeper.ts";

@@ -184,11 +184,14 @@ async function openAsking() {
   platform.say(7, "Paint it");
   await shown(platform, 1);
   const asked = platform.shownIn(7)[0]!;
-  return { platform, given, rig, asked };
+  const { reads } = rig.store;
+  const [open] = (await reads.approvals(rig.owner, { limit: 1 })).approvals;
+  const answeredBy = async () => (await reads.approval(rig.owner, open!.id))?.details.by;
+  return { platform, given, rig, asked, answeredBy };
 }
 
 test("a question comes with its choices as buttons, and the run goes on with the one that is pressed", async () => {
-  const { platform, given, asked } = await openAsking();
+  const { platform, given, asked, answeredBy } = await openAsking();
   expect(asked.text).toContain("Which colour?");
   expect(asked.buttons.map(({ text }) => text)).toEqual([...choices, "Do not answer"]);
   platform.press(7, asked, "blue", 8);
@@ -197,13 +200,15 @@ test("a question comes with its choices as buttons, and the run goes on with the
   expect(given).toEqual(["blue"]);
   expect(asked.text).toContain("✔ blue");
   expect(asked.buttons).toEqual([]);
+  expect(await answeredBy()).toBe("telegram:7");
 });
 
 test("[P11] what is written while a question waits is its answer, and no turn, also when it comes again", async () => {
-  const { platform, given, rig, asked } = await openAsking();
+  const { platform, given, rig, asked, answeredBy } = await openAsking();
   const id = platform.say(7, "Green, please");
   await shown(platform, 2);
   expect(given).toEqual(["Green, please"]);
+  expect(await answeredBy()).toBe("telegram:7");
   await expect.poll(() => asked.text).toContain("✔ Green, please");
   platform.say(7, "Green, please", { message_id: id });
   platform.say(7, "And now?");

@@ -40,6 +40,11 @@ export async function mayPress(
   return asker === null || asker === person.id;
 }
 
+/** Who it was, for a trail that is read later: the platform's own name for a person, which stays when they call themselves otherwise. */
+export function presserOf(platform: string, { id }: Incoming["person"]): string {
+  return `${platform}:${id}`;
+}
+
 const pageSize = 100;
 
 /** Under which name of its client the message came that a run answers: its first, others may have steered it since. */

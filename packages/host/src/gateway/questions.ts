@@ -11,11 +11,11 @@ import {
 import { idsFrom } from "../api/index.ts";
 import type { Incoming } from "./adapter.ts";
 import { sessionOfLane } from "./admit.ts";
-import { mayPress, type PressDeps } from "./may-press.ts";
+import { mayPress, type PressDeps, presserOf } from "./may-press.ts";
 import type { ReceptionDeps } from "./reception-deps.ts";
 
 type Message = Extract<Incoming, { kind: "message" | "edit" }>;
-type QuestionDeps = Pick<ReceptionDeps, "log" | "owner" | "ids"> & PressDeps;
+type QuestionDeps = Pick<ReceptionDeps, "log" | "owner" | "ids" | "adapter"> & PressDeps;
 
 export interface InWords {
   readonly message: Message;
@@ -39,7 +39,8 @@ export async function answerInWords(
   const { log, owner, ids } = deps;
   const approval = await questionFor(deps, said);
   if (approval === null) return null;
-  const words = { by: owner, answer: said.text.slice(0, longestAnswer).toWellFormed() };
+  const by = presserOf(deps.adapter.platform, said.message.person);
+  const words = { by, answer: said.text.slice(0, longestAnswer).toWellFormed() };
   return answerApproval(log, ids, owner, approval, "once", words);
 }
 

@@ -6,7 +6,7 @@ import { admitFromChat, sessionOfLane } from "./admit.ts";
 import { approvalWords, type PressedAnswer, pressedAnswer } from "./approval-words.ts";
 import { ChatCommands } from "./chat-commands.ts";
 import { clientIdOf, inboundKeyOf } from "./inbound-names.ts";
-import { mayPress } from "./may-press.ts";
+import { mayPress, presserOf } from "./may-press.ts";
 import { oweNote } from "./notes.ts";
 import { laneOf, placeOf } from "./place.ts";
 import { choicesOf } from "./question-words.ts";
@@ -194,7 +194,8 @@ export class Reception {
     if (!isTheirs) return adapter.acknowledge(press, "This is not yours to answer.", soon);
     const words = await this.#wordsOf(answer);
     if (words === null) return adapter.acknowledge(press, "That is no answer to it.", soon);
-    const result = await answerApproval(log, ids, owner, answer.approval, answer.answer, words);
+    const said = { ...words, by: presserOf(adapter.platform, person) };
+    const result = await answerApproval(log, ids, owner, answer.approval, answer.answer, said);
     switch (result.status) {
       case "answered":
         runner.poke(owner, result.approval.session);

@@ -11,7 +11,12 @@ const terminal = z.looseObject({
   folder: z.string().optional(),
 });
 const writing = z.looseObject({ path: z.string(), content: z.string() });
-const editing = z.looseObject({ path: z.string(), old: z.string(), new: z.string() });
+const editing = z.looseObject({
+  path: z.string(),
+  old: z.string(),
+  new: z.string(),
+  occurrences: z.string().optional(),
+});
 const patching = z.looseObject({ patch: z.string() });
 const fetching = z.looseObject({ url: z.string() });
 
@@ -23,7 +28,7 @@ export function describeCall(asked: Asked): string {
   const shown = showControls(inWords(asked));
   if (shown.length <= longestShown) return shown;
   const left = shown.length - longestShown;
-  return `${shown.slice(0, longestShown).toWellFormed()}\n[${left} more characters: look at the whole before you allow it]`;
+  return `${shown.slice(0, longestShown).toWellFormed()}\n[${left} more characters are not shown here: look at all of its arguments before you allow it]`;
 }
 
 function inWords({ name, input, place = "" }: Asked): string {
@@ -33,19 +38,27 @@ function inWords({ name, input, place = "" }: Asked): string {
     case "write_file": {
       const data = writing.safeParse(input).data;
       if (data === undefined) break;
-      const bytes = Buffer.byteLength(data.content);
-      return `Writes ${bytes} bytes to ${JSON.stringify(data.path)} in ${place}:\n${data.content}`;
+      const { path, content, ...rest } = data;
+      const bytes = Buffer.byteLength(content);
+      return `Writes ${bytes} bytes to ${JSON.stringify(path)} in ${place}${also(rest)}:\n${content}`;
     }
     case "edit_file": {
       const data = editing.safeParse(input).data;
       if (data === undefined) break;
-      const sides = [...marked("-", data.old), ...marked("+", data.new)];
-      return [`Changes ${JSON.stringify(data.path)} in ${place}:`, ...sides].join("\n");
+      const { path, old, new: fresh, occurrences, ...rest } = data;
+      const sides = [...marked("-", old), ...marked("+", fresh)];
+      const where = `${JSON.stringify(path)} in ${place}`;
+      const what =
+        occurrences === "all"
+          ? `Changes every occurrence in ${where}`
+          : `Changes ${where}${also({ ...(occurrences !== undefined && { occurrences }) })}`;
+      return [`${what}${also(rest)}:`, ...sides].join("\n");
     }
     case "apply_patch": {
       const data = patching.safeParse(input).data;
       if (data === undefined) break;
-      return `Applies a patch in ${place}:\n${data.patch}`;
+      const { patch, ...rest } = data;
+      return `Applies a patch in ${place}${also(rest)}:\n${patch}`;
     }
     case "fetch_url": {
       const url = URL.parse(fetching.safeParse(input).data?.url ?? "");
@@ -61,12 +74,18 @@ function inWords({ name, input, place = "" }: Asked): string {
 function terminalWords(input: Json, place: string): string | undefined {
   const data = terminal.safeParse(input).data;
   if (data === undefined) return undefined;
-  const where = data.folder === undefined ? place : `${place}, in ${JSON.stringify(data.folder)}`;
-  if (typeof data.command === "string")
-    return `Gives this line to a shell in ${where}:\n${data.command}`;
-  return [`Runs in ${where}:`, ...data.command.map((word) => `  ${JSON.stringify(word)}`)].join(
-    "\n",
-  );
+  const { command, folder, ...rest } = data;
+  const within = folder === undefined ? place : `${place}, in ${JSON.stringify(folder)}`;
+  const where = within + also(rest);
+  if (typeof command === "string") return `Gives this line to a shell in ${where}:\n${command}`;
+  return [`Runs in ${where}:`, ...command.map((word) => `  ${JSON.stringify(word)}`)].join("\n");
+}
+
+/** What else was asked for stands before what may be long, so that it is never what is cut. */
+function also(rest: Readonly<Record<string, unknown>>): string {
+  return Object.entries(rest)
+    .map(([name, value]) => `, ${name} ${JSON.stringify(value)}`)
+    .join("");
 }
 
 function marked(sign: string, text: string): readonly string[] {

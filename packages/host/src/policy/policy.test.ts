@@ -252,8 +252,16 @@ test("a person is shown what will really run", async () => {
     "ls\\u{0008}\\u{001B}[2K",
   );
   expect(await shown("fetch_url", { url: "https://exаmple.org/" })).toContain("xn--");
+  const edit = { path: "a.txt", old: "x", new: "y" };
+  expect(await shown("edit_file", edit)).toBe(`Changes "a.txt" in ${place}:\n-x\n+y`);
+  expect(await shown("edit_file", { ...edit, occurrences: "all" })).toBe(
+    `Changes every occurrence in "a.txt" in ${place}:\n-x\n+y`,
+  );
+  expect(await shown("terminal", { command: ["make"], seconds: 600 })).toBe(
+    `Runs in ${place}, seconds 600:\n  "make"`,
+  );
   expect(await shown("terminal", { command: `echo ${"a".repeat(20_000)}; rm -rf /` })).toMatch(
-    /\[\d+ more characters: look at the whole/,
+    /\[\d+ more characters are not shown here/,
   );
 });
 

@@ -1,4 +1,10 @@
-import { liveRun, type RunView, type SessionState, terminalStates } from "@holdfast/protocol";
+import {
+  liveRun,
+  type RunView,
+  type SessionState,
+  terminalStates,
+  tryingAgain,
+} from "@holdfast/protocol";
 import { Icon } from "../ui/index.ts";
 import { words } from "../words.ts";
 import { useTalk } from "./actions.ts";
@@ -27,6 +33,8 @@ function doing({ live }: SessionState, run: RunView): string {
   if (run.state === "waiting") return words.run.waiting;
   const tool = live?.tools.find(({ outcome }) => outcome === null);
   if (tool !== undefined) return words.run.usingTool(tool.name);
+  const again = tryingAgain(run);
+  if (again !== null) return again;
   const part = live?.messages.at(-1)?.parts.at(-1);
   if (part === undefined) return words.run.starting;
   return part.kind === "reasoning" ? words.run.thinking : words.run.working;

@@ -28,7 +28,7 @@ export function ToolCard({ name, input = null, result, running, approval, isLive
   const blobId = result?.blobId ?? running?.blobId;
 
   function stateOf(): State {
-    if (result !== null) return result.outcome;
+    if (result !== null) return isDenied(result) ? "denied" : result.outcome;
     if (running !== null) return running.outcome ?? "running";
     if (approval !== null) return "asking";
     return isLive ? "waits" : "skipped";
@@ -70,6 +70,10 @@ export function ToolCard({ name, input = null, result, running, approval, isLive
       )}
     </section>
   );
+}
+
+function isDenied({ details }: NonNullable<ToolCardProps["result"]>): boolean {
+  return details?.refusal === "denied" || details?.refusal === "forbidden";
 }
 
 function stateWords(state: State): string {

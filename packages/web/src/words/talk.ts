@@ -89,6 +89,7 @@ export const talkWords = {
       ok: "Done",
       failed: "Failed",
       cancelled: "Cancelled",
+      denied: "Denied",
       unknown: "Outcome unknown",
       asking: "Needs your word",
     },

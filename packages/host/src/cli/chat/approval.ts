@@ -65,16 +65,36 @@ export function approvalRows(approval: OpenApproval, look: Look): string[] {
       ...choices.flatMap((choice) => block(choice, look, "  ", [])),
     ];
   }
+  const { words, hides } = describeApproval(approval);
+  const more = hides ? " · v shows all of it" : "";
   return [
     "",
     look.paint("bold", "May this run?"),
-    ...block(describeApproval(approval), look, "  ", ["accent"]),
-    look.paint("dim", "o once · s for this session · a always · d deny"),
+    ...block(words, look, "  ", ["accent"]),
+    look.paint("dim", `o once · s for this session · a always · d deny${more}`),
   ];
 }
 
+/** All that would run, however long it is. */
+export function wholeRows({ name, input, place }: OpenApproval, look: Look): string[] {
+  const where = place === undefined ? "" : `\nin ${place}`;
+  return block(describeCall(name, input) + where, look, "  ", ["accent"]);
+}
+
+/** Whether a person wants to see it before they decide. */
+export function asksForWhole(typed: string, { kind }: OpenApproval): boolean {
+  return kind !== "question" && ["v", "view", "show"].includes(typed.trim().toLowerCase());
+}
+
+/** The host cuts its own words at about this length, and says so in them. */
+const longestShown = 8_000;
+
 /** The host's own words for it where it has some. */
-function describeApproval({ name, input, place, shown }: OpenApproval): string {
-  if (shown !== undefined) return shown;
-  return describeCall(name, input) + (place === undefined ? "" : `\nin ${place}`);
+function describeApproval({ name, input, place, shown }: OpenApproval): {
+  readonly words: string;
+  readonly hides: boolean;
+} {
+  if (shown !== undefined) return { words: shown, hides: shown.length >= longestShown };
+  const words = describeCall(name, input) + (place === undefined ? "" : `\nin ${place}`);
+  return { words, hides: false };
 }

@@ -1,4 +1,4 @@
-import { type ConnectionState, liveRun, type SessionState } from "@holdfast/protocol";
+import { type ConnectionState, liveRun, type SessionState, tryingAgain } from "@holdfast/protocol";
 import { cleanLine, fitTo, type Look } from "../screen/index.ts";
 
 const mostWaiting = 3;
@@ -27,6 +27,8 @@ function runWords(state: SessionState | undefined): string {
   if (run.state === "paused") return "paused: /resume goes on";
   const tool = state.live?.tools.find(({ outcome }) => outcome === null);
   if (tool !== undefined) return `${cleanLine(tool.name)} is running …`;
+  const again = tryingAgain(run);
+  if (again !== null) return again;
   const isSpeaking = state.live?.messages.some(({ parts }) =>
     parts.some(({ kind }) => kind === "text"),
   );

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type CommandAnswer, parseTyped } from "@holdfast/protocol";
 import { cleanLine, type Look } from "../screen/index.ts";
 import { systemCode } from "../../failure.ts";
-import { approvalRows, type OpenApproval, wordFrom } from "./approval.ts";
+import { approvalRows, asksForWhole, type OpenApproval, wholeRows, wordFrom } from "./approval.ts";
 import type { Conversation } from "./conversation.ts";
 import { answerRows } from "./say-answer.ts";
 
@@ -59,6 +59,7 @@ async function answerApproval(
   approval: OpenApproval,
   { conversation, look }: TypedContext,
 ): Promise<TypedResult> {
+  if (asksForWhole(text, approval)) return { rows: wholeRows(approval, look), next: "stay" };
   const word = wordFrom(text, approval);
   if (word === undefined) {
     return {

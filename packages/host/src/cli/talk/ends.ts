@@ -1,4 +1,4 @@
-import type { RunState } from "@holdfast/protocol";
+import type { RunState, ToolOutcome } from "@holdfast/protocol";
 import { cleanLine } from "../screen/index.ts";
 import { exit } from "../command.ts";
 
@@ -46,4 +46,16 @@ const words: Partial<Record<RunState, string>> = {
 export function endInWords({ state, cause }: { state: RunState; cause: string | null }): string {
   const sentence = words[state] ?? `It is ${state}.`;
   return cause === null ? sentence : `${sentence} (${cleanLine(cause)})`;
+}
+
+/** A tool that a person did not allow was not cut off: it was denied. */
+export function outcomeInWords({
+  outcome,
+  refusal,
+}: {
+  readonly outcome: ToolOutcome;
+  readonly refusal?: string | undefined;
+}): string {
+  if (refusal === "denied" || refusal === "forbidden") return "denied";
+  return refusal === "expired" ? "not answered in time" : outcome;
 }

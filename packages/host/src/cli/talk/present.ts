@@ -25,6 +25,8 @@ export type Piece =
       readonly outcome: ToolOutcome;
       readonly output: string;
       readonly tookMs: number | null;
+      /** Why it was not run, where it was not. */
+      readonly refusal?: string | undefined;
     }
   | { readonly kind: "notice"; readonly text: string }
   | { readonly kind: "summary"; readonly text: string }
@@ -129,11 +131,12 @@ export class Presenter {
   #result(part: Part): Piece[] {
     if (part.type !== "tool_result" || this.#finished.has(part.callId)) return [];
     const { callId, name, outcome, output } = part;
+    const refusal = part.details?.refusal;
     this.#finished.add(callId);
     const began = this.#begun.get(callId);
     const tookMs = began?.endedAt == null ? null : began.endedAt - began.startedAt;
     const begin: Piece[] = began === undefined ? [{ kind: "toolBegan", name, input: null }] : [];
-    return [...begin, { kind: "toolEnded", name, outcome, output, tookMs }];
+    return [...begin, { kind: "toolEnded", name, outcome, output, tookMs, refusal }];
   }
 
   #live({ live }: SessionState): Piece[] {

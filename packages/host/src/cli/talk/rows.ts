@@ -8,7 +8,7 @@ import {
   wrapSpans,
 } from "../screen/index.ts";
 import { describeCall } from "./describe-call.ts";
-import { endInWords } from "./ends.ts";
+import { endInWords, outcomeInWords } from "./ends.ts";
 import type { Piece } from "./present.ts";
 
 const mostOutput = 8;
@@ -108,7 +108,7 @@ function endOfTool(piece: Extract<Piece, { kind: "toolEnded" }>, look: Look): st
   const took = tookMs === null ? "" : ` ${(tookMs / 1000).toFixed(1)} s`;
   const hidden = lines.length - shown.length;
   const more = shown.length > 0 && hidden > 0 ? [`    … ${hidden} more lines`] : [];
-  const head = `  ${outcomeMarks[outcome]} ${outcome}${took}`;
+  const head = `  ${outcomeMarks[outcome]} ${outcomeInWords(piece)}${took}`;
   return [
     paint(outcome === "ok" ? "good" : "bad", head),
     ...shown.map((line) => paint("dim", fitTo(`    ${line.replaceAll("\t", "    ")}`, width))),

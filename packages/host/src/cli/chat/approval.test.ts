@@ -1,0 +1,44 @@
+import { ids } from "@holdfast/protocol";
+import { expect, test, vi } from "vitest";
+import type { Look } from "../screen/index.ts";
+import { approvalRows, type OpenApproval } from "./approval.ts";
+import type { Conversation } from "./conversation.ts";
+import { handleTyped } from "./typed-line.ts";
+
+const look: Look = { width: 80, paint: (_, text) => text };
+const content = `${"a line of text\n".repeat(2_000)}the very end`;
+const shown = `Writes to "a.txt":\n${content.slice(0, 8_000)}\n[22012 more characters are not shown here]`;
+const approval: OpenApproval = {
+  approvalId: ids.make("approval"),
+  callId: ids.make("call"),
+  name: "write_file",
+  input: { path: "a.txt", content },
+  inputHash: "",
+  askedAt: 0,
+  shown,
+};
+
+function typing() {
+  const answer = vi.fn<Conversation["answer"]>(async () => undefined);
+  const conversation = { answer } as unknown as Conversation;
+  const type = (text: string) => handleTyped(text, { conversation, approval, look, folder: null });
+  return { answer, type };
+}
+
+test("a call that is cut says how much is hidden and how to see it, and shows all of it when asked", async () => {
+  const rows = approvalRows(approval, look).join("\n");
+  expect(rows).toContain("more characters are not shown here");
+  expect(rows).toContain("v shows all of it");
+  expect(rows).not.toContain("the very end");
+  const { answer, type } = typing();
+  const whole = await type("v");
+  expect(whole.rows.join("\n")).toContain("the very end");
+  expect(answer).not.toHaveBeenCalled();
+  await type("d");
+  expect(answer.mock.calls.map(([, word]) => word)).toEqual([{ decision: "deny" }]);
+});
+
+test("a call that is shown whole offers no more than there is", () => {
+  const rows = approvalRows({ ...approval, shown: "Runs ls" }, look).join("\n");
+  expect(rows).not.toContain("shows all of it");
+});
