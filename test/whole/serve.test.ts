@@ -106,6 +106,18 @@ test("a port that is taken is told in one sentence", async () => {
   });
 });
 
+test("a second start on the same home, or beside another's, says that Holdfast runs there, and where", async () => {
+  const { home, address } = await serveFreshHome();
+  const { port } = new URL(address);
+  const again = await failureOf(["serve", "--port", port], { HOLDFAST_HOME: home });
+  expect(again.code).toBe(1);
+  expect(again.sentence).toContain(`Holdfast is already running on this home, at ${address}:`);
+  const beside = await failureOf(["serve", "--port", port], { HOLDFAST_HOME: makeFolder() });
+  expect(beside.sentence).toMatch(
+    `Another Holdfast, with a home of its own, is already running at ${address}:`,
+  );
+});
+
 test("a home that cannot be made is told in one sentence", async () => {
   const file = join(makeFolder(), "file");
   writeFileSync(file, "");
@@ -137,7 +149,7 @@ test("a short token does not open the host to other machines", async () => {
 test("an unknown command and an unknown flag are each told in one sentence", async () => {
   expect(await failureOf(["srve"], {})).toEqual({
     code: 2,
-    sentence: `"srve" is not a command of Holdfast: did you mean "serve"? "holdfast --help" lists what there is.\n`,
+    sentence: `"srve" is not a command of Holdfast. Did you mean "serve"? "holdfast --help" says what each does.\n`,
   });
   expect(await failureOf(["serve", "--prot", "1"], {})).toEqual({
     code: 2,

@@ -32,7 +32,7 @@ export async function startHost(config: Config, logger: Logger): Promise<Outcome
     return listener;
   }
   const server = listener.value;
-  const ownOrigin = `http://${nameFor(host.value)}:${server.port}`;
+  const ownOrigin = originOf(host.value, server.port);
   const address = `${origin.value ?? ownOrigin}${basePath.value}/`;
   begin(address);
   if (config.roles.value.includes("gateway")) chats?.start();
@@ -45,7 +45,8 @@ export async function startHost(config: Config, logger: Logger): Promise<Outcome
   });
 }
 
-function nameFor(host: string): string {
-  if (isWildcard(host)) return "127.0.0.1";
-  return host.includes(":") ? `[${host}]` : host;
+/** Where a host on this machine is asked. */
+export function originOf(host: string, port: number): string {
+  if (isWildcard(host)) return `http://127.0.0.1:${port}`;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

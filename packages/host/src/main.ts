@@ -1,7 +1,12 @@
 import { homedir } from "node:os";
-import { runCommandLine } from "./cli/index.ts";
+import { leaveWithoutReaders, runCommandLine } from "./cli/index.ts";
 
-process.exitCode = await runCommandLine(process.argv.slice(2), {
+const args = process.argv.slice(2);
+
+// A host has said its line long before, and serves whether or not somebody still reads it.
+leaveWithoutReaders(process, args[0] === "serve" ? () => undefined : (code) => process.exit(code));
+
+process.exitCode = await runCommandLine(args, {
   environment: process.env,
   personFolder: homedir(),
   input: process.stdin,

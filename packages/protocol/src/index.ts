@@ -8,3 +8,4 @@ export * from "./sse/index.ts";
 export * from "./reducer/index.ts";
 export * from "./client/index.ts";
 export * from "./commands/index.ts";
+export { tryingAgain } from "./trying-again.ts";

@@ -41,16 +41,41 @@ test("config shows each value with where it came from, and no secret", async () 
   writeFileSync(join(home, "config.json"), `{"port": 9001}`);
   const settings = { HOLDFAST_HOME: home, HOLDFAST_TOKEN: "hush-hush", HOLDFAST_RESUME: "ask" };
   const { said } = await runHere(["config", "--host", "::1"], settings);
-  expect(said).toMatch(/^host +::1 +--host$/m);
-  expect(said).toMatch(/^resume +ask +HOLDFAST_RESUME$/m);
-  expect(said).toMatch(new RegExp(`^port +9001 +${join(home, "config.json")}$`, "m"));
-  expect(said).toMatch(/^token +\(hidden\) +HOLDFAST_TOKEN$/m);
+  expect(said).toMatch(/^host +--host +::1$/m);
+  expect(said).toMatch(/^resume +HOLDFAST_RESUME +ask$/m);
+  expect(said).toMatch(new RegExp(`^port +${join(home, "config.json")} +9001$`, "m"));
+  expect(said).toMatch(/^token +HOLDFAST_TOKEN +\(hidden\)$/m);
+  const long = { ...settings, HOLDFAST_ORIGIN: `https://${"a".repeat(60)}.example.org` };
+  const rows = (await runHere(["config"], long)).said.trimEnd().split("\n");
+  const columns = rows.map((row) => /^(\S+ +)(\S+ +)/.exec(row)?.slice(1, 3).join("").length);
+  expect(new Set(columns).size).toBe(1);
   expect(said).not.toContain("hush-hush");
   expect((await runHere(["config", "get", "port"], settings)).said).toBe("9001\n");
   expect(await runHere(["config", "set", "prot", "1"], settings)).toMatchObject({
     code: 2,
     told: '"prot" is not a setting: did you mean port?\n',
   });
+});
+
+test.each([
+  ["srve", 'Did you mean "serve"?'],
+  ["exprot", 'Did you mean "export"?'],
+  ["res", 'Did you mean "restore"?'],
+  ["foo", "There are serve, chat, run,"],
+])("%s is not a command: it says so, and %s", async (typed, words) => {
+  const { code, told } = await runHere([typed], {});
+  expect(code).toBe(2);
+  expect(told).toMatch(`"${typed}" is not a command of Holdfast. ${words}`);
+});
+
+test("an answer that is given again after a failure is written once, and a provider that asks to wait is told of", async () => {
+  const { code, said, told } = await runHere(
+    ["run", "{words:4}{fail:429}{words:2}"],
+    served.settings,
+  );
+  expect(code).toBe(0);
+  expect(said.trim().split(/\s+/)).toHaveLength(6);
+  expect(told).toContain("The provider asked to wait; it is asked again soon.");
 });
 
 const findings = z.array(
@@ -156,5 +181,5 @@ test("what is backed up is restored into an empty home alone, and fsck proves it
   expect(await runHere(["restore", from], restored)).toMatchObject({ code: 1 });
   const { code, said } = await runHere(["fsck"], restored);
   expect(code).toBe(0);
-  expect(said).toMatch(/^2 sessions, \d+ events: clean\.\n$/);
+  expect(said).toMatch(/^3 sessions, \d+ events: clean\.\n$/);
 });

@@ -12,7 +12,7 @@ import {
   type Source,
 } from "../config/index.ts";
 import { type Command, exit, hasFlag, type Terminal } from "./command.ts";
-import { cleanJson, cleanLine, padTo, paintFor } from "./screen/index.ts";
+import { cleanJson, cleanLine, padTo, paintFor, widthOf } from "./screen/index.ts";
 
 export const config: Command = {
   usage: [
@@ -114,10 +114,11 @@ function show(all: Config, terminal: Terminal, style: "json" | "table"): number 
     return exit.done;
   }
   const paint = paintFor(terminal.output, terminal.environment);
-  const widest = (of: "name" | "value"): number => Math.max(...rows.map((row) => row[of].length));
-  for (const { name, value, source } of rows) {
-    const text = `${padTo(name, widest("name"))}  ${padTo(value, Math.min(50, widest("value")))}`;
-    terminal.say(`${text}  ${paint("dim", source)}`);
-  }
+  const widest = (of: "name" | "source"): number =>
+    Math.max(...rows.map((row) => widthOf(row[of])));
+  const [names, sources] = [widest("name"), widest("source")];
+  // A value may be as long as it likes, so it comes last.
+  for (const { name, value, source } of rows)
+    terminal.say(`${padTo(name, names)}  ${paint("dim", padTo(source, sources))}  ${value}`);
   return exit.done;
 }

@@ -1,8 +1,11 @@
-import { nearestName } from "@holdfast/protocol";
+import { nearNames } from "@holdfast/protocol";
 import { version } from "../version.ts";
 import { type Command, exit, type Terminal } from "./command.ts";
 import { parseFlags } from "./flags.ts";
 import { describeCommand } from "./help.ts";
+import { cleanLine } from "./screen/index.ts";
+
+export { leaveWithoutReaders } from "./without-readers.ts";
 
 interface Entry {
   readonly summary: string;
@@ -80,13 +83,18 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
     return runCommandLine([rest[0], "--help"], terminal);
   const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (entry === undefined) {
-    const nearest = nearestName(name, Object.keys(commands)) ?? "serve";
-    terminal.complain(
-      `"${name}" is not a command of Holdfast: did you mean "${nearest}"? "holdfast --help" lists what there is.`,
-    );
+    terminal.complain(notACommand(name));
     return exit.misuse;
   }
   return runCommand(await entry.load(), rest, terminal);
+}
+
+function notACommand(name: string): string {
+  const names = Object.keys(commands);
+  const near = nearNames(name, names).map((each) => `"${each}"`);
+  const meant =
+    near.length > 0 ? `Did you mean ${near.join(" or ")}?` : `There are ${names.join(", ")}.`;
+  return `"${cleanLine(name)}" is not a command of Holdfast. ${meant} "holdfast --help" says what each does.`;
 }
 
 async function runCommand(

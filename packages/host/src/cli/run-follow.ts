@@ -8,6 +8,7 @@ import {
   type SessionState,
   shortId,
   terminalStates,
+  tryingAgain,
 } from "@holdfast/protocol";
 import type { Terminal } from "./command.ts";
 import { interruptions } from "./interruptions.ts";
@@ -68,6 +69,7 @@ async function followWords(following: Following, signal: AbortSignal): Promise<E
     screen: output.isTTY === true ? createScreen(output) : null,
   });
   const presenter = new Presenter();
+  let waitsFor: string | null = null;
   try {
     const options = { signal, onConnection: told(patience, voice) };
     for await (const item of client.open(accepted.sessionId, options)) {
@@ -76,6 +78,9 @@ async function followWords(following: Following, signal: AbortSignal): Promise<E
       if (item.kind !== "state") continue;
       const own = ownPart(item.state, accepted.runId);
       voice.show(presenter.present(own).filter(({ kind }) => kind !== "said"));
+      const again = own.run && tryingAgain(own.run);
+      if (again !== waitsFor) voice.status(again ?? "");
+      waitsFor = again;
       const end = await endOf(client, item.state, accepted.runId);
       if (end !== null) return finish(end, own, voice);
     }

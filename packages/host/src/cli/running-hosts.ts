@@ -92,11 +92,12 @@ export async function findRunningHost(home: string): Promise<string | undefined>
   const living = readAnnouncements(home)
     .flatMap(({ told, verdict }) => (told !== undefined && verdict === "alive" ? [told] : []))
     .toSorted((a, b) => b.startedAt - a.startedAt);
-  for (const { address } of living) if (await answers(address)) return address;
+  for (const { address } of living) if (await isHoldfast(address)) return address;
   return undefined;
 }
 
-async function answers(address: string): Promise<boolean> {
+/** Whether a host answers there, whoever's it is. */
+export async function isHoldfast(address: string): Promise<boolean> {
   try {
     const response = await fetch(`${address}health`, { signal: AbortSignal.timeout(patienceMs) });
     return health.safeParse(await response.json()).success;

@@ -1,8 +1,9 @@
-import { readConfig } from "../config/index.ts";
-import { startHost } from "../host.ts";
+import { type Config, readConfig } from "../config/index.ts";
+import type { Failure } from "../failure.ts";
+import { originOf, startHost } from "../host.ts";
 import { openLog } from "../open-log.ts";
 import { type Command, exit } from "./command.ts";
-import { announceHost } from "./running-hosts.ts";
+import { announceHost, findRunningHost, isHoldfast } from "./running-hosts.ts";
 import { stopRequested } from "./stop-signal.ts";
 
 export const serve: Command = {
@@ -22,14 +23,14 @@ export const serve: Command = {
   async run({ flags }, terminal) {
     const stopAsked = stopRequested(process);
     const config = readConfig({ ...terminal, flags });
-    const host = config.ok
-      ? await startHost(
-          config.value,
-          openLog(config.value, (line) => terminal.complain(line)),
-        )
-      : config;
-    if (!config.ok || !host.ok) {
-      if (!host.ok) terminal.complain(host.failure.sentence);
+    if (!config.ok) {
+      terminal.complain(config.failure.sentence);
+      return exit.failed;
+    }
+    const log = openLog(config.value, (line) => terminal.complain(line));
+    const host = await startHost(config.value, log);
+    if (!host.ok) {
+      terminal.complain((await whoHasThePort(config.value, host.failure)) ?? host.failure.sentence);
       return exit.failed;
     }
     // A host without the web role has a door for those who watch over it, and none for people.
@@ -48,3 +49,18 @@ export const serve: Command = {
     return exit.done;
   },
 };
+
+/** A port that is taken is most often taken by a Holdfast that was started before. */
+async function whoHasThePort(
+  { home, host, port, basePath }: Config,
+  { code }: Failure,
+): Promise<string | undefined> {
+  if (code !== "port.taken") return undefined;
+  const another = "to serve beside it, choose another port with HOLDFAST_PORT.";
+  const running = await findRunningHost(home.value);
+  if (running !== undefined && Number(new URL(running).port) === port.value)
+    return `Holdfast is already running on this home, at ${running}: use that one ("holdfast chat" finds it by itself), or ${another}`;
+  const there = `${originOf(host.value, port.value)}${basePath.value}/`;
+  if (!(await isHoldfast(there))) return undefined;
+  return `Another Holdfast, with a home of its own, is already running at ${there}: ${another}`;
+}

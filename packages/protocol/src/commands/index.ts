@@ -2,7 +2,7 @@ export { type Change, type CommandAnswer, type Refused, refusedBy, sentenceOf } 
 export { completeTyped, type Completion } from "./complete.ts";
 export { type CommandPlace, executeCommand } from "./execute.ts";
 export { findSessions, shortId } from "./find-session.ts";
-export { nearestName } from "./nearest.ts";
+export { nearestName, nearNames } from "./nearest.ts";
 export { type Invocation, parseTyped, type Typed, typedFor } from "./parse.ts";
 export {
   commandNamed,

@@ -10,6 +10,20 @@ export function nearestName(typed: string, names: readonly string[]): string | u
   return best?.name;
 }
 
+/** Those that may have been meant, the likeliest first: none where what was typed is like none of them. */
+export function nearNames(typed: string, names: readonly string[]): string[] {
+  const asked = typed.toLowerCase().slice(0, 40);
+  const allowed = Math.max(1, Math.floor(asked.length / 3));
+  return names
+    .map((name) => ({
+      name,
+      distance: asked.length > 1 && name.startsWith(asked) ? 0.5 : editDistance(asked, name),
+    }))
+    .filter(({ distance }) => distance <= allowed)
+    .toSorted((a, b) => a.distance - b.distance)
+    .map(({ name }) => name);
+}
+
 /** Letters to add, drop, change or swap with their neighbour. */
 export function editDistance(a: string, b: string): number {
   let before: number[] = [];

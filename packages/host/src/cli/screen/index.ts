@@ -4,5 +4,5 @@ export { createMarkdown, type Look } from "./markdown.ts";
 export { type Paint, paintFor, type Style } from "./paint.ts";
 export { drawPrompt } from "./prompt.ts";
 export { columnsOf, createScreen, type Output, type Screen } from "./screen.ts";
-export { fitTo, padTo } from "./width.ts";
+export { fitTo, padTo, widthOf } from "./width.ts";
 export { wrapSpans } from "./wrap.ts";
