@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { createPipeVoice } from "./pipe-voice.ts";
 import type { Terminal } from "./command.ts";
