@@ -15,7 +15,7 @@ test("a key that is stored makes its provider's models usable, and is never read
   expect(text).not.toContain(key);
   expect(JSON.parse(text)).toMatchObject({
     usual: "anthropic/claude-sonnet-5-5",
-    providers: [{ provider: "anthropic", usable: true, key: { from: "stored" } }, {}, {}, {}],
+    providers: [{ provider: "anthropic", usable: true, key: { from: "stored" } }, {}, {}, {}, {}],
   });
   expect((await rig.ask("GET", "/api/secrets/anthropic")).status).toBe(404);
   expect((await rig.ask("DELETE", "/api/secrets/anthropic")).status).toBe(204);
@@ -24,7 +24,7 @@ test("a key that is stored makes its provider's models usable, and is never read
 });
 
 test.each([
-  ["/api/secrets/google", { key }],
+  ["/api/secrets/nobody", { key }],
   ["/api/secrets/openai", {}],
   ["/api/secrets/openai", { key: "two words" }],
   ["/api/secrets/openai", { key, more: 1 }],

@@ -33,7 +33,7 @@ export const modelSettings = {
   model: setting<string | undefined>({
     about: "the model that answers",
     allowed:
-      "rehearsal, or a provider and its model: anthropic/…, openai/…, openai-compatible/… or ollama/…",
+      "rehearsal, or a provider and its model: anthropic/…, openai/…, google/…, openai-compatible/… or ollama/…",
     schema: modelName,
     fallback: () => undefined,
     fallbackInWords: "one of the provider whose key is there, or else rehearsal",
@@ -65,6 +65,13 @@ export const modelSettings = {
     schema: baseUrl,
     fallback: () => undefined,
     fallbackInWords: "Anthropic's own address",
+  }),
+  googleBaseUrl: setting<string | undefined>({
+    about: "where google/… is served",
+    allowed: allowedBaseUrl,
+    schema: baseUrl,
+    fallback: () => undefined,
+    fallbackInWords: "Google's own address",
   }),
   ollamaBaseUrl: setting<string | undefined>({
     about: "where Ollama is served",

@@ -17,8 +17,10 @@ export type KeySource =
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+type AddressSetting = "openaiBaseUrl" | "anthropicBaseUrl" | "googleBaseUrl" | "ollamaBaseUrl";
+
 export interface AccountParts {
-  readonly config: Pick<Config, "openaiBaseUrl" | "anthropicBaseUrl" | "ollamaBaseUrl">;
+  readonly config: Pick<Config, AddressSetting>;
   readonly environment: Environment;
   readonly secrets: Secrets;
 }
@@ -27,7 +29,7 @@ interface Issuer {
   readonly title: string;
   /** `null`: only whoever sets it up knows. */
   readonly own: string | null;
-  readonly setting: "openaiBaseUrl" | "anthropicBaseUrl" | "ollamaBaseUrl";
+  readonly setting: AddressSetting;
   readonly variables: readonly string[];
   readonly needsKey: "yes" | "no";
 }
@@ -47,6 +49,13 @@ export const issuers: Readonly<Record<Provider, Issuer>> = {
     own: "https://api.openai.com/v1",
     setting: "openaiBaseUrl",
     variables: openaiKeys,
+    needsKey: "yes",
+  },
+  google: {
+    title: "Google",
+    own: "https://generativelanguage.googleapis.com/v1beta",
+    setting: "googleBaseUrl",
+    variables: ["HOLDFAST_GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"],
     needsKey: "yes",
   },
   "openai-compatible": {
@@ -111,6 +120,8 @@ export function whatToSet(provider: Provider): string {
       return "Set ANTHROPIC_API_KEY, or store a key for Anthropic in the settings.";
     case "openai":
       return "Set OPENAI_API_KEY, or store a key for OpenAI in the settings.";
+    case "google":
+      return "Set GEMINI_API_KEY, or store a key for Google in the settings.";
     case "openai-compatible":
       return "Set HOLDFAST_OPENAI_BASE_URL to the server's address (and HOLDFAST_OPENAI_API_KEY if it wants a key), or store both in the settings.";
     case "ollama":

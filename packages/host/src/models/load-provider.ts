@@ -20,6 +20,10 @@ export async function loadLanguageModel(
       const made = createOpenAI({ baseURL, apiKey: key ?? "", fetch });
       return api === "chat" ? made.chat(id) : made.responses(id);
     }
+    case "google": {
+      const { createGoogle } = await import("@ai-sdk/google");
+      return createGoogle({ baseURL, apiKey: key ?? "", fetch }).languageModel(id);
+    }
     case "openai-compatible":
     case "ollama": {
       const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");

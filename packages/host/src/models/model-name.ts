@@ -1,5 +1,5 @@
 /** Who answers. The rehearsal is built in and needs nobody. */
-export const providers = ["anthropic", "openai", "openai-compatible", "ollama"] as const;
+export const providers = ["anthropic", "openai", "google", "openai-compatible", "ollama"] as const;
 export type Provider = (typeof providers)[number];
 
 export type ModelName =

@@ -21,7 +21,7 @@ export interface TableRow {
   readonly price?: Price;
   readonly takes?: readonly "images"[];
   /** Thinks when it wants to, and says what it thought when it is asked to. */
-  readonly thinks?: "adaptively";
+  readonly thinks?: "adaptively" | undefined;
 }
 
 /** When the figures below were last compared with what the providers publish. */
@@ -41,7 +41,15 @@ const claude = { window: 1_000_000, output: 128_000, takes: images, thinks: "ada
 const olderClaude = { window: 200_000, output: 64_000, takes: images } as const;
 const gpt6 = { window: 1_050_000, output: 128_000, takes: images } as const;
 const gpt5 = { window: 400_000, output: 128_000, takes: images } as const;
+const gemini = {
+  window: 1_048_576,
+  output: 65_536,
+  takes: images,
+  thinks: "adaptively",
+} as const;
 const free = { cacheWrite: 0 };
+/** Google: what is kept for a request costs by the hour, which is not counted here. */
+const longAt200 = { ...free, ...longAt(200_000) };
 
 export const modelTable: readonly TableRow[] = [
   { name: "rehearsal", window: 32_000, output: 32_000 },
@@ -132,6 +140,17 @@ export const modelTable: readonly TableRow[] = [
   },
   { name: "openai/*", window: 128_000, output: 16_384, takes: images },
 
+  { name: "google/gemini-3.1-pro*", ...gemini, price: price(2, 12, longAt200) },
+  { name: "google/gemini-3-pro*", ...gemini, price: price(2, 12, longAt200) },
+  { name: "google/gemini-3-flash*", ...gemini, price: price(0.5, 3, free) },
+  { name: "google/gemini-3.1-flash-lite*", ...gemini, price: price(0.25, 1.5, free) },
+  { name: "google/gemini-2.5-pro*", ...gemini, price: price(1.25, 10, longAt200) },
+  { name: "google/gemini-2.5-flash-lite*", ...gemini, price: price(0.1, 0.4, free) },
+  { name: "google/gemini-2.5-flash*", ...gemini, price: price(0.3, 2.5, free) },
+  { name: "google/gemini-2.0*", ...gemini, output: 8_192, thinks: undefined },
+  { name: "google/gemini-*", ...gemini },
+  { name: "google/*", window: 128_000, output: 8_192 },
+
   { name: "openai-compatible/*", window: 32_000, output: 8_000 },
   // What it really has depends on how it was started; it forgets silently what is beyond.
   { name: "ollama/*", window: 32_000, output: 8_000, price: price(0, 0) },
@@ -141,4 +160,5 @@ export const modelTable: readonly TableRow[] = [
 export const usualModels = {
   anthropic: { answers: "anthropic/claude-sonnet-5-5", small: "anthropic/claude-haiku-5-5" },
   openai: { answers: "openai/gpt-6.1-sol", small: "openai/gpt-6-luna" },
+  google: { answers: "google/gemini-pro-latest", small: "google/gemini-flash-lite-latest" },
 } as const;

@@ -31,6 +31,8 @@ const overflow = [
 ];
 const noCredit =
   /insufficient_quota|exceeded your current quota|credit balance is too low|billing|payment required/i;
+/** Google says so of a request that is otherwise in order. */
+const badKey = /API_KEY_INVALID|API key not valid|API key expired/i;
 const refused =
   /content_policy_violation|content_filter|content management policy|responsible ai|invalid_prompt|flagged/i;
 const overloaded = /overloaded|rate.?limit|too many requests|capacity|slow_down/i;
@@ -81,7 +83,7 @@ function classify(error: unknown, about: FailureContext): ModelFailure {
       code: "model_no_credit",
       message: `${provider} has no credit left for this key: ${said}`,
     };
-  if (status === 401 || status === 403)
+  if (status === 401 || status === 403 || (status === 400 && badKey.test(words)))
     return {
       class: "auth",
       code: "model_unauthorized",

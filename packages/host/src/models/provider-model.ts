@@ -94,12 +94,12 @@ async function* ask(
 function tellingOf(parts: ProviderModelParts, thoughts: Telling["thoughts"]): Telling {
   const { account, name, facts, image = async () => null } = parts;
   const { provider } = account;
-  const isKnown = provider === "anthropic" || provider === "openai";
+  const isServer = provider === "openai-compatible" || provider === "ollama";
   return {
     by: `${name}@${account.baseUrl}`,
-    options: isKnown ? provider : "openaiCompatible",
+    options: isServer ? "openaiCompatible" : provider,
     thoughts,
-    callIds: isKnown ? "its own" : "ours",
+    callIds: provider === "anthropic" || provider === "openai" ? "its own" : "ours",
     cache: provider === "anthropic" ? "marked" : "automatic",
     image,
     takesImages: facts.takes?.includes("images") ? "yes" : "no",
@@ -127,11 +127,18 @@ async function optionsFor(
       const key = request.session === undefined ? {} : { promptCacheKey: request.session };
       return { ...options, providerOptions: { openai: { store: false, ...key } } };
     }
-    default:
+    case "google":
+      return {
+        ...options,
+        ...(facts.thinks && { providerOptions: { google: { thinkingConfig: aloud } } }),
+      };
+    case "openai-compatible":
+    case "ollama":
       return options;
   }
 }
 
+const aloud = { includeThoughts: true };
 const adaptive = { type: "adaptive", display: "summarized" };
 
 /** An answer's room is taken off the window: what compaction leaves free is what may be asked for. */

@@ -8,7 +8,7 @@ export interface Telling {
   /** Marks what this model said, in the log: nobody else gets it back. */
   readonly by: string;
   /** Under this name the provider package keeps what is its own. */
-  readonly options: "anthropic" | "openai" | "openaiCompatible";
+  readonly options: "anthropic" | "openai" | "google" | "openaiCompatible";
   /** Whether what it thought is told again. */
   readonly thoughts: "told" | "left out";
   /** The provider checks that its own names for calls come back. */

@@ -93,7 +93,7 @@ export class Listener {
   ): Generator<ModelEvent> {
     const { options } = this.#open(kind, part);
     this.#blocks.delete(part.id);
-    const kept = kind === "text" ? pick(options, ["phase"]) : options;
+    const kept = kind === "text" ? pick(options, ["phase", "thoughtSignature"]) : options;
     if (kind === "text" && Object.keys(kept).length === 0) return;
     yield { kind, text: "", opaque: this.#opaque({ options: kept }) };
   }

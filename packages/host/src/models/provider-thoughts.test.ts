@@ -29,7 +29,7 @@ async function serve(...answers: readonly ServerAnswer[]): Promise<ProviderServe
   return server;
 }
 
-const [anthropic, openai, , compatible] = wires as [Wire, Wire, Wire, Wire];
+const [anthropic, openai, , compatible, , google] = wires as [Wire, Wire, Wire, Wire, Wire, Wire];
 const done = { text: "Done." };
 
 /** One step with these words, and the body of the request after it. */
@@ -90,6 +90,25 @@ describe("what a model thought", () => {
       { type: "function_call", call_id: "call_1", name: "look", arguments: '{"at":1}' },
       { type: "function_call_output", call_id: "call_1", output: "seen" },
     ]);
+  });
+
+  test("Google gets its signatures back with the thoughts, the words and the calls that they belong to", async () => {
+    const body = await nextRequest(google, [
+      { thought: "Let me think.", signature: "sig/+1==" },
+      { text: "I look." },
+      { hidden: "sig-2" },
+      { call: "look", id: "0", input: '{"at":1}' },
+    ]);
+    const { contents } = body as { contents: Record<string, unknown>[] };
+    expect(contents[1]).toMatchObject({
+      role: "model",
+      parts: [
+        { text: "Let me think.", thought: true, thoughtSignature: "sig/+1==" },
+        { text: "I look.", thoughtSignature: "sig-2" },
+        { functionCall: { name: "look", args: { at: 1 } } },
+      ],
+    });
+    expect(JSON.stringify(contents[2])).toMatch(/functionResponse.*look.*seen/);
   });
 
   test("a compatible server gets the words of its thoughts back", async () => {

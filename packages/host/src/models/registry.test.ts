@@ -130,7 +130,8 @@ describe("a model that cannot be asked", () => {
     ["openai/gpt", "model_unusable", "OPENAI_API_KEY"],
     ["openai-compatible/x", "model_unusable", "HOLDFAST_OPENAI_BASE_URL"],
     ["gpt-5", "model_unknown", "anthropic/…"],
-    ["google/gemini", "model_unknown", "anthropic/…"],
+    ["google/gemini", "model_unusable", "GEMINI_API_KEY"],
+    ["gogle/gemini", "model_unknown", "google/…"],
     ["anthropic/", "model_unknown", "anthropic/…"],
   ])("%s is %s, and the answer says what to set", async (name, code, words) => {
     const { models } = open();
@@ -162,10 +163,11 @@ test("the list names what the table knows, what servers serve and what is chosen
       key: { from: "environment", name: "ANTHROPIC_API_KEY" },
     },
     { provider: "openai", usable: true, key: { from: "stored" } },
+    { provider: "google", usable: false },
     { provider: "openai-compatible", usable: false },
     { provider: "ollama", usable: true, key: { from: "none" } },
   ]);
-  expect(list.providers[2]?.problem).toContain("HOLDFAST_OPENAI_BASE_URL");
+  expect(list.providers[3]?.problem).toContain("HOLDFAST_OPENAI_BASE_URL");
   expect(JSON.stringify(list)).not.toMatch(/stored-key|key-of/);
   await listModels(models, serverModels);
   expect(server.requests).toHaveLength(1);

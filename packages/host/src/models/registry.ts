@@ -33,6 +33,7 @@ export interface ModelsParts {
     | "openaiBaseUrl"
     | "openaiApi"
     | "anthropicBaseUrl"
+    | "googleBaseUrl"
     | "ollamaBaseUrl"
     | "models"
   >;
@@ -66,6 +67,8 @@ interface Reached {
   readonly account: Account;
 }
 
+const withUsualModels = ["anthropic", "openai", "google"] as const;
+
 export function createModels(parts: ModelsParts): Models {
   const { config, environment, secrets } = parts;
   const rehearsals = createRehearsalModel();
@@ -85,14 +88,15 @@ export function createModels(parts: ModelsParts): Models {
 
   function usual(): string {
     if (config.model.value !== undefined) return config.model.value;
-    const ready = (["anthropic", "openai"] as const).find((each) => !("code" in account(each)));
+    const ready = withUsualModels.find((each) => !("code" in account(each)));
     return ready === undefined ? rehearsal : usualModels[ready].answers;
   }
 
   function small(name: string): string {
     if (config.smallModel.value !== undefined) return config.smallModel.value;
-    const provider = parseModelName(name)?.provider;
-    if (provider !== "anthropic" && provider !== "openai") return name;
+    const named = parseModelName(name)?.provider;
+    const provider = withUsualModels.find((each) => each === named);
+    if (provider === undefined) return name;
     // Another server under a provider's name may not have it.
     const found = account(provider);
     const isAtHome = "baseUrl" in found && found.baseUrl === issuers[provider].own;

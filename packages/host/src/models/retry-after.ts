@@ -27,7 +27,7 @@ function asDate(text: string | undefined, now: number): number | null {
 }
 
 function inWords(message: string): number | null {
-  const match = /try again in (\d+(?:\.\d+)?)\s?(ms|s|m)\b/i.exec(message);
+  const match = /(?:try again|retry) in (\d+(?:\.\d+)?)\s?(ms|s|m)\b/i.exec(message);
   const unit = units[match?.[2]?.toLowerCase() ?? ""];
   return match === null || unit === undefined ? null : Number(match[1]) * unit;
 }

@@ -23,6 +23,7 @@ export const noModelConfig: ModelConfig = {
   openaiBaseUrl: unset,
   openaiApi: { ...unset, value: "responses" },
   anthropicBaseUrl: unset,
+  googleBaseUrl: unset,
   ollamaBaseUrl: unset,
   models: { ...unset, value: {} },
 };

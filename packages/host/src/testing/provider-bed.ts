@@ -15,7 +15,13 @@ import {
   type ProviderModelParts,
 } from "../models/index.ts";
 import { openProviderServer, type ProviderServer, type ServerAnswer } from "./provider-server.ts";
-import { anthropicFrames, chatFrames, openaiFrames, type Said } from "./provider-words.ts";
+import {
+  anthropicFrames,
+  chatFrames,
+  googleFrames,
+  openaiFrames,
+  type Said,
+} from "./provider-words.ts";
 
 export interface Wire {
   readonly title: string;
@@ -24,19 +30,49 @@ export interface Wire {
   readonly id?: string;
   readonly api?: OpenAiApi;
   readonly frames: (said: readonly Said[]) => string[];
+  /** How its path and body say which model is asked, and that it shall stream. */
+  readonly asks: RegExp;
+  /** Whether a call's arguments are a text, which may be no JSON, or always an object. */
+  readonly inputs?: "objects";
 }
 
+const asks = /"model":"m".*"stream":true/;
+
 export const wires: readonly Wire[] = [
-  { title: "Anthropic messages", provider: "anthropic", frames: (said) => anthropicFrames(said) },
+  {
+    title: "Anthropic messages",
+    provider: "anthropic",
+    asks,
+    frames: (said) => anthropicFrames(said),
+  },
   {
     title: "OpenAI responses",
     provider: "openai",
     id: "gpt-6-sol",
+    asks: /"model":"gpt-6-sol".*"stream":true/,
     frames: (said) => openaiFrames(said),
   },
-  { title: "OpenAI chat", provider: "openai", api: "chat", frames: (said) => chatFrames(said) },
-  { title: "compatible chat", provider: "openai-compatible", frames: (said) => chatFrames(said) },
-  { title: "Ollama", provider: "ollama", frames: (said) => chatFrames(said) },
+  {
+    title: "OpenAI chat",
+    provider: "openai",
+    api: "chat",
+    asks,
+    frames: (said) => chatFrames(said),
+  },
+  {
+    title: "compatible chat",
+    provider: "openai-compatible",
+    asks,
+    frames: (said) => chatFrames(said),
+  },
+  { title: "Ollama", provider: "ollama", asks, frames: (said) => chatFrames(said) },
+  {
+    title: "Google",
+    provider: "google",
+    asks: /\/models\/m:streamGenerateContent/,
+    frames: (said) => googleFrames(said),
+    inputs: "objects",
+  },
 ];
 
 const price = { input: 2, output: 10, cacheRead: 0.2, cacheWrite: 2.5 };
@@ -117,6 +153,6 @@ export function withoutMarks(body: Json): { head: string; messages: unknown[] } 
       key === "cache_control" ? undefined : value,
     ),
   ) as Record<string, unknown>;
-  const { messages, input, ...head } = bare;
-  return { head: JSON.stringify(head), messages: (messages ?? input) as unknown[] };
+  const { messages, input, contents, ...head } = bare;
+  return { head: JSON.stringify(head), messages: (messages ?? input ?? contents) as unknown[] };
 }

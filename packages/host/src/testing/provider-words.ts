@@ -1,4 +1,4 @@
-import type { Json } from "@holdfast/protocol";
+import { json, type Json } from "@holdfast/protocol";
 
 /** One thing that a model says, whatever its provider's wire looks like. */
 export type Said =
@@ -174,6 +174,38 @@ export function chatFrames(said: readonly Said[], { cacheRead = 0, stop = "" } =
     ...deltas.map((delta) => chunk({ delta })),
     chunk({ delta: {}, finish_reason: stop === "" ? finish : stop }, { usage }),
     "data: [DONE]\n\n",
+  ];
+}
+
+/** Google's answers: each piece a whole answer of its own, calls always whole. */
+export function googleFrames(
+  said: readonly Said[],
+  { cacheRead = 0, stop = "STOP" } = {},
+): string[] {
+  const chunk = (parts: readonly object[], rest: object = {}, top: object = {}): string =>
+    `data: ${JSON.stringify({
+      candidates: [{ index: 0, content: { role: "model", parts }, ...rest }],
+      modelVersion: "m",
+      ...top,
+    })}\n\n`;
+  const parts = said.flatMap((each): object[] => {
+    if ("text" in each) return halves(each.text).map((text) => ({ text }));
+    if ("hidden" in each) return [{ text: "", thoughtSignature: each.hidden }];
+    if ("call" in each)
+      return [{ functionCall: { name: each.call, args: json.parse(JSON.parse(each.input)) } }];
+    const [first = "", ...others] = halves(each.thought);
+    const signed = each.signature === undefined ? {} : { thoughtSignature: each.signature };
+    return [first, ...others].map((text) => ({ text, thought: true, ...signed }));
+  });
+  const usageMetadata = {
+    promptTokenCount: 10 + cacheRead,
+    candidatesTokenCount: 7,
+    totalTokenCount: 17 + cacheRead,
+    ...(cacheRead > 0 && { cachedContentTokenCount: cacheRead }),
+  };
+  return [
+    ...parts.map((part) => chunk([part])),
+    chunk([{ text: "" }], { finishReason: stop }, { usageMetadata }),
   ];
 }
 

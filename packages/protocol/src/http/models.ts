@@ -43,7 +43,7 @@ export const providerView = z.looseObject({
 export type ProviderView = z.infer<typeof providerView>;
 
 const provider = z.strictObject({
-  provider: z.enum(["anthropic", "openai", "openai-compatible", "ollama"]),
+  provider: z.enum(["anthropic", "openai", "google", "openai-compatible", "ollama"]),
 });
 
 export const modelRoutes = {

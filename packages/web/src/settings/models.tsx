@@ -6,7 +6,7 @@ import { words } from "../words.ts";
 
 type Provider = RouteInput<Routes["putSecret"]>["params"]["provider"];
 
-const keyed: readonly Provider[] = ["anthropic", "openai", "openai-compatible", "ollama"];
+const keyed: readonly Provider[] = ["anthropic", "openai", "google", "openai-compatible", "ollama"];
 
 /** Who can answer, and the keys that it takes. A key goes to the host and is never read back. */
 export function Models() {
