@@ -7,13 +7,17 @@ import { z } from "zod";
 import type { Person } from "./adapter.ts";
 
 const record = z.object({
-  state: z.enum(["asked", "allowed", "denied"]),
+  state: z.enum(["allowed", "denied"]),
   name: z.string(),
-  code: z.string(),
   /** By the store's clock. */
   at: z.int(),
 });
-type Known = z.infer<typeof record>;
+type Decided = z.infer<typeof record>;
+
+const request = z.object({ person: z.string(), name: z.string(), code: z.string(), at: z.int() });
+/** All who have asked, in one row: it cleans itself whenever somebody asks. */
+const requestRow = z.array(request);
+type Request = z.infer<typeof request>;
 
 type PairingRequest = GatewayView["requests"][number];
 type PairedPerson = GatewayView["people"][number];
@@ -21,17 +25,23 @@ type PairedPerson = GatewayView["people"][number];
 export type Standing = "allowed" | "silent" | { readonly code: string };
 
 const codeLifeMs = 60 * 60_000;
-/** Beyond these nobody is answered any more: strangers must not cost anything. */
-const mostRequests = 20;
-const mostPeople = 1_000;
+/** Beyond these nobody new is answered until a code is over: nobody who has asked is ever pushed out by a stranger. */
+const mostRequests = 40;
+const longestName = 60;
+const mostDecided = 10_000;
+const mostTries = 5;
 // Without letters and digits that are taken for one another.
 const letters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 
-/** Who may speak to a bot. A stranger gets one line with a code, for its owner to confirm, and nothing else. */
+/**
+ * Who may speak to a bot. A stranger gets one line with a code, for its owner to confirm, and nothing else; what is kept of
+ * strangers is one row of a fixed size. A row for a person of their own is the owner's doing alone.
+ */
 export class People {
   readonly #register: Register;
   readonly #owner: OwnerId;
   readonly #prefix: string;
+  readonly #requestKey: string;
   readonly #listed: ReadonlySet<string>;
   readonly #now: () => Promise<number>;
 
@@ -45,86 +55,108 @@ export class People {
     this.#register = options.register;
     this.#owner = options.owner;
     this.#prefix = `person/${options.bot}:`;
+    this.#requestKey = `pairing/${options.bot}`;
     this.#listed = new Set(options.listed);
     this.#now = options.now;
   }
 
   async isAllowed({ id }: Pick<Person, "id">): Promise<boolean> {
     if (this.#listed.has(id)) return true;
-    return (await this.#read(id))?.record.state === "allowed";
+    return (await this.#read(id))?.state === "allowed";
   }
 
   /** What a stranger is told, if anything: a code once, and again only when that one is over. */
   async meet(person: Person): Promise<Standing> {
-    if (await this.isAllowed(person)) return "allowed";
+    if (this.#listed.has(person.id)) return "allowed";
     const known = await this.#read(person.id);
-    const now = await this.#now();
-    if (known !== null && (known.record.state === "denied" || now - known.record.at < codeLifeMs))
-      return "silent";
-    if ((await this.requests()).length >= mostRequests) return "silent";
+    if (known !== null) return known.state === "allowed" ? "allowed" : "silent";
     const code = Array.from({ length: 8 }, () => letters[randomInt(letters.length)]).join("");
-    const asked: Known = { state: "asked", name: person.name.slice(0, 100), code, at: now };
-    return (await this.#put(person.id, asked, known?.revision ?? 0)) ? { code } : "silent";
+    const at = await this.#now();
+    const name = person.name.slice(0, longestName).toWellFormed();
+    const asked: Request = { person: person.id.slice(0, longestName), name, code, at };
+    const isKept = await this.#changeRequests((requests) => {
+      const isKnown = requests.some((each) => each.person === asked.person);
+      return isKnown || requests.length >= mostRequests ? null : [...requests, asked];
+    });
+    return isKept ? { code } : "silent";
   }
 
   /** Those whose code is still good, oldest first. */
   async requests(): Promise<readonly PairingRequest[]> {
-    const now = await this.#now();
-    return (await this.#all())
-      .filter(({ record: { state, at } }) => state === "asked" && now - at < codeLifeMs)
-      .map(({ person, record: { name, code, at } }) => ({ person, name, code, askedAt: at }))
-      .toSorted((a, b) => a.askedAt - b.askedAt);
+    const { requests } = await this.#readRequests();
+    return requests.map(({ at, ...rest }) => ({ ...rest, askedAt: at }));
   }
 
   async paired(): Promise<readonly PairedPerson[]> {
-    return (await this.#all()).flatMap(({ person, record: { name, state } }) =>
-      state === "asked" ? [] : [{ person, name, state }],
-    );
+    const rows = await this.#register.list(this.#owner, this.#prefix, mostDecided);
+    return rows.flatMap(({ key, value }) => {
+      const found = decode(record, value);
+      const person = key.slice(this.#prefix.length);
+      return found === null ? [] : [{ person, name: found.name, state: found.state }];
+    });
   }
 
   /** Only the owner says this, by the code that the person showed. */
   async decide(code: string, state: "allowed" | "denied"): Promise<PairedPerson | null> {
-    const request = (await this.requests()).find((each) => each.code === code.toUpperCase());
-    return request === undefined ? null : this.#settle(request.person, state);
+    const { requests } = await this.#readRequests();
+    const found = requests.find((each) => each.code === code.toUpperCase());
+    if (found === undefined) return null;
+    const { person, name } = found;
+    const settled = await this.#settle(person, name, state);
+    await this.#changeRequests((latest) => latest.filter((each) => each.person !== person));
+    return settled;
   }
 
   /** A person who was allowed may be sent away, and one who was sent away may come back. */
   async change(person: string, state: "allowed" | "denied"): Promise<PairedPerson | null> {
-    return this.#settle(person, state);
-  }
-
-  async #settle(person: string, state: "allowed" | "denied"): Promise<PairedPerson | null> {
     const known = await this.#read(person);
-    if (known === null) return null;
-    const { name } = known.record;
-    const settled = { ...known.record, state, code: "" };
-    return (await this.#put(person, settled, known.revision)) ? { person, name, state } : null;
+    return known === null ? null : this.#settle(person, known.name, state);
   }
 
-  async #all() {
-    const rows = await this.#register.list(this.#owner, this.#prefix, mostPeople);
-    return rows.flatMap(({ key, value }) => {
-      const parsed = decode(value);
-      return parsed === null ? [] : [{ person: key.slice(this.#prefix.length), record: parsed }];
-    });
-  }
-
-  async #read(person: string): Promise<{ record: Known; revision: number } | null> {
+  async #settle(
+    person: string,
+    name: string,
+    state: Decided["state"],
+  ): Promise<PairedPerson | null> {
     const row = await this.#register.read(this.#owner, this.#prefix + person);
-    const parsed = row && decode(row.value);
-    return row === null || parsed === null ? null : { record: parsed, revision: row.revision };
+    const expect = row?.revision ?? 0;
+    const value = JSON.stringify({ state, name, at: await this.#now() } satisfies Decided);
+    const change = { owner: this.#owner, key: this.#prefix + person, expect, value };
+    return (await this.#register.put(change)).status === "put" ? { person, name, state } : null;
   }
 
-  async #put(person: string, value: Known, expect: number): Promise<boolean> {
-    const change = { owner: this.#owner, key: this.#prefix + person, expect };
-    const result = await this.#register.put({ ...change, value: JSON.stringify(value) });
-    return result.status === "put";
+  async #read(person: string): Promise<Decided | null> {
+    const row = await this.#register.read(this.#owner, this.#prefix + person);
+    return row && decode(record, row.value);
+  }
+
+  async #readRequests(): Promise<{ requests: readonly Request[]; revision: number }> {
+    const row = await this.#register.read(this.#owner, this.#requestKey);
+    const now = await this.#now();
+    const all = (row && decode(requestRow, row.value)) ?? [];
+    const requests = all.filter(({ at }) => now - at < codeLifeMs);
+    return { requests, revision: row?.revision ?? 0 };
+  }
+
+  /** Applied to those whose code is good at the moment of writing; `null` leaves them. */
+  async #changeRequests(
+    apply: (requests: readonly Request[]) => readonly Request[] | null,
+  ): Promise<boolean> {
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      const { requests, revision: expect } = await this.#readRequests();
+      const changed = apply(requests);
+      if (changed === null) return false;
+      const change = { owner: this.#owner, key: this.#requestKey, expect };
+      const result = await this.#register.put({ ...change, value: JSON.stringify(changed) });
+      if (result.status !== "moved") return result.status === "put";
+    }
+    return false;
   }
 }
 
-function decode(value: string): Known | null {
+function decode<T>(schema: z.ZodType<T>, value: string): T | null {
   try {
-    return record.parse(JSON.parse(value));
+    return schema.parse(JSON.parse(value));
   } catch {
     return null;
   }

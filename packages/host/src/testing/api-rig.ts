@@ -62,6 +62,8 @@ const token = "a-token-for-this-test";
 
 export interface ApiOptions {
   readonly clock?: Clock;
+  /** The store's own, in milliseconds. */
+  readonly storeClock?: () => number;
   readonly tools?: readonly Tool[];
   readonly remembers?: "everything" | "nothing";
   /** Where a password is kept; without it there can be none. */
@@ -78,7 +80,8 @@ export function openApi(script: Script = [], options: ApiOptions = {}): ApiRig {
   const { clock = systemClock, tools = [], remembers = "nothing" } = options;
   const { home, strangers, environment } = options;
   const rules = { keepsAnswers: true, begins: true };
-  const store = withRules(createMemoryStore(), rules);
+  const { storeClock } = options;
+  const store = withRules(createMemoryStore(storeClock && { clock: storeClock }), rules);
   const log = createLog(store);
   const model = scriptedModel(script);
   const bugs: Error[] = [];
@@ -110,7 +113,7 @@ export function openApi(script: Script = [], options: ApiOptions = {}): ApiRig {
     leaseMs: 30_000,
     policy: "resume",
     sweepMs: 60_000,
-    maxRuns: 10,
+    maxRuns: 100,
     limits: { steps: 10, timeMs: 60_000, modelTries: 1 },
     tools: new Map(tools.map((tool) => [tool.name, tool])),
     modelFor: async () => ({ name: "scripted", model }),
