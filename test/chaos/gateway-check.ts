@@ -1,4 +1,4 @@
-import type { OutboxRow, Store } from "@holdfast/engine";
+import type { OutboxRow, RunRow, Store } from "@holdfast/engine";
 import { decodeEvent, outboxState, type OwnerId, type StoredEvent } from "@holdfast/protocol";
 
 import type { FakeBotApi, ShownMessage } from "../support/telegram/index.ts";
@@ -12,6 +12,8 @@ export interface GatewayFindings {
   readonly problems: readonly string[];
   readonly sent: number;
   readonly unknown: number;
+  /** Runs that were killed so often that they were given up. */
+  readonly interrupted: number;
 }
 
 const isMark = ({ text }: ShownMessage): boolean => text.includes("cannot know whether it arrived");
@@ -24,21 +26,26 @@ export async function checkGateway(
   said: readonly Said[],
 ): Promise<GatewayFindings> {
   const problems: string[] = [];
+  let interrupted = 0;
   const rows = await store.reads.outbox(owner, { states: outboxState.options, limit: 100_000 });
   const entries = await entriesOf(store, owner);
   for (const { text } of said) {
     const turns = entries.filter(
       (each) => each.type === "message.user" && wordsOf(each).includes(text),
     );
+    const [runId] = turns.map((turn) => turn.runId);
     if (turns.length !== 1) problems.push(`“${text}” became ${turns.length} turns.`);
-    else problems.push(...checkAnswer(turns[0]?.runId, rows, entries, platform));
+    const run = runId === undefined ? null : await store.reads.run(owner, runId);
+    if (run === null || turns.length !== 1) continue;
+    if (run.state === "interrupted") interrupted += 1;
+    problems.push(...checkAnswer(run, rows, entries, platform));
   }
   for (const row of rows)
     if (row.state !== "sent" && row.state !== "unknown")
       problems.push(`A chunk is left ${row.state}: ${row.delivery} ${row.chunk} ${row.code ?? ""}`);
   problems.push(...checkShown(rows, platform), ...checkMarks(rows, platform), ...checkOrder(rows));
   const count = (state: OutboxRow["state"]) => rows.filter((row) => row.state === state).length;
-  return { problems, sent: count("sent"), unknown: count("unknown") };
+  return { problems, sent: count("sent"), unknown: count("unknown"), interrupted };
 }
 
 function checkShown(rows: readonly OutboxRow[], platform: FakeBotApi): string[] {
@@ -94,7 +101,7 @@ function checkOrder(rows: readonly OutboxRow[]): string[] {
 
 /** One delivery carries the answer; where nothing of it is unknown, what is shown is the answer, once and whole. */
 function checkAnswer(
-  runId: StoredEvent["runId"],
+  { id: runId, state: end }: RunRow,
   rows: readonly OutboxRow[],
   entries: readonly StoredEvent[],
   platform: FakeBotApi,
@@ -108,8 +115,13 @@ function checkAnswer(
     chunks.some(({ platformId }) => platformId === String(id)),
   );
   const [whole, seen] = [said.map(wordsOf), shown.map(({ text }) => text)].map(plain);
-  return whole !== "" && whole === seen ? [] : [`${runId} is shown as “${seen}”, not “${whole}”.`];
+  // A run that was given up says so in its last words, also where a notice does not.
+  const told = end === "interrupted" ? [whole, plain([whole ?? "", givenUp])] : [whole];
+  const isShown = seen !== "" && told.includes(seen);
+  return isShown ? [] : [`${runId} (${end}) is shown as “${seen}”, not “${whole}”.`];
 }
+
+const givenUp = "The host stopped in the middle of this answer. Send /resume to go on.";
 
 /** What a run says, and what the host says of it. */
 const answers: ReadonlySet<string> = new Set(["message.assistant", "notice.added"]);

@@ -79,6 +79,7 @@ export async function runGatewayChaos({
         "messages said": said.length,
         "chunks sent": found.sent,
         "chunks unknown, each with a mark": found.unknown,
+        "answers given up after three interruptions, each told": found.interrupted,
         ...Object.fromEntries([...hits].map(([name, count]) => [`killed at ${name}`, count])),
       },
       problems: [...problems, ...found.problems],
