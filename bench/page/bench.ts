@@ -7,6 +7,14 @@ import type { Sizes } from "./sizes.ts";
 export interface Bench {
   readonly sizes: Sizes;
   readonly browser: Browser;
-  /** A store with one long session of the person that the host serves. */
-  readonly prepare: () => Promise<{ readonly place: Place; readonly session: SessionId }>;
+  /** A store with one session of so many messages, of the person that the host serves. */
+  readonly prepareMessages: (count: number) => Promise<PreparedSession>;
+  /** A store with so many sessions of that person. */
+  readonly prepareSessions: (count: number) => Promise<PreparedSession>;
+}
+
+export interface PreparedSession {
+  readonly place: Place;
+  /** The long one, or one of the many. */
+  readonly session: SessionId;
 }

@@ -4,33 +4,46 @@ import { launchBrowser } from "../../test/support/browser.ts";
 import { type BenchOptions, chooseSizes, measureChosen, type Report } from "../harness/index.ts";
 import { buildHost } from "../host/build.ts";
 import { openCorpus } from "../store/corpus.ts";
-import { fillSession } from "../store/fill.ts";
+import { fillSession, fillSessions } from "../store/fill.ts";
+import type { Prepared } from "../store/place.ts";
 import { sqliteBackend } from "../store/sqlite-backend.ts";
-import type { Bench } from "./bench.ts";
+import type { Bench, PreparedSession } from "./bench.ts";
+import { loadPage } from "./load.ts";
+import { scrollMessages } from "./messages.ts";
+import { scrollSessions } from "./sessions.ts";
 import { sizeTable } from "./sizes.ts";
 import { streamIntoPage } from "./stream.ts";
 import { holdTurns } from "./turns.ts";
 
-const workloads = [streamIntoPage, holdTurns];
+const workloads = [loadPage, streamIntoPage, scrollMessages, scrollSessions, holdTurns];
 const owner = ownerId.parse("owner");
 
 /** The page as people see it: the shipped build, served by the host, in a real browser. */
 export async function benchPage(options: BenchOptions, report: Report): Promise<void> {
   buildHost();
   const corpus = openCorpus(options.corpus);
-  const sizes = chooseSizes(sizeTable, options);
   await using backend = sqliteBackend();
   await using browser = await launchBrowser();
   const bench: Bench = {
-    sizes,
+    sizes: chooseSizes(sizeTable, options),
     browser,
-    async prepare() {
-      const key = `page-${corpus.key}-${sizes.messages}`;
-      const { place, known } = await backend.preparePlace(key, async (store) => ({
-        sessions: [await fillSession(store, corpus, sizes.messages, 0, owner)],
-      }));
-      return { place, session: sessionId.parse(known["sessions"]?.[0]) };
-    },
+    prepareMessages: async (count) =>
+      withSession(
+        await backend.preparePlace(`page-${corpus.key}-${count}`, async (store) => ({
+          sessions: [await fillSession(store, corpus, count, 0, owner)],
+        })),
+      ),
+    // The same that the host is measured with.
+    prepareSessions: async (count) =>
+      withSession(
+        await backend.preparePlace(`host-${corpus.key}-${count}`, async (store) => ({
+          sessions: await fillSessions(store, corpus, count, owner),
+        })),
+      ),
   };
   await measureChosen(workloads, bench, { options, report, backend: "sqlite" });
+}
+
+function withSession({ place, known }: Prepared): PreparedSession {
+  return { place, session: sessionId.parse(known["sessions"]?.at(-1)) };
 }

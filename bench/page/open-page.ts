@@ -7,20 +7,20 @@ export function clientOf(host: ServedHost): Client {
   return createClient({ baseUrl: host.address, token });
 }
 
-/** A tab of somebody who is signed in and looks at the newest message. */
-export async function openPage(
-  browser: Browser,
-  host: ServedHost,
-  session: SessionId,
-): Promise<Page> {
+/** A blank tab of somebody who is signed in. */
+export async function openTab(browser: Browser, { address }: ServedHost): Promise<Page> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
-  const { address } = host;
   await context.request.post(new URL("api/login", address).href, {
     data: { token },
     headers: { origin: new URL(address).origin },
   });
-  const page = await context.newPage();
-  await page.goto(new URL(`?session=${session}`, address).href);
+  return context.newPage();
+}
+
+/** A tab of somebody who looks at the newest messages of a session. */
+export async function openPage(browser: Browser, host: ServedHost, id: SessionId): Promise<Page> {
+  const page = await openTab(browser, host);
+  await page.goto(new URL(`?session=${id}`, host.address).href);
   await page.getByText("Live", { exact: true }).waitFor();
   return page;
 }

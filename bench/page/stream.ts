@@ -1,8 +1,8 @@
 import { lineOf, type WorkloadDefinition } from "../harness/index.ts";
 import { startHost } from "../host/served-host.ts";
-import { clientOf, openPage, say } from "./open-page.ts";
-import { readTrace, traceCategories } from "./trace.ts";
 import type { Bench } from "./bench.ts";
+import { clientOf, openPage, say } from "./open-page.ts";
+import { aboutTasks, taskLines, trace } from "./trace.ts";
 
 const deltasPerSecond = 50;
 /** The rehearsal model says two words at a time, on average. */
@@ -12,29 +12,28 @@ const wordsPerSecond = 2 * deltasPerSecond;
 export const streamIntoPage: WorkloadDefinition<Bench> = {
   id: "stream",
   title: "an answer being written into a long conversation",
-  async measure({ sizes, browser, prepare }) {
-    const { place: opened, session } = await prepare();
+  async measure({ sizes, browser, prepareMessages }) {
+    const { place: opened, session } = await prepareMessages(sizes.messages);
     await using place = opened;
     await using host = await startHost(place.address, place.folder);
     const page = await openPage(browser, host, session);
-    const client = clientOf(host);
     const words = Math.ceil((sizes.streamMs / 1_000) * wordsPerSecond);
-    await say(client, session, "stream", `{words:${words}} {rate:${wordsPerSecond}}`);
+    await say(clientOf(host), session, "stream", `{words:${words}} {rate:${wordsPerSecond}}`);
     await page.locator(".message[aria-busy=true]").waitFor();
-    await browser.startTracing(page, { categories: traceCategories });
-    await page.waitForTimeout(sizes.streamMs / 2);
-    const figures = readTrace(await browser.stopTracing(), 1_000 / deltasPerSecond);
+    const figures = await trace(browser, page, 1_000 / deltasPerSecond, () =>
+      page.waitForTimeout(sizes.streamMs / 2),
+    );
     await page.context().close();
-    const { tasks, scripts } = figures;
+    const { scripts } = figures;
     const params = { messages: sizes.messages, deltasPerSecond };
     return {
       lines: [
-        lineOf("longest task", tasks.max, "ms", { params, below: 50 }),
-        lineOf("tasks, p99", tasks.p99, "ms", { params }),
+        ...taskLines("writing", figures, params),
         lineOf("scripting for a delta, p50", scripts.p50, "ms", { params }),
         lineOf("scripting for a delta, p99", scripts.p99, "ms", { params, below: 8 }),
       ],
       notes: [
+        aboutTasks,
         `Scripting is what ran in each ${1_000 / deltasPerSecond} ms that had some: one delta comes in that time.`,
       ],
     };

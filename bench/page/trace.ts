@@ -1,10 +1,8 @@
-import { Samples } from "../harness/index.ts";
+import type { Browser, Page } from "playwright-core";
 
-export const traceCategories = [
-  "devtools.timeline",
-  "disabled-by-default-devtools.timeline",
-  "__metadata",
-];
+import { type Line, lineOf, Samples } from "../harness/index.ts";
+
+const categories = ["devtools.timeline", "disabled-by-default-devtools.timeline", "__metadata"];
 
 interface TraceEvent {
   readonly name: string;
@@ -14,41 +12,81 @@ interface TraceEvent {
   /** Microseconds. */
   readonly ts?: number;
   readonly dur?: number;
+  /** Of the processor, which others may have in between. */
+  readonly tdur?: number;
   readonly args?: { readonly name?: string };
 }
 
 const scripting = new Set(["FunctionCall", "EvaluateScript", "RunMicrotasks", "v8.callFunction"]);
 
 export interface TraceFigures {
-  /** Milliseconds, of every task of the page's main thread. */
+  /** Milliseconds by the clock, of every task of the page's main thread. */
   readonly tasks: Samples;
-  /** Milliseconds of script in each window of time that has some. */
+  /** The same without the time in which the processor was somebody else's. */
+  readonly ownTasks: Samples;
+  /** Milliseconds of the processor for scripts, in each window of time that has some. */
   readonly scripts: Samples;
 }
 
-/** What the page's main thread did, by what the browser itself recorded. */
-export function readTrace(written: Buffer, windowMs: number): TraceFigures {
+/** What the page's main thread does meanwhile, by what the browser itself records. */
+export async function trace(
+  browser: Browser,
+  page: Page,
+  windowMs: number,
+  during: () => Promise<void>,
+): Promise<TraceFigures> {
+  await browser.startTracing(page, { categories });
+  await during();
+  return readTrace(await browser.stopTracing(), windowMs);
+}
+
+export const aboutTasks =
+  "A task is counted by the processor's time for it. By the clock it is longer where other work has the machine.";
+
+/** Nobody notices what is shorter than that. */
+const noticedMs = 50;
+
+export function taskLines(
+  what: string,
+  { tasks, ownTasks }: TraceFigures,
+  params: Line["params"],
+): Line[] {
+  return [
+    lineOf(`${what}: longest task`, ownTasks.max, "ms", { params, below: noticedMs }),
+    lineOf(`${what}: the same by the clock`, tasks.max, "ms", { params }),
+  ];
+}
+
+function readTrace(written: Buffer, windowMs: number): TraceFigures {
   // The browser's own format, which is what is measured with.
   const { traceEvents } = JSON.parse(written.toString("utf8")) as { traceEvents: TraceEvent[] };
   const isMain = mainThreadOf(traceEvents);
   const own = traceEvents.filter((event) => event.ph === "X" && isMain(event));
-  const tasks = new Samples();
-  for (const { name, dur = 0 } of own) if (name.endsWith("RunTask")) tasks.add(dur / 1_000);
+  const [tasks, ownTasks] = [new Samples(), new Samples()];
+  for (const { name, dur = 0, tdur = dur } of own) {
+    if (!name.endsWith("RunTask")) continue;
+    tasks.add(dur / 1_000);
+    ownTasks.add(tdur / 1_000);
+  }
+  return { tasks, ownTasks, scripts: scriptsOf(own, windowMs) };
+}
+
+function scriptsOf(own: readonly TraceEvent[], windowMs: number): Samples {
   const windows = new Map<number, number>();
   let coveredTo = 0;
   const scripts = own
     .filter(({ name }) => scripting.has(name))
     .toSorted((a, b) => (a.ts ?? 0) - (b.ts ?? 0));
-  for (const { ts = 0, dur = 0 } of scripts) {
+  for (const { ts = 0, dur = 0, tdur = dur } of scripts) {
     // A script that another one called is in that one's time.
     if (ts + dur <= coveredTo) continue;
     coveredTo = ts + dur;
     const index = Math.floor(ts / 1_000 / windowMs);
-    windows.set(index, (windows.get(index) ?? 0) + dur / 1_000);
+    windows.set(index, (windows.get(index) ?? 0) + tdur / 1_000);
   }
-  const inWindows = new Samples();
-  for (const ms of windows.values()) inWindows.add(ms);
-  return { tasks, scripts: inWindows };
+  const samples = new Samples();
+  samples.addAll(windows.values());
+  return samples;
 }
 
 /** The busiest of those that call themselves so: a browser has one for each page, and one to spare. */

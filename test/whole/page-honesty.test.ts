@@ -1,4 +1,5 @@
 import type { SessionId } from "@holdfast/protocol";
+import type { Page } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
 import {
   answers,
@@ -17,6 +18,19 @@ import { readLog } from "./client.ts";
 
 const rig = createPageRig();
 
+/** Longer than any of these tests: somebody has to stop it. */
+const longAnswer = "{words:9000} {rate:150}";
+
+async function untilAnswering(tab: Page): Promise<void> {
+  await answers(tab).getByText("holdfast").first().waitFor();
+}
+
+/** The one that goes on, whatever was broken off above it. */
+async function stopAnswer(tab: Page): Promise<void> {
+  await stopButton(tab).click();
+  await tab.getByText("Stopped here.").waitFor();
+}
+
 async function logOf(id: SessionId) {
   const read = await rig.client().readSession({ params: { id } });
   if (!read.ok) throw new Error(JSON.stringify(read.error));
@@ -25,8 +39,8 @@ async function logOf(id: SessionId) {
 
 test("[P5] the host is killed while it answers: what was seen stays, the page says how the line is, and catches up by itself", async () => {
   const { tab, complaints } = await rig.openTab();
-  await say(tab, "{words:150} {rate:100}");
-  await answers(tab).getByText("holdfast").waitFor();
+  await say(tab, longAnswer);
+  await untilAnswering(tab);
   const seen = (await shown(tab))[1] ?? "";
   await rig.kill();
   await tab.getByText(/^(Reconnecting|Offline)$/).waitFor();
@@ -35,7 +49,7 @@ test("[P5] the host is killed while it answers: what was seen stays, the page sa
   await tab.getByText("Live", { exact: true }).waitFor();
   // The run goes on after a notice that says why it broke off; the first attempt stays above it.
   await tab.getByRole("note").waitFor();
-  await untilDone(tab, 2);
+  await stopAnswer(tab);
   expect((await shown(tab))[1]?.startsWith(seen)).toBe(true);
   await expectShownIsStored(tab, rig.client());
   expect(complaints).toEqual([]);
@@ -81,7 +95,7 @@ test("an acknowledgement that is lost, and a reload before it, make one message 
   });
   await say(tab, "twice over the wire {words:3}");
   await untilDone(tab, 2);
-  await tab.unroute("**/messages");
+  await tab.unrouteAll({ behavior: "wait" });
   await tab.reload();
   await untilDone(tab, 2);
   const said = await stored(rig.client(), sessionOf(tab));
@@ -94,15 +108,14 @@ test("a line that is cut while text streams is told as it is, and the missing su
   const line = await startPostgresProxy(rig.address());
   onTestFinished(() => line[Symbol.asyncDispose]());
   const { tab, complaints } = await rig.openTab({ through: line.url });
-  await say(tab, "{words:400} {rate:150}");
-  await answers(tab).getByText("holdfast").waitFor();
+  await say(tab, longAnswer);
+  await untilAnswering(tab);
   line.set("refuse");
   await tab.getByText(/^(Reconnecting|Offline)$/).waitFor();
   const seen = (await shown(tab))[1] ?? "";
   line.set("pass");
   await tab.getByText("Live", { exact: true }).waitFor();
-  await stopButton(tab).click();
-  await tab.getByText("Stopped here.").waitFor();
+  await stopAnswer(tab);
   expect((await shown(tab))[1]?.startsWith(seen)).toBe(true);
   await expectShownIsStored(tab, rig.client());
   expect(complaints).toEqual([]);
@@ -111,9 +124,9 @@ test("a line that is cut while text streams is told as it is, and the missing su
 test("two tabs agree: what one says, stops, renames and takes back the other shows", async () => {
   const { tab, another } = await rig.openTab();
   await say(tab, "shared {words:3000} {rate:150}");
-  await answers(tab).getByText("holdfast").waitFor();
+  await untilAnswering(tab);
   const other = await another(tab.url());
-  await answers(other).getByText("holdfast").waitFor();
+  await untilAnswering(other);
   await say(other, "queued from the other");
   await tab.getByRole("list", { name: "Waiting" }).getByText("queued from the other").waitFor();
   await tab.getByRole("button", { name: "Take back" }).click();
@@ -147,8 +160,8 @@ test("[S2.9] a new conversation names the one that it leaves, and that one's wor
 
 test("a host that asks before it goes on: the page shows what survived and resumes on a word", async () => {
   const { tab } = await rig.openTab();
-  await say(tab, "{words:120} {rate:80}");
-  await answers(tab).getByText("holdfast").waitFor();
+  await say(tab, longAnswer);
+  await untilAnswering(tab);
   const seen = (await shown(tab))[1] ?? "";
   await rig.kill();
   await rig.serveAgain({ HOLDFAST_RESUME: "ask" });
@@ -156,6 +169,7 @@ test("a host that asks before it goes on: the page shows what survived and resum
   await card.waitFor();
   expect((await shown(tab))[1]?.startsWith(seen)).toBe(true);
   await card.getByRole("button", { name: "Resume" }).click();
-  await untilDone(tab, 2);
+  await answers(tab).nth(1).waitFor();
+  await stopAnswer(tab);
   await expectShownIsStored(tab, rig.client());
 });

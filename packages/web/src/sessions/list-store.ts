@@ -1,6 +1,6 @@
 import type { Client, SessionView } from "@holdfast/protocol";
 import { canShareHints, followHints } from "./list-hints.ts";
-import { compareSessions, putStretch } from "./stretch.ts";
+import { putRow, putStretch } from "./stretch.ts";
 
 export type ShelfName = "active" | "archived" | "trash";
 
@@ -98,10 +98,8 @@ export function createListStore(client: Client): ListStore {
   function put(session: SessionView): void {
     const { sessions, pinned, filter } = view;
     if (sessions === null) return;
-    const swap = (list: readonly SessionView[], belongs: boolean): readonly SessionView[] => {
-      const rest = list.filter(({ id }) => id !== session.id);
-      return belongs ? [...rest, session].toSorted(compareSessions) : rest;
-    };
+    const swap = (list: readonly SessionView[], belongs: boolean): readonly SessionView[] =>
+      belongs ? putRow(list, session) : list.filter(({ id }) => id !== session.id);
     const belongs = isListed(session, filter);
     const held = sessions.find(({ id }) => id === session.id);
     // An open conversation tells each of its events; few of them change its row.

@@ -1,14 +1,11 @@
-import type { SessionId, SessionView } from "@holdfast/protocol";
+import type { SessionId } from "@holdfast/protocol";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, useEffect, useMemo, useRef } from "react";
 import { useApp, useStore } from "../app-context.ts";
 import { daysBetween } from "../ui/index.ts";
 import { words } from "../words.ts";
+import { listItems } from "./list-items.ts";
 import { SessionRow } from "./session-row.tsx";
-
-type Item =
-  | { readonly kind: "heading"; readonly key: string; readonly text: string }
-  | { readonly kind: "session"; readonly key: string; readonly session: SessionView };
 
 const rowHeight = 36;
 const nearEnd = 20;
@@ -19,24 +16,26 @@ export function SessionList({ open }: { open: SessionId | null }) {
   const view = useStore(store);
   useStore(seen);
   const now = Date.now();
-  const today = new Date(now).toDateString();
   // By the day: the headings change at midnight.
-  // oxlint-disable-next-line react-hooks/exhaustive-deps
-  const items = useMemo(() => itemsOf(view.sessions ?? [], view.pinned, now), [view, today]);
+  const today = new Date(now).setHours(0, 0, 0, 0);
+  const items = useMemo(
+    () => listItems(view.sessions ?? [], view.pinned, (at) => daysBetween(at, today)),
+    [view, today],
+  );
   const place = useRef<HTMLDivElement>(null);
   const list = useVirtualizer({
-    count: items.length,
+    count: items.count,
     getScrollElement: () => place.current,
     estimateSize: () => rowHeight,
-    getItemKey: (index) => items[index]?.key ?? index,
+    getItemKey: (index) => items.at(index)?.key ?? index,
     overscan: 10,
     paddingEnd: 8,
   });
   const drawn = list.getVirtualItems();
   const last = drawn.at(-1)?.index ?? 0;
   useEffect(() => {
-    if (view.hasMore && last > items.length - nearEnd) void store.loadMore();
-  }, [store, view.hasMore, last, items.length]);
+    if (view.hasMore && last > items.count - nearEnd) void store.loadMore();
+  }, [store, view.hasMore, last, items.count]);
 
   /** Up and down go through the list, past what is drawn too. */
   function move(event: KeyboardEvent): void {
@@ -46,8 +45,8 @@ export function SessionList({ open }: { open: SessionId | null }) {
     event.preventDefault();
     const from = Number(target.closest("[data-index]")?.getAttribute("data-index"));
     let to = from + step;
-    while (items[to]?.kind === "heading") to += step;
-    if (items[to] === undefined) return;
+    while (items.at(to)?.kind === "heading") to += step;
+    if (items.at(to) === null) return;
     list.scrollToIndex(to);
     requestAnimationFrame(() =>
       place.current?.querySelector<HTMLElement>(`[data-index="${to}"] a`)?.focus(),
@@ -55,15 +54,15 @@ export function SessionList({ open }: { open: SessionId | null }) {
   }
 
   if (view.sessions === null) return <p className="list-words late">{words.sessions.reading}</p>;
-  if (items.length === 0)
+  if (items.count === 0)
     return <p className="list-words">{words.sessions.none[view.filter.shelf]}</p>;
   return (
     // oxlint-disable-next-line jsx-a11y/no-static-element-interactions
     <div ref={place} className="sessions" onKeyDown={move}>
       <div className="rows" style={{ height: list.getTotalSize() }}>
         {drawn.map(({ key, index, start }) => {
-          const item = items[index];
-          if (item === undefined) return null;
+          const item = items.at(index);
+          if (item === null) return null;
           return (
             <div
               key={key}
@@ -87,32 +86,4 @@ export function SessionList({ open }: { open: SessionId | null }) {
       </div>
     </div>
   );
-}
-
-function itemsOf(
-  sessions: readonly SessionView[],
-  pinned: readonly SessionView[],
-  now: number,
-): readonly Item[] {
-  const items: Item[] = [];
-  const add = (text: string, rows: readonly SessionView[]): void => {
-    if (rows.length === 0) return;
-    items.push({ kind: "heading", key: text, text });
-    for (const session of rows) items.push({ kind: "session", key: session.id, session });
-  };
-  add(words.sessions.pinned, pinned);
-  const isPinned = new Set(pinned.map(({ id }) => id));
-  const groups = Map.groupBy(
-    sessions.filter(({ id }) => !isPinned.has(id)),
-    ({ sortAt }) => ageOf(daysBetween(sortAt, now)),
-  );
-  for (const age of ["today", "yesterday", "week", "older"] as const)
-    add(words.sessions[age], groups.get(age) ?? []);
-  return items;
-}
-
-function ageOf(days: number): "today" | "yesterday" | "week" | "older" {
-  if (days < 1) return "today";
-  if (days < 2) return "yesterday";
-  return days < 7 ? "week" : "older";
 }

@@ -1,7 +1,8 @@
 import { blankRead, ids, type OwnerId, type SessionView } from "@holdfast/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { compareSessions, putStretch } from "./stretch.ts";
+import { listItems } from "./list-items.ts";
+import { compareSessions, putRow, putStretch } from "./stretch.ts";
 
 const pool = Array.from({ length: 30 }, () => ids.make("session"));
 
@@ -37,4 +38,29 @@ test("a page leaves alone what lies outside of it", () => {
   // The second is gone; the third was read with another title.
   const renamed = { ...third, title: "renamed" };
   expect(putStretch(rows, [renamed], first, true)).toEqual([first, renamed, fourth, fifth]);
+});
+
+test("a row that moved stands in its place, once", () => {
+  fc.assert(
+    fc.property(lists, fc.nat(29), fc.nat(12), (rows, index, at) => {
+      const moved = session(index, at);
+      const others = rows.filter(({ id }) => id !== moved.id);
+      expect(putRow(rows, moved)).toEqual([...others, moved].toSorted(compareSessions));
+    }),
+  );
+});
+
+test("the list shows the pinned ones and then every other once, under the heading of its age", () => {
+  const now = 1_000;
+  const days = [0, 0, 1, 3, 6, 8, 400];
+  const rows = days.map((age, index) => session(index, now - age)).toSorted(compareSessions);
+  const [pinned] = rows.slice(2, 3);
+  if (pinned === undefined) throw new Error("no rows");
+  const items = listItems(rows, [pinned], (at) => now - at);
+  const shown = Array.from({ length: items.count }, (_, at) => items.at(at));
+  const text = shown.map((item) =>
+    item?.kind === "session" ? now - item.session.sortAt : item?.text,
+  );
+  expect(text).toEqual(["Pinned", 1, "Today", 0, 0, "Earlier this week", 3, 6, "Earlier", 8, 400]);
+  expect(items.at(items.count)).toBe(null);
 });

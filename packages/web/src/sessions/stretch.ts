@@ -18,11 +18,33 @@ export function putStretch(
 ): readonly SessionView[] {
   const last = page.at(-1);
   const fresh = new Set(page.map(({ id }) => id));
-  const kept = held.filter((session) => {
-    if (fresh.has(session.id)) return false;
-    const isAbove = after !== null && compareSessions(session, after) <= 0;
-    const isBelow = hasMore && last !== undefined && compareSessions(session, last) > 0;
-    return isAbove || isBelow;
+  const isKept = ({ id }: SessionView): boolean => !fresh.has(id);
+  const above = after === null ? 0 : placeBehind(held, after);
+  const below = hasMore && last !== undefined ? placeBehind(held, last) : held.length;
+  return [...held.slice(0, above).filter(isKept), ...page, ...held.slice(below).filter(isKept)];
+}
+
+/** The row in its place; the list is in order before and after. */
+export function putRow(held: readonly SessionView[], session: SessionView): readonly SessionView[] {
+  const rest = held.filter(({ id }) => id !== session.id);
+  return rest.toSpliced(placeBehind(rest, session), 0, session);
+}
+
+/** How many of the list stand before the first that comes behind this one. */
+function placeBehind(held: readonly SessionView[], session: SessionView): number {
+  return firstWhere(held.length, (at) => {
+    const row = held[at];
+    return row !== undefined && compareSessions(row, session) > 0;
   });
-  return [...kept, ...page].toSorted(compareSessions);
+}
+
+/** The first index for which it holds; it holds for all behind that one too. */
+export function firstWhere(length: number, holds: (index: number) => boolean): number {
+  let [from, to] = [0, length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (holds(middle)) to = middle;
+    else from = middle + 1;
+  }
+  return from;
 }

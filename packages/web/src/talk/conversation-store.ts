@@ -2,7 +2,6 @@ import {
   type ApiError,
   type Client,
   type ConnectionState,
-  type EntryView,
   type OpenItem,
   prependEntries,
   reduceEvent,
@@ -13,7 +12,9 @@ import {
   type StreamStatus,
 } from "@holdfast/protocol";
 
+import { firstInPlace } from "./in-place.ts";
 import { type Island, islandAround, landIsland, loadBelow } from "./island.ts";
+import { letGo, type Sight } from "./stretch.ts";
 
 /** What the page knows of one conversation: what the reducer says, and which stretch of it is looked at. */
 export interface ConversationView {
@@ -34,6 +35,8 @@ export interface ConversationStore {
   /** Makes sure that the entry with this number is held, if it is in view at all. */
   readonly reach: (seq: Seq) => Promise<void>;
   readonly returnToTail: () => void;
+  /** What is in sight: what is far from it is let go of, and read again when somebody comes near. */
+  readonly look: (sight: Sight) => void;
   /** The number after which all that is known of a run lies. */
   readonly beforeRun: (run: RunId) => Seq;
   readonly start: () => () => void;
@@ -115,7 +118,7 @@ export function createConversationStore(client: Client, id: SessionId): Conversa
     if (state === null || island === null) return;
     await loading(
       "later",
-      () => loadBelow(client, id, island, firstOf(state.entries)),
+      () => loadBelow(client, id, island, firstInPlace(state.entries) ?? beginning),
       (grown) => {
         if (view.state === null) return;
         const landed = landIsland(view.state, grown);
@@ -150,6 +153,12 @@ export function createConversationStore(client: Client, id: SessionId): Conversa
       return before?.seq ?? (isFirst ? beginning : ((first.seq - 1) as Seq));
     },
     returnToTail: () => change({ island: null }),
+    look(sight) {
+      const { state, island, loading: isLoading } = view;
+      if (state === null || isLoading !== null) return;
+      const held = letGo({ state, island }, sight);
+      if (held.state !== state || held.island !== island) change(held);
+    },
     start() {
       const leaving = new AbortController();
       void follow(leaving.signal);
@@ -163,10 +172,6 @@ export function createConversationStore(client: Client, id: SessionId): Conversa
 
 function holds({ state, island }: ConversationView, seq: Seq): boolean {
   return (island ?? state)?.entries.some((entry) => entry.seq === seq) ?? false;
-}
-
-function firstOf(entries: readonly EntryView[]): Seq {
-  return entries[0]?.seq ?? beginning;
 }
 
 function isOver({ code }: StreamStatus): boolean {

@@ -8,8 +8,9 @@ import {
   type Seq,
   startState,
 } from "@holdfast/protocol";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { islandAround, landIsland, loadBelow } from "./island.ts";
+import { type Island, islandAround, landIsland, loadBelow } from "./island.ts";
 
 const id = ids.make("session");
 
@@ -68,10 +69,38 @@ test("an island grows over a long silence and lands on what the state holds", as
   expect(seqs(state.entries)).toEqual([1501, 1502]);
   const small = { entries: [message(1), message(2)], earlier: null };
   expect(landIsland(state, small)).toBe(null);
-  let island = await loadBelow(client, id, small, 1501 as Seq);
-  expect(seqs(island?.entries ?? [])).toEqual([1, 2, 3]);
-  island = island && (await loadBelow(client, id, island, 1501 as Seq));
+  const island = await loadBelow(client, id, small, 1501 as Seq);
   const landed = island && landIsland(state, island);
   expect(seqs(landed?.entries ?? [])).toEqual(numbers);
   expect(landed?.earlier).toBe(null);
+});
+
+test("below an island everything is found in few answers, however unevenly it lies", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.oneof(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: 20_000 })), {
+        minLength: 300,
+        maxLength: 700,
+      }),
+      async (gaps) => {
+        let at = 0;
+        const numbers = gaps.map((gap) => (at += gap));
+        const { client, reads } = hostWith(numbers);
+        const first = message(numbers[0] ?? 0);
+        let island: Island = { entries: [first], earlier: null };
+        const shore = (numbers.at(-1) ?? 0) as Seq;
+        let rounds = 0;
+        while ((island.entries.at(-1)?.seq ?? 0) < shore) {
+          const grown = await loadBelow(client, id, island, shore);
+          if (grown === null) throw new Error("no answer");
+          expect(grown.entries.length).toBeGreaterThan(island.entries.length);
+          island = grown;
+          rounds++;
+        }
+        expect(seqs(island.entries)).toEqual(numbers);
+        expect(reads()).toBeLessThan(12 * rounds);
+      },
+    ),
+    { numRuns: 15 },
+  );
 });

@@ -5,6 +5,7 @@ import type {
   LiveView,
   MessageEntry,
   NoticeEntry,
+  Seq,
   ToolResultPart,
 } from "@holdfast/protocol";
 import type { Unsent } from "./unsent.ts";
@@ -145,7 +146,7 @@ export function isSameRow(a: Row, b: Row): boolean {
 }
 
 /** The number of the entry that a row shows. */
-export function seqOf(row: Row): number | null {
+export function seqOf(row: Row): Seq | null {
   return "entry" in row ? row.entry.seq : null;
 }
 

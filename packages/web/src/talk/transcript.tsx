@@ -47,7 +47,7 @@ export function Transcript({ view, store, pending, unsent, at }: TranscriptProps
     paddingEnd: 24,
   });
   const named = useNamedEntry(list, rows, view, store, at);
-  useMore(list, rows.length, view, store);
+  useMore(list, rows, view, store);
   useEndInSight(place, list);
   const isAway = useIsAway(place, list) || island !== null;
 
@@ -125,10 +125,10 @@ function useNamedEntry(
   return at;
 }
 
-/** Reads more where somebody comes near to the end of what is held, in either direction. */
+/** Reads more where somebody comes near to the end of what is held, in either direction; lets go of what is far. */
 function useMore(
   list: List,
-  count: number,
+  rows: readonly Row[],
   view: ConversationView,
   store: ConversationStore,
 ): void {
@@ -138,10 +138,15 @@ function useMore(
   const { island, state, loading } = view;
   const earlier = (island ?? state)?.earlier ?? null;
   useEffect(() => {
-    if (loading !== null || count === 0) return;
+    if (loading !== null) return;
     if (earlier !== null && first < nearEdge) void store.loadEarlier();
-    else if (island !== null && last > count - nearEdge) void store.loadLater();
-  }, [store, count, first, last, earlier, island, loading]);
+    else if (island !== null && last > rows.length - nearEdge) void store.loadLater();
+    else {
+      const seqs = rows.slice(first, last + 1).flatMap((row) => seqOf(row) ?? []);
+      const [top, bottom] = [seqs[0], seqs.at(-1)];
+      if (top !== undefined && bottom !== undefined) store.look({ first: top, last: bottom });
+    }
+  }, [store, rows, first, last, earlier, island, loading]);
 }
 
 /** Who reads along at the end stays there when the room for it changes: a queue grows, a keyboard opens. */
