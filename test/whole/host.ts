@@ -14,7 +14,7 @@ export function makeFolder(whenOver: WhenOver = onTestFinished): string {
 /** What a test sets; the settings of whoever runs the tests stay out of it. */
 export function settingsFor(settings: Record<string, string>): Record<string, string | undefined> {
   const isSetting = (name: string): boolean =>
-    /^HOLDFAST_|^(?:ANTHROPIC|OPENAI)_API_KEY$/.test(name);
+    /^HOLDFAST_|^(?:ANTHROPIC|OPENAI|GEMINI|GOOGLE_GENERATIVE_AI)_API_KEY$/.test(name);
   const inherited = Object.keys(process.env).filter(isSetting);
   const cleared = Object.fromEntries(inherited.map((name) => [name, undefined]));
   return { ...cleared, HOLDFAST_PORT: "0", ...settings };

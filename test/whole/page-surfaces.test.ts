@@ -21,7 +21,6 @@ const everything = join(
   "../../node_modules/@modelcontextprotocol/server-everything/dist/index.js",
 );
 const rig = createPageRig({
-  HOLDFAST_TELEGRAM_TOKEN: botToken,
   HOLDFAST_TELEGRAM_API_ROOT: platform.address,
   HOLDFAST_MCP: JSON.stringify({ everything: { command: process.execPath, args: [everything] } }),
 });
@@ -61,8 +60,16 @@ test("an MCP server shows its state and tools, and is connected anew on request"
   expect(servers).toMatchObject([{ name: "everything", state: "ready" }]);
 });
 
-test("somebody who writes to the bot waits for the owner's word, and can be let go again", async () => {
+test("a bot is connected by its token, somebody who writes to it waits for the owner's word, and both can be let go again", async () => {
   const { tab } = await rig.openTab({ at: "?settings=gateway" });
+  const token = tab.getByLabel("The bot's token");
+  await token.fill(`${botToken}x`);
+  await tab.getByRole("button", { name: "Connect", exact: true }).click();
+  await tab.getByText("@BotFather", { exact: false }).last().waitFor();
+  expect(valueOf(await rig.client().readGateway()).state).toBe("off");
+  await token.fill(botToken);
+  await tab.getByRole("button", { name: "Connect", exact: true }).click();
+  await tab.getByText("Receiving", { exact: true }).waitFor();
   await tab.getByText("Nobody asks to speak to the bot.").waitFor();
   platform.say(55, "hello");
   await tab.getByRole("button", { name: "Allow Person 55" }).click();
@@ -71,6 +78,10 @@ test("somebody who writes to the bot waits for the owner's word, and can be let 
   expect(read.people).toMatchObject([{ name: "Person 55", state: "allowed" }]);
   await tab.getByRole("button", { name: "Deny Person 55" }).click();
   await tab.getByText("is not answered", { exact: true }).waitFor();
+
+  await tab.getByRole("button", { name: "Disconnect the bot" }).click();
+  await tab.getByText("No bot is connected").waitFor();
+  expect(valueOf(await rig.client().readGateway())).toMatchObject({ state: "off", people: [] });
 });
 
 test("what a workspace says to agents is asked about once, and told only when it is trusted", async () => {

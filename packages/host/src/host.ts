@@ -35,7 +35,7 @@ export async function startHost(config: Config, logger: Logger): Promise<Outcome
   const ownOrigin = originOf(host.value, server.port);
   const address = `${origin.value ?? ownOrigin}${basePath.value}/`;
   begin(address);
-  if (config.roles.value.includes("gateway")) chats?.start();
+  if (config.roles.value.includes("gateway")) chats.start();
   return done({
     address,
     localAddress: `${ownOrigin}${basePath.value}/`,

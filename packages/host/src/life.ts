@@ -1,7 +1,7 @@
 import { type MemoryKeeper, type Runner, type Store, systemClock } from "@holdfast/engine";
 
 import type { Role } from "./config/index.ts";
-import type { Gateway } from "./gateway/index.ts";
+import type { BotPlace } from "./open-gateway.ts";
 import { keepTidy } from "./keep-tidy.ts";
 import type { Mcp } from "./mcp/index.ts";
 import type { Notifier } from "./notify/index.ts";
@@ -32,7 +32,7 @@ interface Worker {
 export interface LifeParts {
   readonly store: Store;
   readonly roles: ReadonlySet<Role>;
-  readonly chats: Gateway | undefined;
+  readonly chats: Pick<BotPlace, "stop">;
   readonly mcp: Mcp;
   readonly runner: Runner;
   readonly titles: Worker;
@@ -71,7 +71,7 @@ export function createLife(parts: LifeParts): Life {
 
   async function stop(closeDoor: () => Promise<void> = async () => {}): Promise<void> {
     stopping.abort();
-    await within(gatewayPatienceMs, parts.chats?.stop() ?? Promise.resolve());
+    await within(gatewayPatienceMs, parts.chats.stop());
     if (hasBegun) await letGo();
     closing.abort();
     await closeDoor();

@@ -8,7 +8,6 @@ import { chooseToken, unguessableToken } from "./choose-token.ts";
 import { type Config, prepareHome, type Role, roleNames } from "./config/index.ts";
 import { prepareConversations } from "./conversations.ts";
 import { done, type Outcome } from "./failure.ts";
-import type { Gateway } from "./gateway/index.ts";
 import { openHands } from "./hands.ts";
 import { watchHealth } from "./health.ts";
 import {
@@ -21,7 +20,7 @@ import {
 import { createLife, type Life } from "./life.ts";
 import { openMcp } from "./mcp/index.ts";
 import { openConfiguredMemories } from "./memory/index.ts";
-import { clientWithin, openConfiguredGateway } from "./open-gateway.ts";
+import { type BotPlace, clientWithin, openBotPlace } from "./open-gateway.ts";
 import { checkNotifying, openConfiguredNotifier } from "./open-notifier.ts";
 import { openModels } from "./open-model.ts";
 import { openStore } from "./open-store.ts";
@@ -37,7 +36,7 @@ export interface OpenHost extends Life {
   readonly doorkeeper: Doorkeeper;
   readonly strangers: Strangers;
   /** Taken up by who serves; a terminal that has a host of its own leaves the chats alone. */
-  readonly chats: Gateway | undefined;
+  readonly chats: BotPlace;
 }
 
 /** The composition root: every piece is made here and handed to those that need it. */
@@ -112,14 +111,13 @@ export async function openHost(
   const { host, origin, basePath } = config;
   const client = (): Client => clientWithin(app, token.value, basePath.value);
   const pokes = roles.has("runner") ? runner : leftToOthers(runner);
-  const chat = { log, memory, runner: pokes };
-  const gateway = await openConfiguredGateway(config, chat, client, report);
-  if (!gateway.ok) {
+  const bot = await openBotPlace(config, { log, memory, runner: pokes, client, secrets, report });
+  if (!bot.ok) {
     await store.close();
-    return gateway;
+    return bot;
   }
   const api = apiRoutes({
-    gateway: gateway.value,
+    bot: bot.value,
     log,
     hands,
     ids,
@@ -156,9 +154,9 @@ export async function openHost(
     host: host.value,
     origin: origin.value,
     basePath: basePath.value,
-    hooks: gateway.value?.routes ?? [],
+    hooks: bot.value.routes,
     // A chat's commands go through the same API, in this process.
-    api: roles.has("web") || gateway.value !== undefined ? api : api.filter(isForWatchers),
+    api: roles.has("web") || bot.value.desk() !== undefined ? api : api.filter(isForWatchers),
     health,
     report: (bug, fields) => logger.report(bug, fields),
     logger,
@@ -166,7 +164,7 @@ export async function openHost(
   const life = createLife({
     store: store,
     roles,
-    chats: gateway.value,
+    chats: bot.value,
     mcp,
     runner,
     titles,
@@ -178,7 +176,7 @@ export async function openHost(
     stopping,
     closing,
   });
-  return done({ app, token: token.value, doorkeeper, strangers, chats: gateway.value, ...life });
+  return done({ app, token: token.value, doorkeeper, strangers, chats: bot.value, ...life });
 }
 
 /** Work is found by whoever runs here or elsewhere; this process only takes it in. */

@@ -69,6 +69,31 @@ export const problemKinds = {
     title: "There is no such rule.",
     next: "Read the rules again.",
   },
+  bot_refused: {
+    status: 400,
+    title: "The platform does not know this token.",
+    next: "Copy it again, whole, from @BotFather.",
+  },
+  bot_unreachable: {
+    status: 503,
+    title: "The platform cannot be reached.",
+    next: "Check that this machine reaches api.telegram.org, and try again.",
+  },
+  bot_configured: {
+    status: 409,
+    title: "The bot's token stands in the configuration.",
+    next: "Change HOLDFAST_TELEGRAM_TOKEN or telegramToken there, and start the host again.",
+  },
+  bot_elsewhere: {
+    status: 409,
+    title: "The chat gateway does not run in this process.",
+    next: "Set HOLDFAST_TELEGRAM_TOKEN where a host has the gateway role.",
+  },
+  bot_not_found: {
+    status: 404,
+    title: "No bot was connected on the page.",
+    next: "Read the gateway again.",
+  },
   pairing_not_found: {
     status: 404,
     title: "Nobody asks under this code, or not any more.",

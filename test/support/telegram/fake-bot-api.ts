@@ -127,7 +127,7 @@ export class FakeBotApi {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const [, method = ""] = /^\/bot[^/]+\/(\w+)/.exec(request.url ?? "") ?? [];
+    const [, token = "", method = ""] = /^\/bot([^/]+)\/(\w+)/.exec(request.url ?? "") ?? [];
     const path = /^\/file\/bot[^/]+\/(.+)$/.exec(request.url ?? "")?.[1];
     if (path !== undefined) return void response.end(this.files.get(path) ?? "");
     const body = await readBody(request);
@@ -135,7 +135,11 @@ export class FakeBotApi {
     if (method !== "getUpdates") this.calls.push({ method, payload });
     const fault = await this.faults.next(method, payload);
     if (fault?.kind === "cut" && fault.when === "before") return void response.destroy();
-    const answer = faultAnswer(fault) ?? (await this.#answer(method, payload, response));
+    const answer =
+      faultAnswer(fault) ??
+      (token === botToken
+        ? await this.#answer(method, payload, response)
+        : failure(401, "Unauthorized"));
     await this.faults.passed(method, payload);
     if (fault?.kind === "cut" || answer === null) return void response.destroy();
     if (response.destroyed) return;

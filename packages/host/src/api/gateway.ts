@@ -23,6 +23,20 @@ export interface GatewayDesk {
   ) => Promise<OutboxRow | null>;
 }
 
+/** How it went with a token that somebody gave on the page. */
+export type Connected =
+  | { readonly status: "connected"; readonly bot: NonNullable<GatewayView["bot"]> }
+  | { readonly status: "refused" | "unreachable"; readonly message: string }
+  | { readonly status: "configured" | "elsewhere" };
+
+/** The place of a bot, whether there is one or not. */
+export interface BotDesk {
+  readonly desk: () => GatewayDesk | undefined;
+  readonly connectedBy: () => "configuration" | "page" | null;
+  readonly connect: (token: string) => Promise<Connected>;
+  readonly disconnect: () => Promise<"disconnected" | "configured" | "none">;
+}
+
 type Paired = GatewayView["people"][number];
 
 const shownLanes = 100;
@@ -30,12 +44,13 @@ const shownChunks = 200;
 const shownStates = ["pending", "sending", "unknown", "failed"] as const;
 
 export function gatewayRoutes(parts: ApiParts): Route[] {
-  const { log, gateway } = parts;
+  const { log, bot } = parts;
   const { reads } = log.store;
 
   async function read({ owner }: Call<"readGateway">) {
     const outbox = await reads.outbox(owner, { states: shownStates, limit: shownChunks });
     const shown = { outbox: outbox.map(viewChunk) };
+    const gateway = bot?.desk();
     if (gateway === undefined) return answer({ ...off, ...shown });
     const lanes = await reads.lanes(owner, gateway.lanePrefix(), shownLanes);
     return answer({
@@ -43,26 +58,51 @@ export function gatewayRoutes(parts: ApiParts): Route[] {
       ...(await gateway.people()),
       ...shown,
       platform: gateway.platform,
+      connectedBy: bot?.connectedBy() ?? null,
       lanes: lanes.map(({ lane, session, at }) => ({ lane, sessionId: session, at })),
     });
   }
 
   async function decide({ params, body }: Call<"decidePairing">) {
-    const person = (await gateway?.decidePairing(params.code, body.decision)) ?? null;
+    const person = (await bot?.desk()?.decidePairing(params.code, body.decision)) ?? null;
     return person === null ? problem("pairing_not_found") : answer({ person });
   }
 
   async function change({ params, body }: Call<"changePerson">) {
-    const person = (await gateway?.changePerson(params.person, body.decision)) ?? null;
+    const person = (await bot?.desk()?.changePerson(params.person, body.decision)) ?? null;
     return person === null ? problem("pairing_not_found") : answer({ person });
   }
 
   async function settle({ owner, params, body }: Call<"settleChunk">) {
-    const row = (await gateway?.settleChunk(owner, params, body.do)) ?? null;
+    const row = (await bot?.desk()?.settleChunk(owner, params, body.do)) ?? null;
     return row === null ? problem("chunk_not_found") : answer({ outbox: viewChunk(row) });
   }
 
+  async function connect({ body: { token } }: Call<"connectBot">) {
+    const connected = (await bot?.connect(token)) ?? { status: "elsewhere" };
+    switch (connected.status) {
+      case "connected":
+        return answer({ bot: connected.bot });
+      case "refused":
+        return problem("bot_refused", { detail: connected.message });
+      case "unreachable":
+        return problem("bot_unreachable", { detail: connected.message });
+      case "configured":
+        return problem("bot_configured");
+      case "elsewhere":
+        return problem("bot_elsewhere");
+    }
+  }
+
+  async function disconnect() {
+    const ended = (await bot?.disconnect()) ?? "none";
+    if (ended === "configured") return problem("bot_configured");
+    return ended === "none" ? problem("bot_not_found") : answer(undefined);
+  }
+
   return [
+    mountCall(parts, "connectBot", connect),
+    mountCall(parts, "disconnectBot", disconnect),
     mountCall(parts, "readGateway", read),
     mountCall(parts, "decidePairing", decide),
     mountCall(parts, "changePerson", change),
@@ -73,6 +113,7 @@ export function gatewayRoutes(parts: ApiParts): Route[] {
 const off: GatewayView = {
   state: "off",
   platform: null,
+  connectedBy: null,
   bot: null,
   trouble: null,
   lanes: [],

@@ -22,7 +22,7 @@ import { sessionRoutes } from "./sessions.ts";
 import { transferRoutes } from "./transfer.ts";
 import { workspaceRoutes } from "./workspace.ts";
 
-export type { GatewayDesk } from "./gateway.ts";
+export type { BotDesk, Connected, GatewayDesk } from "./gateway.ts";
 export { idsFrom } from "./keyed-ids.ts";
 
 export type ApiOptions = Omit<ApiParts, "answerOnce">;

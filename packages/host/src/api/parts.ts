@@ -19,7 +19,7 @@ import type { Hands } from "../hands.ts";
 import type { Metrics } from "../telemetry/index.ts";
 import type { StoringBoard } from "../storing.ts";
 import type { MountParts } from "./contract.ts";
-import type { GatewayDesk } from "./gateway.ts";
+import type { BotDesk } from "./gateway.ts";
 
 /** What the handlers work with. */
 export interface ApiParts extends MountParts {
@@ -46,8 +46,8 @@ export interface ApiParts extends MountParts {
   readonly journals?: Pick<JournalPlace, "left">;
   /** Without it there are no servers. */
   readonly mcp?: Pick<Mcp, "states" | "restart" | "keysOf">;
-  /** Absent where no bot is configured. */
-  readonly gateway?: GatewayDesk | undefined;
+  /** Absent where there can be no bot. */
+  readonly bot?: BotDesk;
   readonly clock: Clock;
   /** Who we are where a lease is taken. */
   readonly holder: () => Holder;

@@ -8,6 +8,7 @@ import {
   shown,
   textsIn,
 } from "../../../../test/support/telegram/bot-rig.ts";
+import { botToken } from "../../../../test/support/telegram/index.ts";
 
 const soon = { timeout: 10_000, interval: 5 };
 
@@ -137,7 +138,7 @@ test("a program of somebody else's that asks for the same bot's messages is name
   const body = JSON.stringify({ offset: 0, timeout: 5 });
   const headers = { "content-type": "application/json" };
   const stop = new AbortController();
-  const other = fetch(`${platform.address}/bot1:x/getUpdates`, {
+  const other = fetch(`${platform.address}/bot${botToken}/getUpdates`, {
     method: "POST",
     body,
     headers,

@@ -31,6 +31,8 @@ export const gatewayView = z.looseObject({
   /** `off`: no bot is configured. */
   state: z.enum(["off", "starting", "receiving", "contended", "trouble"]),
   platform: z.string().nullable(),
+  /** Where its token came from: only one that was given on the page can be let go of there. */
+  connectedBy: z.enum(["configuration", "page"]).nullable(),
   bot: z.looseObject({ id: z.string(), name: z.string() }).nullable(),
   trouble: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
   lanes: z.array(z.looseObject({ lane: laneKey, sessionId, at: z.int() })),
@@ -58,6 +60,34 @@ export const gatewayRoutes = {
     access: "principal",
     answer: { media: "json", status: 200, schema: gatewayView },
     problems: [],
+    repeat: "safe",
+  }),
+  connectBot: defineRoute({
+    method: "PUT",
+    path: "/api/gateway/bot",
+    summary: "Connect a Telegram bot by its token, at once; the token is never read back",
+    access: "principal",
+    body: z.strictObject({
+      token: z
+        .string()
+        .regex(/^\d{1,20}:[A-Za-z0-9_-]{1,200}$/, "expected a token like 123456:ABC…"),
+    }),
+    example: { token: "123456:what-botfather-gave" },
+    answer: {
+      media: "json",
+      status: 200,
+      schema: z.looseObject({ bot: z.looseObject({ id: z.string(), name: z.string() }) }),
+    },
+    problems: ["bot_refused", "bot_unreachable", "bot_configured", "bot_elsewhere"],
+    repeat: "safe",
+  }),
+  disconnectBot: defineRoute({
+    method: "DELETE",
+    path: "/api/gateway/bot",
+    summary: "Let go of the bot that was connected on the page, and forget its token",
+    access: "principal",
+    answer: { media: "none", status: 204 },
+    problems: ["bot_configured", "bot_not_found"],
     repeat: "safe",
   }),
   decidePairing: defineRoute({

@@ -1,29 +1,34 @@
 import type { GatewayView, Result } from "@holdfast/protocol";
 import { sentenceOf, useApp } from "../app-context.ts";
-import { CopyButton, momentOf, revealUnseen } from "../ui/index.ts";
+import { type FormEvent, useState } from "react";
+import { momentOf, revealUnseen } from "../ui/index.ts";
 import { words } from "../words.ts";
 import { Lanes, Outbox } from "./gateway-traffic.tsx";
 import { Facts, Part } from "./part.tsx";
 import { useEvery, useRead } from "./use-read.ts";
 
 /** Does what was asked for, says what became of it, and looks again. */
-export type Ask = (asked: Promise<Result<unknown>>, done: string) => void;
+export type Ask = <T>(asked: Promise<Result<T>>, done: string | ((value: T) => string)) => void;
 
 /** The chat bot: how it stands, who may speak to it, and what it still owes. */
 export function Gateway() {
   const { client, toasts } = useApp();
   const [read, again] = useRead(() => client.readGateway());
   useEvery(3_000, again);
-  async function settle(asked: Promise<Result<unknown>>, done: string): Promise<void> {
+  async function settle<T>(
+    asked: Promise<Result<T>>,
+    done: string | ((value: T) => string),
+  ): Promise<void> {
     const result = await asked;
-    toasts.tell(result.ok ? done : sentenceOf(result.error));
+    const tell = typeof done === "string" ? () => done : done;
+    toasts.tell(result.ok ? tell(result.value) : sentenceOf(result.error));
     again();
   }
   const ask: Ask = (asked, done) => void settle(asked, done);
   return (
     <>
       <Part title={words.gateway.title} read={read}>
-        {(view) => <Bot view={view} />}
+        {(view) => <Bot view={view} ask={ask} />}
       </Part>
       {read.kind === "read" && read.value.state !== "off" && (
         <>
@@ -37,7 +42,13 @@ export function Gateway() {
   );
 }
 
-function Bot({ view: { state, platform, bot, trouble } }: { view: GatewayView }) {
+interface ViewProps {
+  readonly view: GatewayView;
+  readonly ask: Ask;
+}
+
+function Bot({ view: { state, platform, bot, trouble, connectedBy }, ask }: ViewProps) {
+  const { client } = useApp();
   const w = words.gateway;
   return (
     <>
@@ -52,14 +63,33 @@ function Bot({ view: { state, platform, bot, trouble } }: { view: GatewayView })
       {trouble !== null && (
         <p className="trouble">{`${revealUnseen(trouble.message)} (${trouble.code})`}</p>
       )}
-      {state === "off" && <HowToConnect />}
+      {state === "off" && <HowToConnect ask={ask} />}
+      {connectedBy === "configuration" && <p className="quiet">{w.fromConfiguration}</p>}
+      {connectedBy === "page" && (
+        <button
+          type="button"
+          className="button"
+          onClick={() => ask(client.disconnectBot(), w.disconnected)}
+        >
+          {w.disconnect}
+        </button>
+      )}
     </>
   );
 }
 
-function HowToConnect() {
+function HowToConnect({ ask }: Pick<ViewProps, "ask">) {
+  const { client } = useApp();
+  const [token, setToken] = useState("");
   const w = words.gateway;
   const [first, second, third] = w.steps;
+  function connect(event: FormEvent): void {
+    event.preventDefault();
+    if (token === "") return;
+    const connected = client.connectBot({ body: { token } });
+    ask(connected, (value) => w.connected(revealUnseen(value.bot.name)));
+    setToken("");
+  }
   return (
     <section className="callout calm steps">
       <h4>{w.connect}</h4>
@@ -67,10 +97,21 @@ function HowToConnect() {
         <li>{first}</li>
         <li>
           {second}
-          <span className="sample-line">
-            <code dir="ltr">{w.command}</code>
-            <CopyButton text={w.command} label={w.copyCommand} />
-          </span>
+          <form className="row" onSubmit={connect}>
+            <input
+              className="input"
+              type="password"
+              autoComplete="off"
+              spellCheck={false}
+              aria-label={w.token}
+              placeholder={w.tokenHint}
+              value={token}
+              onChange={(event) => setToken(event.target.value.trim())}
+            />
+            <button type="submit" className="button primary" disabled={token === ""}>
+              {w.connectBot}
+            </button>
+          </form>
         </li>
         <li>{third}</li>
       </ol>
@@ -78,12 +119,7 @@ function HowToConnect() {
   );
 }
 
-interface PeopleProps {
-  readonly view: GatewayView;
-  readonly ask: Ask;
-}
-
-function Requests({ view: { requests }, ask }: PeopleProps) {
+function Requests({ view: { requests }, ask }: ViewProps) {
   const { client } = useApp();
   const w = words.gateway;
   return (
@@ -136,7 +172,7 @@ function Requests({ view: { requests }, ask }: PeopleProps) {
   );
 }
 
-function People({ view: { people }, ask }: PeopleProps) {
+function People({ view: { people }, ask }: ViewProps) {
   const { client } = useApp();
   const w = words.gateway;
   if (people.length === 0) return null;
