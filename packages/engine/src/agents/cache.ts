@@ -232,7 +232,8 @@ export class AgentCache<Kept = never> {
   async #within(work: () => Promise<void>): Promise<void> {
     const { clock, closeBudgetMs, onError } = this.#deps;
     const done = new AbortController();
-    await Promise.race([work().catch(onError), clock.sleep(closeBudgetMs, done.signal)]);
+    const worked = (async () => work())().catch(onError);
+    await Promise.race([worked, clock.sleep(closeBudgetMs, done.signal)]);
     done.abort();
   }
 }

@@ -7,13 +7,14 @@ import {
 } from "@holdfast/protocol";
 
 import type { Log } from "../log/index.ts";
-import type {
-  CommitResult,
-  CountTokens,
-  Failed,
-  Holder,
-  SessionRow,
-  Summariser,
+import {
+  type CommitResult,
+  type CountTokens,
+  type Failed,
+  type Holder,
+  type SessionRow,
+  StoreFailure,
+  type Summariser,
 } from "../ports/index.ts";
 import { backedOffUntil, backOff } from "./compaction-back-off.ts";
 import type { CompactionLock, HeldLock } from "./compaction-lock.ts";
@@ -97,8 +98,13 @@ export async function compactSession(
       return { status: "refused", code: "backed_off" };
     return await unlessGone(deps, target, await compactUnder(deps, target, { lock, row, entries }));
   } finally {
-    await deps.lock.release(session, holder);
+    await deps.lock.release(session, holder).catch(leftToRunOut);
   }
+}
+
+/** What was done stands, whether or not its lock could be given back: that one runs out by itself. */
+function leftToRunOut(error: unknown): void {
+  if (!(error instanceof StoreFailure)) throw error;
 }
 
 /** A delete takes the lock along: whoever lost it to one need not come back. */

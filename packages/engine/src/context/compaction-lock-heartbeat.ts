@@ -48,7 +48,8 @@ async function beat(
     if (askedAt >= safeUntil) return lost.abort();
     const answered = new AbortController();
     const answer = await Promise.race([
-      leases.renew([ref], ttlMs),
+      // What is thrown is no answer either: the time of the last good one decides.
+      leases.renew([ref], ttlMs).catch(() => undefined),
       clock.sleep(safeUntil - askedAt, AbortSignal.any([answered.signal, stopping])),
     ]);
     answered.abort();

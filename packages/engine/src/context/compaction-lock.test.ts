@@ -93,6 +93,18 @@ describe("a heartbeat", () => {
     await heartbeat.stop();
   });
 
+  test("takes a renewal that throws for none, and goes on", async () => {
+    let renewals = 0;
+    const { clock, heartbeat } = keepWith(async () => {
+      renewals += 1;
+      if (renewals === 1) throw new Error("a bug");
+      return renewed;
+    });
+    for (let each = 0; each < 12; each += 1) await clock.advance(100);
+    expect([heartbeat.lost.aborted, renewals]).toEqual([false, 4]);
+    await heartbeat.stop();
+  });
+
   test("counts an answer that never comes as lost when the time is up", async () => {
     const { clock, heartbeat } = keepWith(() => new Promise(() => undefined));
     await clock.advance(300);

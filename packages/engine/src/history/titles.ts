@@ -109,7 +109,7 @@ export class Titles {
   }
 
   async #ask(row: SessionRow): Promise<TitleResult> {
-    const { log, clock, titler } = this.#deps;
+    const { log, clock, titler, onError } = this.#deps;
     const { owner, id: session } = row;
     const page = await log.store.reads.entries(owner, session, { limit: pageSize });
     const entries = page?.entries ?? [];
@@ -126,8 +126,13 @@ export class Titles {
       question: textOfEntry(question),
       answer: textOfEntry(answer),
     };
+    // Whoever throws has failed, and counts as a try: it is not asked for ever.
+    const named = titler.title(request, late).catch((error: unknown): TitleResult => {
+      onError(error);
+      return { status: "failed" };
+    });
     try {
-      return await Promise.race([titler.title(request, late), over]);
+      return await Promise.race([named, over]);
     } finally {
       done.abort();
     }

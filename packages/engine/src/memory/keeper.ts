@@ -109,11 +109,13 @@ export class MemoryKeeper {
   async evict(session: MaybeSession): Promise<void> {
     if (session === "") return;
     const owner = this.#handles.ownerOf(session);
-    if (owner !== undefined) {
+    try {
+      if (owner === undefined) return;
       this.#counts.eviction = (this.#counts.eviction ?? 0) + 1;
       await this.#flush({ owner, session }, { when: "due", reach: "known" });
+    } finally {
+      this.#handles.drop(session);
     }
-    this.#handles.drop(session);
   }
 
   /** At the end: waits for what is under way and commits what was completed meanwhile, as far as the time goes. */

@@ -126,7 +126,7 @@ export class Journal {
   /** Resolves when everything that was added is in the store or in the file. */
   async #pour(): Promise<void> {
     while ((this.#waiting.length > 0 || this.#flushing !== undefined) && !this.#lost) {
-      this.#flushing ??= this.#flushWaiting();
+      this.#flushing ??= this.#flushSoon();
       this.#hurry();
       await this.#flushing;
     }
@@ -134,10 +134,17 @@ export class Journal {
 
   #added(text: string): Promise<void> | undefined {
     this.#waitingLength += text.length;
-    this.#flushing ??= this.#flushWaiting();
+    this.#flushing ??= this.#flushSoon();
     if (this.#waitingLength <= mostWaiting || this.#lost) return undefined;
     this.#hurry();
     return this.#flushing;
+  }
+
+  /** Whoever waits for it next hears of what went wrong; until then it is nobody's, and must not end the host. */
+  #flushSoon(): Promise<void> {
+    const flushing = this.#flushWaiting();
+    flushing.catch(() => {});
+    return flushing;
   }
 
   async #flushWaiting(): Promise<void> {
@@ -147,7 +154,7 @@ export class Journal {
     this.#waitingLength = 0;
     for (const batch of batches) await this.#commit(batch.map((each) => this.#eventOf(each)));
     this.#flushing = undefined;
-    if (this.#waiting.length > 0 && !this.#lost) this.#flushing = this.#flushWaiting();
+    if (this.#waiting.length > 0 && !this.#lost) this.#flushing = this.#flushSoon();
   }
 
   async #nextTick(): Promise<void> {

@@ -133,7 +133,9 @@ export class Runner {
   /** One look through the store: what waits, and what was left behind. */
   async sweep(): Promise<void> {
     const { work } = this.#deps;
-    for (const item of await work.live(pageSize)) {
+    const live = await work.live(pageSize);
+    this.#forgetOthers(live);
+    for (const item of live) {
       const { owner, session, lease } = item;
       if (!this.#isLeftBehind(item)) continue;
       void this.#begin(owner, session, () => this.#workOn(owner, session, this.#provenDead(lease)));
@@ -260,6 +262,14 @@ export class Runner {
       return false;
     }
     return now - seen.seenAt >= this.#deps.leaseMs / 2;
+  }
+
+  /** What has been taken over or has ended elsewhere is nothing to wait for. */
+  #forgetOthers(live: readonly LiveWork[]): void {
+    if (this.#expired.size === 0) return;
+    const still = new Set(live.map(({ session }) => session));
+    for (const session of this.#expired.keys())
+      if (!still.has(session)) this.#expired.delete(session);
   }
 
   #provenDead(lease: LeaseRow | null): LeaseRow | undefined {

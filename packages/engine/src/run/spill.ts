@@ -78,6 +78,8 @@ export class RunSpill {
     if (this.#bringingBack === undefined) {
       this.#deps.onStoring?.(this.#run.session, "local");
       this.#bringingBack = this.#bringBack(attempt);
+      // `settled` hears of what went wrong.
+      this.#bringingBack.catch(() => {});
     }
     await this.#withFile((file) => file.append(events));
   }

@@ -4,6 +4,7 @@ import {
   type CompactionTarget,
   createCompactionLock,
   readContext,
+  StoreFailure,
   truncate,
   undo,
 } from "@holdfast/engine";
@@ -176,6 +177,19 @@ describe.each(databases)("compaction on $name", (kind) => {
     may.open();
     expect(await compacting).toEqual({ status: "deferred", why: "lost" });
     expect(await compactions()).toEqual([]);
+  });
+
+  test("what was compacted stands, also when its lock cannot be given back", async () => {
+    const { deps } = anAgent();
+    const away = () => Promise.reject(new StoreFailure("store_unavailable", "Away."));
+    const { owner, session } = chat;
+    const sizes = { tailTokens: 150, summaryTokens: 50 };
+    const result = await compactSession(
+      { ...deps, lock: { ...deps.lock, release: away } },
+      { owner, session, reason: "preflight", sizes },
+    );
+    expect(result).toMatchObject({ status: "compacted", epoch: 1 });
+    expect(await compactions()).toHaveLength(1);
   });
 
   test("[S0.20] nobody cuts while the summary is written; and a summary of what was cut is not kept", async () => {

@@ -1,5 +1,5 @@
-import { clear } from "@holdfast/engine";
-import { aLane, fsckStore, openAgentCache } from "@holdfast/engine/testing";
+import { clear, type Store, StoreFailure } from "@holdfast/engine";
+import { aLane, fsckStore, openAgentCache, openMemory } from "@holdfast/engine/testing";
 import { ids } from "@holdfast/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -29,6 +29,22 @@ describe.each(databases)("memory and the agents that go on $name", (kind) => {
     await turn("second");
     expect([await commit(), await isDirty(), memory.batches.length]).toEqual([false, true, 1]);
     expect([await commit(memory), await isDirty()]).toEqual([true, false]);
+  });
+
+  test("[S2.10] an agent that goes takes its handle along, also when the store cannot be read", async () => {
+    const talk = await openTalk(bed);
+    const reads = Object.create(bed.store.reads, {
+      unremembered: { value: () => Promise.reject(new StoreFailure("store_unavailable", "Away.")) },
+    }) as Store["reads"];
+    const log = {
+      ...bed.log,
+      store: Object.create(bed.store, { reads: { value: reads } }) as Store,
+    };
+    const { keeper } = openMemory(bed.store, { log });
+    const { owner, session } = talk.chat;
+    keeper.register(owner, session, talk.memory);
+    await expect(keeper.evict(session)).rejects.toThrow("Away.");
+    expect(keeper.figures().known).toBe(0);
   });
 
   /** The real cache, whose agents go as a host lets them go. */

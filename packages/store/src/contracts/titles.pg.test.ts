@@ -41,6 +41,7 @@ describe.each(databases)("titles on $name", ({ create }) => {
     await database.drop();
   });
 
+  const bugs: unknown[] = [];
   function titlesBy(title: Titler["title"], log = createLog(store)): Titles {
     const clock = { now: () => 0, sleep: () => new Promise<void>(() => undefined) };
     return new Titles({
@@ -48,9 +49,7 @@ describe.each(databases)("titles on $name", ({ create }) => {
       ids,
       clock,
       titler: { title },
-      onError(error) {
-        throw error;
-      },
+      onError: (error) => void bugs.push(error),
     });
   }
 
@@ -144,10 +143,12 @@ describe.each(databases)("titles on $name", ({ create }) => {
 
   test("a restart finds what is untitled, and a session that is done is never looked at again", async () => {
     const [lost, hopeless] = [await talked("Lost in a crash"), await talked("Hopeless")];
+    const broken = await talked("Broken");
     const untouched = await openSession(store, { title: "Chosen" });
     const asked: string[] = [];
     const titles = titlesBy(async ({ question }) => {
       asked.push(question);
+      if (question === "Broken") throw new Error("no such model");
       return question === "Hopeless" ? { status: "failed" } : titled("Found");
     });
     await titles.sweep();
@@ -158,7 +159,14 @@ describe.each(databases)("titles on $name", ({ create }) => {
       await titles.sweep();
       await titles.idle();
     }
-    expect(asked.toSorted()).toEqual(["Hopeless", "Hopeless", "Hopeless", "Lost in a crash"]);
+    const thrice = (question: string) => [question, question, question];
+    expect(asked.toSorted()).toEqual([
+      ...thrice("Broken"),
+      ...thrice("Hopeless"),
+      "Lost in a crash",
+    ]);
+    expect(bugs.map(String)).toEqual(thrice("Error: no such model"));
+    expect(await titleOf(broken)).toEqual(["Broken", "generated"]);
     expect(await titleOf(lost)).toEqual(["Found", "generated"]);
     expect(await titleOf(hopeless)).toEqual(["Hopeless", "generated"]);
     expect(await titleOf(untouched)).toEqual(["Chosen", "chosen"]);

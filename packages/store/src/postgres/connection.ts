@@ -50,15 +50,12 @@ const current = "SET default_transaction_isolation = 'read committed'";
 /** The connection that every write goes through. Statements are sent without waiting for the answer to the one before. */
 export async function connectWriter(settings: Settings): Promise<Client> {
   const client = await connect({ ...configOf(settings, "writer"), pipeline: true });
-  await Promise.all([client.query(durable), client.query(current), client.query("SET jit = off")]);
-  return client;
+  return setUp(client, durable, current, "SET jit = off");
 }
 
 /** Signals are hints, so nothing waits for a disk here. */
 export async function connectSignals(settings: Settings): Promise<Client> {
-  const client = await connect(configOf(settings, "signals"));
-  await client.query("SET synchronous_commit = off");
-  return client;
+  return setUp(await connect(configOf(settings, "signals")), "SET synchronous_commit = off");
 }
 
 /** For migrations: they wait for each other, and take as long as they take. */
@@ -68,6 +65,17 @@ export async function connectMigrator(settings: Settings): Promise<Client> {
     "migrations",
   );
   return connect({ application_name, connectionString, connectionTimeoutMillis });
+}
+
+/** A connection that cannot be used as it must be is not left open. */
+export async function setUp(client: Client, ...statements: readonly string[]): Promise<Client> {
+  try {
+    await Promise.all(statements.map((text) => client.query(text)));
+    return client;
+  } catch (error) {
+    await client.end().catch(() => undefined);
+    throw error;
+  }
 }
 
 async function connect(config: ClientConfig): Promise<Client> {

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Client } from "pg";
 
-import { connectSignals } from "./connection.ts";
+import { connectSignals, setUp } from "./connection.ts";
 import { HeadPoller } from "./head-poller.ts";
 import type { Readers } from "./read/index.ts";
 import type { Settings } from "./settings.ts";
@@ -116,7 +116,7 @@ export class Signals {
       const client = await connectSignals(this.#settings);
       client.on("notification", ({ payload = "" }) => this.#hear(payload));
       client.once("end", () => void this.#reconnect());
-      await client.query(`LISTEN ${channel}`);
+      await setUp(client, `LISTEN ${channel}`);
       // Whatever was signalled while nobody listened is lost: everyone looks again.
       this.#wakeAll();
       queueMicrotask(() => this.#startSending());
