@@ -132,9 +132,10 @@ export const compactionLockCases: readonly StoreCase[] = [
     async run({ store }) {
       const { session } = await openSession(store);
       const lock = createCompactionLock(store.leases);
-      const told = { host: "box", pid: 4711, thread: 7, agent: "review", nonce: "n1" };
+      const told = { host: "box", pid: 4711, thread: 33, agent: "review", nonce: "n1" };
       present(await lock.acquire(session, aHolder(told)));
       const shown = describeHolder(present(await lock.holder(session)));
+      // No part is contained in another.
       for (const part of Object.values(told)) same(shown.includes(String(part)), true, shown);
     },
   },

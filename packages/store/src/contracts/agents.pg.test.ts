@@ -9,6 +9,7 @@ import {
 } from "@holdfast/engine";
 import {
   aLane,
+  aUserMessage,
   createRunner,
   gate,
   gated,
@@ -119,22 +120,11 @@ describe.each(databases)("warm agents on $name", (kind) => {
     lane = aLane();
   });
 
-  /** As another host would: it takes the session's run over there, from its message to its answer. */
-  const speakElsewhere = async (chat: OpenSession, text: string) => {
-    const { owner, session } = chat;
-    const input = { owner, session, clientId: ids.make("message"), text };
-    await elsewhere.store.commit({
-      owner,
-      session,
-      events: [
-        {
-          id: ids.make("event"),
-          type: "message.user",
-          v: 1,
-          data: { messageId: ids.make("message"), parts: [{ type: "text", text: input.text }] },
-        },
-      ],
-    });
+  /** Another process writes to the session. */
+  const speakElsewhere = async ({ owner, session }: OpenSession, text: string) => {
+    const events = [aUserMessage(text)];
+    const result = await elsewhere.store.commit({ owner, session, events });
+    expect(result).toMatchObject({ status: "committed" });
   };
 
   test("[S1.3] what another process wrote is in the next turn, and the agent is not the stale one", async () => {
@@ -161,12 +151,16 @@ describe.each(databases)("warm agents on $name", (kind) => {
     const agents = openAgents(bed);
     await agents.turn(a, lane, "one");
     await agents.turn(a, lane, "two");
-    await undo({ log: bed.log, ids }, a);
+    const commit = elsewhere.store.commit;
+    const there = { log: { ...bed.log, commit }, ids };
+    expect(await undo(there, a)).toMatchObject({ status: "committed" });
     await agents.turn(a, lane, "three");
     expect(JSON.stringify(agents.requests[2])).not.toContain("two");
-    await undo({ log: bed.log, ids }, a);
+    const { messageCount } = await a.row();
+    expect(await undo(there, a)).toMatchObject({ status: "committed" });
     await speakElsewhere(a, "instead");
     await speakElsewhere(a, "and more");
+    expect((await a.row()).messageCount).toBe(messageCount);
     await agents.turn(a, lane, "four");
     const sent = JSON.stringify(agents.requests[3]);
     expect(sent).toContain("instead");
@@ -214,6 +208,17 @@ describe.each(databases)("warm agents on $name", (kind) => {
       "user: from another",
       "assistant: Answer 2",
     ]);
+  });
+
+  test("[S1.14] what another process wrote to the first session is noticed behind a turn on the second", async () => {
+    const agents = openAgents(bed);
+    await agents.turn(a, lane, "to a");
+    await agents.turn(b, lane, "to b");
+    await speakElsewhere(a, "from elsewhere");
+    await agents.turn(a, lane, "to a again");
+    expect(JSON.stringify(agents.requests[2])).toContain("from elsewhere");
+    expect(agents.goesOn(0, 2)).toBe(true);
+    expect(agents.cache.figures()).toMatchObject({ hits: 1, folds: 1, builds: 1 });
   });
 
   test("[S1.15] a message that was queued behind a turn reuses its agent, with what the turn has written", async () => {

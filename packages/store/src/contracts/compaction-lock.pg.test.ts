@@ -120,9 +120,9 @@ describe.each(databases)("the compaction lock on $name", ({ create }) => {
       agent: "ada",
       nonce: ada.nonce,
     });
-    const words = describeHolder(shown!);
-    for (const part of [hostname(), process.pid, threadId, "ada", ada.nonce])
-      expect(words).toContain(String(part));
+    expect(describeHolder(shown!)).toBe(
+      `ada on ${hostname()}, process ${process.pid}, thread ${threadId} (${ada.nonce})`,
+    );
   });
 
   test("[S0.14] the time to live is five minutes, and settable", async () => {

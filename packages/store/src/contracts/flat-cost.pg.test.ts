@@ -10,81 +10,93 @@ import {
   type OpenSession,
   openSession,
 } from "@holdfast/engine/testing";
-import { ids, type OwnerId } from "@holdfast/protocol";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Fence, ids, type OwnerId, type RunId } from "@holdfast/protocol";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 
 import { createDatabase } from "../../../../test/support/postgres.ts";
 import { type Counter, countOnPostgres, countOnSqlite, type Work } from "./count-work.ts";
 import { openPlace, postgresDatabase, sqliteDatabase, type TestDatabase } from "./database.ts";
-import { addMessagesLike, addSessionsLike, spoilOldMessages } from "./grow.ts";
+import { addMessagesLike, addRunsLike, addSessionsLike, spoilOldMessages } from "./grow.ts";
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 const few = 10;
 const manyMessages = 20_000;
 const manySessions = 20_000;
+const manyRuns = 2_000;
 
 interface Costs {
   readonly append: Work;
   readonly checkpoint: Work;
 }
 
+interface Running {
+  readonly talk: OpenSession;
+  readonly runId: RunId;
+  readonly under: { readonly lease: "run"; readonly fence: Fence };
+}
+
+async function aTalk(store: Store, owner: OwnerId): Promise<OpenSession> {
+  const talk = await openSession(store, {}, owner);
+  for (let n = 0; n < few; n += 1) await talk.commit([aUserMessage(`${n}`)]);
+  return talk;
+}
+
+async function aRunningTalk(store: Store, owner: OwnerId): Promise<Running> {
+  const talk = await aTalk(store, owner);
+  const runId = aRunId();
+  const { fence } = await talk.lease("run", aHolder());
+  const under = { lease: "run", fence } as const;
+  await talk.commit([anEvent("run.state", { state: "claimed" }, runId)], { under });
+  await talk.commit([aDelta(runId), aUserMessage()], { under });
+  return { talk, runId, under };
+}
+
 describe.each(databases)("cost on $name", ({ name, create }) => {
   let database: TestDatabase;
   let counter: Counter;
-  let store: Store;
   let quiet: OpenSession;
   let busy: OpenSession;
-  let short: OpenSession;
   let long: OpenSession;
   let amongFew: Costs;
   let inShort: Costs;
   let inLong: Costs;
-  const damaged: number[] = [];
 
   beforeAll(async () => {
     database = await create();
-    store = await openPlace(database.place, { onDamage: ({ seq }) => damaged.push(seq) });
     counter = name === "sqlite" ? await countOnSqlite(database) : countOnPostgres(database);
-    amongFew = await costs(await aTalk(anOwner()));
+    amongFew = await costs(await counter.prepare((store) => aRunningTalk(store, anOwner())));
 
     const [quietOwner, busyOwner] = [anOwner(), anOwner()];
-    quiet = await aTalk(quietOwner);
-    for (let n = 1; n < few; n += 1) await openSession(store, {}, quietOwner);
-    busy = await aTalk(busyOwner);
+    const [short, running] = await counter.prepare(async (store) => {
+      quiet = await aTalk(store, quietOwner);
+      for (let n = 1; n < few; n += 1) await openSession(store, {}, quietOwner);
+      busy = await aTalk(store, busyOwner);
+      return [await aRunningTalk(store, busyOwner), await aRunningTalk(store, busyOwner)];
+    });
+    long = running.talk;
     await addSessionsLike(database, busy.session, manySessions);
-    short = await aTalk(busyOwner);
-    long = await aTalk(busyOwner);
     await addMessagesLike(database, long.session, manyMessages);
-    if (name === "postgres") await database.query("ANALYZE");
+    // Otherwise the planner would rather read these few rows whole than look into an index.
+    if (name === "postgres") await addRunsLike(database, short.talk.session, manyRuns);
     inShort = await costs(short);
-    inLong = await costs(long);
+    inLong = await costs(running);
   });
   afterAll(async () => {
-    await Promise.all([counter.close(), store.close()]);
+    await counter.close();
     await database.drop();
   });
 
-  async function aTalk(owner: OwnerId): Promise<OpenSession> {
-    const talk = await openSession(store, {}, owner);
-    for (let n = 0; n < few; n += 1) await talk.commit([aUserMessage(`${n}`)]);
-    return talk;
-  }
-
   /** What ten of each cost: messages that are appended, and ticks of a run with text and a tool in them. */
-  async function costs(talk: OpenSession): Promise<Costs> {
-    const append = await counter.count(async (counted) => {
-      for (let n = 0; n < 10; n += 1) await talk.through(counted).commit([aUserMessage()]);
+  async function costs({ talk, runId, under }: Running): Promise<Costs> {
+    const append = await counter.count(async (store) => {
+      for (let n = 0; n < 10; n += 1) await talk.through(store).commit([aUserMessage()]);
     });
-    const runId = aRunId();
-    const { fence } = await talk.lease("run", aHolder());
-    const under = { lease: "run", fence } as const;
-    await talk.commit([anEvent("run.state", { state: "claimed" }, runId)], { under });
     const tool = () => {
       const named = { callId: ids.make("call"), resultId: aMessageId(), name: "terminal" };
       return anEvent("tool.started", { ...named, input: {}, replay: "never" }, runId);
     };
-    const checkpoint = await counter.count(async (counted) => {
-      const there = talk.through(counted);
+    const checkpoint = await counter.count(async (store) => {
+      const there = talk.through(store);
       for (let n = 0; n < 10; n += 1) await there.commit([aDelta(runId), tool()], { under });
     });
     return { append, checkpoint };
@@ -102,27 +114,34 @@ describe.each(databases)("cost on $name", ({ name, create }) => {
 
   test("[P12] a page of the list reads the same among 10 and among 20,000 sessions", async () => {
     const page = (talk: OpenSession) =>
-      counter.count((counted) => counted.reads.sessions(talk.owner, { limit: few - 1 }));
-    expect(await page(busy)).toEqual(await page(quiet));
+      counter.count(async (store) => {
+        const { sessions } = await store.reads.sessions(talk.owner, { limit: few - 1 });
+        expect(sessions).toHaveLength(few - 1);
+      });
+    const cost = await page(busy);
+    expect(cost.touched).toBeGreaterThanOrEqual(few - 1);
+    expect(cost).toEqual(await page(quiet));
+    expect(cost.scanned).toEqual([]);
   });
 
   test("[P12] opening a session looks at none of the messages that it does not show", async () => {
-    await spoilOldMessages(database, long.session, (await long.row()).head - 100);
-    const shown = await long.snapshot({ limit: few });
+    const damaged: number[] = [];
+    const store = await openPlace(database.place, { onDamage: ({ seq }) => damaged.push(seq) });
+    onTestFinished(() => store.close());
+    const there = long.through(store);
+    await spoilOldMessages(database, long.session, (await there.row()).head - 100);
+    const shown = await there.snapshot({ limit: few });
     expect(shown.entries).toMatchObject({ more: true });
     expect(shown.entries.entries).toHaveLength(few);
     expect(damaged).toEqual([]);
     // A message that is looked at and cannot be read is left out of the view.
-    expect((await long.events({ limit: 100 })).length).toBeLessThan(few);
+    expect((await there.events({ limit: 100 })).length).toBeLessThan(few);
   });
 
-  /**
-   * In ten commits a page is split here and there, and another plan is chosen for a small table: three each at most. A table
-   * of a few rows may be read whole; what grows with the history would be read by its thousands.
-   */
+  /** In ten commits a page is split here and there, and another plan is chosen for a small table: three each at most. */
   function expectSame(cost: Work, other: Work): void {
-    expect({ ...cost, touched: 0, scanned: 0 }).toEqual({ ...other, touched: 0, scanned: 0 });
-    expect(cost.scanned).toBeLessThan(manyMessages / 100);
+    expect(cost.writes).toBe(other.writes);
+    expect(cost.scanned).toEqual([]);
     expect(Math.abs(cost.touched - other.touched)).toBeLessThanOrEqual(30);
   }
 });

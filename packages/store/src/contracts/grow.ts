@@ -50,6 +50,24 @@ export async function addSessionsLike(
     await copyRows(database, "heads", `session_id = '${session}'`, count, changes);
 }
 
+/** Puts what a running session has beside its log into many of the sessions that were added, on PostgreSQL. */
+export async function addRunsLike(
+  database: TestDatabase,
+  session: string,
+  count: number,
+): Promise<void> {
+  const session_id = numbered(database, "ses");
+  const ids: Readonly<Record<string, string>> = {
+    fences: "",
+    leases: "",
+    runs: numbered(database, "run"),
+    deltas: numbered(database, "evt"),
+  };
+  for (const [table, id] of Object.entries(ids))
+    await copyRows(database, table, `session_id = '${session}'`, count, { session_id, id });
+  await database.query("ANALYZE");
+}
+
 function rowsOfSession({ place }: TestDatabase, session: string): string {
   return place.kind === "sqlite"
     ? `session_key = (SELECT key FROM sessions WHERE id = '${session}')`
@@ -68,22 +86,25 @@ export async function spoilOldMessages(
   );
 }
 
-/** Makes the last message of an idle session be said `count` times more. */
+/** Makes the last entry of a session be said `count` times more. */
 export async function addMessagesLike(
   database: TestDatabase,
   session: string,
   count: number,
 ): Promise<void> {
-  const isSqlite = database.place.kind === "sqlite";
   const its = rowsOfSession(database, session);
   const last = `${its} AND seq = (SELECT max(seq) FROM events WHERE ${its})`;
   await copyRows(database, "events", last, count, {
     seq: "seq + n",
     id: numbered(database, "evt"),
   });
-  await database.query(
-    isSqlite
-      ? `UPDATE sessions SET head = head + ${count} WHERE id = '${session}'`
-      : `UPDATE heads SET head = head + ${count} WHERE session_id = '${session}'`,
-  );
+  // While a run is live SQLite keeps the head apart.
+  const heads =
+    database.place.kind === "sqlite"
+      ? [
+          `sessions SET head = head + ${count} WHERE id = '${session}'`,
+          `live SET head = head + ${count} WHERE ${its}`,
+        ]
+      : [`heads SET head = head + ${count} WHERE ${its}`];
+  for (const head of heads) await database.query(`UPDATE ${head}`);
 }

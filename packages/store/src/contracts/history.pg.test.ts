@@ -16,6 +16,7 @@ import {
   fsckStore,
   gate,
   openRunRig,
+  type OpenSession,
   present,
   says,
   type Script,
@@ -23,6 +24,7 @@ import {
   streamed,
   textsOf,
   turn,
+  until,
 } from "@holdfast/engine/testing";
 import { ids, type Seq, type StoredEvent } from "@holdfast/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -145,8 +147,7 @@ describe.each(databases)("history on $name", ({ create }) => {
       openDeltas: 0,
       lastState: "cancelled",
     });
-    const own = (await leaseRows()).filter((lease) => lease.session === chat.session);
-    expect(own).toEqual([]);
+    expect(await leasesOf(chat)).toEqual([]);
     expect(await restore(deps, target)).toMatchObject({ status: "committed" });
     await rig.work();
     const late = [anEvent("run.state", { state: "running" }, runId)];
@@ -156,19 +157,24 @@ describe.each(databases)("history on $name", ({ create }) => {
     expect(await fsckStore(store)).toEqual([]);
   });
 
-  test("[S0.20] [S3.18] undo, clear and delete respect the compaction lock, and a delete that comes first ends it", async () => {
+  test("[S0.20] [S3.18] undo, truncate, clear and delete respect the compaction lock, and a delete that comes first ends it", async () => {
     const { rig, chat, deps, target, go } = await speaking();
     const { fence } = await chat.lease("compaction");
     const refused = { status: "refused", code: "compaction_live" };
     expect(await trash(deps, target)).toMatchObject(refused);
     go();
     await rig.runner.idle();
+    const from = present((await chat.entries())[0]).seq;
     for (const act of [undo, clear]) expect(await act(deps, target)).toMatchObject(refused);
+    expect(await truncate(deps, target, from)).toMatchObject(refused);
     expect(await trash(deps, target)).toMatchObject(refused);
     await store.leases.release({ kind: "compaction", session: chat.session, fence });
-    const again = await chat.lease("compaction");
-    await store.leases.release(again);
+    // A holder that crashed: its time runs out, and its row would stay.
+    const again = await chat.lease("compaction", aHolder(), 1);
+    await until(async () => (await store.leases.read("compaction", chat.session)) === null);
+    expect((await leasesOf(chat)).map(({ kind }) => kind)).toEqual(["compaction"]);
     expect(await trash(deps, target)).toMatchObject({ status: "committed" });
+    expect(await leasesOf(chat)).toEqual([]);
     const covers = { from: 1 as Seq, to: 2 as Seq };
     const summary = anEvent("context.compacted", { epoch: 1, covers, summary: "Late." });
     await chat.refuses("session_trashed", [summary], {
@@ -193,9 +199,9 @@ describe.each(databases)("history on $name", ({ create }) => {
     expect((await chat.row()).id).toBe(chat.session);
   });
 
-  async function leaseRows() {
+  async function leasesOf({ session }: OpenSession) {
     const rows = [];
-    for await (const lease of store.audit.leases()) rows.push(lease);
+    for await (const lease of store.audit.leases()) if (lease.session === session) rows.push(lease);
     return rows;
   }
 });

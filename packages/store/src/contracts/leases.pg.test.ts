@@ -66,6 +66,20 @@ describe.each(databases)("leases on $name", ({ create }) => {
     }
   });
 
+  test("[S0.13] threads of one process, and processes of one host, tell themselves apart", async () => {
+    const { session } = await openSession(store);
+    const lock = createCompactionLock(store.leases);
+    const seen = new Set<string>();
+    for (const each of [...threads, ...processes]) {
+      const holder = await each.holder("agent");
+      await lock.acquire(session, holder);
+      const { host, pid, thread } = present(await lock.holder(session));
+      seen.add(`${host} ${pid} ${thread}`);
+      await lock.release(session, holder);
+    }
+    expect(seen.size).toBe(threads.length + processes.length);
+  });
+
   test("[S0.16] a holder that was stopped past its expiry while another compacted cannot commit", async () => {
     const { owner, session } = await openSession(store);
     const [sleeper, other] = [present(processes[0]), present(processes[1])];

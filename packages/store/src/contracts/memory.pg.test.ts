@@ -84,6 +84,21 @@ describe.each(databases)("memory on $name", (kind) => {
     expect(newer.told).toEqual([["of the new"]]);
   });
 
+  test("[S2.5] turns of two owners are two segments, also when neither was tried before", async () => {
+    const { memory, rig, turn, commit, isDirty } = await openTalk(bed);
+    await turn("of the old");
+    const newer = new NotedMemory("two");
+    rig.turnTo(newer);
+    await turn("of the new");
+    expect([await commit(newer), newer.told, await isDirty()]).toEqual([false, [], true]);
+    expect([await commit(memory), memory.told]).toEqual([true, [["of the old"]]]);
+    expect([await commit(newer), newer.told, await isDirty()]).toEqual([
+      true,
+      [["of the new"]],
+      false,
+    ]);
+  });
+
   test("[S2.6] a registered session without a completed turn has nothing to commit", async () => {
     const { memory, keeper, chat, commit, isDirty } = await openTalk(bed);
     keeper.register(chat.owner, chat.session, memory);
