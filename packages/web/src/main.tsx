@@ -5,6 +5,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import { createHostClient, createHostStore, createPauses, takeSignInCode } from "./host/index.ts";
+import { openLine } from "./line/index.ts";
 import { createModelsStore } from "./models/index.ts";
 import { createRouter } from "./router/index.ts";
 import { createListStore, createSeenStore } from "./sessions/index.ts";
@@ -14,10 +15,8 @@ import { applyTheme, createToasts, readTheme } from "./ui/index.ts";
 applyTheme(readTheme());
 
 const pauses = createPauses();
-const client = createClient({
-  baseUrl: new URL(".", document.baseURI).href,
-  sleep: pauses.sleep,
-});
+const baseUrl = new URL(".", document.baseURI).href;
+const client = createClient({ baseUrl, sleep: pauses.sleep, fetch: openLine(baseUrl) });
 const host = createHostStore(createHostClient(document.baseURI, (...ask) => fetch(...ask)));
 
 function begin(): void {

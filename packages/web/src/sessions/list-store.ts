@@ -1,5 +1,5 @@
 import type { Client, SessionView } from "@holdfast/protocol";
-import { canShareHints, followHints } from "./list-hints.ts";
+import { followHints } from "./list-hints.ts";
 import { putRow, putStretch } from "./stretch.ts";
 
 export type ShelfName = "active" | "archived" | "trash";
@@ -34,7 +34,6 @@ export interface ListStore {
 
 /** The list is the truth, whatever was hinted at. */
 const everyMs = { hinted: 20_000, alone: 3_000 };
-const gatherMs = 30;
 const pageSize = 60;
 const recent: ListFilter = { shelf: "active", project: null, tag: null };
 
@@ -43,7 +42,6 @@ export function createListStore(client: Client): ListStore {
   let view: ListView = { filter: recent, sessions: null, pinned: [], hasMore: false };
   let cursor: string | null = null;
   let isLoading = false;
-  let telling: ReturnType<typeof setTimeout> | null = null;
   const listeners = new Set<() => void>();
   const others = new BroadcastChannel("holdfast:list");
 
@@ -110,16 +108,11 @@ export function createListStore(client: Client): ListStore {
     });
   }
 
-  /** A row is put in its place at once; what it means for other tabs they are told together. */
   function takeHint(session: SessionView | null): void {
     const held = view.sessions?.find(({ id }) => id === session?.id);
     // The open conversation may know more already.
     if (session !== null && session.head >= (held?.head ?? 0)) put(session);
     else if (session === null) void refresh();
-    telling ??= setTimeout(() => {
-      telling = null;
-      tellOthers();
-    }, gatherMs);
   }
 
   function tellOthers(): void {
@@ -150,8 +143,9 @@ export function createListStore(client: Client): ListStore {
         if (document.visibilityState === "visible") void refresh();
       };
       look();
-      const canShare = canShareHints();
-      const stop = canShare ? followHints(client, { onHint: takeHint }) : () => {};
+      // Without locks each tab has its own connections, and few of them: then the list is asked for instead.
+      const canShare = "locks" in navigator;
+      const stop = canShare ? followHints(client, takeHint) : () => {};
       const timer = setInterval(look, canShare ? everyMs.hinted : everyMs.alone);
       document.addEventListener("visibilitychange", look);
       others.addEventListener("message", look);

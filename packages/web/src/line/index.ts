@@ -1,0 +1,1 @@
+export { openLine } from "./open-line.ts";

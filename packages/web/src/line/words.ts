@@ -1,0 +1,47 @@
+import type { Seq, SessionId } from "@holdfast/protocol";
+
+/** A stream that a tab wants: the sessions with how far each was read, and the list where `list` says so. */
+export interface Wanted {
+  readonly cursors: ReadonlyMap<SessionId, Seq>;
+  readonly list: boolean;
+}
+
+/** A piece of what the host said, and whom it is for. */
+export interface Piece {
+  readonly to: SessionId | "list" | "all";
+  /** Where a session stands behind it; `null` where it moves nothing. */
+  readonly seq: Seq | null;
+  /** Whoever stands further on goes back to it. */
+  readonly rewinds?: true;
+  readonly text: string;
+}
+
+/** What tabs say to whoever leads. */
+export type TabWord =
+  | {
+      readonly kind: "want";
+      readonly tab: string;
+      readonly stream: string;
+      readonly wanted: Wanted;
+    }
+  | { readonly kind: "leave"; readonly stream: string }
+  /** Is anybody there? */
+  | { readonly kind: "ask" };
+
+/** What the one who leads says to all tabs. `by` names it: what an earlier one still says is not listened to. */
+export type LeaderWord = { readonly by: string } & (
+  | { readonly kind: "here" }
+  /** Another one leads from here on: say again what you want. */
+  | { readonly kind: "lead" }
+  /** From here on these get everything behind the cursors that they named. */
+  | { readonly kind: "opened"; readonly streams: readonly string[] }
+  | { readonly kind: "said"; readonly pieces: readonly Piece[] }
+  /** The connection is over, or could not be made. */
+  | { readonly kind: "lost"; readonly streams: readonly string[] }
+  /** These cannot share one: the host would refuse it, or one is too far behind the others. */
+  | { readonly kind: "alone"; readonly streams: readonly string[] }
+);
+
+export type Word = TabWord | LeaderWord;
+
+export const isOfLeader = (word: Word): word is LeaderWord => "by" in word;
