@@ -3,6 +3,7 @@ export { type ApiOptions, type ApiRig, openApi } from "./api-rig.ts";
 export * from "./api-words.ts";
 export { type BotOptions, openGatewayOn, openHastyTelegram } from "./bot.ts";
 export { fillPath } from "./fill-path.ts";
+export { broken, fitting } from "./from-schema.ts";
 export { serveOpenViking } from "./openviking-server.ts";
 export { openServer, readAll, statusIn } from "./raw.ts";
 export { runHere, serveHere } from "./command-rig.ts";
