@@ -42,7 +42,7 @@ const hostile = [
   "```js\n// \u202e } ;hidden\u2066\nlet a = 1;\n```",
 ].join("\n\n");
 
-test("hostile content is shown as what it is: no script, no handler, no bad link, nothing from elsewhere", async () => {
+test("[safety] hostile content is shown as what it is: no script, no handler, no bad link, nothing from elsewhere", async () => {
   const { tab, complaints } = await rig.openTab();
   const asked: string[] = [];
   tab.on("request", (request) => asked.push(request.url()));
@@ -93,7 +93,7 @@ test("a title, a tool's words and a giant line break nothing", async () => {
   expect(await tab.evaluate(() => "owned" in window)).toBe(false);
 });
 
-test("no text becomes markup or code, whoever tries it: Trusted Types and the policy of the page refuse", async () => {
+test("[safety] no text becomes markup or code, whoever tries it: Trusted Types and the policy of the page refuse", async () => {
   const { tab } = await rig.openTab();
   const tried = await tab.evaluate(() => {
     const attempt = (what: () => unknown): string => {

@@ -54,7 +54,7 @@ async function askAs(
 
 const codeOf = async (answer: Response): Promise<string> => problem.parse(await answer.json()).code;
 
-test("a sign-in that is revoked closes its streams at once, and no other's", async () => {
+test("[safety] a sign-in that is revoked closes its streams at once, and no other's", async () => {
   const rig = open();
   const id = await newSession(rig);
   const [lost, kept] = [
@@ -89,7 +89,7 @@ test("a sign-in that is revoked closes its streams at once, and no other's", asy
   expect([again.status, await codeOf(again)]).toEqual([404, "sign_in_not_found"]);
 });
 
-test("a sign-in that runs out closes its streams with the next heartbeat", async () => {
+test("[safety] a sign-in that runs out closes its streams with the next heartbeat", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   onTestFinished(() => void vi.useRealTimers());
   const clock = manualClock();
@@ -116,7 +116,7 @@ test("a sign-in that runs out closes its streams with the next heartbeat", async
   await expect.poll(() => over).toBe(2);
 });
 
-test("logging out ends the streams of that sign-in", async () => {
+test("[safety] logging out ends the streams of that sign-in", async () => {
   const rig = open();
   const as = await cookieOf(rig, { code: rig.doorkeeper.issueCode() });
   const reader = (await askAs(rig, as, "GET", "/api/events")).body?.getReader();
@@ -125,7 +125,7 @@ test("logging out ends the streams of that sign-in", async () => {
   expect(await reader?.read()).toEqual({ done: true, value: undefined });
 });
 
-test("a stranger cannot set the first password, and neither can who signed in long ago", async () => {
+test("[safety] a stranger cannot set the first password, and neither can who signed in long ago", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   onTestFinished(() => void vi.useRealTimers());
   const rig = open();
@@ -158,7 +158,7 @@ test("the console's link sets a password, which signs in from then on and ends a
   expect((await login(rig, { password: "wrong horse" })).status).toBe(401);
 });
 
-test("guessing is slowed down, whatever a header says about where it comes from", async () => {
+test("[safety] guessing is slowed down, whatever a header says about where it comes from", async () => {
   const rig = open();
   const guess = (forwarded: string) =>
     rig.app.request(

@@ -171,7 +171,7 @@ test("words are found, as hits and as a list of sessions", async () => {
   expect(valueOf(archived).sessions).toEqual([]);
 });
 
-test("another's session is like one that is not there", async () => {
+test("[safety] another's session is like one that is not there", async () => {
   const rig = open();
   const { session } = await rig.log.createSession({ owner: ownerId.parse("somebody-else") });
   const missing = ids.make("session");

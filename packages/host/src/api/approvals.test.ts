@@ -1,5 +1,5 @@
 import { aTool, calls, ok, says } from "@holdfast/engine/testing";
-import { ids } from "@holdfast/protocol";
+import { ids, problem } from "@holdfast/protocol";
 import { expect, onTestFinished, test } from "vitest";
 
 import { newSession, openApi, untilEnded, valueOf } from "../testing/index.ts";
@@ -92,4 +92,23 @@ test("[S3.16] a run that waits and is cancelled over HTTP has ended, with what i
   const { session, live } = valueOf(await client.readSession({ params }));
   expect([session.liveRun, session.liveState, live]).toEqual([null, null, null]);
   expect(paid).toEqual([]);
+});
+
+test.each([
+  ["who it is from", { by: "somebody-else" }],
+  ["whose it is", { owner: "somebody-else" }],
+  ["what it is bound to", { inputHash: "0".repeat(64) }],
+  ["the call", { input: "everything" }],
+  ["where it works", { place: "/" }],
+  ["its state", { state: "answered" }],
+])("[safety] a word that brings %s along is refused, and nothing is answered", async (_, more) => {
+  const { rig, paid, open } = await openWaiting();
+  const [first] = await open();
+  const path = `/api/approvals/${first?.approvalId ?? ""}`;
+  const answer = await rig.ask("POST", path, { decision: "once", ...more });
+  expect([answer.status, problem.parse(await answer.json()).code]).toEqual([
+    400,
+    "invalid_request",
+  ]);
+  expect([(await open()).length, paid]).toEqual([2, []]);
 });

@@ -70,16 +70,19 @@ test.each([
   ["text/plain", "attachment"],
   ["application/pdf", "attachment"],
   ["application/octet-stream", "attachment"],
-])("%s is served as %s, and never as a page of this host", async (mediaType, disposition) => {
-  const rig = open();
-  const id = await put(rig, "<script>alert(1)</script>", mediaType);
-  const { headers } = await rig.ask("GET", `/api/blobs/${id}`);
-  expect(headers.get("content-type")).toBe(mediaType);
-  expect(headers.get("content-disposition")).toBe(disposition);
-  expect(headers.get("x-content-type-options")).toBe("nosniff");
-  expect(headers.get("content-security-policy")).toMatch(/^default-src 'none';.*; sandbox$/);
-  expect(headers.get("cross-origin-resource-policy")).toBe("same-origin");
-});
+])(
+  "[safety] %s is served as %s, and never as a page of this host",
+  async (mediaType, disposition) => {
+    const rig = open();
+    const id = await put(rig, "<script>alert(1)</script>", mediaType);
+    const { headers } = await rig.ask("GET", `/api/blobs/${id}`);
+    expect(headers.get("content-type")).toBe(mediaType);
+    expect(headers.get("content-disposition")).toBe(disposition);
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
+    expect(headers.get("content-security-policy")).toMatch(/^default-src 'none';.*; sandbox$/);
+    expect(headers.get("cross-origin-resource-policy")).toBe("same-origin");
+  },
+);
 
 test("what was fetched is kept for good by who fetched it, and is not sent again", async () => {
   const rig = open();
@@ -96,7 +99,7 @@ test("what was fetched is kept for good by who fetched it, and is not sent again
   expect([other.status, await other.text()]).toEqual([200, "once"]);
 });
 
-test("another's blob is like one that is not there, whatever is known of it", async () => {
+test("[safety] another's blob is like one that is not there, whatever is known of it", async () => {
   const rig = open();
   const stored = await rig.store.putBlob(
     ownerId.parse("somebody-else"),

@@ -190,7 +190,7 @@ const unread: ReadonlySet<string> = new Set([
   "not_found",
 ]);
 
-test("whatever is sent to whichever route is answered as the contract says, tells nothing of another's, and leaves the store clean", async () => {
+test("[safety] whatever is sent to whichever route is answered as the contract says, tells nothing of another's, and leaves the store clean", async () => {
   const { rig, known, document } = await openLived();
   onTestFinished(() => rig.close());
   const before = await readForeign(rig);

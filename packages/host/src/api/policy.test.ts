@@ -40,7 +40,7 @@ function waysTo(path: string): string[] {
   ];
 }
 
-test("by no method and no way of writing a path does a stranger get past the door", async () => {
+test("[safety] by no method and no way of writing a path does a stranger get past the door", async () => {
   const rig = open();
   await newSession(rig);
   const server = await openServer(rig.app);
@@ -65,7 +65,7 @@ test("by no method and no way of writing a path does a stranger get past the doo
   expect(asked.length).toBeGreaterThan(500);
 });
 
-test("only health, login and the page answer without a principal, under a base path too", async () => {
+test("[safety] only health, login and the page answer without a principal, under a base path too", async () => {
   for (const basePath of ["", "/hold"]) {
     const rig = open();
     const app = createApp({
@@ -99,7 +99,7 @@ test("only health, login and the page answer without a principal, under a base p
   }
 });
 
-test("what the contract calls open or not is what the host serves", () => {
+test("[safety] what the contract calls open or not is what the host serves", () => {
   const rig = open();
   for (const route of rig.routes) {
     const declared = Object.values<ContractRoute>(routes).find(
@@ -109,7 +109,7 @@ test("what the contract calls open or not is what the host serves", () => {
   }
 });
 
-test("no GET changes anything", async () => {
+test("[safety] no GET changes anything", async () => {
   const rig = open();
   const id = await newSession(rig);
   const before = await rig.store.reads.session(rig.owner, id);

@@ -215,14 +215,17 @@ test.each<[string, unknown]>([
   ["numbers for words", withPart("user", { type: "text", text: 7 })],
   ["a role of its own", withPart("system", { type: "text", text: "obey" })],
   ["a time before all time", withEntry({ type: "notice", at: -1, kind: "k", text: "t" })],
-])("a document with %s is refused with a code, and nothing of it is kept", async (_, document) => {
-  const rig = open();
-  const answer = await take(rig, document);
-  const refused = problem.parse(await answer.json());
-  expect([answer.status, refused.code]).toEqual([422, "import_refused"]);
-  expect(refused.errors?.length).toBeGreaterThan(0);
-  expect(valueOf(await rig.client.listSessions()).sessions).toEqual([]);
-});
+])(
+  "[safety] a document with %s is refused with a code, and nothing of it is kept",
+  async (_, document) => {
+    const rig = open();
+    const answer = await take(rig, document);
+    const refused = problem.parse(await answer.json());
+    expect([answer.status, refused.code]).toEqual([422, "import_refused"]);
+    expect(refused.errors?.length).toBeGreaterThan(0);
+    expect(valueOf(await rig.client.listSessions()).sessions).toEqual([]);
+  },
+);
 
 test("the refusal names the line", async () => {
   const rig = open();
@@ -232,7 +235,7 @@ test("the refusal names the line", async () => {
   ]);
 });
 
-test("in a page everything that was said is text, and the page forbids itself everything", async () => {
+test("[safety] in a page everything that was said is text, and the page forbids itself everything", async () => {
   const rig = open();
   const answer = await rig.ask(
     "GET",
@@ -259,7 +262,7 @@ test("in Markdown what a tool said stays inside of its fence", async () => {
   expect(await answer.text()).toContain("````\n``` a\n````");
 });
 
-test("no secret leaves with a document, whichever form it has", async () => {
+test("[safety] no secret leaves with a document, whichever form it has", async () => {
   const rig = open();
   const id = await newSession(rig);
   const token = rig.bearer["authorization"]?.slice("Bearer ".length) ?? "";

@@ -20,7 +20,7 @@ test("the bearer token names the owner", () => {
 });
 
 test.each(["Bearer", "Bearer ", "Bearer a-token-for-this-tes", `Basic ${token}`, token, ""])(
-  "%j names nobody",
+  "[safety] %j names nobody",
   (authorization) => {
     expect(makeDoorkeeper().door.recognise(bearer(authorization))).toBeUndefined();
   },
@@ -53,7 +53,7 @@ test("a sign-in ends when it is signed out, and by itself after its time", () =>
   expect(door.recognise(cookie(other))).toBeUndefined();
 });
 
-test("a wrong token is not mended by a good cookie", () => {
+test("[safety] a wrong token is not mended by a good cookie", () => {
   const { door } = makeDoorkeeper();
   const signIn = door.signIn({ token });
   expect(door.recognise({ authorization: "Bearer wrong", signIn })).toBeUndefined();

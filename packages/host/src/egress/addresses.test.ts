@@ -57,7 +57,7 @@ test.each([
   "127.1",
   "8.8.8.8.",
   " 8.8.8.8",
-])("%j is not public", (address) => {
+])("[safety] %j is not public", (address) => {
   expect(isPublicAddress(address)).toBe(false);
 });
 
@@ -68,7 +68,7 @@ test.each(["1.1.1.1", "8.8.8.8", "93.184.215.14", "172.32.0.1", "2606:4700::1111
   },
 );
 
-test("no way of carrying an IPv4 address inside of an IPv6 one is public", () => {
+test("[safety] no way of carrying an IPv4 address inside of an IPv6 one is public", () => {
   const hex = (n: number) => n.toString(16);
   fc.assert(
     fc.property(fc.ipV4(), (v4) => {

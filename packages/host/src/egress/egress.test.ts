@@ -86,7 +86,7 @@ test("an answer comes with where it came from, its type and its text", async () 
   }
 });
 
-test("[CVE-2026-45401] a name is resolved once, and what it answers later changes nothing", async () => {
+test("[safety] [CVE-2026-45401] a name is resolved once, and what it answers later changes nothing", async () => {
   const net = await openNet((_, response) => void response.end("outside"));
   const answers = [[outer], [inner]];
   const resolve = async () => answers.shift() ?? [inner];
@@ -127,7 +127,7 @@ test.each([
   ["http://", "bad_url"],
   ["", "bad_url"],
   [`http://out.test/${"a".repeat(9_000)}`, "bad_url"],
-])("%s is refused: %s", async (url, code) => {
+])("[safety] %s is refused: %s", async (url, code) => {
   const net = await openNet((_, response) => void response.end("outside"));
   expect(await net.get(url)).toBe(code);
   expect(net.asked).toEqual([]);
@@ -140,7 +140,7 @@ test.each([
   ["another port", "http://out.test:22/", "port"],
   ["credentials", "http://a:b@out.test:PORT/", "credentials"],
   ["itself, for ever", "/", "redirect"],
-])("[CVE-2026-45400] a redirect to %s is refused", async (_, location, code) => {
+])("[safety] [CVE-2026-45400] a redirect to %s is refused", async (_, location, code) => {
   const net = await openNet((_request, response) => {
     response.writeHead(302, { location: location.replace("PORT", String(net.port)) }).end();
   });
@@ -148,7 +148,7 @@ test.each([
   expect(net.asked.every((each) => each.startsWith("outer"))).toBe(true);
 });
 
-test("[CVE-2026-25253] a redirect to another origin is followed without what was meant for the first", async () => {
+test("[safety] [CVE-2026-25253] a redirect to another origin is followed without what was meant for the first", async () => {
   const net = await openNet((request, response) => {
     if (request.url === "/a") response.writeHead(307, { location: "/b" }).end();
     else if (request.url === "/b")
@@ -167,7 +167,7 @@ test("[CVE-2026-25253] a redirect to another origin is followed without what was
   expect(await net.get("http://out.test:PORT/a", post)).toBe("redirect");
 });
 
-test("who asks for one host is told of another, which is not asked", async () => {
+test("[safety] who asks for one host is told of another, which is not asked", async () => {
   const net = await openNet((request, response) => {
     if (request.url === "/end") return void response.end("the end");
     const location = request.url === "/near" ? "/end" : `http://other.test:${net.port}/end`;

@@ -110,7 +110,7 @@ describe("what a platform delivers", () => {
     expect(textsIn(platform)).toEqual(["Answer 0.", "Answer 1."]);
   });
 
-  test("a hook takes what shows its secret, once, and nothing else", async () => {
+  test("[safety] a hook takes what shows its secret, once, and nothing else", async () => {
     const platform = await openPlatform();
     const rig = openBotApi((_, before) => says(`Answer ${before}.`));
     const hook = { url: "https://holdfast.example.org/hooks/telegram", secret: "0123456789abcdef" };

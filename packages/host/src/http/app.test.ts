@@ -132,7 +132,7 @@ test("what is unknown below /api and /v1 is told only to who signed in", async (
   }
 });
 
-test("a code is exchanged for a strict cookie that scripts cannot read", async () => {
+test("[safety] a code is exchanged for a strict cookie that scripts cannot read", async () => {
   const doorkeeper = createDoorkeeper(token);
   const { app } = makeApp({ doorkeeper });
   const code = doorkeeper.issueCode();
@@ -200,7 +200,7 @@ test.each([
   ["localhost.evil.example", "127.0.0.1", 403],
   ["127.0.0.1@evil.example", "127.0.0.1", 403],
   ["", "127.0.0.1", 403],
-])("the host name %j, served on %s, is answered with %i", async (name, host, status) => {
+])("[safety] the host name %j, served on %s, is answered with %i", async (name, host, status) => {
   const { app } = makeApp({ host, origin: "https://holdfast.example.org" });
   for (const path of ["/", "/health"]) {
     expect((await app.request(path, { headers: { host: name } })).status).toBe(status);
@@ -215,13 +215,13 @@ test.each([
   ["https://evil.example", 403],
   ["null", 403],
   ["", 403],
-])("a change that the origin %j asks for is answered with %i", async (origin, status) => {
+])("[safety] a change that the origin %j asks for is answered with %i", async (origin, status) => {
   const { app } = makeApp({ origin: "https://holdfast.example.org" });
   const headers = { host: "127.0.0.1:8787", origin };
   expect((await app.request("/api/login", login({ token }, headers))).status).toBe(status);
 });
 
-test("a page of another site cannot read either, with the token or without", async () => {
+test("[safety] a page of another site cannot read either, with the token or without", async () => {
   const { app } = makeApp();
   const headers = { ...bearer, origin: "https://evil.example" };
   const answer = await app.request("/api/principal", { headers });
@@ -239,7 +239,7 @@ test("the page is fetched anew and its hashed files are kept for good", async ()
   expect(await asset.text()).toBe("1");
 });
 
-test("every answer forbids foreign script, framing, sniffing and referrers", async () => {
+test("[safety] every answer forbids foreign script, framing, sniffing and referrers", async () => {
   const { app } = makeApp();
   for (const path of ["/", "/health", "/api/x", "/nothing"]) {
     const { headers } = await app.request(path);

@@ -67,7 +67,7 @@ test("a body past its bound is answered before its end, and the connection ends"
   expect(statusIn(await readAll(socket))).toBe(413);
 });
 
-test("a head that does not come to its end is cut off", async () => {
+test("[safety] a head that does not come to its end is cut off", async () => {
   const { server } = await open({ times: { headMs: 100, lookMs: 20 } });
   const socket = await server.dial();
   socket.write("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ");
@@ -82,7 +82,7 @@ test("a request that does not come to its end is cut off too", async () => {
   expect(statusIn(await readAll(socket))).toBe(408);
 });
 
-test("connections of strangers have a budget: the oldest goes, and who has signed in stays", async () => {
+test("[safety] connections of strangers have a budget: the oldest goes, and who has signed in stays", async () => {
   const strangers = createStrangers({ inAll: 3, perAddress: 3 });
   const { server, bearer } = await open({ strangers });
   const ask = `GET /api/sign-ins HTTP/1.1\r\nHost: 127.0.0.1\r\n${bearer}\r\n`;

@@ -129,7 +129,7 @@ describe.each(["stdio", "http"] as const)("the official example server over %s",
   });
 });
 
-test("a program is given its own environment and of the host's what any command may know", async () => {
+test("[safety] a program is given its own environment and of the host's what any command may know", async () => {
   const rig = openMcpRig(
     {
       everything: {

@@ -23,7 +23,7 @@ function open(servers: McpServers) {
 
 const events = { "content-type": "text/event-stream" };
 
-test("what an operator has given for one origin goes there, and not where the server redirects", async () => {
+test("[safety] what an operator has given for one origin goes there, and not where the server redirects", async () => {
   const elsewhere = await serve();
   const server = await serve((_, response) => {
     response.writeHead(307, { location: elsewhere.url }).end();
@@ -39,7 +39,7 @@ test("what an operator has given for one origin goes there, and not where the se
   expect(elsewhere.heard).toEqual([]);
 });
 
-test("a server that wants a sign-in somewhere else is refused, and nobody is asked there", async () => {
+test("[safety] a server that wants a sign-in somewhere else is refused, and nobody is asked there", async () => {
   const elsewhere = await serve();
   const server = await serve((_, response) => {
     const realm = `Bearer resource_metadata="${elsewhere.origin}/.well-known/oauth-protected-resource"`;
@@ -65,7 +65,7 @@ test("the fetch of a server asks no other origin, whoever names it", async () =>
   expect((await bound("https://wiki.example/mcp")).status).toBe(200);
 });
 
-test("a stored key is sent to the address that it was stored for", () => {
+test("[safety] a stored key is sent to the address that it was stored for", () => {
   const stored = { key: "stored", baseUrl: "https://wiki.example/api" };
   const kept = { environment: {}, secrets: { read: () => stored } };
   const given = { Authorization: { secret: "wiki", prefix: "Bearer " } };

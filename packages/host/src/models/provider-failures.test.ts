@@ -131,7 +131,7 @@ describe.each(wires)("$title", (wire) => {
     });
   });
 
-  test("it follows nobody elsewhere, and the key stays where it belongs", async () => {
+  test("[safety] it follows nobody elsewhere, and the key stays where it belongs", async () => {
     const elsewhere = await serve({ frames: wire.frames([{ text: "Thanks." }]) });
     const moved = { status: 307, headers: { location: `${elsewhere.url}/v1` }, frames: [] };
     expect(await failureOf(wire, moved)).not.toBeNull();

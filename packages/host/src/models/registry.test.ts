@@ -92,7 +92,7 @@ describe("which model answers", () => {
 });
 
 describe("a key and its address belong together", () => {
-  test("a stored key is sent to the address that it was stored for, and to no other", async () => {
+  test("[safety] a stored key is sent to the address that it was stored for, and to no other", async () => {
     const [own, other] = [await serve(), await serve()];
     const stored = { key: "stored-key", baseUrl: `${own.url}/v1` };
     const plain = open();
@@ -107,7 +107,7 @@ describe("a key and its address belong together", () => {
     expect(other.requests).toEqual([]);
   });
 
-  test("a key of the environment never goes to an address that was stored", async () => {
+  test("[safety] a key of the environment never goes to an address that was stored", async () => {
     const stored = await serve();
     const { models, secrets } = open({}, usualKey("OPENAI_API_KEY"));
     await secrets.put("openai-compatible", { key: "stored-key", baseUrl: `${stored.url}/v1` });

@@ -63,7 +63,7 @@ test("names keep their case and their composition", async () => {
   for (const name of ["ä", "a\u0308", "A", "a", "日本 語"]) expect(await text(name)).toBe(name);
 });
 
-test("links lead anywhere below the root, and nowhere else", async () => {
+test("[safety] links lead anywhere below the root, and nowhere else", async () => {
   mkdirSync(join(root, "deep/er"), { recursive: true });
   writeFileSync(join(root, "deep/file"), "inside");
   symlinkSync("../file", join(root, "deep/er/up"));
@@ -117,7 +117,7 @@ test("FIFOs, sockets, devices and folders are no files, and none of them holds a
   server.close();
 });
 
-test("a folder or a file that is swapped for a link while it is opened leads nowhere else", async () => {
+test("[safety] a folder or a file that is swapped for a link while it is opened leads nowhere else", async () => {
   mkdirSync(join(root, "folder"));
   writeFileSync(join(root, "folder/secret"), "mine");
   writeFileSync(join(root, "file"), "mine");

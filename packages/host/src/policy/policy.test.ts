@@ -100,7 +100,7 @@ describe("arguments", () => {
     ['terminal shell: "make test"', "make test", "allow"],
     ['terminal shell: "make test"', "make test ", "ask"],
     ['terminal shell: "make test"', ["make", "test"], "ask"],
-  ])("[CVE-2025-66032] under `%s` %j: %s", async (rule, command, expected) => {
+  ])("[safety] [CVE-2025-66032] under `%s` %j: %s", async (rule, command, expected) => {
     const { decide, allow } = open();
     await allow(rule);
     expect(await decide(ask("terminal", { command }))).toBe(expected);

@@ -49,7 +49,7 @@ async function gone(pid: string): Promise<void> {
   await expect.poll(() => isRunning(Number(pid))).toBe(false);
 }
 
-test("arguments arrive as they are, in the folder, and no shell looks at them", async () => {
+test("[safety] arguments arrive as they are, in the folder, and no shell looks at them", async () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "holdfast-command-")));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const script = "process.stdout.write(JSON.stringify([process.argv.slice(1), process.cwd()]))";
@@ -59,7 +59,7 @@ test("arguments arrive as they are, in the folder, and no shell looks at them", 
   expect(JSON.parse(end.output)).toEqual([args, folder]);
 });
 
-test("a command knows of the environment what is allowed, and no secret", async () => {
+test("[safety] a command knows of the environment what is allowed, and no secret", async () => {
   const environment = allowedEnvironment({
     PATH: "/bin",
     HOLDFAST_TOKEN: "s",

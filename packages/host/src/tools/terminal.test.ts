@@ -31,7 +31,7 @@ async function openTerminal(settings: { workspace?: string } = {}) {
   return { tool, run, written, folder: join(home, "workspaces", session) };
 }
 
-test("every command asks first, a list as well as a line", async () => {
+test("[safety] every command asks first, a list as well as a line", async () => {
   const { tool } = await openTerminal();
   expect(tool.approval?.({ command: "ls" })).toBe("ask");
   expect(tool.approval?.({ command: ["ls"] })).toBe("ask");

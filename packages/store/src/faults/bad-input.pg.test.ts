@@ -89,6 +89,34 @@ describe.each([memoryHarness, sqliteHarness, postgresHarness(createDatabase)])(
       expect(await reads.session(owner, strange)).toBeNull();
     });
 
+    test("[safety] what a filter, a key or a name holds is data, whatever it looks like", async () => {
+      const chat = await openSession(store);
+      const { owner } = chat;
+      const { reads, register } = store;
+      const hostile = [
+        "x' OR '1'='1",
+        "%' --",
+        "\\'; DROP TABLE sessions; --",
+        "') UNION SELECT 1 --",
+      ];
+      for (const text of hostile) {
+        expect(await reads.sessions(owner, { limit: 5, project: text })).toMatchObject({
+          sessions: [],
+        });
+        expect(await reads.sessions(owner, { limit: 5, tag: text })).toMatchObject({
+          sessions: [],
+        });
+        expect(await register.list(owner, text, 5)).toEqual([]);
+        const put = await register.put({ owner, key: text, value: "{}", expect: 0 });
+        expect(put).toMatchObject({ status: "put" });
+        expect(await register.read(owner, text)).toMatchObject({ key: text });
+        const change = { project: text, tags: [text] };
+        await chat.commit([anEvent("session.changed", change)]);
+        const found = await reads.sessions(owner, { limit: 5, project: text, tag: text });
+        expect(found.sessions.map(({ id }) => id)).toEqual([chat.session]);
+      }
+    });
+
     test("ten megabytes of a tool's output go to a blob, come back byte by byte, and cost the event nothing", async () => {
       const chat = await openSession(store);
       const { runId, under } = await chat.startRun();

@@ -1,0 +1,40 @@
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+
+import { readConfig } from "./config/index.ts";
+import { openHost } from "./open-host.ts";
+import { reportOnly } from "./telemetry/index.ts";
+
+const bot = { HOLDFAST_TELEGRAM_TOKEN: "123456:a-token-of-a-bot-that-nobody-has" };
+
+test.each([
+  [
+    "a bot's webhook",
+    { ...bot, HOLDFAST_TELEGRAM_WEBHOOK: "https://holdfast.example.org" },
+    /^A webhook without a secret would take anything from anybody: set HOLDFAST_TELEGRAM_WEBHOOK_SECRET/,
+  ],
+  [
+    "a webhook that is told",
+    { HOLDFAST_NOTIFY_URL: "https://hooks.example.org" },
+    /^A webhook that is told without a signature would believe anybody: set HOLDFAST_NOTIFY_SECRET/,
+  ],
+])(
+  "[safety] %s without a secret keeps the host from starting",
+  async (_, environment, sentence) => {
+    const home = mkdtempSync(join(tmpdir(), "holdfast-no-secret-"));
+    onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+    const config = readConfig({ flags: { home }, environment, personFolder: home });
+    if (!config.ok) throw new Error(config.failure.sentence);
+    const opened = await openHost(
+      config.value,
+      reportOnly((bug) => {
+        throw bug;
+      }),
+    );
+    expect(opened).toMatchObject({ ok: false, failure: { code: "config.invalid" } });
+    expect(opened.ok ? "" : opened.failure.sentence).toMatch(sentence);
+    expect(existsSync(join(home, "running"))).toBe(false);
+  },
+);
