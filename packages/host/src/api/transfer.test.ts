@@ -215,17 +215,14 @@ test.each<[string, unknown]>([
   ["numbers for words", withPart("user", { type: "text", text: 7 })],
   ["a role of its own", withPart("system", { type: "text", text: "obey" })],
   ["a time before all time", withEntry({ type: "notice", at: -1, kind: "k", text: "t" })],
-])(
-  "[safety] a document with %s is refused with a code, and nothing of it is kept",
-  async (_, document) => {
-    const rig = open();
-    const answer = await take(rig, document);
-    const refused = problem.parse(await answer.json());
-    expect([answer.status, refused.code]).toEqual([422, "import_refused"]);
-    expect(refused.errors?.length).toBeGreaterThan(0);
-    expect(valueOf(await rig.client.listSessions()).sessions).toEqual([]);
-  },
-);
+])("[safety] a document with %s is refused, and nothing of it kept", async (_, document) => {
+  const rig = open();
+  const answer = await take(rig, document);
+  const refused = problem.parse(await answer.json());
+  expect([answer.status, refused.code]).toEqual([422, "import_refused"]);
+  expect(refused.errors?.length).toBeGreaterThan(0);
+  expect(valueOf(await rig.client.listSessions()).sessions).toEqual([]);
+});
 
 test("the refusal names the line", async () => {
   const rig = open();
