@@ -18,6 +18,7 @@ const subjects = new Map<string, () => Promise<Subject>>([
   ["runs", async () => (await import("./runs/index.ts")).benchRuns],
   ["context", async () => (await import("./context/index.ts")).benchContext],
   ["host", async () => (await import("./host/index.ts")).benchHost],
+  ["gateway", async () => (await import("./gateway/index.ts")).benchGateway],
   ["page", async () => (await import("./page/index.ts")).benchPage],
 ]);
 

@@ -18,7 +18,11 @@ export interface ServedHost extends AsyncDisposable {
   memory(): number;
 }
 
-export async function startHost(store: StoreAddress, home: string): Promise<ServedHost> {
+export async function startHost(
+  store: StoreAddress,
+  home: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<ServedHost> {
   const bin = fileURLToPath(new URL("../../packages/host/bin/holdfast.mjs", import.meta.url));
   const startedAt = performance.now();
   const child = spawn(process.execPath, [bin, "serve"], {
@@ -29,6 +33,7 @@ export async function startHost(store: StoreAddress, home: string): Promise<Serv
       HOLDFAST_PORT: "0",
       HOLDFAST_TOKEN: token,
       HOLDFAST_STORE: store.kind === "sqlite" ? store.file : store.url,
+      ...settings,
     },
   });
   const exited = once(child, "exit");

@@ -84,6 +84,11 @@ export class FakeBotApi {
     await new Promise<void>((resolve) => (server ? server.close(() => resolve()) : resolve()));
   }
 
+  /** Who asks from here on has confirmed everything. */
+  get nextUpdate(): number {
+    return this.#nextUpdate;
+  }
+
   get unconfirmed(): number {
     return this.#updates.length;
   }

@@ -1,0 +1,8 @@
+import type { Place } from "../store/place.ts";
+import type { Sizes } from "./sizes.ts";
+
+export interface Bench {
+  readonly sizes: Sizes;
+  /** A store without a session. */
+  readonly prepare: () => Promise<Place>;
+}

@@ -1,0 +1,30 @@
+import { botToken, FakeBotApi } from "../../test/support/telegram/index.ts";
+import { type ServedHost, startHost } from "../host/served-host.ts";
+import type { Place } from "../store/place.ts";
+
+export interface Bot extends AsyncDisposable {
+  readonly platform: FakeBotApi;
+  readonly host: ServedHost;
+}
+
+/** A host with a bot that so many people may speak to; they have the numbers from 1 on. */
+export async function startBot({ address, folder }: Place, people: number): Promise<Bot> {
+  const platform = new FakeBotApi();
+  await platform.start();
+  const polled = Promise.withResolvers<void>();
+  platform.faults.before = (method) => void (method === "getUpdates" && polled.resolve());
+  const host = await startHost(address, folder, {
+    HOLDFAST_TELEGRAM_TOKEN: botToken,
+    HOLDFAST_TELEGRAM_API_ROOT: platform.address,
+    HOLDFAST_TELEGRAM_ALLOW: Array.from({ length: people }, (_, index) => index + 1).join(","),
+  });
+  await polled.promise;
+  return {
+    platform,
+    host,
+    async [Symbol.asyncDispose]() {
+      await host[Symbol.asyncDispose]();
+      await platform.stop();
+    },
+  };
+}
