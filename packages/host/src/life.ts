@@ -36,6 +36,8 @@ export interface LifeParts {
   readonly mcp: Mcp;
   readonly runner: Runner;
   readonly titles: Worker;
+  /** Who says prompts at their times. */
+  readonly scheduler: Worker;
   readonly memory: MemoryKeeper;
   readonly reviews: Pick<Worker, "stop">;
   readonly notifier: Notifier | undefined;
@@ -58,11 +60,12 @@ export function createLife(parts: LifeParts): Life {
     titles.start();
     memory.start();
     parts.notifier?.start(address ?? null);
+    parts.scheduler.start();
     void keepTidy(store, systemClock, stopping.signal);
   }
 
   async function letGo(): Promise<void> {
-    const notified = parts.notifier?.stop();
+    const notified = Promise.all([parts.notifier?.stop(), parts.scheduler.stop()]);
     await within(runnerPatienceMs, Promise.all([runner.stop(), titles.stop(), reviews.stop()]));
     await mcp.stop();
     await memory.drain(memoryBudgetMs);

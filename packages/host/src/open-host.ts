@@ -23,6 +23,7 @@ import { openConfiguredMemories } from "./memory/index.ts";
 import { type BotPlace, clientWithin, openBotPlace } from "./open-gateway.ts";
 import { checkNotifying, openConfiguredNotifier } from "./open-notifier.ts";
 import { openModels } from "./open-model.ts";
+import { openScheduler } from "./open-scheduler.ts";
 import { openStore } from "./open-store.ts";
 import { createRedactor } from "./redact.ts";
 import { createMetrics, type Logger, openTelemetry, reportStore } from "./telemetry/index.ts";
@@ -171,6 +172,7 @@ export async function openHost(
     memory,
     reviews,
     telemetry,
+    scheduler: openScheduler(log, runner, report),
     notifier: await openConfiguredNotifier(config, store, redact, logger),
     logger,
     stopping,

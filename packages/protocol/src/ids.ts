@@ -16,6 +16,7 @@ export const idPrefixes = {
   lease: "lea",
   segment: "seg",
   delivery: "out",
+  schedule: "sch",
 } as const;
 
 export type IdKind = keyof typeof idPrefixes;
@@ -31,6 +32,7 @@ export type NoticeId = Id<"notice">;
 export type LeaseId = Id<"lease">;
 export type SegmentId = Id<"segment">;
 export type DeliveryId = Id<"delivery">;
+export type ScheduleId = Id<"schedule">;
 
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
 /** 26 characters hold 130 bits; the first may therefore not pass `7`. */
@@ -55,6 +57,7 @@ export const noticeId = idSchema("notice");
 export const leaseId = idSchema("lease");
 export const segmentId = idSchema("segment");
 export const deliveryId = idSchema("delivery");
+export const scheduleId = idSchema("schedule");
 
 /** Who acts. Not made by us alone (a sign-in may bring its own), hence a bounded plain name. */
 export const ownerId = z

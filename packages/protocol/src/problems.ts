@@ -104,6 +104,16 @@ export const problemKinds = {
     title: "There is no such chunk that may not have arrived.",
     next: "Read the gateway again.",
   },
+  schedule_not_found: {
+    status: 404,
+    title: "There is no such schedule.",
+    next: "Read the schedules again.",
+  },
+  too_many_schedules: {
+    status: 409,
+    title: "There are as many schedules as there can be.",
+    next: "Remove one that is not needed any more.",
+  },
   blob_not_found: { status: 404, title: "There is no such blob.", next: "Upload it again." },
   sign_in_not_found: {
     status: 404,

@@ -17,6 +17,7 @@ import { modelRoutes } from "./models.ts";
 import type { ApiParts } from "./parts.ts";
 import { ruleRoutes } from "./rules.ts";
 import { runRoutes } from "./runs.ts";
+import { scheduleRoutes } from "./schedules.ts";
 import { searchRoutes } from "./search.ts";
 import { sessionRoutes } from "./sessions.ts";
 import { transferRoutes } from "./transfer.ts";
@@ -51,5 +52,6 @@ export function apiRoutes(options: ApiOptions): Route[] {
     ...metricsRoutes(parts),
     ...modelRoutes(parts),
     ...gatewayRoutes(parts),
+    ...scheduleRoutes(parts),
   ];
 }

@@ -8,7 +8,7 @@ import {
   type SessionId,
 } from "@holdfast/protocol";
 
-import { idsFrom } from "../api/index.ts";
+import { sessionFor } from "../lane-session.ts";
 import { safeFileName } from "../paths/index.ts";
 import type { Adapter, IncomingFile } from "./adapter.ts";
 
@@ -27,26 +27,6 @@ export interface CameIn {
   readonly text: string;
   readonly mode: InputMode;
   readonly files: readonly IncomingFile[];
-}
-
-/** The session that a lane points at; one that is in the trash is not talked to any more. */
-export async function sessionOfLane(
-  { log, owner }: Pick<AdmitDeps, "log" | "owner">,
-  lane: LaneKey,
-): Promise<SessionId | null> {
-  const { reads } = log.store;
-  const session = await reads.lane(owner, lane);
-  const row = session && (await reads.session(owner, session));
-  return row === null || row.trashedAt !== null ? null : row.id;
-}
-
-/** Made from what asks for it: two who see the same message make the same session. */
-export async function sessionFor(deps: AdmitDeps, lane: LaneKey, key: string): Promise<SessionId> {
-  const known = await sessionOfLane(deps, lane);
-  if (known !== null) return known;
-  const { log, owner } = deps;
-  const { session } = await log.createSession({ owner, lane, ids: idsFrom(`lane ${lane} ${key}`) });
-  return session;
 }
 
 export type Admitted =

@@ -8,7 +8,7 @@ import {
 } from "@holdfast/protocol";
 
 import type { CommandLine, Incoming } from "./adapter.ts";
-import { sessionFor, sessionOfLane } from "./admit.ts";
+import { sessionFor, sessionOfLane } from "../lane-session.ts";
 import { commandWords } from "./command-words.ts";
 import { inboundKeyOf } from "./inbound-names.ts";
 import { oweAnswer, oweNote, settleUnknown } from "./notes.ts";

@@ -2,6 +2,7 @@ import {
   type Change,
   type CommandAnswer,
   type CommandSpec,
+  scheduleInWords,
   shortId,
   type SessionView,
   usageOf,
@@ -57,6 +58,9 @@ function inFull(answer: CommandAnswer): string | null {
       const asks = approvals.length === 0 ? "" : ` ${approvals.length} questions are open.`;
       return `**${titleOf(session)}**: ${run?.state ?? "at rest"}.${waiting}${asks}`;
     }
+    case "schedules":
+      if (answer.schedules.length === 0) return "Nothing is scheduled.";
+      return answer.schedules.map((schedule) => `- ${scheduleInWords(schedule)}`).join("\n");
     case "inbox":
       return answer.inbox.length === 0 ? "Nothing is waiting." : `${answer.inbox.length} waiting.`;
     case "document":

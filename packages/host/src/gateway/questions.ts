@@ -10,7 +10,7 @@ import {
 
 import { idsFrom } from "../api/index.ts";
 import type { Incoming } from "./adapter.ts";
-import { sessionOfLane } from "./admit.ts";
+import { sessionOfLane } from "../lane-session.ts";
 import { mayPress, type PressDeps, presserOf } from "./may-press.ts";
 import type { ReceptionDeps } from "./reception-deps.ts";
 

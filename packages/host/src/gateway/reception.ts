@@ -2,7 +2,8 @@ import { answerApproval, type AnswerWords, changeInput, type OutboxRow } from "@
 import { type InputMode, type LaneKey, parseTyped } from "@holdfast/protocol";
 
 import type { Incoming } from "./adapter.ts";
-import { admitFromChat, sessionOfLane } from "./admit.ts";
+import { sessionOfLane } from "../lane-session.ts";
+import { admitFromChat } from "./admit.ts";
 import { approvalWords, type PressedAnswer, pressedAnswer } from "./approval-words.ts";
 import { ChatCommands } from "./chat-commands.ts";
 import { clientIdOf, inboundKeyOf } from "./inbound-names.ts";

@@ -16,6 +16,7 @@ const strangerIds: Readonly<Record<string, () => string>> = {
   runs: () => ids.make("run"),
   approvals: () => ids.make("approval"),
   rules: () => ids.make("approval"),
+  schedules: () => ids.make("schedule"),
   blobs: () => `blob_${"0".repeat(64)}`,
 };
 

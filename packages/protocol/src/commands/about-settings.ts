@@ -56,3 +56,9 @@ export async function usage({ client, sessionId, now }: CommandPlace): Promise<C
     all: all.value.usage,
   };
 }
+
+export async function schedule({ client }: CommandPlace): Promise<CommandAnswer> {
+  const listed = await client.listSchedules();
+  if (!listed.ok) return refusedBy(listed.error);
+  return { kind: "schedules", schedules: listed.value.schedules };
+}

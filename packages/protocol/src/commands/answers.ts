@@ -3,6 +3,7 @@ import type {
   ApprovalView,
   InboxItem,
   RunView,
+  ScheduleView,
   SearchHitView,
   SessionView,
   UsageTotalsView,
@@ -65,6 +66,7 @@ export type CommandAnswer =
       readonly inbox: readonly InboxItem[];
       readonly approvals: readonly ApprovalView[];
     }
+  | { readonly kind: "schedules"; readonly schedules: readonly ScheduleView[] }
   | { readonly kind: "inbox"; readonly inbox: readonly InboxItem[] }
   | { readonly kind: "stopped"; readonly run: RunView | null }
   | {

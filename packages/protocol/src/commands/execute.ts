@@ -9,7 +9,7 @@ import {
   undo,
 } from "./about-history.ts";
 import { beginSession, branch, listSessions, resume, search, status } from "./about-sessions.ts";
-import { memory, model, title, usage } from "./about-settings.ts";
+import { memory, model, schedule, title, usage } from "./about-settings.ts";
 import { type CommandAnswer, refused } from "./answers.ts";
 import { nearestName } from "./nearest.ts";
 import type { Invocation } from "./parse.ts";
@@ -29,7 +29,7 @@ export async function executeCommand(
   return inSession[name]({ ...place, sessionId: place.sessionId }, argument);
 }
 
-type Free = "help" | "new" | "sessions" | "resume" | "memory" | "usage" | "search";
+type Free = "help" | "new" | "sessions" | "resume" | "memory" | "usage" | "schedule" | "search";
 
 const anywhere: Record<Free, (place: CommandPlace, argument: string) => Promise<CommandAnswer>> = {
   help: async (_, asked) => help(asked),
@@ -38,6 +38,7 @@ const anywhere: Record<Free, (place: CommandPlace, argument: string) => Promise<
   resume,
   memory,
   usage,
+  schedule,
   search,
 };
 

@@ -96,6 +96,10 @@ export const commands = [
     aliases: ["cost"],
     needs: "nothing",
   }),
+  define("schedule", nothing, "Prompts that are said by themselves, and when.", {
+    aliases: ["schedules"],
+    needs: "nothing",
+  }),
   define("status", nothing, "How the session stands: its run, what waits, what asks for you.", {
     aliases: ["info"],
   }),

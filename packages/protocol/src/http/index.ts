@@ -6,6 +6,7 @@ import { ledgerRoutes } from "./ledger.ts";
 import { mcpRoutes } from "./mcp.ts";
 import { modelRoutes } from "./models.ts";
 import { runRoutes } from "./runs.ts";
+import { scheduleRoutes } from "./schedules.ts";
 import { sessionRoutes } from "./sessions.ts";
 import { streamRoutes, systemRoutes } from "./system.ts";
 import { transferRoutes } from "./transfer.ts";
@@ -14,6 +15,13 @@ import { workspaceRoutes } from "./workspace.ts";
 export { type ContextView, contextView } from "./context.ts";
 export { type WorkspaceView, workspaceView } from "./workspace.ts";
 export { type GatewayView, type OutboxView } from "./gateway.ts";
+export {
+  type ScheduleBody,
+  scheduleTimes,
+  type ScheduleTimes,
+  scheduleView,
+  type ScheduleView,
+} from "./schedules.ts";
 export * from "./views.ts";
 export type { UsageTotalsView } from "./ledger.ts";
 export {
@@ -42,6 +50,7 @@ export const routes = {
   ...systemRoutes,
   ...accessRoutes,
   ...gatewayRoutes,
+  ...scheduleRoutes,
   ...transferRoutes,
   ...modelRoutes,
   ...mcpRoutes,

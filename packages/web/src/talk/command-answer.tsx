@@ -1,4 +1,9 @@
-import { type CommandAnswer, usageOf, type UsageTotalsView } from "@holdfast/protocol";
+import {
+  type CommandAnswer,
+  scheduleInWords,
+  usageOf,
+  type UsageTotalsView,
+} from "@holdfast/protocol";
 import { useApp } from "../app-context.ts";
 import { titleOf } from "../sessions/index.ts";
 import { Dialog, momentOf } from "../ui/index.ts";
@@ -17,6 +22,7 @@ export type Readable = Extract<
       | "usage"
       | "status"
       | "inbox"
+      | "schedules"
       | "title";
   }
 >;
@@ -31,6 +37,7 @@ export function isReadable(answer: CommandAnswer): answer is Readable {
     "usage",
     "status",
     "inbox",
+    "schedules",
     "title",
   ];
   return kinds.includes(answer.kind);
@@ -121,6 +128,16 @@ function Body({ answer, onLeave }: { answer: Readable; onLeave: () => void }) {
           <Fact name={words.command.messages} value={String(answer.session.messageCount)} />
           <Fact name={words.command.since} value={momentOf(answer.session.createdAt)} />
         </dl>
+      );
+    case "schedules":
+      return answer.schedules.length === 0 ? (
+        <p className="quiet">{words.command.nothingScheduled}</p>
+      ) : (
+        <ol>
+          {answer.schedules.map((schedule) => (
+            <li key={schedule.id}>{scheduleInWords(schedule)}</li>
+          ))}
+        </ol>
       );
     case "inbox":
       return answer.inbox.length === 0 ? (

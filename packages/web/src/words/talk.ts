@@ -192,6 +192,7 @@ export const talkWords = {
       usage: "Tokens and cost",
       status: "How this conversation stands",
       inbox: "What waits",
+      schedules: "What is scheduled",
       title: "Title",
     },
     changed: {
@@ -211,6 +212,7 @@ export const talkWords = {
     messages: "Messages",
     since: "Begun",
     nothingWaits: "Nothing waits.",
+    nothingScheduled: "Nothing is scheduled.",
     tokens: (input: number, output: number, costMicros: number) =>
       `${input.toLocaleString()} in, ${output.toLocaleString()} out, $${(costMicros / 1e6).toFixed(costMicros < 1e4 ? 4 : 2)}`,
   },

@@ -1,6 +1,7 @@
 import {
   type CommandAnswer,
   type CommandSpec,
+  scheduleInWords,
   shortId,
   usageOf,
   type UsageTotalsView,
@@ -72,6 +73,9 @@ export function answerRows(answer: CommandAnswer, look: Look): string[] {
       ];
     case "status":
       return statusRows(answer).map((row) => cleanText(row));
+    case "schedules":
+      if (answer.schedules.length === 0) return note("Nothing is scheduled.");
+      return answer.schedules.map((schedule) => cleanLine(scheduleInWords(schedule)));
     case "inbox":
       if (answer.inbox.length === 0) return note("Nothing waits.");
       return answer.inbox.map(({ text, mode }) => `${mode}: ${cleanLine(text)}`);

@@ -1,0 +1,54 @@
+import { expect, onTestFinished, test } from "vitest";
+
+import { openApi, valueOf } from "../testing/index.ts";
+
+function openRig() {
+  const rig = openApi();
+  onTestFinished(() => rig.close());
+  return rig;
+}
+
+const body = {
+  title: "Morning",
+  prompt: "Summarise my inbox folder.",
+  times: { days: ["mon" as const], at: ["08:00"] },
+  timeZone: "Europe/Berlin",
+};
+
+test("a schedule is made once under its key, changed, listed with when it is due, and removed", async () => {
+  const { client } = openRig();
+  const { session } = valueOf(await client.createSession({ body: {} }));
+  const asked = {
+    body: { ...body, target: { sessionId: session.id } },
+    headers: { "idempotency-key": "one" },
+  };
+  const { schedule } = valueOf(await client.createSchedule(asked));
+  expect(valueOf(await client.createSchedule(asked)).schedule.id).toBe(schedule.id);
+  expect(schedule).toMatchObject({ missed: "skip", state: "on", last: null });
+  expect(new Date(schedule.nextAt ?? 0).getUTCDay()).toBe(1);
+  const params = { id: schedule.id };
+  const off = valueOf(await client.changeSchedule({ params, body: { state: "off" } }));
+  expect(off.schedule).toMatchObject({ title: "Morning", state: "off", nextAt: null });
+  expect(valueOf(await client.listSchedules()).schedules).toEqual([off.schedule]);
+  expect((await client.removeSchedule({ params })).ok).toBe(true);
+  expect(valueOf(await client.listSchedules()).schedules).toEqual([]);
+  expect(await client.removeSchedule({ params })).toMatchObject({
+    error: { code: "schedule_not_found" },
+  });
+});
+
+test.each([
+  [{ timeZone: "Europe/Atlantis" }, "invalid_request"],
+  [{ target: { lane: "web:home" } }, "invalid_request"],
+  [{ target: { sessionId: "ses_01m7h5tg9zfxet310yeh2qdba7" } }, "session_not_found"],
+  [{ times: { days: [], at: ["08:00"] } }, "invalid_request"],
+  [{ times: { days: ["mon"], at: ["24:00"] } }, "invalid_request"],
+  [{ times: { date: "2026-02-30", at: "08:00" } }, "invalid_request"],
+  [{ prompt: " " }, "invalid_request"],
+  [{ every: "day" }, "invalid_request"],
+])("%j is refused as %s", async (wrong, code) => {
+  const { ask } = openRig();
+  const sent = { ...body, target: { lane: "telegram:1:p7:0" }, ...wrong };
+  const answer = await ask("POST", "/api/schedules", sent);
+  expect(await answer.json()).toMatchObject({ code });
+});

@@ -1,0 +1,75 @@
+import type { OwnerId } from "@holdfast/protocol";
+
+import type { Route } from "../http/index.ts";
+import {
+  isTimeZone,
+  type Kept,
+  KeptSchedules,
+  type ScheduleChange,
+  viewSchedule,
+} from "../schedules/index.ts";
+import { type Call, mountCall } from "./contract.ts";
+import type { ApiParts } from "./parts.ts";
+import { answer, problem, problemFrom } from "./reply.ts";
+
+export function scheduleRoutes(parts: ApiParts): Route[] {
+  const { store } = parts.log;
+  const kept = new KeptSchedules(store.register, () => store.now());
+
+  async function objectionTo(owner: OwnerId, { timeZone, target }: ScheduleChange) {
+    if (timeZone !== undefined && !isTimeZone(timeZone)) {
+      const message = "expected a time zone like Europe/Berlin";
+      return problem("invalid_request", { errors: [{ path: "timeZone", message }] });
+    }
+    if (target === undefined) return null;
+    if ("lane" in target) {
+      // Whose answers are delivered; any other lane is a session's own.
+      if (target.lane.startsWith("telegram:")) return null;
+      const message = "expected the lane of a chat; otherwise name a session";
+      return problem("invalid_request", { errors: [{ path: "target.lane", message }] });
+    }
+    const session = await store.reads.session(owner, target.sessionId);
+    return session === null ? problem("session_not_found") : null;
+  }
+
+  async function create({ owner, body, ids }: Call<"createSchedule">) {
+    const objection = await objectionTo(owner, body);
+    return objection ?? show(await kept.create(owner, ids.make("schedule"), body));
+  }
+
+  async function change({ owner, params, body }: Call<"changeSchedule">) {
+    const objection = await objectionTo(owner, body);
+    return objection ?? show(await kept.change(owner, params.id, body));
+  }
+
+  async function remove({ owner, params }: Call<"removeSchedule">) {
+    const removed = await kept.remove(owner, params.id);
+    return removed.status === "kept" ? answer(undefined) : notKept(removed);
+  }
+
+  return [
+    mountCall(parts, "listSchedules", async ({ owner }) => {
+      const schedules = (await kept.list(owner)).map(({ schedule }) => viewSchedule(schedule));
+      return answer({ schedules });
+    }),
+    mountCall(parts, "createSchedule", create),
+    mountCall(parts, "changeSchedule", change),
+    mountCall(parts, "removeSchedule", remove),
+  ];
+}
+
+function show(result: Kept) {
+  if (result.status !== "kept") return notKept(result);
+  return answer({ schedule: viewSchedule(result.schedule) });
+}
+
+function notKept(result: Exclude<Kept, { status: "kept" }>) {
+  switch (result.status) {
+    case "not_found":
+      return problem("schedule_not_found");
+    case "too_many":
+      return problem("too_many_schedules");
+    case "failed":
+      return problemFrom(result);
+  }
+}

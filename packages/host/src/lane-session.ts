@@ -1,0 +1,29 @@
+import type { Log } from "@holdfast/engine";
+import type { LaneKey, OwnerId, SessionId } from "@holdfast/protocol";
+
+import { idsFrom } from "./api/index.ts";
+
+interface LaneDeps {
+  readonly log: Log;
+  readonly owner: OwnerId;
+}
+
+/** The session that a lane points at; one that is in the trash is not talked to any more. */
+export async function sessionOfLane(
+  { log, owner }: LaneDeps,
+  lane: LaneKey,
+): Promise<SessionId | null> {
+  const { reads } = log.store;
+  const session = await reads.lane(owner, lane);
+  const row = session && (await reads.session(owner, session));
+  return row === null || row.trashedAt !== null ? null : row.id;
+}
+
+/** Made from what asks for it: two who see the same message make the same session. */
+export async function sessionFor(deps: LaneDeps, lane: LaneKey, key: string): Promise<SessionId> {
+  const known = await sessionOfLane(deps, lane);
+  if (known !== null) return known;
+  const { log, owner } = deps;
+  const { session } = await log.createSession({ owner, lane, ids: idsFrom(`lane ${lane} ${key}`) });
+  return session;
+}

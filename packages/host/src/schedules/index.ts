@@ -1,0 +1,3 @@
+export { type Kept, KeptSchedules, type ScheduleChange, viewSchedule } from "./kept-schedules.ts";
+export { createScheduler, type Scheduler } from "./scheduler.ts";
+export { isTimeZone } from "./zone.ts";

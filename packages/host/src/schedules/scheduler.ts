@@ -1,0 +1,127 @@
+import { admitMessage, type Clock, type Log, type Runner, StoreFailure } from "@holdfast/engine";
+import type { IdSource, LaneKey, OwnerId, SessionId } from "@holdfast/protocol";
+
+import type { KeptSchedule, KeptSchedules, Schedule } from "./kept-schedules.ts";
+import { type Occurrence, occurrencesBetween } from "./occurrences.ts";
+
+export interface SchedulerParts {
+  readonly log: Log;
+  readonly ids: IdSource;
+  readonly clock: Clock;
+  readonly owner: OwnerId;
+  readonly kept: KeptSchedules;
+  readonly runner: Pick<Runner, "poke">;
+  /** The session that a lane points at, made where there is none: by two who ask for the same, once. */
+  readonly sessionFor: (owner: OwnerId, lane: LaneKey, key: string) => Promise<SessionId>;
+  readonly report: (bug: Error) => void;
+  readonly lookMs?: number;
+}
+
+export interface Scheduler {
+  start(): void;
+  stop(): Promise<void>;
+}
+
+/** So late it may be without having been missed: a host that is slow, or was just started again. */
+const graceMs = 120_000;
+const usualLookMs = 5_000;
+
+/**
+ * Says prompts at their times. The occurrence names the message, and the store takes a name once: so whoever looks, however
+ * many hosts there are and wherever one of them is killed, each occurrence is at most one run. What a schedule has behind it
+ * is written down after that, and only spares the next look.
+ */
+export function createScheduler(parts: SchedulerParts): Scheduler {
+  const { clock } = parts;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let working: Promise<void> = Promise.resolve();
+
+  async function work(): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await sayWhatIsDue(parts, signal);
+      } catch (error) {
+        // That the store is away is told by who watches it.
+        if (!(error instanceof StoreFailure))
+          parts.report(error instanceof Error ? error : new Error(String(error)));
+      }
+      await clock.sleep(parts.lookMs ?? usualLookMs, signal);
+    }
+  }
+
+  return {
+    start() {
+      working = work();
+    },
+    async stop() {
+      stopping.abort();
+      await working;
+    },
+  };
+}
+
+/** One look at all of them. */
+export async function sayWhatIsDue(parts: SchedulerParts, signal?: AbortSignal): Promise<void> {
+  const { log, kept, owner } = parts;
+  const now = await log.store.now();
+  for (const each of await kept.list(owner)) {
+    if (signal?.aborted === true) return;
+    if (each.schedule.state === "on") await sayDue(parts, each, now);
+  }
+}
+
+async function sayDue(parts: SchedulerParts, found: KeptSchedule, now: number): Promise<void> {
+  const { schedule } = found;
+  const due = occurrencesBetween(schedule, schedule.from, now);
+  const newest = due.at(-1);
+  if (newest === undefined) return;
+  let outcome = "skipped";
+  let last = newest;
+  for (const each of wantedOf(schedule, due, now)) {
+    const said = await say(parts, schedule, each);
+    // What the store could not take is still due.
+    if (said === "later") return;
+    [outcome, last] = [said, each];
+  }
+  const done = { occurrence: last.name, at: now, outcome };
+  await parts.kept.advance({ ...found, schedule: { ...schedule, from: newest.at, last: done } });
+}
+
+/** Those that are on time; of those that were missed none, or the newest where nothing newer is said anyway. */
+function wantedOf(
+  { missed }: Schedule,
+  due: readonly Occurrence[],
+  now: number,
+): readonly Occurrence[] {
+  const onTime = due.filter(({ at }) => now - at <= graceMs);
+  return onTime.length > 0 || missed === "skip" ? onTime : due.slice(-1);
+}
+
+/** `later`: the store could not be asked. Otherwise what became of it, for good. */
+async function say(
+  { log, ids, runner, sessionFor, owner }: SchedulerParts,
+  { id, prompt, target, timeZone }: Schedule,
+  { name }: Occurrence,
+): Promise<string> {
+  const key = `schedule:${id}:${name}`;
+  const lane = "lane" in target ? target.lane : undefined;
+  const session = "lane" in target ? await sessionFor(owner, target.lane, key) : target.sessionId;
+  const admission = await admitMessage(log, ids, {
+    owner,
+    session,
+    clientId: key,
+    text: `[scheduled for ${name.replace("T", " ")}, ${timeZone}]\n\n${prompt}`,
+    ...(lane !== undefined && { lane, inbound: { key } }),
+  });
+  switch (admission.status) {
+    case "accepted":
+      runner.poke(owner, session);
+      return "accepted";
+    case "refused":
+      // The lane has moved since another host said it.
+      return admission.code === "inbound_taken" ? "accepted" : admission.code;
+    case "failed":
+      return "later";
+  }
+}

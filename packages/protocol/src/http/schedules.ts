@@ -1,0 +1,118 @@
+import { z } from "zod";
+
+import { laneKey, scheduleId, sessionId } from "../ids.ts";
+import { defineRoute } from "./define.ts";
+import { keyed } from "./sessions.ts";
+
+const time = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, "expected a time like 08:00");
+const weekday = z.enum(["mon", "tue", "wed", "thu", "fri", "sat", "sun"]);
+const unique = (list: readonly string[]) => new Set(list).size === list.length;
+
+/** When: on some days of each week, or once. */
+export const scheduleTimes = z.union([
+  z.strictObject({
+    days: z.array(weekday).min(1).max(7).refine(unique, "each day once"),
+    at: z.array(time).min(1).max(24).refine(unique, "each time once"),
+  }),
+  z.strictObject({ date: z.iso.date(), at: time }),
+]);
+export type ScheduleTimes = z.infer<typeof scheduleTimes>;
+
+/** Where the prompt is said: in the session that a lane points at then, whose chat hears the answer, or in one session for good. */
+const target = z.union([z.strictObject({ lane: laneKey }), z.strictObject({ sessionId })]);
+
+const fields = {
+  title: z.string().trim().min(1).max(100),
+  prompt: z.string().trim().min(1).max(4_000),
+  times: scheduleTimes,
+  /** As the IANA names it: Europe/Berlin. */
+  timeZone: z.string().min(1).max(100),
+  target,
+  /** What becomes of times at which no host was there: nothing, or one run for all of them. */
+  missed: z.enum(["skip", "once"]),
+  state: z.enum(["on", "off"]),
+};
+
+export const scheduleView = z.looseObject({
+  id: scheduleId,
+  ...fields,
+  createdAt: z.int(),
+  /** When it is due next; `null` when it is off, or over. */
+  nextAt: z.int().nullable(),
+  /** What became of it last: `accepted`, `skipped`, or why it was refused. */
+  last: z.looseObject({ occurrence: z.string(), at: z.int(), outcome: z.string() }).nullable(),
+});
+export type ScheduleView = z.infer<typeof scheduleView>;
+
+const { title, prompt, times, timeZone, missed, state } = fields;
+const scheduleBody = z.strictObject({
+  title,
+  prompt,
+  times,
+  timeZone,
+  target,
+  missed: missed.optional(),
+  state: state.optional(),
+});
+export type ScheduleBody = z.infer<typeof scheduleBody>;
+
+const withSchedule = z.looseObject({ schedule: scheduleView });
+const params = z.strictObject({ id: scheduleId });
+const example = {
+  title: "Morning",
+  prompt: "Summarise my inbox folder.",
+  times: { days: ["mon", "tue", "wed", "thu", "fri"], at: ["08:00"] },
+  timeZone: "Europe/Berlin",
+  target: { lane: "telegram:424242:p7:0" },
+};
+
+export const scheduleRoutes = {
+  listSchedules: defineRoute({
+    method: "GET",
+    path: "/api/schedules",
+    summary: "Prompts that are said by themselves, with when they are due next",
+    access: "principal",
+    answer: {
+      media: "json",
+      status: 200,
+      schema: z.looseObject({ schedules: z.array(scheduleView) }),
+    },
+    problems: [],
+    repeat: "safe",
+  }),
+  createSchedule: defineRoute({
+    method: "POST",
+    path: "/api/schedules",
+    summary: "Have a prompt said at certain times",
+    access: "principal",
+    headers: keyed,
+    body: scheduleBody,
+    example,
+    answer: { media: "json", status: 201, schema: withSchedule },
+    problems: ["session_not_found", "too_many_schedules"],
+    repeat: "key",
+  }),
+  changeSchedule: defineRoute({
+    method: "PATCH",
+    path: "/api/schedules/:id",
+    summary:
+      "Change a schedule, or switch it on or off; times that have passed are not made up for",
+    access: "principal",
+    params,
+    body: scheduleBody.partial(),
+    example: { state: "off" },
+    answer: { media: "json", status: 200, schema: withSchedule },
+    problems: ["schedule_not_found", "session_not_found"],
+    repeat: "safe",
+  }),
+  removeSchedule: defineRoute({
+    method: "DELETE",
+    path: "/api/schedules/:id",
+    summary: "Remove a schedule; what it has said stays",
+    access: "principal",
+    params,
+    answer: { media: "none", status: 204 },
+    problems: ["schedule_not_found"],
+    repeat: "safe",
+  }),
+} as const;
