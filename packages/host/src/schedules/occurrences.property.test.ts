@@ -1,5 +1,5 @@
 import type { ScheduleTimes } from "@holdfast/protocol";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { nextOccurrence, occurrencesBetween, type Rule } from "./occurrences.ts";
@@ -55,7 +55,7 @@ describe("the next time", () => {
         const late = wallAt(given.timeZone, at) - wanted;
         // Samoa left out a whole day.
         expect([0, 30 * 60_000, 60 * 60_000, dayMs]).toContain(late);
-        if (late === 0) expect(instantOf(given.timeZone, wanted)).toBe(at);
+        expect(instantOf(given.timeZone, wanted)).toBe(at);
       }),
       { numRuns: 150 },
     );
