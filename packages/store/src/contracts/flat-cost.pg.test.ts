@@ -16,7 +16,13 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { createDatabase } from "../../../../test/support/postgres.ts";
 import { type Counter, countOnPostgres, countOnSqlite, type Work } from "./count-work.ts";
 import { openPlace, postgresDatabase, sqliteDatabase, type TestDatabase } from "./database.ts";
-import { addMessagesLike, addRunsLike, addSessionsLike, spoilOldMessages } from "./grow.ts";
+import {
+  addMessagesLike,
+  addRunsLike,
+  addSessionsLike,
+  letPostgresRest,
+  spoilOldMessages,
+} from "./grow.ts";
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 const few = 10;
@@ -77,7 +83,10 @@ describe.each(databases)("cost on $name", ({ name, create }) => {
     await addSessionsLike(database, busy.session, manySessions);
     await addMessagesLike(database, long.session, manyMessages);
     // Otherwise the planner would rather read these few rows whole than look into an index.
-    if (name === "postgres") await addRunsLike(database, short.talk.session, manyRuns);
+    if (name === "postgres") {
+      await addRunsLike(database, short.talk.session, manyRuns);
+      await letPostgresRest(database);
+    }
     inShort = await costs(short);
     inLong = await costs(running);
   });
@@ -138,10 +147,13 @@ describe.each(databases)("cost on $name", ({ name, create }) => {
     expect((await there.events({ limit: 100 })).length).toBeLessThan(few);
   });
 
-  /** In ten commits a page is split here and there, and another plan is chosen for a small table: three each at most. */
+  /**
+   * In ten commits a page is split here and there, another plan is chosen for a small table, and search reads what is new
+   * if they take long: ten each at most, and nothing beside what was added by the thousands.
+   */
   function expectSame(cost: Work, other: Work): void {
     expect(cost.writes).toBe(other.writes);
     expect(cost.scanned).toEqual([]);
-    expect(Math.abs(cost.touched - other.touched)).toBeLessThanOrEqual(30);
+    expect(Math.abs(cost.touched - other.touched)).toBeLessThanOrEqual(100);
   }
 });

@@ -65,6 +65,13 @@ export async function addRunsLike(
   };
   for (const [table, id] of Object.entries(ids))
     await copyRows(database, table, `session_id = '${session}'`, count, { session_id, id });
+}
+
+/** As after some time: the planner knows the tables, and search has nothing left to read but what comes next. */
+export async function letPostgresRest(database: TestDatabase): Promise<void> {
+  await database.query(`
+    INSERT INTO search_state (session_id, indexed_seq) SELECT session_id, head FROM heads
+    ON CONFLICT (session_id) DO UPDATE SET indexed_seq = excluded.indexed_seq`);
   await database.query("ANALYZE");
 }
 
