@@ -57,10 +57,10 @@ export const costMutants: readonly Mutant[] = [
   },
   {
     line: "S3.19",
-    fault: "on SQLite a checkpoint goes through the leases of all sessions",
-    file: "packages/store/src/sqlite/write/session-cache.ts",
-    from: "ON s.key = r.session_key WHERE r.session_key = ?`",
-    to: "ON s.key = r.session_key WHERE r.session_key + 0 = ?`",
+    fault: "on SQLite a checkpoint goes through all runs for its own",
+    file: "packages/store/src/sqlite/write/write-commit.ts",
+    from: "FROM runs r JOIN sessions s ON s.key = r.session_key WHERE r.id = ?`",
+    to: "FROM runs r JOIN sessions s ON s.key = r.session_key WHERE r.id || '' = ?`",
     tests,
   },
 ];

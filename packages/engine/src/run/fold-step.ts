@@ -130,7 +130,7 @@ export class StepFolder {
     const { messageId: id, text } = delta;
     this.#message ??= { id, begunAt: at, parts: [], deltas: [], timing: new Timing() };
     const { parts, deltas, timing, begunAt } = this.#message;
-    growPart(parts, delta, seq === nowhere);
+    growPart(parts, delta, seq);
     extend(deltas, seq);
     if (seq !== nowhere) timing.add(at - begunAt, text.length);
   }
@@ -174,8 +174,9 @@ export function deltaRanges(journal: Iterable<StoredEvent>): Range[] {
 function growPart(
   parts: OpenPart[],
   { part: index = 0, kind = "text", text, opaque }: EventData<"message.delta">,
-  recovered: boolean,
+  seq: Seq,
 ): void {
+  const recovered = seq === nowhere;
   let open = parts.find((each) => each.index === index);
   if (open === undefined)
     parts.push((open = { index, kind, text: new GrowingText(), opaque, recovered }));

@@ -63,8 +63,10 @@ function* checkTaken(
 export function* checkRuns(record: SimRecord, final: FinalStore): Generator<Problem> {
   for (const { id, log } of final.sessions) {
     const isInterrupted = record.interrupted.has(id);
-    for (const [runId, events] of runsIn(log))
-      yield* checkRun(runId, events, isInterrupted || record.cancelAsked.has(runId));
+    for (const [runId, events] of runsIn(log)) {
+      yield* checkEnd(runId, events);
+      if (!isInterrupted && !record.cancelAsked.has(runId)) yield* checkUnasked(runId, events);
+    }
   }
   for (const { log } of final.sessions)
     for (const { runId, data } of allOf(log, "notice.added"))
@@ -83,12 +85,11 @@ export function* checkRuns(record: SimRecord, final: FinalStore): Generator<Prob
       yield { promise: "P6", text: `The cancel of ${runId} was acknowledged and is not there.` };
 }
 
-function* checkRun(
-  runId: RunId,
-  events: readonly KnownEvent[],
-  isAskedFor: boolean,
-): Generator<Problem> {
-  const ends = allOf(events, "run.state").filter(({ data }) => terminalStates.has(data.state));
+const endsIn = (events: readonly KnownEvent[]) =>
+  allOf(events, "run.state").filter(({ data }) => terminalStates.has(data.state));
+
+function* checkEnd(runId: RunId, events: readonly KnownEvent[]): Generator<Problem> {
+  const ends = endsIn(events);
   const [end] = ends;
   if (ends.length > 1)
     yield {
@@ -105,9 +106,15 @@ function* checkRun(
   const cancels = allOf(events, "run.cancel").filter(({ seq }) => seq < end.seq);
   if (cancels.length > 0 && end.data.state === "completed")
     yield { promise: "P6", text: `${runId} was cancelled and completed.` };
-  // Leaving is not stopping: nothing but a person's wish ends a run so.
+}
+
+/** Leaving is not stopping: nothing but a person's wish ends a run so. */
+function* checkUnasked(runId: RunId, events: readonly KnownEvent[]): Generator<Problem> {
+  const [end] = endsIn(events);
+  if (end === undefined) return;
+  const cancels = allOf(events, "run.cancel").filter(({ seq }) => seq < end.seq);
   const { state, cause = "" } = end.data;
-  const isWished = isAskedFor || cancels.some(({ data }) => data.by !== undefined);
+  const isWished = cancels.some(({ data }) => data.by !== undefined);
   if (state === "cancelled" && !isWished && cause !== "removed" && cause !== "trashed")
     yield { promise: "P6", text: `${runId} was cancelled, and nobody had asked for it.` };
 }
