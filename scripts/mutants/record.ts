@@ -19,7 +19,7 @@ export function record(file: string, verdicts: readonly Verdict[], known: readon
   const rows = new Map<string, string>();
   for (const row of text.slice(from, to).split("\n")) {
     const [line, fault] = row.replace(/^\| /, "").split(" | ");
-    if (row.startsWith("| S")) rows.set(`${line} ${fault}`, row);
+    if (/^\| [PS]\d/.test(row)) rows.set(`${line} ${fault}`, row);
   }
   for (const verdict of verdicts) rows.set(keyOf(verdict.mutant), rowOf(verdict));
   const table = known.flatMap((mutant) => rows.get(keyOf(mutant)) ?? []);
