@@ -48,7 +48,7 @@ export async function runGatewayChaos({
       const struck = strikeAt(platform, point, chance, () => host.kill());
       // Only an answer that takes longer than the platform's pace is ever edited.
       const isEdit = point.method === "editMessageText";
-      const cue = isEdit ? "{rate:20} {words:120}" : `{rate:${chance.pick([20, 200])}} {words:60}`;
+      const cue = `{rate:${isEdit ? 20 : chance.pick([20, 200])}} {words:60}`;
       let isStruck = false;
       for (let turn = 0; turn < mostTurns && !isStruck; turn += 1) {
         const chat = chance.pick(chats);

@@ -63,7 +63,7 @@ export class DeliveryRound {
   async #workOn(): Promise<CourierEnd> {
     const { owed, wake, signal } = this.#work;
     while (!signal.aborted && this.#end === null) {
-      if (owed.isCaughtUp) {
+      if (owed.isCaughtUp && !this.#isBusy()) {
         await this.#beginSteps();
         if (owed.jobs.length === 0 && this.#steps.size === 0) return owed.followed;
       }
@@ -73,6 +73,12 @@ export class DeliveryRound {
       await wake.wait(ms, signal);
     }
     return null;
+  }
+
+  /** Something is under way wherever there is something to do: what else there is shows when it is done. */
+  #isBusy(): boolean {
+    const { jobs } = this.#work.owed;
+    return jobs.length > 0 && jobs.every(({ place }) => this.#steps.has(place.chat));
   }
 
   /** In each chat the first chunk that has something to do; one that has to wait holds back what comes behind it. */

@@ -80,7 +80,7 @@ export class Pacer {
   }
 
   #grant(): void {
-    this.#alarm?.abort();
+    this.#alarm?.abort("set anew");
     this.#alarm = null;
     while (this.#shut === 0 && this.#waiting.size > 0) {
       const now = this.#clock.now();

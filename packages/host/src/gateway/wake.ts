@@ -1,5 +1,7 @@
 import type { Clock } from "@holdfast/engine";
 
+const rung = "rung";
+
 /** A bell for one who waits. A ring while nobody waits is not lost: the next wait ends at once. */
 export class Wake {
   readonly #clock: Clock;
@@ -12,7 +14,8 @@ export class Wake {
 
   ring(): void {
     this.#rung = true;
-    this.#waiting?.abort();
+    // With a reason of its own no error is made of it, which would cost more than the rest.
+    this.#waiting?.abort(rung);
   }
 
   async wait(ms: number, signal: AbortSignal): Promise<void> {
