@@ -3,7 +3,7 @@ import { size, type SizesOf } from "../harness/index.ts";
 export type Sizes = SizesOf<typeof sizeTable>;
 
 export const sizeTable = {
-  updates: size(500, 20),
+  updates: size(300, 20),
   chats: size(200, 5),
   /** Of each answer, at twenty a second. */
   words: size(400, 60),

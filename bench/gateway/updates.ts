@@ -3,7 +3,7 @@ import type { Bench } from "./bench.ts";
 import { startBot } from "./bot.ts";
 
 const note =
-  "Timed from where the platform sends an update off to where it is asked for what follows it: the message is accepted by then, with the answer that is owed for it, and the poller's cursor is kept.";
+  "Timed from where the platform sends an update off to where it is asked for what follows it: the message is accepted by then, with the answer that is owed for it, and the poller's cursor is kept. The next one comes when the answer is shown.";
 
 /** What comes in, one after the other, each from a chat of its own. */
 export const takeUpdates: WorkloadDefinition<Bench> = {
@@ -20,10 +20,13 @@ export const takeUpdates: WorkloadDefinition<Bench> = {
         const isNext = method === "getUpdates" && Number(offset) >= platform.nextUpdate;
         if (isNext) confirmed.resolve();
       };
+      const answered = Promise.withResolvers<void>();
+      platform.onShown = () => answered.resolve();
       const begun = performance.now();
       platform.say(chat, `update ${chat} {words:1}`);
       await confirmed.promise;
       if (chat > sizes.updates / 10) times.add(performance.now() - begun);
+      await answered.promise;
     }
     return {
       lines: [
