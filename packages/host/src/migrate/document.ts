@@ -1,4 +1,4 @@
-import { blobId, json, toolOutcome } from "@holdfast/protocol";
+import { blobId, json, titleSource, toolOutcome } from "@holdfast/protocol";
 import { z } from "zod";
 
 /**
@@ -69,6 +69,10 @@ export const documentSession = z.strictObject({
   project: z.string().min(1).max(120).nullable(),
   tags: z.array(z.string().min(1).max(60)).max(50),
   createdAt: instant,
+  /** Who gave the title: one that a person chose is not written over later, one that was derived is. Chosen unless told. */
+  titleSource: titleSource.nullable().optional(),
+  pinned: z.boolean().optional(),
+  archived: z.boolean().optional(),
 });
 export type DocumentSession = z.infer<typeof documentSession>;
 

@@ -1,8 +1,14 @@
 import type { Reads, SessionRow } from "@holdfast/engine";
-import type { BlobId } from "@holdfast/protocol";
+import type { BlobId, Seq } from "@holdfast/protocol";
+import { z } from "zod";
 
 import type { Redact } from "../redact.ts";
-import { type DocumentBlob, documentFormat, documentVersion } from "./document.ts";
+import {
+  type DocumentBlob,
+  documentFormat,
+  type DocumentSession,
+  documentVersion,
+} from "./document.ts";
 import { writeHtml } from "./export-html.ts";
 import { writeMarkdown } from "./export-markdown.ts";
 import { blobsNamedIn, readTranscript } from "./transcript.ts";
@@ -57,12 +63,15 @@ async function* writeJson(
   { reads, redact, exportedAt }: ExportParts,
   session: SessionRow,
 ): AsyncGenerator<string> {
-  const { title, project, tags, createdAt } = session;
-  const about = {
+  const { title, titleSource, project, tags, pinned, archived } = session;
+  const about: DocumentSession = {
     title: title === null ? null : redact(title),
+    titleSource,
     project,
     tags: [...tags],
-    createdAt,
+    pinned,
+    archived,
+    createdAt: await beginningOf(reads, session),
   };
   const named = new Set<BlobId>();
   yield `{"format":${JSON.stringify(documentFormat)},"version":${documentVersion},"exportedAt":${exportedAt},\n`;
@@ -86,6 +95,15 @@ async function* writeJson(
     comma = ",";
   }
   yield `\n]}\n`;
+}
+
+const created = z.looseObject({ imported: z.looseObject({ originalAt: z.int() }) });
+
+/** When it was begun, also where it was imported since. */
+async function beginningOf(reads: Reads, { owner, id, createdAt }: SessionRow): Promise<number> {
+  const page = await reads.events(owner, id, { after: 0 as Seq, limit: 1 });
+  const [first] = page?.events ?? [];
+  return created.safeParse(first?.data).data?.imported.originalAt ?? createdAt;
 }
 
 async function readBlob(reads: Reads, { owner }: SessionRow, id: BlobId) {

@@ -77,16 +77,18 @@ async function importAs(
     return { status: "invalid", errors: [{ path: `entries.${tooLarge}`, message: "too large" }] };
   const parts = inParts(events);
   const isShort = parts.length <= 1;
-  const { title, project, tags } = document.session;
+  const { title, titleSource, project, tags, pinned = false, archived = false } = document.session;
   const created = newEvent(ids.make("event"), "session.created", {
     ...(title !== null && { title }),
+    ...(title !== null && titleSource != null && { titleSource }),
     ...(project !== null && { project }),
     tags,
-    ...(!isShort && { archived: true }),
+    ...(pinned && { pinned }),
+    ...((archived || !isShort) && { archived: true }),
     imported: { hash: document.hash, originalAt: document.session.createdAt },
   });
   const [first = [], ...rest] = parts;
-  const shown = newEvent(ids.make("event"), "session.changed", { archived: false });
+  const shown = newEvent(ids.make("event"), "session.changed", { archived });
   const commits = [[created, ...first], ...rest, ...(isShort ? [] : [[shown]])];
   let repeated = true;
   for (const each of commits) {
