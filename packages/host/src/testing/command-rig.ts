@@ -32,10 +32,10 @@ export async function runHere(
   return { code, said, told };
 }
 
-/** A host on SQLite that serves this home from this process, and how commands find it. */
-export async function serveHere(home: string) {
+/** A host that serves this home from this process, on SQLite unless told otherwise, and how commands find it. */
+export async function serveHere(home: string, environment: Readonly<Record<string, string>> = {}) {
   const flags = { home, model: "rehearsal" };
-  const config = readConfig({ flags, environment: {}, personFolder: home });
+  const config = readConfig({ flags, environment, personFolder: home });
   if (!config.ok) throw new Error(config.failure.sentence);
   const logger = reportOnly((bug) => {
     throw bug;
