@@ -6,12 +6,10 @@ import {
   serveHere,
 } from "@holdfast/host/testing";
 import { expect, onTestFinished, test } from "vitest";
-import { z } from "zod";
 import { createDatabase } from "../support/postgres.ts";
 import { makeFolder } from "./host.ts";
 
 const secret = "known-to-both-of-us";
-const findings = z.array(z.object({ what: z.string(), state: z.string(), words: z.string() }));
 
 test("a host on PostgreSQL is found sound by doctor, calls the tools of MCP servers, tells its webhook, and is proven by fsck", async () => {
   await using database = await createDatabase();
@@ -33,16 +31,14 @@ test("a host on PostgreSQL is found sound by doctor, calls the tools of MCP serv
       ...store,
       HOLDFAST_PORT: "0",
     });
-    const found = findings.parse(JSON.parse(doctor.said));
+    const found = JSON.parse(doctor.said) as { what: string; state: string }[];
     expect([doctor.code, found.filter(({ state }) => state === "bad")]).toEqual([0, []]);
     const good = found.filter(({ state }) => state === "good").map(({ what }) => what);
     expect(good).toEqual(expect.arrayContaining(["PostgreSQL", "Store", "Clock", "MCP web"]));
 
     const called = await runHere(["run", "{tool:web__answer {}}"], settings);
-    expect(called).toMatchObject({
-      code: 0,
-      told: expect.stringMatching(/⚙ web__answer\n {2}ok\n/),
-    });
+    expect(called.code).toBe(0);
+    expect(called.told).toContain("⚙ web__answer\n  ok\n");
     expect(web.calls).toEqual(["answer"]);
 
     expect(await runHere(["run", "{fail:401} Hello"], settings)).toMatchObject({ code: 1 });
@@ -51,7 +47,8 @@ test("a host on PostgreSQL is found sound by doctor, calls the tools of MCP serv
     expect(receiver.taken.map((hook) => isSigned(hook, secret))).toEqual([true]);
 
     const fsck = await runHere(["fsck"], { HOLDFAST_HOME: home, ...store });
-    expect(fsck).toMatchObject({ code: 0, said: expect.stringMatching(/^2 sessions, .*clean/) });
+    expect(fsck.code).toBe(0);
+    expect(fsck.said).toMatch(/^2 sessions, .*clean/);
   } finally {
     await close();
   }
