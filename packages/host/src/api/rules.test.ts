@@ -70,7 +70,7 @@ test("an answer for good is a rule that every session goes by, that is audited, 
       error: { code: "invalid_request" },
     });
   const answered = valueOf(await client.answerApproval(word("terminal: git *")));
-  expect(answered.approval).toMatchObject({ rule: "terminal: git *", by: rig.owner });
+  expect(answered.approval).toMatchObject({ rule: "terminal: git *", by: "owner (token)" });
   const { rules } = valueOf(await client.listRules());
   expect(rules).toMatchObject([{ id: approval.approvalId, rule: "terminal: git *" }]);
   await untilEnded(rig, first);
@@ -80,7 +80,7 @@ test("an answer for good is a rule that every session goes by, that is audited, 
   expect(ran).toEqual([{ command: ["git", "status"] }, { command: ["git", "log"] }]);
   const { entries } = valueOf(await client.listAudit());
   expect(entries).toMatchObject([
-    { what: "always", rule: "terminal: git *", by: rig.owner, sessionId: first },
+    { what: "always", rule: "terminal: git *", by: "owner (token)", sessionId: first },
   ]);
   const there = valueOf(await client.listAudit({ query: { sessionId: second } }));
   expect(there.entries).toMatchObject([{ what: "ran", rule: "terminal: git *", tool: "terminal" }]);
