@@ -1,5 +1,6 @@
+import { join } from "node:path";
 import { expect, test } from "vitest";
-import { answers, createPageRig, say } from "../support/page-rig.ts";
+import { answers, createPageRig, say, sessionOf } from "../support/page-rig.ts";
 
 const rig = createPageRig();
 
@@ -33,7 +34,9 @@ test("a call says in the host's words what would run and where, and a lasting ye
   const { tab } = await rig.openTab();
   await say(tab, '{tool:terminal {"command":["echo","kelp"]}}');
   const card = tab.getByRole("region", { name: "Allow terminal?" });
-  await card.getByText(/Runs in .*workspaces/).waitFor();
+  await card.getByText("Runs in this conversation's workspace").waitFor();
+  await card.getByText("All of its arguments").click();
+  await card.getByText(`In ${join(rig.home(), "workspaces", sessionOf(tab))}`).waitFor();
   const covers = card.getByRole("combobox", { name: "A lasting yes covers" });
   expect(await covers.inputValue()).toBe("terminal: echo kelp");
   await covers.selectOption("terminal: echo *");

@@ -14,7 +14,7 @@ import {
   untilDone,
 } from "../support/page-rig.ts";
 import { startPostgresProxy } from "../support/postgres-proxy.ts";
-import { readLog } from "./client.ts";
+import { readLog, valueOf } from "./client.ts";
 
 const rig = createPageRig();
 
@@ -53,6 +53,27 @@ test("[P5] the host is killed while it answers: what was seen stays, the page sa
   expect((await shown(tab))[1]?.startsWith(seen)).toBe(true);
   await expectShownIsStored(tab, rig.client());
   expect(complaints).toEqual([]);
+});
+
+test("[P6] the only tab is closed while it is answered: the answer goes on, and another tab finds all of it and can stop it", async () => {
+  const { tab, another } = await rig.openTab();
+  await say(tab, longAnswer);
+  await untilAnswering(tab);
+  const [id, address] = [sessionOf(tab), tab.url()];
+  const seen = (await shown(tab))[1] ?? "";
+  await tab.close();
+  const said = async (): Promise<string> => {
+    const { live, run } = valueOf(await rig.client().readSession({ params: { id } }));
+    expect(run?.state).toBe("running");
+    return live?.messages[0]?.parts.map(({ text }) => text).join("") ?? "";
+  };
+  const goesOn = async (): Promise<number> => (await said()).length;
+  await expect.poll(goesOn, { timeout: 10_000 }).toBeGreaterThan(2 * seen.length);
+  const later = await another(address);
+  await untilAnswering(later);
+  expect((await shown(later))[1]?.startsWith(seen)).toBe(true);
+  await stopAnswer(later);
+  await expectShownIsStored(later, rig.client());
 });
 
 test("the host is killed while a tool waits for a word: the question is still there, and the answer counts", async () => {

@@ -168,3 +168,48 @@ test("a copy and an export hold the same words", async () => {
   expect(sessionOf(tab)).not.toBe(from);
   await tab.getByRole("article", { name: "You" }).getByText("exported {words:4}").waitFor();
 });
+
+test("several at once are tagged, exported, archived and trashed, and brought back by one word", async () => {
+  for (const name of ["Heap one", "Heap two", "Heap three"]) await begin(name);
+  const { tab, complaints } = await rig.openTab();
+  const check = (name: string) => list(tab).getByRole("checkbox", { name: `Select ${name}` });
+  const act = (name: string) => list(tab).getByRole("button", { name, exact: true });
+  async function selectTwo(): Promise<void> {
+    await choose(tab, "Heap one", "Select several…");
+    await check("Heap two").check();
+    await list(tab).getByText("2 selected").waitFor();
+  }
+  await selectTwo();
+  await act("Add a tag…").click();
+  await tab.getByRole("textbox", { name: "Tag" }).fill("heap");
+  await tab.getByRole("button", { name: "Save" }).click();
+  await tab.getByText("2 conversations are tagged “heap”.").waitFor();
+  await selectTwo();
+  const download = tab.waitForEvent("download");
+  await act("As Markdown").click();
+  const text = readFileSync(await (await download).path(), "utf8");
+  expect(text).toContain("Heap one");
+  expect(text).toContain("Heap two");
+  expect(text).not.toContain("Heap three");
+  await selectTwo();
+  await act("Archive").click();
+  await tab.getByText("2 conversations are archived.").waitFor();
+  await row(tab, /Heap (one|two)/)
+    .first()
+    .waitFor({ state: "detached" });
+  await tab.getByRole("button", { name: "Undo" }).click();
+  await row(tab, /Heap two/).waitFor();
+  await selectTwo();
+  await act("Move to trash").click();
+  await tab.getByText("2 conversations are in the trash.").waitFor();
+  await shelf(tab, "Trash");
+  await selectTwo();
+  await act("Restore").click();
+  await tab.getByText("2 conversations are back.").waitFor();
+  await shelf(tab, "Recent");
+  await row(tab, /Heap two/).waitFor();
+  await shelf(tab, "heap");
+  await expect.poll(() => row(tab, /Heap/).allInnerTexts()).toHaveLength(2);
+  expect(await row(tab, /Heap three/).count()).toBe(0);
+  expect(complaints).toEqual([]);
+});

@@ -84,6 +84,27 @@ test("a bot is connected by its token, somebody who writes to it waits for the o
   expect(valueOf(await rig.client().readGateway())).toMatchObject({ state: "off", people: [] });
 });
 
+test("what may or may not have arrived in a chat is sent again or given up by a person's word alone", async () => {
+  const { tab } = await rig.openTab({ at: "?settings=gateway" });
+  await tab.getByLabel("The bot's token").fill(botToken);
+  await tab.getByRole("button", { name: "Connect", exact: true }).click();
+  await tab.getByText("Receiving", { exact: true }).waitFor();
+  platform.say(56, "hello");
+  await tab.getByRole("button", { name: "Allow Person 56" }).click();
+  await tab.getByText("Person 56 is answered from now on.").waitFor();
+  const owed = async () => valueOf(await rig.client().readGateway()).outbox;
+  for (const decision of ["Send again", "Give it up"]) {
+    // It reaches the platform; its answer never reaches the host.
+    platform.faults.add("sendMessage", { kind: "cut", when: "after" });
+    platform.say(56, `${decision} {words:3}`);
+    await tab.getByText("Nobody knows whether it arrived", { exact: true }).waitFor();
+    expect(await owed()).toMatchObject([{ state: "unknown" }]);
+    await tab.getByRole("button", { name: decision, exact: true }).click();
+    await tab.getByText("Everything has arrived.").waitFor();
+    await expect.poll(owed).toEqual([]);
+  }
+});
+
 test("what a workspace says to agents is asked about once, and told only when it is trusted", async () => {
   const { session } = valueOf(await rig.client().createSession({ body: {} }));
   const folder = join(rig.home(), "workspaces", session.id);

@@ -3,7 +3,7 @@ import { createContext, use, useSyncExternalStore } from "react";
 import type { HostStore } from "./host/index.ts";
 import type { ModelsStore } from "./models/index.ts";
 import type { Router } from "./router/index.ts";
-import type { ListStore, SeenStore } from "./sessions/index.ts";
+import type { ListStore, SeenStore, Selection } from "./sessions/index.ts";
 import type { UnsentStore } from "./talk/index.ts";
 import type { Toasts } from "./ui/index.ts";
 import { words } from "./words.ts";
@@ -16,6 +16,7 @@ export interface AppParts {
   readonly toasts: Toasts;
   readonly list: ListStore;
   readonly seen: SeenStore;
+  readonly selection: Selection;
   readonly unsent: UnsentStore;
   readonly models: ModelsStore;
 }

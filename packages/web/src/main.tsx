@@ -8,7 +8,7 @@ import { createHostClient, createHostStore, createPauses, takeSignInCode } from 
 import { openLine } from "./line/index.ts";
 import { createModelsStore } from "./models/index.ts";
 import { createRouter } from "./router/index.ts";
-import { createListStore, createSeenStore } from "./sessions/index.ts";
+import { createListStore, createSeenStore, createSelection } from "./sessions/index.ts";
 import { createUnsentStore } from "./talk/index.ts";
 import { applyTheme, createToasts, readTheme } from "./ui/index.ts";
 
@@ -42,6 +42,7 @@ const parts = {
   toasts: createToasts(),
   list: createListStore(client),
   seen: createSeenStore(Date.now()),
+  selection: createSelection(),
   unsent: createUnsentStore(client),
   models: createModelsStore(client),
 };

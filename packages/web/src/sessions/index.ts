@@ -1,6 +1,8 @@
+export { BulkBar } from "./bulk-bar.tsx";
 export { createListStore, type ListStore } from "./list-store.ts";
 export { SearchResults } from "./search.tsx";
 export { createSeenStore, type SeenStore } from "./seen.ts";
+export { createSelection, type Selection } from "./selection.ts";
 export { sessionActions, titleOf } from "./session-actions.ts";
 export { SessionList } from "./session-list.tsx";
 export { SessionMenu } from "./session-menu.tsx";

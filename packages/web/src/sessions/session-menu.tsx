@@ -32,6 +32,7 @@ export function SessionMenu({ session, onRename, className, before = [] }: Sessi
           },
           { label: w.organise, icon: "tag", onChoose: () => setOrganising(true) },
           { label: w.duplicate, icon: "copy", onChoose: () => void act.duplicate() },
+          { label: w.select, icon: "check", onChoose: () => app.selection.begin(session.id) },
           "line",
           ...formats.map((format) => ({
             label: w.exportAs[format],
@@ -48,7 +49,10 @@ export function SessionMenu({ session, onRename, className, before = [] }: Sessi
             : { label: w.archive, icon: "archive", onChoose: () => void act.archive() },
           { label: w.trash, icon: "trash", tone: "warn", onChoose: () => void act.trash() },
         ]
-      : [{ label: w.restore, icon: "undo", onChoose: () => void act.restore() }];
+      : [
+          { label: w.restore, icon: "undo", onChoose: () => void act.restore() },
+          { label: w.select, icon: "check", onChoose: () => app.selection.begin(session.id) },
+        ];
 
   return (
     <>

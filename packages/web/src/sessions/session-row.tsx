@@ -1,6 +1,6 @@
 import type { SessionView } from "@holdfast/protocol";
 import { memo, type MouseEvent, useState } from "react";
-import { useApp } from "../app-context.ts";
+import { useApp, useStore } from "../app-context.ts";
 import { addressOf } from "../router/index.ts";
 import { Icon } from "../ui/index.ts";
 import { shortTimeOf } from "../ui/index.ts";
@@ -20,6 +20,7 @@ interface SessionRowProps {
 export const SessionRow = memo(
   function SessionRow({ session, isOpen, isUnread, now }: SessionRowProps) {
     const app = useApp();
+    const chosen = useStore(app.selection);
     const [renaming, setRenaming] = useState(false);
     const title = titleOf(session);
     const place = { kind: "session", id: session.id, at: null } as const;
@@ -31,6 +32,21 @@ export const SessionRow = memo(
       app.router.go(place);
     }
 
+    if (chosen !== null)
+      return (
+        <label className="session session-link" title={title}>
+          <input
+            type="checkbox"
+            aria-label={words.sessions.selectNamed(title)}
+            checked={chosen.has(session.id)}
+            onChange={() => app.selection.toggle(session.id)}
+          />
+          <span className="session-title" dir="auto">
+            {title}
+          </span>
+          <span className="session-time">{shortTimeOf(session.sortAt, now)}</span>
+        </label>
+      );
     if (renaming)
       return (
         <TitleField

@@ -32,6 +32,7 @@ export function Settings({ section }: { section: SettingsSection }) {
           {settingsSections.map((each) => (
             <a
               key={each}
+              ref={each === section ? bringIntoSight : null}
               href={addressOf({ kind: "settings", section: each })}
               aria-current={each === section ? "page" : undefined}
               onClick={(event) => {
@@ -51,6 +52,11 @@ export function Settings({ section }: { section: SettingsSection }) {
       </div>
     </section>
   );
+}
+
+/** On a narrow screen the names stand in one row that is wider than the screen. */
+function bringIntoSight(name: HTMLElement | null): void {
+  name?.scrollIntoView({ block: "nearest", inline: "center" });
 }
 
 function Section({ section }: { section: SettingsSection }) {

@@ -1,7 +1,7 @@
 import type { SessionId } from "@holdfast/protocol";
 import { useRef, useState } from "react";
 import { useApp, useStore } from "../app-context.ts";
-import { SearchResults, SessionList, ShelfMenu } from "../sessions/index.ts";
+import { BulkBar, SearchResults, SessionList, ShelfMenu } from "../sessions/index.ts";
 import { Icon, Mark } from "../ui/index.ts";
 import { words } from "../words.ts";
 
@@ -79,6 +79,7 @@ export function Sidebar({ open, onLeave, onPalette }: SidebarProps) {
       ) : (
         <SearchResults text={text} onChosen={onLeave} />
       )}
+      <BulkBar />
       <footer className="sidebar-foot">
         <button
           type="button"

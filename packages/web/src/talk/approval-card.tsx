@@ -5,6 +5,7 @@ import { words } from "../words.ts";
 import { useTalk } from "./actions.ts";
 import { QuestionCard } from "./question-card.tsx";
 import { Arguments, Labelled } from "./tool-parts.tsx";
+import { withPlaceInWords } from "./tool-words.ts";
 
 type Approval = LiveView["approvals"][number];
 
@@ -87,11 +88,14 @@ function WhatWouldRun({ approval: { input, shown, place } }: { approval: Approva
   return (
     <>
       <Labelled label={words.approval.shown} copy={shown}>
-        <pre dir="ltr">{revealUnseen(shown)}</pre>
+        <pre dir="ltr">{revealUnseen(withPlaceInWords(shown, place))}</pre>
       </Labelled>
       <details className="approval-whole">
         <summary className="quiet">{words.approval.whole}</summary>
         <Arguments input={input} />
+        {place !== undefined && (
+          <p className="quiet">{words.approval.place(revealUnseen(place))}</p>
+        )}
       </details>
     </>
   );

@@ -1,3 +1,4 @@
+import { words } from "../words.ts";
 import type { Json } from "@holdfast/protocol";
 import type { IconName } from "../ui/index.ts";
 
@@ -62,4 +63,19 @@ function diffLines(before: readonly string[], after: readonly string[]): readonl
     ...after.slice(head, after.length - tail).map(line("added")),
     ...before.slice(before.length - tail).map(line("same")),
   ];
+}
+
+const ownWorkspace = /[/\\]workspaces[/\\]ses_[^/\\]+$/;
+
+/**
+ * The host's words for a call, with a conversation's own workspace called that. Only where the host names the place, in the
+ * first line: what would run stands there letter by letter.
+ */
+export function withPlaceInWords(shown: string, place: string | undefined): string {
+  if (place === undefined || !ownWorkspace.test(place)) return shown;
+  const at = shown.indexOf(` in ${place}`);
+  const end = shown.indexOf("\n");
+  if (at === -1 || (end !== -1 && at > end)) return shown;
+  const rest = shown.slice(at + ` in ${place}`.length);
+  return `${shown.slice(0, at)} in ${words.approval.ownWorkspace}${rest}`;
 }

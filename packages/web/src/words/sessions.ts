@@ -1,3 +1,6 @@
+const many = (count: number): string =>
+  count === 1 ? "1 conversation is" : `${count} conversations are`;
+
 export const sessionsWords = {
   sessions: {
     label: "Conversations",
@@ -52,5 +55,16 @@ export const sessionsWords = {
     archived: (title: string) => `“${title}” is archived.`,
     undo: "Undo",
     duplicated: "A copy was made.",
+    select: "Select several…",
+    selectNamed: (title: string) => `Select ${title}`,
+    selected: (count: number) => `${count} selected`,
+    endSelecting: "Stop selecting",
+    addTag: "Add a tag…",
+    tagField: "Tag",
+    manyArchived: (count: number) => `${many(count)} archived.`,
+    manyTrashed: (count: number) => `${many(count)} in the trash.`,
+    manyBack: (count: number) => `${many(count)} back.`,
+    manyTagged: (count: number, tag: string) => `${many(count)} tagged “${tag}”.`,
+    manyFile: "conversations.md",
   },
 } as const;

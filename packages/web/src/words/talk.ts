@@ -109,6 +109,7 @@ export const talkWords = {
     shown: "What would run",
     whole: "All of its arguments",
     place: (place: string) => `In ${place}`,
+    ownWorkspace: "this conversation's workspace",
     covers: "A lasting yes covers",
   },
   question: {
