@@ -7,7 +7,6 @@ import {
   type SessionId,
   type StoredEvent,
 } from "@holdfast/protocol";
-import { onTestFinished } from "vitest";
 import { createLine, type Line } from "./line.ts";
 
 export const base = "http://host/";
@@ -92,12 +91,15 @@ export function createHost() {
   };
 }
 
+/** Where a test keeps what is to be done when it is over. */
+type WhenOver = (end: () => void) => void;
+
 export type Host = ReturnType<typeof createHost>;
 
 let browsers = 0;
 
 /** A browser with tabs. A tab that sleeps neither hears nor says anything, and keeps what it holds. */
-export function createBrowser(host: Host, patienceMs = 60) {
+export function createBrowser(host: Host, whenOver: WhenOver, patienceMs = 60) {
   const name = `test ${++browsers}`;
   let names = 0;
   const open = (): { line: Line; sleep(): void; close(): void } => {
@@ -131,7 +133,7 @@ export function createBrowser(host: Host, patienceMs = 60) {
       line.close();
       channel.close();
     };
-    onTestFinished(close);
+    whenOver(close);
     return { line, sleep: () => void (isAsleep = true), close };
   };
   return { open };
@@ -148,9 +150,9 @@ export const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   });
 
 /** What the protocol's own client makes of a stream, over however many connections. */
-export function follow(line: Line, id: SessionId, after = 0) {
+export function follow(line: Line, id: SessionId, after: number, whenOver: WhenOver) {
   const leaving = new AbortController();
-  onTestFinished(() => leaving.abort());
+  whenOver(() => leaving.abort());
   const client = createClient({ baseUrl: base, fetch: line.fetch, sleep: pause });
   const seen: number[] = [];
   const kinds: string[] = [];

@@ -8,7 +8,13 @@ import {
 import * as fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 import type { Line } from "./line.ts";
-import { at, base, createBrowser, createHost, follow, type Host, pause } from "./line-rig.ts";
+import * as rig from "./line-rig.ts";
+import { at, base, createHost, type Host, pause } from "./line-rig.ts";
+
+const createBrowser = (host: Host, patienceMs?: number) =>
+  rig.createBrowser(host, onTestFinished, patienceMs);
+const follow = (line: Line, id: SessionId, after = 0) =>
+  rig.follow(line, id, after, onTestFinished);
 
 const numbers = (from: number, to: number): number[] =>
   Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index + 1);
