@@ -14,7 +14,7 @@ import { lastingMutants } from "./mutants/memory-lasts.ts";
 import type { Mutant } from "./mutants/mutant.ts";
 import { protocolMutants } from "./mutants/protocol.ts";
 import { record, type Verdict } from "./mutants/record.ts";
-import { WeakenedTree } from "./mutants/weakened-tree.ts";
+import { StaleFault, WeakenedTree } from "./mutants/weakened-tree.ts";
 
 const all: readonly Mutant[] = [
   ...protocolMutants,
@@ -37,8 +37,14 @@ function isChosen({ line = "protocol" }: Mutant, only: readonly string[] | undef
 
 async function tryMutant(tree: WeakenedTree, mutant: Mutant): Promise<Verdict> {
   const { line, also = [], tests } = mutant;
-  const { ran, failing } = await tree.tryWith([mutant, ...also], [tests], line);
-  return { mutant, noticed: failing, ran };
+  try {
+    const { ran, failing } = await tree.tryWith([mutant, ...also], [tests], line);
+    return { mutant, noticed: failing, ran };
+  } catch (error) {
+    if (!(error instanceof StaleFault)) throw error;
+    console.error(error.message);
+    return { mutant, noticed: [], ran: 0 };
+  }
 }
 
 function told({ mutant: { line = "", fault }, noticed, ran }: Verdict): string {

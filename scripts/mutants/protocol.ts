@@ -36,9 +36,9 @@ export const protocolMutants: readonly Mutant[] = [
   },
   {
     fault: "a range ends one number early",
-    file: "packages/protocol/src/reducer/entries.ts",
-    from: "entry.seq <= to",
-    to: "entry.seq < to",
+    file: "packages/protocol/src/reducer/late.ts",
+    from: "(to === null || seq <= to)",
+    to: "(to === null || seq < to)",
     tests: reducer,
   },
   {

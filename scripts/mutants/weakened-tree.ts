@@ -29,6 +29,9 @@ export interface FailedTest {
   readonly fullName: string;
 }
 
+/** The sources have changed since it was thought up. */
+export class StaleFault extends Error {}
+
 interface VitestReport {
   readonly testResults: readonly {
     readonly assertionResults: readonly (FailedTest & { readonly status: string })[];
@@ -92,7 +95,8 @@ export class WeakenedTree implements AsyncDisposable {
     const place = path.join(this.#folder, file);
     const text = await readFile(place, "utf8");
     const places = text.split(from).length - 1;
-    if (places !== 1) throw new Error(`The text to replace stands ${places} times in ${file}.`);
+    if (places !== 1)
+      throw new StaleFault(`The text to replace stands ${places} times in ${file}.`);
     if (!originals.has(place)) originals.set(place, text);
     await writeFile(
       place,
