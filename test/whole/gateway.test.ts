@@ -144,3 +144,28 @@ test("a file that a person sends lies in the workspace, and one that the agent s
   const sent = platform.shownIn(7).find(({ file }) => file !== null)?.file;
   expect([sent?.name, sent?.bytes.toString()]).toEqual(["in (1).txt", "to and fro"]);
 });
+
+test("[P11] of two hosts on one store one has the bot, and the other takes it over when that one is killed", async () => {
+  const platform = await startPlatform();
+  const first = await serveBot(platform);
+  const standing = async ({ client }: Pick<typeof first, "client">) => {
+    const { state, trouble } = valueOf(await client.readGateway());
+    return [state, trouble?.code];
+  };
+  const soon = { timeout: 30_000, interval: 100 };
+  await expect.poll(() => standing(first), soon).toEqual(["receiving", undefined]);
+  const second = await serveBot(platform, { HOLDFAST_HOME: first.home });
+  await expect.poll(() => standing(second), soon).toEqual(["contended", "held_elsewhere"]);
+  platform.say(7, "Before {words:3}");
+  await seen(platform, () => platform.shownIn(7).length === 1);
+  await first.host.kill();
+  platform.say(7, "After {words:3}");
+  await seen(platform, () => platform.shownIn(7).length === 2);
+  expect(await standing(second)).toEqual(["receiving", undefined]);
+  const [session] = valueOf(await second.client.listSessions()).sessions;
+  const { entries } = valueOf(await second.client.readSession({ params: { id: session!.id } }));
+  const said = entries.flatMap((entry) =>
+    entry.type === "message" && entry.role === "user" ? [textIn(entry)] : [],
+  );
+  expect(said).toEqual(["Before {words:3}", "After {words:3}"]);
+});
