@@ -49,7 +49,7 @@ export async function runGatewayChaos({
       const struck = strikeAt(platform, point, chance, () => host.kill());
       // Only an answer that takes longer than the platform's pace is ever edited.
       const isEdit = point.method === "editMessageText";
-      const cue = `{rate:${isEdit ? 20 : chance.pick([20, 200])}} {words:60}`;
+      const cue = isEdit ? "{rate:20} {words:60}" : `{rate:${chance.pick([20, 200])}} {words:30}`;
       let isStruck = false;
       for (let turn = 0; turn < mostTurns && !isStruck; turn += 1) {
         const chat = chance.pick(chats);
@@ -68,7 +68,8 @@ export async function runGatewayChaos({
       say(`${kill + 1} of ${kills}: killed at ${nameOf(point)}`);
       host = await startChaosHost(home, platform);
       // A run that is killed again and again is given up: most are to come to their end.
-      if (kill % killsInARow === killsInARow - 1) await settled(host, platform);
+      const isLast = kill === kills - 1;
+      if (!isLast && kill % killsInARow === killsInARow - 1) await settled(host, platform);
     }
     await settled(host, platform);
     await host.kill();
