@@ -107,7 +107,7 @@ export const answers = (tab: Page): Locator => tab.getByRole("article", { name: 
 
 export async function say(tab: Page, text: string): Promise<void> {
   await messageField(tab).fill(text);
-  await tab.getByRole("button", { name: "Send" }).click();
+  await tab.getByRole("button", { name: "Send", exact: true }).click();
 }
 
 /** Waits until the run that the page shows is over. */
