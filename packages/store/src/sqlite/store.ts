@@ -23,17 +23,15 @@ import type { OwnerId, SessionId } from "@holdfast/protocol";
 
 import { blobIdOf, GroupQueue, type Pace } from "../shared/index.ts";
 import { makeAudit } from "./audit.ts";
-import { Bell } from "./bell.ts";
 import { checkFileSystem } from "./file-system-check.ts";
 import { makePrivate } from "./make-private.ts";
-import { type NearQuery, NearReader, type Queries, type Wake } from "./read/index.ts";
+import { type NearQuery, NearReader, type Queries } from "./read/index.ts";
 import type { ReaderRequest } from "./reader.ts";
 import { makeReads } from "./reads.ts";
 import { openSearch, type SqliteSearch } from "./search/index.ts";
-import { ThreadClient } from "./threads.ts";
+import { StoreThreads } from "./store-threads.ts";
 import { WatchList } from "./watch-list.ts";
 import type { Operation, Operations, Outcome } from "./write/index.ts";
-import type { WriterOptions, WriterRequest } from "./writer.ts";
 
 export interface SqliteOptions {
   readonly file: string;
@@ -58,31 +56,18 @@ export interface SqliteOptions {
 
 const glancesInARow = 64;
 
-const scripts = {
-  writer: new URL("./writer.ts", import.meta.url),
-  reader: new URL("./reader.ts", import.meta.url),
-  backup: new URL("./backup.ts", import.meta.url),
-};
+/** How long after its thread has died what is watched is watched by another one. */
+const watchAgainMs = 1_000;
+
+const backupScript = new URL("./backup.ts", import.meta.url);
 
 /** Opens the file, making it when it is not there. Rejects with an `OpenFailure` that says what to do. */
 export async function openSqliteStore(options: SqliteOptions): Promise<SqliteStore> {
   await checkFileSystem(options.file);
   makePrivate(options.file);
-  const bell = new Bell();
-  const writer = new ThreadClient<WriterRequest>(
-    scripts.writer,
-    {
-      file: options.file,
-      busyMs: options.busyMs ?? 10_000,
-      checkpointPages: options.checkpointPages ?? 1_000,
-      bell: bell.buffer,
-    } satisfies WriterOptions,
-    { preload: options.probeModule, bell },
-  );
-  const store = new SqliteStore(options, writer);
-  const readerReady = options.reader === "when asked" ? undefined : store.startReader();
+  const store = new SqliteStore(options);
   try {
-    await Promise.all([writer.ready, readerReady]);
+    await store.start();
   } catch (error) {
     await store.close();
     throw error;
@@ -100,8 +85,7 @@ export class SqliteStore implements Store {
   readonly audit: Audit;
   readonly search: Search;
   readonly #options: SqliteOptions;
-  readonly #writer: ThreadClient<WriterRequest>;
-  #reader: ThreadClient<ReaderRequest, Wake> | undefined;
+  readonly #threads: StoreThreads;
   readonly #near: NearReader;
   readonly #watchList = new WatchList();
   readonly #queue: GroupQueue<Operation, Outcome>;
@@ -110,9 +94,16 @@ export class SqliteStore implements Store {
   /** How many there were in this turn of the event loop. */
   #glances = 0;
 
-  constructor(options: SqliteOptions, writer: ThreadClient<WriterRequest>) {
+  constructor(options: SqliteOptions) {
     this.#options = options;
-    this.#writer = writer;
+    this.#threads = new StoreThreads({
+      file: options.file,
+      busyMs: options.busyMs ?? 10_000,
+      checkpointPages: options.checkpointPages ?? 1_000,
+      probeModule: options.probeModule,
+      onWake: ({ sessions }) => this.#watchList.wake(sessions),
+      onReaderLost: () => setTimeout(() => this.#watchList.announce(), watchAgainMs).unref(),
+    });
     this.#near = new NearReader(options.file);
     this.#watchList.onChange = (sessions, everyMs) => this.#tellReader(sessions, everyMs);
     this.#queue = new GroupQueue({
@@ -196,7 +187,7 @@ export class SqliteStore implements Store {
 
   /** Copies the whole store into a new file, while it is in use. */
   async backup(to: string): Promise<void> {
-    const worker = new Worker(scripts.backup, { workerData: { file: this.#options.file, to } });
+    const worker = new Worker(backupScript, { workerData: { file: this.#options.file, to } });
     await once(worker, "exit");
   }
 
@@ -207,14 +198,17 @@ export class SqliteStore implements Store {
     await this.#search.close();
     await this.#queue.drain();
     this.#near.close();
-    await this.#reader?.close({ op: "close" });
-    await this.#writer.close({ op: "close" });
+    await this.#threads.close();
   }
 
   async #writeGroup(group: readonly Operation[]): Promise<readonly Outcome[]> {
     const clockOffset = this.#options.clockOffset?.() ?? 0;
     try {
-      return (await this.#writer.ask({ op: "group", group, clockOffset })) as readonly Outcome[];
+      return (await this.#threads.writer.ask({
+        op: "group",
+        group,
+        clockOffset,
+      })) as readonly Outcome[];
     } catch (error) {
       const { name, message } = error instanceof Error ? error : new Error(String(error));
       if (name !== "DataCloneError")
@@ -263,28 +257,19 @@ export class SqliteStore implements Store {
     if (this.#closed)
       return Promise.reject(new StoreFailure("store_closed", "The store was closed."));
     const request = { op: "query", name, args } as ReaderRequest;
-    return this.#startedReader().ask(request) as Promise<ReturnType<Queries[Name]>>;
+    return this.#threads.reader.ask(request) as Promise<ReturnType<Queries[Name]>>;
   }
 
-  /** Resolves when it can be asked without waiting for the thread to start. */
-  startReader(): Promise<void> {
-    return this.#startedReader().ready;
-  }
-
-  #startedReader(): ThreadClient<ReaderRequest, Wake> {
-    this.#reader ??= new ThreadClient<ReaderRequest, Wake>(
-      scripts.reader,
-      { file: this.#options.file },
-      { onNote: ({ sessions }) => this.#watchList.wake(sessions) },
-    );
-    return this.#reader;
+  /** Resolves when it can be asked without waiting for a thread to start. */
+  async start(): Promise<void> {
+    const { writer } = this.#threads;
+    const reader = this.#options.reader === "when asked" ? undefined : this.#threads.reader;
+    await Promise.all([writer.ready, reader?.ready]);
   }
 
   /** One that was never started need not be told that nobody watches. */
   #tellReader(sessions: readonly string[], everyMs: number | null): void {
-    if (this.#reader === undefined && everyMs === null) return;
-    void this.#startedReader()
-      .ask({ op: "watch", sessions, everyMs })
-      .catch(() => {});
+    if (this.#closed || (everyMs === null && !this.#threads.hasReader)) return;
+    void this.#threads.reader.ask({ op: "watch", sessions, everyMs }).catch(() => {});
   }
 }

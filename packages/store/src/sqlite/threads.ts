@@ -35,6 +35,8 @@ export interface ThreadOptions<Note> {
   readonly preload?: string | undefined;
   /** For a thread that waits for it instead of having an event loop. */
   readonly bell?: Bell;
+  /** It has ended, and nobody had asked it to. */
+  readonly onLost?: () => void;
 }
 
 /** Our end of a worker thread: requests with replies, and notes. A thread that dies rejects what was asked of it. */
@@ -43,17 +45,20 @@ export class ThreadClient<Request, Note = never> {
   readonly #pending = new Map<number, Pending>();
   readonly #onNote: (note: Note) => void;
   readonly #bell: Bell | undefined;
+  readonly #onLost: () => void;
   readonly #ready = Promise.withResolvers<void>();
   #next = 1;
   #ended: string | undefined;
+  #isClosing = false;
 
   constructor(
     script: URL,
     workerData: unknown,
-    { onNote = () => {}, preload, bell }: ThreadOptions<Note> = {},
+    { onNote = () => {}, onLost = () => {}, preload, bell }: ThreadOptions<Note> = {},
   ) {
     this.#onNote = onNote;
     this.#bell = bell;
+    this.#onLost = onLost;
     const execArgv = preload === undefined ? [] : ["--import", preload];
     this.#worker = new Worker(script, { workerData, execArgv });
     this.#worker.on("message", (message: FromThread<Note>) => this.#receive(message));
@@ -66,6 +71,10 @@ export class ThreadClient<Request, Note = never> {
   /** Resolves when the thread can work, rejects with an `OpenFailure` when it never will. */
   get ready(): Promise<void> {
     return this.#ready.promise;
+  }
+
+  get hasEnded(): boolean {
+    return this.#ended !== undefined;
   }
 
   ask(request: Request): Promise<unknown> {
@@ -88,6 +97,7 @@ export class ThreadClient<Request, Note = never> {
   /** Asks the thread to put its things away; waits until it has ended. */
   async close(request: Request): Promise<void> {
     if (this.#ended !== undefined) return;
+    this.#isClosing = true;
     const exited = once(this.#worker, "exit");
     void this.ask(request).catch(() => {});
     await exited;
@@ -125,5 +135,6 @@ export class ThreadClient<Request, Note = never> {
     for (const { reject } of this.#pending.values())
       reject(new StoreFailure("store_closed", reason));
     this.#pending.clear();
+    if (!this.#isClosing) this.#onLost();
   }
 }

@@ -18,12 +18,12 @@ export class WatchList {
     const watcher: Watcher = { pace, wake };
     const watchers = this.#watchers.get(session) ?? new Set();
     this.#watchers.set(session, watchers.add(watcher));
-    this.#announce();
+    this.announce();
     return () => {
       watchers.delete(watcher);
       if (watchers.size === 0 && this.#watchers.get(session) === watchers)
         this.#watchers.delete(session);
-      this.#announce();
+      this.announce();
     };
   }
 
@@ -35,11 +35,11 @@ export class WatchList {
 
   clear(): void {
     this.#watchers.clear();
-    this.#announce();
+    this.announce();
   }
 
   /** Many changes in one turn of the event loop are told once. */
-  #announce(): void {
+  announce(): void {
     if (this.#announced) return;
     this.#announced = true;
     queueMicrotask(() => {
