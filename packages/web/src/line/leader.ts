@@ -65,8 +65,9 @@ export function createLeader({ name, fetch: ask, say, tabs, address }: LeaderPar
     }
   }
 
-  /** Whether the connection has yet to say everything that is wanted. */
+  /** Whether the connection has yet to say everything that is wanted, and stays: one that is being opened takes its place. */
   function carries({ cursors }: Wanted): boolean {
+    if (isOpening) return false;
     return [...cursors].every(([id, after]) => {
       const position = connection?.positions.get(id);
       return position !== undefined && position <= after;

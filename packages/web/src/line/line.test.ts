@@ -58,6 +58,29 @@ test("[P5] what is said while somebody joins waits for what they lack, and reach
   await expect.poll(() => [there.seen, joins.seen]).toEqual([numbers(0, 7), numbers(2, 7)]);
 });
 
+test("[P5] who comes back to a conversation while another one is being opened goes on hearing it", async () => {
+  const host = createHost();
+  const { line } = createBrowser(host).open();
+  const [id, other] = [begin(host, 2), begin(host, 1)];
+  // Keeps the connection, as the list of sessions does.
+  const stays = follow(line, begin(host, 1));
+  const first = follow(line, id);
+  await expect.poll(() => [stays.seen, first.seen]).toEqual([[1], [1, 2]]);
+  first.leave();
+  const gate = Promise.withResolvers<void>();
+  const before = host.asked.length;
+  host.hold(gate.promise);
+  const between = follow(line, other);
+  await expect.poll(() => host.asked.length).toBe(before + 1);
+  between.leave();
+  const again = follow(line, id, 2);
+  host.add(id);
+  gate.resolve();
+  await expect.poll(() => again.seen).toEqual([3]);
+  host.add(id);
+  await expect.poll(() => again.seen).toEqual([3, 4]);
+});
+
 test("the tab that leads closes: another one goes on where each stood", async () => {
   const host = createHost();
   const browser = createBrowser(host);
