@@ -1,4 +1,5 @@
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -79,6 +80,19 @@ test("a home that holds something is not written over", async () => {
   const restored = await restoreBackup(made?.folder ?? "", home);
   expect(restored).toMatchObject({ ok: false, failure: { code: "home.unusable" } });
   expect(await restoreBackup(join(home, "nowhere"), makeHome())).toMatchObject({ ok: false });
+});
+
+test("[P1] a log that another store has left behind is never taken into what is restored", async () => {
+  const home = makeHome();
+  const { store, log } = await openStore(home);
+  const made = await makeBackup(home, store, new Date(0));
+  const fresh = makeHome();
+  // Somebody has put the damaged store aside, and not what lay beside it.
+  await log.createSession({ owner });
+  cpSync(join(home, "holdfast.db-wal"), join(fresh, "holdfast.db-wal"));
+  const restored = await restoreBackup(made?.folder ?? "", fresh);
+  expect(restored).toMatchObject({ ok: false, failure: { code: "home.unusable" } });
+  expect(readdirSync(fresh)).toEqual(["holdfast.db-wal"]);
 });
 
 test("a store with tools of its own is left to them", async () => {

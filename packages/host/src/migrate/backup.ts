@@ -13,6 +13,8 @@ export interface BackupMade {
 }
 
 const storeFile = "holdfast.db";
+/** P1: a log of another store that is left behind would be played into the one that is restored beside it. */
+const logFiles = [`${storeFile}-wal`, `${storeFile}-shm`, `${storeFile}-journal`];
 /** What is worth keeping beside the store. Secrets and the token are not: a backup may lie where others read. */
 const beside = ["memory"];
 
@@ -53,7 +55,9 @@ export async function restoreBackup(folder: string, home: string): Promise<Outco
     if (!existsSync(join(folder, storeFile)))
       return failed("home.unusable", `${folder} is not a backup: there is no ${storeFile} in it.`);
     await mkdir(home, { recursive: true, mode: 0o700 });
-    const taken = (await readdir(home)).filter((name) => [storeFile, ...beside].includes(name));
+    const taken = (await readdir(home)).filter((name) =>
+      [storeFile, ...logFiles, ...beside].includes(name),
+    );
     if (taken.length > 0)
       return failed(
         "home.unusable",
