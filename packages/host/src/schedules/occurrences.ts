@@ -17,8 +17,24 @@ export interface Rule {
 const dayMs = 24 * 60 * 60_000;
 const weekdays = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"] as const;
 
-/** The first occurrence behind an instant; `null` when there will be none. */
+const known = new Map<string, Occurrence | null>();
+const mostKnown = 1_000;
+
+/**
+ * The first occurrence behind an instant; `null` when there will be none. Calendars are slow, and who looks for what is due
+ * asks the same of every schedule every few seconds: the answer never changes.
+ */
 export function nextOccurrence({ times, timeZone }: Rule, after: number): Occurrence | null {
+  const question = JSON.stringify([timeZone, times, after]);
+  const answer = known.get(question);
+  if (answer !== undefined) return answer;
+  if (known.size >= mostKnown) known.clear();
+  const found = findNext({ times, timeZone }, after);
+  known.set(question, found);
+  return found;
+}
+
+function findNext({ times, timeZone }: Rule, after: number): Occurrence | null {
   if ("date" in times) {
     const only = occurrenceOn(times.date, times.at, timeZone);
     return only.at > after ? only : null;
@@ -54,6 +70,20 @@ export function occurrencesBetween(rule: Rule, after: number, upTo: number): Occ
 }
 
 const mostKept = 100;
+/** Ever further back. No week is without an occurrence, and no change of clocks makes one longer than nine days. */
+const lookBacks = [dayMs / 24, dayMs, 9 * dayMs];
+
+/** The newest between two instants, with all others of its last hour: after years as soon as after a day. */
+export function newestBetween(rule: Rule, after: number, upTo: number): Occurrence[] {
+  const next = nextOccurrence(rule, after);
+  if (next === null || next.at > upTo) return [];
+  if ("date" in rule.times) return [next];
+  for (const back of lookBacks) {
+    const found = occurrencesBetween(rule, Math.max(after, upTo - back), upTo);
+    if (found.length > 0) return found;
+  }
+  return [];
+}
 
 /** Two times of a day may fall on one instant, where clocks pass over one of them. */
 function twins({ times, timeZone }: Rule, one: Occurrence): readonly Occurrence[] {

@@ -8,7 +8,7 @@ import {
   type SessionId,
 } from "@holdfast/protocol";
 import { createMemoryStore } from "@holdfast/store";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 
 import { sessionFor } from "../lane-session.ts";
 import { KeptSchedules } from "./index.ts";
@@ -154,6 +154,29 @@ test("a schedule whose session is gone says why, and the others go on", async ()
   const [gone] = await kept.list(owner);
   expect(gone?.schedule.last?.outcome).toBe("session_not_found");
   expect(await said()).toEqual(["2026-11-18T08:00"]);
+});
+
+test("a clock that was far ahead and is put right leaves no schedule waiting for the time it showed", async () => {
+  const { look, said } = await openSchedules();
+  await look(Date.parse("2090-01-01T12:00Z"));
+  for (const late of [0, 1, 2]) await look(before + late * 60_000);
+  expect(await said()).toEqual(["2026-11-18T08:00"]);
+});
+
+test("what was missed in years is looked for no longer than what was missed in a week", async () => {
+  const at = Array.from({ length: 24 }, (_, hour) => `${String(hour).padStart(2, "0")}:00`);
+  const { look, said } = await openSchedules({ missed: "once", times: { days: [...days], at } });
+  const format = vi.spyOn(Intl.DateTimeFormat.prototype, "formatToParts");
+  onTestFinished(() => format.mockRestore());
+  await look(Date.parse("2027-01-06T12:30Z"));
+  expect(await said()).toEqual(["2027-01-06T13:00"]);
+  const formatted = format.mock.calls.length;
+  await look(Date.parse("2037-01-07T12:30Z"));
+  expect(format.mock.calls.length - formatted).toBeLessThan(2 * formatted);
+  // Nothing is due: looking again asks no calendar at all.
+  format.mockClear();
+  for (const seconds of [5, 10]) await look(Date.parse("2037-01-07T12:30Z") + seconds * 1_000);
+  expect(format).not.toHaveBeenCalled();
 });
 
 test("places of removed schedules are used again, and there is an end to how many there can be", async () => {

@@ -2,7 +2,7 @@ import { admitMessage, type Clock, type Log, type Runner, StoreFailure } from "@
 import type { IdSource, LaneKey, OwnerId, SessionId } from "@holdfast/protocol";
 
 import type { KeptSchedule, KeptSchedules, Schedule } from "./kept-schedules.ts";
-import { type Occurrence, occurrencesBetween } from "./occurrences.ts";
+import { newestBetween, type Occurrence } from "./occurrences.ts";
 
 export interface SchedulerParts {
   readonly log: Log;
@@ -73,7 +73,8 @@ export async function sayWhatIsDue(parts: SchedulerParts, signal?: AbortSignal):
 
 async function sayDue(parts: SchedulerParts, found: KeptSchedule, now: number): Promise<void> {
   const { schedule } = found;
-  const due = occurrencesBetween(schedule, schedule.from, now);
+  if (schedule.from > now + graceMs) return countAgain(parts, found, now);
+  const due = newestBetween(schedule, schedule.from, now);
   const newest = due.at(-1);
   if (newest === undefined) return;
   let outcome = "skipped";
@@ -86,6 +87,15 @@ async function sayDue(parts: SchedulerParts, found: KeptSchedule, now: number): 
   }
   const done = { occurrence: last.name, at: now, outcome };
   await parts.kept.advance({ ...found, schedule: { ...schedule, from: newest.at, last: done } });
+}
+
+/** The clock was ahead and is put right: what it was ahead of is still to come, and what was said then has its name for good. */
+async function countAgain(
+  { kept }: SchedulerParts,
+  found: KeptSchedule,
+  now: number,
+): Promise<void> {
+  await kept.advance({ ...found, schedule: { ...found.schedule, from: now - graceMs } });
 }
 
 /** Those that are on time; of those that were missed none, or the newest where nothing newer is said anyway. */

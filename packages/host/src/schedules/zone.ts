@@ -5,6 +5,8 @@ const dayMs = 24 * 60 * minuteMs;
 export type WallTime = number;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
+/** One zone has many spellings, and each would be kept. */
+const mostFormats = 100;
 
 function formatOf(timeZone: string): Intl.DateTimeFormat {
   let format = formats.get(timeZone);
@@ -21,6 +23,7 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
       minute: "2-digit",
       second: "2-digit",
     });
+    if (formats.size >= mostFormats) formats.clear();
     formats.set(timeZone, format);
   }
   return format;
