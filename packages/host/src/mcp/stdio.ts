@@ -66,8 +66,17 @@ export class ProgramTransport implements Transport {
       detached: true,
       shell: false,
     });
+    const started = new Promise<void>((resolve, reject) => {
+      child.once("spawn", resolve);
+      child.once("error", (error: NodeJS.ErrnoException) => {
+        this.end = `${command} could not be started (${error.code ?? "unknown"}).`;
+        reject(new Error(this.end));
+      });
+    });
+    // One that could not be started may have no pipes at all, as where this process has no more files to open.
+    if (child.pid === undefined) return started;
     this.#child = child;
-    if (child.pid !== undefined) watchGroup(child.pid);
+    watchGroup(child.pid);
     this.#listen(child);
     this.#ended = new Promise((resolve) => {
       child.once("exit", (code, signal) => {
@@ -85,13 +94,7 @@ export class ProgramTransport implements Transport {
         void this.#taken.then(() => this.onclose?.());
       });
     });
-    return new Promise((resolve, reject) => {
-      child.once("spawn", resolve);
-      child.once("error", (error: NodeJS.ErrnoException) => {
-        this.end = `${command} could not be started (${error.code ?? "unknown"}).`;
-        reject(new Error(this.end));
-      });
-    });
+    return started;
   }
 
   #listen(child: Child): void {

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -85,6 +86,32 @@ test("a command that is not there, and a folder that is not, are told", async ()
   });
   const folder = join(tmpdir(), "no-such-folder-anywhere");
   expect(await run(["/bin/ls"], { folder })).toMatchObject({ kind: "not_started" });
+});
+
+/** Runs a module in a process of its own which has opened as many files as it may. */
+function withoutFiles(module: string): string {
+  const script = `import { closeSync, openSync } from "node:fs";
+    ${module}
+    const files = [];
+    try { for (;;) files.push(openSync("/dev/null")); } catch {}
+    const end = await start().catch((error) => error.message);
+    await new Promise(setImmediate);
+    for (const file of files) closeSync(file);
+    console.log(JSON.stringify(end));`;
+  const limited = `ulimit -n 64; exec "$0" --input-type=module -e "$1"`;
+  return execFileSync("/bin/sh", ["-c", limited, process.execPath, script], { encoding: "utf8" });
+}
+
+test("a host that can open no more files says so of a command and of an MCP server, and lives", () => {
+  const at = (path: string) => JSON.stringify(import.meta.resolve(path));
+  const command = `const start = () => runCommand({ argv: ["true"], folder: "/", environment: {},
+    timeLimitMs: 1_000, signal: new AbortController().signal });`;
+  const ran = withoutFiles(`import { runCommand } from ${at("./run-command.ts")}; ${command}`);
+  expect(JSON.parse(ran)).toEqual({ kind: "not_started", code: "EMFILE", output: "" });
+  const launch = `{ command: "true", args: [], environment: {}, folder: "/" }`;
+  const served = withoutFiles(`import { ProgramTransport } from ${at("../mcp/stdio.ts")};
+    const start = async () => new ProgramTransport(${launch}).start();`);
+  expect(JSON.parse(served)).toBe("true could not be started (EMFILE).");
 });
 
 test("[P6] a process that ignores SIGTERM is killed after the grace", async () => {

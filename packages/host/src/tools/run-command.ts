@@ -58,8 +58,6 @@ export function runCommand(command: Command): Promise<CommandEnd> {
     stream.on("data", (bytes: Buffer) => add(decoder.decode(bytes, { stream: true })));
     stream.on("end", () => add(decoder.decode()));
   }
-  take(child.stdout);
-  take(child.stderr);
 
   return new Promise((resolve) => {
     let stopped: "cancelled" | "time" | undefined;
@@ -88,6 +86,10 @@ export function runCommand(command: Command): Promise<CommandEnd> {
     child.once("error", (error: NodeJS.ErrnoException) =>
       finish({ kind: "not_started", code: error.code ?? "unknown" }),
     );
+    // One that could not be started may have no output at all, as where this process has no more files to open.
+    if (child.pid === undefined) return;
+    take(child.stdout);
+    take(child.stderr);
     child.once("exit", () => {
       // What it started in its group goes with it, and lets go of the output.
       signalGroup(child.pid, "SIGKILL");
