@@ -11,6 +11,9 @@ import {
   textsIn,
 } from "../../../../test/support/telegram/bot-rig.ts";
 
+/** The platform is asked again after a pause. */
+const soon = { timeout: 10_000, interval: 5 };
+
 describe("what a platform does to an answer", () => {
   test.each([
     ["says that it is too much", { kind: "limited", seconds: 1 }],
@@ -161,6 +164,31 @@ describe("what a platform delivers", () => {
     await shown(platform, 2);
     expect(JSON.stringify(rig.model.requests[0])).toContain("photo-");
     expect(JSON.stringify(rig.model.requests[1])).toContain("A typo");
+  });
+
+  test("[safety] who edits a message in a group stays who said it, and an edit that cannot be kept comes again", async () => {
+    const platform = await openPlatform();
+    const first = Promise.withResolvers<void>();
+    const rig = openBotApi([[{ kind: "gate", opened: first.promise }, says("Yes.")], says("Yes.")]);
+    let fails = 1;
+    const commit: typeof rig.log.commit = async (asked) =>
+      asked.events.some(({ type }) => type === "input.changed") && fails-- > 0
+        ? { status: "failed", code: "store_busy", message: "The store is busy." }
+        : rig.log.commit(asked);
+    openBot(rig, platform, { log: { ...rig.log, commit } });
+    platform.say(-7, "@holdfast_bot hello");
+    await expect.poll(() => rig.model.requests.length).toBe(1);
+    const id = platform.say(-7, "@holdfast_bot a tpyo");
+    const from = { id: 7, is_bot: false, first_name: "Person 7" };
+    const chat = { id: -7, type: "supergroup" };
+    const text = "@holdfast_bot Ann: a typo";
+    platform.push({ edited_message: { message_id: id, date: 0, edit_date: 1, from, chat, text } });
+    const [session] = (await rig.store.reads.sessions(rig.owner, { limit: 1 })).sessions;
+    const waiting = async () =>
+      (await rig.store.reads.snapshot(rig.owner, session!.id, { limit: 1 }))?.inbox[0]?.content;
+    await expect.poll(async () => (await waiting())?.text, soon).toBe("Person 7: Ann: a typo");
+    first.resolve();
+    await shown(platform, 2, -7);
   });
 });
 

@@ -116,17 +116,14 @@ export class Reception {
 
   async #admit(message: Message, lane: LaneKey, text: string, mode: InputMode): Promise<void> {
     const { adapter, runner, owner, owes } = this.#deps;
-    const { quoted, place, files } = message;
-    const isGroup = place.kind === "group";
-    const quote = quoted === null ? "" : `> ${quoted.slice(0, 1_000).replaceAll("\n", "\n> ")}\n\n`;
-    const speaker = isGroup ? `${message.person.name}: ` : "";
+    const { place, files } = message;
     const key = this.#keyOf(message);
     const admitted = await admitFromChat(this.#deps, {
       key,
       clientId: clientIdOf(adapter.platform, message),
       lane,
-      replyTo: isGroup ? message.message : null,
-      text: `${quote}${speaker}${text}`,
+      replyTo: place.kind === "group" ? message.message : null,
+      text: saidBy(message, text),
       mode,
       files,
     });
@@ -180,7 +177,9 @@ export class Reception {
     const input = inbox.find((each) => each.clientId === clientId);
     if (input === undefined) return;
     const { messageId } = input;
-    await changeInput(log, ids, { owner, session, messageId }, { text: message.text });
+    const text = saidBy(message, message.text);
+    const changed = await changeInput(log, ids, { owner, session, messageId }, { text });
+    if (changed.status === "failed") throw new TryAgain(changed.message);
   }
 
   async #press(pressed: Press): Promise<void> {
@@ -224,4 +223,11 @@ export class Reception {
     const chosen = choicesOf(row)[choice];
     return chosen === undefined ? null : { answer: chosen };
   }
+}
+
+/** In a group others read along: the model is told who speaks, and what they speak of. */
+function saidBy({ quoted, place, person }: Message, text: string): string {
+  const quote = quoted === null ? "" : `> ${quoted.slice(0, 1_000).replaceAll("\n", "\n> ")}\n\n`;
+  const speaker = place.kind === "group" ? `${person.name}: ` : "";
+  return `${quote}${speaker}${text}`;
 }
