@@ -67,6 +67,8 @@ test.each([
   ["$(rm x);`y`.sh", "_(rm x)__y_.sh"],
   ["", "file"],
   [`${"a".repeat(300)}.tar`, `${"a".repeat(96)}.tar`],
+  [`${"報".repeat(120)}.pdf`, `${"報".repeat(65)}.pdf`],
+  [`${"𠮷".repeat(120)}.pdf`, `${"𠮷".repeat(48)}.pdf`],
 ])("%j is kept as %j", (given, kept) => {
   expect(safeFileName(given)).toBe(kept);
 });

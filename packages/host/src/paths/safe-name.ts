@@ -1,4 +1,6 @@
 const longestName = 100;
+/** A folder takes 255, and what stands beside it gets a number. */
+const mostBytes = 200;
 
 /** A name that somebody gave to a file, as one that is safe in a folder, in a line of text and in a command. */
 export function safeFileName(given: string): string {
@@ -12,5 +14,10 @@ export function safeFileName(given: string): string {
   const stem = plain.slice(0, plain.length - ending.length);
   // A character that would be cut in half is left out.
   const short = stem.slice(0, longestName - ending.length).replace(/[\uD800-\uDBFF]$/, "");
-  return `${short || "file"}${ending}`;
+  return `${withinBytes(short, mostBytes - Buffer.byteLength(ending)) || "file"}${ending}`;
+}
+
+function withinBytes(text: string, most: number): string {
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(most));
+  return text.slice(0, read);
 }
