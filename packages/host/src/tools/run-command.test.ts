@@ -103,7 +103,7 @@ function withoutFiles(module: string): string {
 }
 
 test("a host that can open no more files says so of a command and of an MCP server, and lives", () => {
-  const at = (path: string) => JSON.stringify(import.meta.resolve(path));
+  const at = (path: string) => JSON.stringify(new URL(path, new URL(".", import.meta.url)).href);
   const command = `const start = () => runCommand({ argv: ["true"], folder: "/", environment: {},
     timeLimitMs: 1_000, signal: new AbortController().signal });`;
   const ran = withoutFiles(`import { runCommand } from ${at("./run-command.ts")}; ${command}`);
