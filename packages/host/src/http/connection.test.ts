@@ -102,6 +102,19 @@ test("[safety] connections of strangers have a budget: the oldest goes, and who 
   expect(String((await once(known, "data"))[0])).toMatch(/^HTTP\/1\.1 200 /);
 });
 
+test("[safety] who asks on and on without reading an answer holds nothing but a few of them", async () => {
+  const { server } = await open();
+  const ask = "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+  const patient = await server.dial();
+  let read = "";
+  patient.setEncoding("latin1").on("data", (piece: string) => (read += piece));
+  patient.write(ask.repeat(10));
+  await vi.waitFor(() => expect(read.match(/HTTP\/1\.1 200 /g)).toHaveLength(10));
+  const greedy = await server.dial();
+  greedy.write(ask.repeat(1_000));
+  expect((await readAll(greedy)).match(/HTTP\/1\.1 200 /g) ?? []).toHaveLength(0);
+});
+
 const rebound = [
   "evil.example",
   "evil.example:80",

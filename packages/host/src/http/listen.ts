@@ -34,6 +34,8 @@ export interface ListenTimes {
 const usualTimes: ListenTimes = { headMs: 10_000, requestMs: 5 * 60_000, lookMs: 2_000 };
 const idleMs = 30_000;
 const graceMs = 400;
+/** Answers wait in memory until those before them were read. No browser and no proxy asks for so many at once on a connection. */
+const mostUnderWay = 32;
 /** A body that nobody reads gets this long to stop by itself; resetting at once could lose the answer on its way. */
 const lingerMs = 250;
 
@@ -46,9 +48,14 @@ export function listen(
     overrideGlobalObjects: false,
     autoCleanupIncoming: false,
   });
+  const underWay = new WeakMap<Socket, number>();
   function serve(incoming: IncomingMessage, outgoing: ServerResponse): void {
     // Taken now: a connection that has ended by then is not to be had from the request any more.
     const { socket } = incoming;
+    const others = underWay.get(socket) ?? 0;
+    if (others >= mostUnderWay) return void socket.destroy();
+    underWay.set(socket, others + 1);
+    outgoing.once("close", () => underWay.set(socket, (underWay.get(socket) ?? 1) - 1));
     outgoing.once("finish", () => cutUnread(incoming, socket));
     void answer(incoming, outgoing);
   }
