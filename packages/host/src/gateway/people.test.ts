@@ -13,18 +13,20 @@ function openPeople(listed: readonly string[] = []) {
   const time = { now: 1_000_000 };
   const { register } = store;
   const puts: string[] = [];
+  const trouble = { at: "nowhere" };
+  const full = { status: "failed", code: "store_full", message: "The disk is full." } as const;
   const watched: typeof register = {
     ...register,
-    put: (change) => {
+    put: async (change) => {
       puts.push(change.key);
-      return register.put(change);
+      return change.key.startsWith(trouble.at) ? full : register.put(change);
     },
   };
   const now = async () => time.now;
   const people = new People({ register: watched, owner, bot: "telegram:1", listed, now });
   const meet = (id: string) => people.meet({ id, name: `Person ${id}` });
   const rows = async () => (await register.list(owner, "", 10_000)).map(({ key }) => key);
-  return { people, meet, time, puts, rows };
+  return { people, meet, time, puts, rows, trouble };
 }
 
 async function codeOf(standing: Promise<unknown>): Promise<string> {
@@ -78,4 +80,13 @@ test("of two who ask at the same moment neither is lost", async () => {
     "3",
     "4",
   ]);
+});
+
+test("a code stays good until what was decided of it is kept", async () => {
+  const { people, meet, trouble } = openPeople();
+  const code = await codeOf(meet("55"));
+  trouble.at = "person/";
+  expect(await people.decide(code, "allowed")).toBeNull();
+  trouble.at = "nowhere";
+  expect(await people.decide(code, "allowed")).toMatchObject({ person: "55", state: "allowed" });
 });

@@ -103,6 +103,8 @@ export class People {
     if (found === undefined) return null;
     const { person, name } = found;
     const settled = await this.#settle(person, name, state);
+    // Otherwise the code would be gone, and nothing decided.
+    if (settled === null) return null;
     await this.#changeRequests((latest) => latest.filter((each) => each.person !== person));
     return settled;
   }
