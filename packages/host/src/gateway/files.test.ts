@@ -52,6 +52,19 @@ test("what a tool has brought comes as a picture or a file, in its place, once",
   expect(await chunksOf(rig)).toEqual([]);
 });
 
+test("[safety] the name of a file says nothing else to the platform, whatever stands in it", async () => {
+  const named = [`a";name="chat_id.png`, "b\nc.pdf"];
+  const { platform, rig } = await openDrawing(named.map((name) => ({ ...report, name })));
+  platform.say(7, "Draw me a cat");
+  await shown(platform, 3);
+  expect(platform.shownIn(7).map(({ file, text }) => file?.name ?? text)).toEqual([
+    "a__name__chat_id.png",
+    "b_c.pdf",
+    "Here it is.",
+  ]);
+  expect(await chunksOf(rig)).toEqual([]);
+});
+
 test("[P11] a file that arrived although the connection broke is marked, and not sent again by itself", async () => {
   const { platform, rig } = await openDrawing([cat, report]);
   platform.faults.add("sendPhoto", { kind: "cut", when: "after" });

@@ -1,5 +1,6 @@
 import type { Api } from "grammy";
 
+import { safeFileName } from "../../paths/index.ts";
 import type { Adapter, Edited, Place, Sent, Words } from "../adapter.ts";
 import { toMarkdownV2 } from "./markdown.ts";
 import { BadStatus, errorCodeOf, troubleOf } from "./trouble.ts";
@@ -90,7 +91,8 @@ export async function openTelegram(options: TelegramOptions): Promise<Adapter> {
     send: (place, words, replyTo, signal) => sendWords(api, place, words, replyTo, signal),
     async sendFile(place, file, signal) {
       const { chat, other } = targetOf(place);
-      const input = () => new InputFile(file.bytes, file.name);
+      // Who made the file has named it, and the library puts the name into a header as it is.
+      const input = () => new InputFile(file.bytes, safeFileName(file.name));
       const isPhoto = file.kind === "image" && file.bytes.length <= largestPhoto;
       try {
         if (isPhoto) {
