@@ -1,4 +1,4 @@
-import type { Log } from "@holdfast/engine";
+import { type Log, StoreFailure } from "@holdfast/engine";
 import type { LaneKey, OwnerId, SessionId } from "@holdfast/protocol";
 
 import { idsFrom } from "./api/index.ts";
@@ -19,11 +19,16 @@ export async function sessionOfLane(
   return row === null || row.trashedAt !== null ? null : row.id;
 }
 
-/** Made from what asks for it: two who see the same message make the same session. */
+/**
+ * Made from what asks for it: two who see the same message make the same session. P11: where the store cannot take it, that is
+ * thrown, so that nobody takes what came for something that has no session.
+ */
 export async function sessionFor(deps: LaneDeps, lane: LaneKey, key: string): Promise<SessionId> {
   const known = await sessionOfLane(deps, lane);
   if (known !== null) return known;
   const { log, owner } = deps;
-  const { session } = await log.createSession({ owner, lane, ids: idsFrom(`lane ${lane} ${key}`) });
+  const ids = idsFrom(`lane ${lane} ${key}`);
+  const { session, result } = await log.createSession({ owner, lane, ids });
+  if (result.status === "failed") throw new StoreFailure(result.code, result.message);
   return session;
 }

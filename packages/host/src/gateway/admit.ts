@@ -1,4 +1,4 @@
-import { admitMessage, type Admission, type Log } from "@holdfast/engine";
+import { admitMessage, type Admission, type Failed, type Log } from "@holdfast/engine";
 import {
   type Attachment,
   type IdSource,
@@ -46,6 +46,7 @@ export async function admitFromChat(deps: AdmitDeps, came: CameIn): Promise<Admi
   const attachments: Attachment[] = [];
   for (const file of came.files) {
     const kept = await keepFile(deps, file);
+    if (kept.status === "failed") return kept;
     if (kept.status !== "kept") return { ...kept, file: safeFileName(file.name) };
     attachments.push(kept.attachment);
   }
@@ -73,6 +74,7 @@ async function keepFile(
 ): Promise<
   | { readonly status: "kept"; readonly attachment: Attachment }
   | { readonly status: "unreadable" | "away"; readonly why: string }
+  | Failed
 > {
   const fetched = await adapter.fetchFile(file, AbortSignal.timeout(60_000));
   if (fetched.status === "too_large")
@@ -81,7 +83,8 @@ async function keepFile(
   if (fetched.status !== "fetched") return { status: "away", why: fetched.message };
   const { bytes } = fetched;
   const stored = await log.store.putBlob(owner, bytes, file.mediaType);
-  if (stored.status !== "stored") return { status: "away", why: stored.message };
+  // Like the words that came with it, it waits for the store as long as that takes.
+  if (stored.status !== "stored") return stored;
   const { id: blobId, size } = stored;
   const { mediaType } = file;
   const name = safeFileName(file.name);

@@ -13,6 +13,7 @@ import { commandWords } from "./command-words.ts";
 import { inboundKeyOf } from "./inbound-names.ts";
 import { oweAnswer, oweNote, settleUnknown } from "./notes.ts";
 import { moveLane, type ReceptionDeps } from "./reception-deps.ts";
+import { TryAgain } from "./try-again.ts";
 
 type Message = Extract<Incoming, { kind: "message" | "edit" }>;
 type Command = Exclude<Typed, { kind: "message" | "nothing" }>;
@@ -56,7 +57,8 @@ export class ChatCommands {
     const { client } = this.#deps;
     const place = { client, sessionId: before, lane, key, now: Date.now };
     const answer = await executeCommand(place, typed.invocation);
-    if (answer.kind === "moved") await moveLane(this.#deps, lane, answer.session.id, key);
+    if (answer.kind === "moved")
+      unlessFailed(await moveLane(this.#deps, lane, answer.session.id, key));
     if (answer.kind === "sent") return this.#owe(here, answer.sessionId, answer.runId);
     const words = commandWords(answer);
     return words === null ? "done" : this.#tell(here, words);
@@ -102,14 +104,14 @@ export class ChatCommands {
     session: SessionId,
     runId: Parameters<typeof oweAnswer>[2],
   ): Promise<"done"> {
-    await oweAnswer(this.#deps, { session, lane, key, replyTo: null }, runId);
+    unlessFailed(await oweAnswer(this.#deps, { session, lane, key, replyTo: null }, runId));
     this.#deps.owes(session);
     return "done";
   }
 
   async #tell({ lane, key }: Here, text: string): Promise<"done"> {
     const session = await sessionFor(this.#deps, lane, key);
-    await oweNote(this.#deps, { session, lane, key, replyTo: null }, text);
+    unlessFailed(await oweNote(this.#deps, { session, lane, key, replyTo: null }, text));
     this.#deps.owes(session);
     return "done";
   }
@@ -119,4 +121,9 @@ interface Here {
   readonly message: Message;
   readonly lane: LaneKey;
   readonly key: string;
+}
+
+/** P11: what could not be kept is not confirmed. The command comes again under its key, and is done once. */
+function unlessFailed(status: string): void {
+  if (status === "failed") throw new TryAgain("The store could not keep what became of a command.");
 }

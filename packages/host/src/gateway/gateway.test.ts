@@ -1,4 +1,4 @@
-import { aTool, calls, ok, says } from "@holdfast/engine/testing";
+import { says } from "@holdfast/engine/testing";
 import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
 
@@ -190,62 +190,4 @@ describe("what a platform delivers", () => {
     first.resolve();
     await shown(platform, 2, -7);
   });
-});
-
-const choices = ["red", "blue"];
-
-/** A bot whose model asks person 7 for a colour; what the tool was given is noted. */
-async function openAsking() {
-  const platform = await openPlatform();
-  const given: (string | undefined)[] = [];
-  const ask = aTool(
-    "ask_user",
-    async ({ answer }) => {
-      given.push(answer);
-      return ok(`They said ${answer}`);
-    },
-    { approval: () => "question" },
-  );
-  const question = calls("ask_user", { question: "Which colour?", choices });
-  const rig = openBotApi([question, says("Thank you."), says("Something else.")], { tools: [ask] });
-  openBot(rig, platform, { listed: ["7", "8"] });
-  platform.say(7, "Paint it");
-  await shown(platform, 1);
-  const asked = platform.shownIn(7)[0]!;
-  const { reads } = rig.store;
-  const [open] = (await reads.approvals(rig.owner, { limit: 1 })).approvals;
-  const answeredBy = async () => (await reads.approval(rig.owner, open!.id))?.details.by;
-  return { platform, given, rig, asked, answeredBy };
-}
-
-test("a question comes with its choices as buttons, and the run goes on with the one that is pressed", async () => {
-  const { platform, given, asked, answeredBy } = await openAsking();
-  expect(asked.text).toContain("Which colour?");
-  expect(asked.buttons.map(({ text }) => text)).toEqual([...choices, "Do not answer"]);
-  platform.press(7, asked, "blue", 8);
-  platform.press(7, asked, "blue");
-  await shown(platform, 2);
-  expect(given).toEqual(["blue"]);
-  expect(asked.text).toContain("✔ blue");
-  expect(asked.buttons).toEqual([]);
-  expect(await answeredBy()).toBe("telegram:7");
-});
-
-test("[P11] what is written while a question waits is its answer, and no turn, also when it comes again", async () => {
-  const { platform, given, rig, asked, answeredBy } = await openAsking();
-  const id = platform.say(7, "Green, please");
-  await shown(platform, 2);
-  expect(given).toEqual(["Green, please"]);
-  expect(await answeredBy()).toBe("telegram:7");
-  await expect.poll(() => asked.text).toContain("✔ Green, please");
-  platform.say(7, "Green, please", { message_id: id });
-  platform.say(7, "And now?");
-  await shown(platform, 3);
-  expect(
-    platform
-      .shownIn(7)
-      .map(({ text }) => text)
-      .slice(1),
-  ).toEqual(["Thank you.", "Something else."]);
-  expect(rig.model.requests).toHaveLength(3);
 });

@@ -15,8 +15,8 @@ export function clientIdOf(platform: string, { place, person, message }: Message
   return `${platform}:${place.chat}:${message}:${person.id}`;
 }
 
-/** Who said the message with this client id, where a platform brought it. */
-export function askerOf(clientId: string | null | undefined): string | null {
-  const [, , , person] = clientId?.split(":") ?? [];
-  return person ?? null;
+/** Who said the message with this client id, where the platform brought it: others name theirs as they like. */
+export function askerOf(platform: string, clientId: string | null): string | null {
+  const [from, , , person] = clientId?.split(":") ?? [];
+  return from === platform ? (person ?? null) : null;
 }

@@ -9,23 +9,24 @@ import {
   type SessionId,
 } from "@holdfast/protocol";
 
-import type { Incoming } from "./adapter.ts";
+import type { Adapter, Incoming } from "./adapter.ts";
 import { askerOf } from "./inbound-names.ts";
 import { questionDelivery } from "./owed-chunks.ts";
 
 export interface PressDeps {
   readonly log: Log;
   readonly owner: OwnerId;
+  readonly adapter: Pick<Adapter, "platform">;
   /** The chat that a delivery goes to; `null` when it is another bot's. */
   readonly chatOf: (row: OutboxRow) => string | null;
 }
 
 /**
- * Whether a button is this person's to press: the question went to this very chat, and they asked what led to it. The store
- * says both. What a button carries is sent back by whoever presses it, and may be anything.
+ * Whether a button is this person's to press: the question went to this very chat, and they asked what led to it, or nobody
+ * there did, as where a schedule spoke. The store says both. What a button carries is sent back by whoever presses it, and may be anything.
  */
 export async function mayPress(
-  { log, owner, chatOf }: PressDeps,
+  { log, owner, adapter, chatOf }: PressDeps,
   id: ApprovalId,
   { person, place }: Pick<Incoming, "person" | "place">,
 ): Promise<boolean> {
@@ -36,7 +37,7 @@ export async function mayPress(
   const query = { session, delivery: questionDelivery(id), states: outboxState.options, limit: 1 };
   const [asked] = await reads.outbox(owner, query);
   if (asked === undefined || chatOf(asked) !== place.chat) return false;
-  const asker = askerOf(await clientOf(log, owner, session, runId));
+  const asker = askerOf(adapter.platform, await clientOf(log, owner, session, runId));
   return asker === null || asker === person.id;
 }
 

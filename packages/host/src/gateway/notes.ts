@@ -28,13 +28,16 @@ interface Owed {
 /** A run that a command began may have begun a little before we could look. */
 const lookBack = 1_000;
 
+/** `failed`: the store could not take it, and may later. */
+export type Owes = "owed" | "refused" | "failed";
+
 /** A line of the host's own, delivered like any answer. */
-export function oweNote({ log, owner }: Owing, owed: Owed, text: string): Promise<boolean> {
+export function oweNote({ log, owner }: Owing, owed: Owed, text: string): Promise<Owes> {
   return owe({ log, owner }, owed, { kind: "note", text });
 }
 
 /** What a run says, where a command and not a message asked for it. */
-export function oweAnswer(deps: Owing, owed: Owed, runId: RunId): Promise<boolean> {
+export function oweAnswer(deps: Owing, owed: Owed, runId: RunId): Promise<Owes> {
   return owe(deps, owed, { kind: "answer", runId });
 }
 
@@ -44,9 +47,9 @@ async function owe(
   what:
     | { readonly kind: "note"; readonly text: string }
     | { readonly kind: "answer"; readonly runId: RunId },
-): Promise<boolean> {
+): Promise<Owes> {
   const row = await log.store.reads.session(owner, session);
-  if (row === null) return false;
+  if (row === null) return "refused";
   const ids = idsFrom(`owe ${what.kind} ${key}`);
   const runId = what.kind === "answer" ? what.runId : undefined;
   const begun = what.kind === "answer" ? Math.max(0, row.head - lookBack) : row.head;
@@ -69,8 +72,8 @@ async function owe(
     },
     runId,
   );
-  const result = await log.commit({ owner, session, events: [event], touch: "quiet" });
-  return result.status === "committed";
+  const { status } = await log.commit({ owner, session, events: [event], touch: "quiet" });
+  return status === "committed" ? "owed" : status;
 }
 
 /** A person's word on a chunk that may or may not have arrived. */

@@ -13,6 +13,7 @@ import type { Incoming } from "./adapter.ts";
 import { sessionOfLane } from "../lane-session.ts";
 import { mayPress, type PressDeps, presserOf } from "./may-press.ts";
 import type { ReceptionDeps } from "./reception-deps.ts";
+import { TryAgain } from "./try-again.ts";
 
 type Message = Extract<Incoming, { kind: "message" | "edit" }>;
 type QuestionDeps = Pick<ReceptionDeps, "log" | "owner" | "ids" | "adapter"> & PressDeps;
@@ -88,5 +89,7 @@ async function claim(
     code: claimed,
   });
   const result = await log.commit({ owner, session, events: [event], touch: "quiet" });
+  // Otherwise an answer would become a turn.
+  if (result.status === "failed") throw new TryAgain(result.message);
   return result.status === "committed";
 }

@@ -1,4 +1,4 @@
-import type { Log, MemoryKeeper, Runner } from "@holdfast/engine";
+import type { CommitResult, Log, MemoryKeeper, Runner } from "@holdfast/engine";
 import {
   type Client,
   type IdSource,
@@ -32,10 +32,10 @@ export async function moveLane(
   lane: LaneKey,
   to: SessionId,
   key: string,
-): Promise<boolean> {
+): Promise<CommitResult["status"]> {
   const before = await log.store.reads.lane(owner, lane);
   const event = newEvent(idsFrom(`move ${key}`).make("event"), "lane.bound", { lane });
-  const result = await log.commit({ owner, session: to, events: [event], touch: "quiet" });
+  const { status } = await log.commit({ owner, session: to, events: [event], touch: "quiet" });
   if (before !== null && before !== to) void memory.boundary(owner, before, "lane_switch");
-  return result.status === "committed";
+  return status;
 }

@@ -13,14 +13,12 @@ import { laneOf, placeOf } from "./place.ts";
 import { choicesOf } from "./question-words.ts";
 import { answerInWords } from "./questions.ts";
 import type { ReceptionDeps } from "./reception-deps.ts";
+import { TryAgain } from "./try-again.ts";
 
 type Message = Extract<Incoming, { kind: "message" | "edit" }>;
 type Press = Extract<Incoming, { kind: "press" }>;
 
 const mostFetches = 5;
-
-/** The platform could be told, and the store could not: the same comes again later. */
-export class TryAgain extends Error {}
 
 /** Takes what comes in. Whatever comes again, after a crash or from two who asked for it, has the effect of once. */
 export class Reception {
@@ -162,7 +160,8 @@ export class Reception {
     const lane = this.#laneOf(message);
     const session = await sessionOfLane(this.#deps, lane);
     const owed = { lane, key: this.#keyOf(message), replyTo: null };
-    if (session !== null && (await oweNote(this.#deps, { ...owed, session }, text))) owes(session);
+    const told = session && (await oweNote(this.#deps, { ...owed, session }, text));
+    if (session !== null && told === "owed") owes(session);
     else await adapter.send(message.place, { text }, null, AbortSignal.timeout(10_000));
   }
 
@@ -190,7 +189,7 @@ export class Reception {
     const isTheirs =
       answer !== null &&
       (await people.isAllowed(person)) &&
-      (await mayPress({ log, owner, chatOf: this.#chatOf }, answer.approval, pressed));
+      (await mayPress({ log, owner, adapter, chatOf: this.#chatOf }, answer.approval, pressed));
     if (!isTheirs) return adapter.acknowledge(press, "This is not yours to answer.", soon);
     const words = await this.#wordsOf(answer);
     if (words === null) return adapter.acknowledge(press, "That is no answer to it.", soon);

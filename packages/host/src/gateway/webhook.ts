@@ -1,8 +1,11 @@
 import { timingSafeEqual } from "node:crypto";
 
+import { StoreFailure } from "@holdfast/engine";
+
 import type { Route } from "../http/index.ts";
 import type { Adapter } from "./adapter.ts";
-import { type Reception, TryAgain } from "./reception.ts";
+import type { Reception } from "./reception.ts";
+import { TryAgain } from "./try-again.ts";
 
 export interface Hook {
   /** Where the platform reaches us, without the path. */
@@ -34,7 +37,7 @@ export function hookRoute(
         await gateway.reception.take(incoming);
         return c.body(null, 200);
       } catch (error) {
-        if (error instanceof TryAgain) return c.body(null, 503);
+        if (error instanceof TryAgain || error instanceof StoreFailure) return c.body(null, 503);
         throw error;
       }
     },

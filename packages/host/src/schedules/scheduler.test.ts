@@ -122,6 +122,20 @@ test("what is for a chat is said where its lane leads, and its answer is owed to
   expect(await store.reads.outbox(owner, query)).toMatchObject([{ session, lane, kind: "answer" }]);
 });
 
+test("what is for a chat whose session the store cannot take is still due", async () => {
+  const { look, store, parts } = await openSchedules({ target: { lane } });
+  const { log } = parts;
+  const result = { status: "failed", code: "store_full", message: "The disk is full." } as const;
+  const full = { ...log, createSession: async () => ({ session: ids.make("session"), result }) };
+  const onFullDisk = {
+    sessionFor: (of: typeof owner, at: typeof lane, key: string) =>
+      sessionFor({ log: full, owner: of }, at, key),
+  };
+  await expect(look(before + 60_000, onFullDisk)).rejects.toThrow("The disk is full.");
+  await look(before + 65_000);
+  expect(await store.reads.outbox(owner, { states: ["pending"], limit: 10 })).toHaveLength(1);
+});
+
 test("what is switched off, removed or gone says nothing; one that is switched on again makes up for nothing", async () => {
   const { look, said, kept, id } = await openSchedules({ missed: "once" });
   await kept.change(owner, id, { state: "off" });

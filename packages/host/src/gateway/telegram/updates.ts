@@ -165,10 +165,15 @@ function filesOf(said: Message): IncomingFile[] {
     files.push({
       kind: "file",
       name: each.file_name ?? `${kind.replace("_", "-")}-${said.message_id}${ending}`,
-      mediaType: each.mime_type ?? usual,
+      mediaType: mediaTypeOf(each.mime_type) ?? usual,
       size: each.file_size ?? null,
       reference: each.file_id,
     });
   }
   return files;
+}
+
+/** Whoever sends a file says what it is, and may say anything: nothing else than a type is passed on. */
+function mediaTypeOf(said: string | undefined): string | undefined {
+  return said !== undefined && /^[\w.+-]{1,60}\/[\w.+-]{1,60}$/.test(said) ? said : undefined;
 }
