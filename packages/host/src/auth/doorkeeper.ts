@@ -96,8 +96,8 @@ export function createDoorkeeper(
     if (news !== undefined) take(news);
   }
 
-  function keep(): void {
-    file?.write(new Map([...held].map(([digest, { kept }]) => [digest, kept])));
+  function keep(why: "began" | "ended"): void {
+    file?.write(new Map([...held].map(([digest, { kept }]) => [digest, kept])), why);
   }
 
   function proves(proof: Proof): boolean {
@@ -122,7 +122,7 @@ export function createDoorkeeper(
     held.set(digestOf(secret), { kept, ending: new AbortController() });
     const [oldest] = held.keys();
     if (held.size > mostSignIns && oldest !== undefined) end(oldest);
-    keep();
+    keep("began");
     return secret;
   }
 
@@ -139,7 +139,7 @@ export function createDoorkeeper(
     signOut(signIn) {
       refresh("now");
       end(digestOf(signIn));
-      keep();
+      keep("ended");
     },
 
     recognise({ authorization, signIn }) {
@@ -181,14 +181,14 @@ export function createDoorkeeper(
       const digest = [...held].find(([, { kept }]) => kept.id === id)?.[0];
       if (digest === undefined) return "not_found";
       end(digest);
-      keep();
+      keep("ended");
       return "revoked";
     },
 
     revokeOthers(own) {
       refresh("now");
       for (const [digest, { kept }] of held) if (kept.id !== own) end(digest);
-      keep();
+      keep("ended");
     },
   };
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -26,6 +26,18 @@ test("a sign-in outlives the host, and a sign-out does too", () => {
   const secret = signedIn(home);
   expect(start(home).recognise(shown(secret))).toMatchObject({ by: "sign-in" });
   start(home).signOut(secret);
+  expect(start(home).recognise(shown(secret))).toBeUndefined();
+});
+
+test("[safety] a sign-in that was ended while the disk took nothing does not come back with the next start", () => {
+  const home = makeHome();
+  const secret = signedIn(home);
+  const host = start(home);
+  // Nothing can be written where the file is made ready.
+  mkdirSync(join(home, `sign-ins.json.${process.pid}`));
+  const [found] = host.signIns();
+  expect(host.revoke(found?.id ?? "")).toBe("revoked");
+  expect(host.recognise(shown(secret))).toBeUndefined();
   expect(start(home).recognise(shown(secret))).toBeUndefined();
 });
 

@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { digestOf } from "./secret.ts";
@@ -16,7 +16,8 @@ export interface KeptSignIns {
   read(): ReadonlyMap<string, KeptSignIn>;
   /** What another host on this home has written since; nothing when it has not. `now and then` looks only so often. */
   readIfChanged(look: "now" | "now and then"): ReadonlyMap<string, KeptSignIn> | undefined;
-  write(signIns: ReadonlyMap<string, KeptSignIn>): void;
+  /** Where some of them `ended` and that cannot be written, none is kept: one that was ended must not come back with the next start. */
+  write(signIns: ReadonlyMap<string, KeptSignIn>, why: "began" | "ended"): void;
 }
 
 const kept = z.object({ token: z.string(), signIns: z.record(z.string(), keptSignIn) });
@@ -50,7 +51,7 @@ export function keepSignIns(home: string, token: string, now = Date.now): KeptSi
       const mark = markOf(path);
       return mark === seen || mark === absent ? undefined : read();
     },
-    write(signIns) {
+    write(signIns, why) {
       const draft = `${path}.${process.pid}`;
       try {
         const text = JSON.stringify({ token: underToken, signIns: Object.fromEntries(signIns) });
@@ -59,6 +60,7 @@ export function keepSignIns(home: string, token: string, now = Date.now): KeptSi
         seen = markOf(path);
       } catch {
         // Who signed in stays so until the host stops; there is nothing better to be had from a full disk.
+        if (why === "ended") rmSync(path, { force: true });
       }
     },
   };
