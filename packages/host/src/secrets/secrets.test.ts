@@ -3,8 +3,10 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -67,4 +69,18 @@ test("a damaged file holds no key, and is reported without a word of what stands
   await secrets.put("openai", stored("whole"));
   expect(secrets.read("openai")).toEqual(stored("whole"));
   expect(readFileSync(path, "utf8")).toContain("whole");
+});
+
+test("[safety] keys that cannot be read at this moment are neither written over nor taken for removed", async () => {
+  const home = makeHome();
+  const path = join(home, "secrets.json");
+  await openSecrets(home, silent).put("openai", stored("two"));
+  renameSync(path, `${path}.aside`);
+  symlinkSync("secrets.json", path);
+  const secrets = openSecrets(home, () => undefined);
+  await expect(secrets.put("anthropic", stored("one"))).rejects.toThrow("ELOOP");
+  await expect(secrets.remove("openai")).rejects.toThrow("ELOOP");
+  renameSync(`${path}.aside`, path);
+  await secrets.put("anthropic", stored("one"));
+  expect(secrets.keys().toSorted()).toEqual(["one", "two"]);
 });

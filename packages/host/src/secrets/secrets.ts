@@ -34,25 +34,40 @@ export function openSecrets(home: string, report: (error: Error) => void): Secre
   let known: Keys = {};
   let writing: Promise<unknown> = Promise.resolve();
 
+  function look(): Keys {
+    const { mtimeMs, size, ino, mode } = statSync(path);
+    const stamp = `${mtimeMs}:${size}:${ino}`;
+    if (stamp === seen) return known;
+    if ((mode & 0o077) !== 0) chmodSync(path, 0o600);
+    known = decode(readFileSync(path, "utf8"));
+    seen = stamp;
+    return known;
+  }
+
   function load(): Keys {
     try {
-      const { mtimeMs, size, ino, mode } = statSync(path);
-      const stamp = `${mtimeMs}:${size}:${ino}`;
-      if (stamp === seen) return known;
-      if ((mode & 0o077) !== 0) chmodSync(path, 0o600);
-      known = decode(readFileSync(path, "utf8"));
-      seen = stamp;
+      return look();
     } catch (error) {
       if (systemCode(error) !== "ENOENT") report(unreadable(path, error));
       known = {};
       seen = "";
+      return known;
     }
-    return known;
+  }
+
+  /** Keys that are there and cannot be read at this moment are not written over: only what is damaged makes room. */
+  function loadToChange(): Keys {
+    try {
+      return look();
+    } catch (error) {
+      if (systemCode(error) === "ENOENT" || isDamage(error)) return {};
+      throw unreadable(path, error);
+    }
   }
 
   function change(edit: (keys: Keys) => Keys): Promise<void> {
     const done = writing.then(() => {
-      const keys = edit(load());
+      const keys = edit(loadToChange());
       return replace(path, `${JSON.stringify({ version: 1, keys }, null, 2)}\n`);
     });
     writing = done.catch(() => {});
@@ -63,7 +78,7 @@ export function openSecrets(home: string, report: (error: Error) => void): Secre
     read: (name) => load()[name] ?? null,
     put: (name, { key, baseUrl }) => change((keys) => ({ ...keys, [name]: { key, baseUrl } })),
     async remove(name) {
-      const isThere = Object.hasOwn(load(), name);
+      const isThere = Object.hasOwn(loadToChange(), name);
       const others = ([other]: readonly [string, unknown]) => other !== name;
       if (isThere) await change((keys) => Object.fromEntries(Object.entries(keys).filter(others)));
       return isThere;
@@ -78,8 +93,13 @@ function decode(text: string): Keys {
 
 /** Nothing of what stands in the file: it may be a key. */
 function unreadable(path: string, error: unknown): Error {
-  const why = error instanceof SyntaxError || error instanceof z.ZodError ? "damaged" : "closed";
-  return new Error(`The stored keys in ${path} cannot be read (${why}): store them again.`);
+  const words = `The stored keys in ${path} cannot be read`;
+  if (isDamage(error)) return new Error(`${words} (damaged): store them again.`);
+  return new Error(`${words} (${systemCode(error)}): see to the file, and try again.`);
+}
+
+function isDamage(error: unknown): boolean {
+  return error instanceof SyntaxError || error instanceof z.ZodError;
 }
 
 /** The old keys or the new ones, never half of them, and never for others to read. */
