@@ -6,7 +6,7 @@ import type { Redact } from "../redact.ts";
 import { AttentionFinder } from "./find-attention.ts";
 import { KeptNotices } from "./kept-notices.ts";
 import { signedHeaders, writeMessage } from "./message.ts";
-import { claimNext, isOver, nothingOwed, type Owed, settle, takeUp } from "./owed.ts";
+import { byClock, claimNext, isOver, nothingOwed, type Owed, settle, takeUp } from "./owed.ts";
 
 export interface NotifierParts {
   readonly store: Pick<Store, "reads" | "register" | "now">;
@@ -53,10 +53,12 @@ export function createNotifier(parts: NotifierParts): Notifier {
     const now = await store.now();
     const state = await kept.read();
     if (state === null) return void (await kept.change((found) => found ?? nothingOwed(now)));
-    const found = await finder.find(state.from, now);
+    const { from } = byClock(state, now);
+    if (from < state.from) finder.forget();
+    const found = await finder.find(from, now);
     let rest = "none";
     const change = await kept.change((latest) => {
-      const taken = latest && takeUp(latest, found, now);
+      const taken = latest && takeUp(byClock(latest, now), found, now);
       rest = taken?.rest ?? "none";
       return taken?.state ?? null;
     });
@@ -69,7 +71,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
     const now = await store.now();
     let item: Owed | undefined;
     const claimed = await kept.change((state) => {
-      const claim = state && claimNext(state, now, holder, liveness);
+      const claim = state && claimNext(byClock(state, now), now, holder, liveness);
       item = claim?.item;
       return claim?.state ?? null;
     });

@@ -3,7 +3,7 @@ import { ids } from "@holdfast/protocol";
 import { expect, test } from "vitest";
 
 import { type Attention, idFrom } from "./attention.ts";
-import { claimNext, nothingOwed, notices, type Notices, settle, takeUp } from "./owed.ts";
+import { byClock, claimNext, nothingOwed, notices, type Notices, settle, takeUp } from "./owed.ts";
 
 const alive = { isDead: () => "alive" as const };
 
@@ -96,4 +96,15 @@ test("while one sends nobody else does, unless its time is over or it is proven 
   expect(claimNext(claim.state, 60_000, other, alive)).not.toBeNull();
   const settled = settle(claim.state, claim.item.id, "later");
   expect(claimNext(settled, 11, other, alive)?.item.at).toBe(2);
+});
+
+test("a clock that was far ahead and is put right keeps nothing from being told", () => {
+  const [ahead, now] = [Date.parse("2090-01-01"), Date.parse("2026-11-18")];
+  const spent = { type: "spend_limit", cause: "spend_day" } as const;
+  const early = taking(nothingOwed(now), [happens(ahead), happens(ahead, spent)], ahead);
+  const claimed = claimNext(early, ahead, aHolder(), alive);
+  const state = taking(byClock(claimed!.state, now), [happens(now), happens(now, spent)], now);
+  expect(state.owed).toHaveLength(4);
+  expect(claimNext(state, now, aHolder(), alive)?.item.retryAt).toBeLessThan(now + 10_000);
+  expect(byClock(state, now)).toBe(state);
 });

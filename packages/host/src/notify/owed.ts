@@ -36,6 +36,20 @@ export function nothingOwed(now: number): Notices {
   return { from: now, owed: [], taken: [], once: {}, sender: null };
 }
 
+/**
+ * What is kept, by a clock that may have been put back since: one that was far ahead must not keep anything from being told
+ * until the time has come that it showed.
+ */
+export function byClock(state: Notices, now: number): Notices {
+  if (state.from <= now + overlapMs) return state;
+  const owing = state.owed.map((each) => ({
+    ...each,
+    at: Math.min(each.at, now),
+    retryAt: Math.min(each.retryAt, now),
+  }));
+  return { ...state, from: now - overlapMs, owed: owing, once: {}, sender: null };
+}
+
 export interface TakenUp {
   /** `null`: there is nothing to write down. */
   readonly state: Notices | null;
