@@ -12,6 +12,9 @@ export interface Clock {
 /** From 0 (included) to 1 (excluded). */
 export type Random = () => number;
 
+/** Timers count no further, and take what is more for nothing. Whoever waits so long looks again when it is over. */
+const longestMs = 2 ** 31 - 1;
+
 export const systemClock: Clock = {
   now: () => performance.now(),
   sleep: (ms, signal) =>
@@ -23,7 +26,7 @@ export const systemClock: Clock = {
         resolve();
       };
       // A time that has passed while it was counted is no bug, and no wait.
-      const timer = setTimeout(done, Math.max(0, ms));
+      const timer = setTimeout(done, Math.min(Math.max(0, ms), longestMs));
       signal?.addEventListener("abort", done);
     }),
 };
