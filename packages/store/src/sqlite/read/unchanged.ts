@@ -1,5 +1,7 @@
 /** So many characters of answers are kept. */
 const most = 2 * 1024 * 1024;
+/** What each is counted for at least: there is more to a row than its lists. */
+const least = 1_000;
 
 /** Answers that hold as long as nobody has written to the file: who looks again and again reads it once. */
 export class Unchanged {
@@ -19,7 +21,7 @@ export class Unchanged {
   }
 
   keep(question: string, value: unknown, length: number): void {
-    const needed = question.length + length;
+    const needed = question.length + Math.max(length, least);
     if (this.#length + needed > most) this.#clear();
     this.#answers.set(question, { value });
     this.#length += needed;
