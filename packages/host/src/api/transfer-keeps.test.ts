@@ -1,6 +1,6 @@
 import { runFsck } from "@holdfast/engine";
 import { aNotice, says, type Script } from "@holdfast/engine/testing";
-import type { SessionId, SessionSettings } from "@holdfast/protocol";
+import { ids, newEvent, type SessionId, type SessionSettings } from "@holdfast/protocol";
 import { expect, onTestFinished, test } from "vitest";
 
 import { type ApiRig, converse, newSession, openApi, valueOf } from "../testing/index.ts";
@@ -81,6 +81,27 @@ test("a document that was written before titles had a source is taken in with a 
   };
   const taken = await exported(rig, await copyOf(rig, document));
   expect(taken.session).toMatchObject({ ...session, titleSource: "chosen" });
+});
+
+test("a time that no calendar has is refused, and one that came in before does not keep a session from leaving", async () => {
+  const rig = open();
+  const beyond = Number.MAX_SAFE_INTEGER;
+  const { owner, log } = rig;
+  const { session } = await log.createSession({ owner });
+  const late = newEvent(ids.make("event"), "message.user", {
+    messageId: ids.make("message"),
+    parts: [{ type: "text", text: "from the end of time" }],
+    originalAt: beyond,
+  });
+  await log.commit({ owner, session, events: [late], touch: "quiet" });
+  for (const format of ["md", "html"]) {
+    const answer = await rig.ask("GET", `/api/sessions/${session}/export?format=${format}`);
+    expect(await answer.text()).toContain("from the end of time");
+  }
+  const document = await exported(rig, session);
+  const entries = document.entries.map((entry) => ({ ...entry, at: beyond }));
+  const body = { format: "json", document: { ...document, entries } };
+  expect((await rig.ask("POST", "/api/import", body)).status).toBe(422);
 });
 
 test("the summary that a model goes on from travels as what it was, with every word below it", async () => {

@@ -8,7 +8,8 @@ import { z } from "zod";
 export const documentFormat = "holdfast.session";
 export const documentVersion = 1;
 
-const instant = z.int().nonnegative();
+/** Further than this no calendar goes: a time beyond it could not be written down. */
+export const instant = z.int().nonnegative().max(8_640_000_000_000_000);
 const words = z.string().max(1_000_000);
 const callName = z.string().min(1).max(200);
 const toolName = z.string().min(1).max(200);

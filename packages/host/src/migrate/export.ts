@@ -8,6 +8,7 @@ import {
   documentFormat,
   type DocumentSession,
   documentVersion,
+  instant,
 } from "./document.ts";
 import { writeHtml } from "./export-html.ts";
 import { writeMarkdown } from "./export-markdown.ts";
@@ -97,7 +98,7 @@ async function* writeJson(
   yield `\n]}\n`;
 }
 
-const created = z.looseObject({ imported: z.looseObject({ originalAt: z.int() }) });
+const created = z.looseObject({ imported: z.looseObject({ originalAt: instant }) });
 
 /** When it was begun, also where it was imported since. */
 async function beginningOf(reads: Reads, { owner, id, createdAt }: SessionRow): Promise<number> {

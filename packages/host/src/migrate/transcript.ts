@@ -10,7 +10,7 @@ import {
 import { z } from "zod";
 
 import { type Redact, redactJson } from "../redact.ts";
-import type { DocumentEntry, DocumentPart } from "./document.ts";
+import { type DocumentEntry, type DocumentPart, instant } from "./document.ts";
 
 const pageSize = 200;
 
@@ -46,7 +46,7 @@ async function pageBeginnings(reads: Reads, { owner, id, head }: SessionRow) {
   }
 }
 
-const carried = z.looseObject({ originalAt: z.int().nonnegative().optional() });
+const carried = z.looseObject({ originalAt: instant.optional() });
 
 /** When it was said, also where it was imported since. */
 function timeOf(entry: EntryView): number {
