@@ -121,7 +121,8 @@ export function createLeader({ name, fetch: ask, say, tabs, address }: LeaderPar
         signal,
       }),
     ).catch(() => null);
-    if (over.signal.aborted) return next.abort();
+    // Everybody may have left meanwhile.
+    if (over.signal.aborted || streams.size === 0) return next.abort();
     if (response === null) return sendAway("lost", fresh);
     // What the host has to say to it, it says to each of them by itself.
     if (!response.ok || response.body === null) {

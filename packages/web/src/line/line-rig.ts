@@ -17,10 +17,12 @@ export function createHost() {
   const logs = new Map<SessionId, StoredEvent[]>();
   const streams = new Set<{ tell(): void; hint(text: string): void; cut(): void }>();
   const asked: string[] = [];
+  let answered = 0;
   let refuses = false;
   let held: Promise<void> = Promise.resolve();
 
   function serve(cursors: Map<SessionId, Seq>, signal: AbortSignal | null | undefined): Response {
+    answered += 1;
     const encoder = new TextEncoder();
     let left: () => unknown;
     const body = new ReadableStream<Uint8Array>({
@@ -53,6 +55,7 @@ export function createHost() {
   return {
     asked,
     open: () => streams.size,
+    answered: () => answered,
     add(id: SessionId) {
       const log = logs.get(id) ?? [];
       logs.set(id, log);

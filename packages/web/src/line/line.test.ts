@@ -81,6 +81,20 @@ test("[P5] who comes back to a conversation while another one is being opened go
   await expect.poll(() => again.seen).toEqual([3, 4]);
 });
 
+test("a connection that nobody wants any more when it opens is let go", async () => {
+  const host = createHost();
+  const { line } = createBrowser(host).open();
+  const id = begin(host, 1);
+  const gate = Promise.withResolvers<void>();
+  host.hold(gate.promise);
+  const leaves = follow(line, id);
+  await expect.poll(() => host.asked.length).toBe(1);
+  leaves.leave();
+  gate.resolve();
+  await expect.poll(() => host.answered()).toBe(1);
+  await expect.poll(() => host.open()).toBe(0);
+});
+
 test("the tab that leads closes: another one goes on where each stood", async () => {
   const host = createHost();
   const browser = createBrowser(host);
