@@ -6,7 +6,7 @@ import { present, until } from "@holdfast/engine/testing";
 import { expect, onTestFinished, test } from "vitest";
 
 import type { McpServers } from "../config/index.ts";
-import { openMcpRig, readDiary, strangeServer } from "../testing/index.ts";
+import { openMcpRig, readDiary, strangeServer, withoutFiles } from "../testing/index.ts";
 import { openMcp } from "./index.ts";
 
 function diaryFile(): string {
@@ -196,4 +196,11 @@ test("a server that dies by itself leaves nothing of what it started", async () 
   expect(pids.map(isThere)).toEqual([true, true]);
   await rig.call("strange__die");
   await until(() => !pids.some(isThere));
+});
+
+test("a host that can open no more files says so of a server, and lives", () => {
+  const module = new URL("./stdio.ts", import.meta.url);
+  const launch = `{ command: "true", args: [], environment: {}, folder: "/" }`;
+  const start = `({ ProgramTransport }) => new ProgramTransport(${launch}).start()`;
+  expect(withoutFiles(module, start)).toBe("true could not be started (EMFILE).");
 });

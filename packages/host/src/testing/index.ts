@@ -20,3 +20,4 @@ export {
 export * from "./provider-words.ts";
 export { type McpRig, openMcpRig, readDiary, strangeServer } from "./mcp-rig.ts";
 export { type Answer, openWebServer } from "./mcp-web-server.ts";
+export { withoutFiles } from "./without-files.ts";

@@ -1,10 +1,10 @@
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { expect, onTestFinished, test } from "vitest";
 
+import { withoutFiles } from "../testing/index.ts";
 import { allowedEnvironment } from "./environment.ts";
 import { type Command, runCommand } from "./run-command.ts";
 
@@ -88,30 +88,12 @@ test("a command that is not there, and a folder that is not, are told", async ()
   expect(await run(["/bin/ls"], { folder })).toMatchObject({ kind: "not_started" });
 });
 
-/** Runs a module in a process of its own which has opened as many files as it may. */
-function withoutFiles(module: string): string {
-  const script = `import { closeSync, openSync } from "node:fs";
-    ${module}
-    const files = [];
-    try { for (;;) files.push(openSync("/dev/null")); } catch {}
-    const end = await start().catch((error) => error.message);
-    await new Promise(setImmediate);
-    for (const file of files) closeSync(file);
-    console.log(JSON.stringify(end));`;
-  const limited = `ulimit -n 64; exec "$0" --input-type=module -e "$1"`;
-  return execFileSync("/bin/sh", ["-c", limited, process.execPath, script], { encoding: "utf8" });
-}
-
-test("a host that can open no more files says so of a command and of an MCP server, and lives", () => {
-  const at = (path: string) => JSON.stringify(new URL(path, new URL(".", import.meta.url)).href);
-  const command = `const start = () => runCommand({ argv: ["true"], folder: "/", environment: {},
-    timeLimitMs: 1_000, signal: new AbortController().signal });`;
-  const ran = withoutFiles(`import { runCommand } from ${at("./run-command.ts")}; ${command}`);
-  expect(JSON.parse(ran)).toEqual({ kind: "not_started", code: "EMFILE", output: "" });
-  const launch = `{ command: "true", args: [], environment: {}, folder: "/" }`;
-  const served = withoutFiles(`import { ProgramTransport } from ${at("../mcp/stdio.ts")};
-    const start = async () => new ProgramTransport(${launch}).start();`);
-  expect(JSON.parse(served)).toBe("true could not be started (EMFILE).");
+test("a host that can open no more files says so of a command, and lives", () => {
+  const module = new URL("./run-command.ts", import.meta.url);
+  const start = `({ runCommand }) => runCommand({ argv: ["true"], folder: "/", environment: {},
+    timeLimitMs: 1_000, signal: new AbortController().signal })`;
+  const end = { kind: "not_started", code: "EMFILE", output: "" };
+  expect(withoutFiles(module, start)).toEqual(end);
 });
 
 test("[P6] a process that ignores SIGTERM is killed after the grace", async () => {

@@ -1,0 +1,17 @@
+import { execFileSync } from "node:child_process";
+
+/** What a function makes of a module in a process of its own, which has opened as many files as it may. */
+export function withoutFiles(module: URL, start: string): unknown {
+  const script = `import { closeSync, openSync } from "node:fs";
+    import * as given from ${JSON.stringify(module.href)};
+    const files = [];
+    try { for (;;) files.push(openSync("/dev/null")); } catch {}
+    const start = async () => (${start})(given);
+    const end = await start().catch((error) => error.message);
+    await new Promise(setImmediate);
+    for (const file of files) closeSync(file);
+    console.log(JSON.stringify(end));`;
+  const limited = `ulimit -n 64; exec "$0" --input-type=module -e "$1"`;
+  const args = ["-c", limited, process.execPath, script];
+  return JSON.parse(execFileSync("/bin/sh", args, { encoding: "utf8" }));
+}
