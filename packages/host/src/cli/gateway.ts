@@ -44,13 +44,17 @@ async function show(client: Client, terminal: Terminal): Promise<number> {
   return exit.done;
 }
 
-function linesOf({ state, bot, trouble, requests, people, outbox }: GatewayView): string[] {
-  if (state === "off") return ["No bot is configured: set HOLDFAST_TELEGRAM_TOKEN."];
+const noBot =
+  "No bot is connected: paste its token on the page, under Settings, Chat bot, or set HOLDFAST_TELEGRAM_TOKEN.";
+
+function linesOf({ state, bot, trouble, requests, people, lanes, outbox }: GatewayView): string[] {
+  if (state === "off") return [noBot];
   const unsure = outbox.filter((chunk) => chunk.state === "unknown" || chunk.state === "failed");
   return [
     `@${bot?.name ?? "…"}: ${trouble === null ? state : trouble.message}`,
     ...requests.map(({ name, code }) => `asks: ${name} — holdfast gateway allow ${code}`),
     ...people.map((person) => `${person.state}: ${person.name} (${person.person})`),
+    ...lanes.map(({ lane }) => `chat: ${lane}`),
     ...unsure.map((chunk) => `${chunk.state}: ${chunk.lane} ${chunk.message ?? chunk.code ?? ""}`),
   ];
 }

@@ -34,6 +34,10 @@ const commands: Readonly<Record<string, Entry>> = {
     summary: "the chat bot: who asks to speak to it, and what has not arrived",
     load: async () => (await import("./gateway.ts")).gateway,
   },
+  schedules: {
+    summary: "prompts that are said by themselves: list, add, switch off and on, remove",
+    load: async () => (await import("./schedules.ts")).schedules,
+  },
   export: {
     summary: "write a session as Markdown, a page, or JSON",
     load: async () => (await import("./transfer.ts")).exportCommand,

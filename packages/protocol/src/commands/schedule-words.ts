@@ -3,8 +3,9 @@ import type { ScheduleTimes, ScheduleView } from "../http/index.ts";
 const workdays = "mon tue wed thu fri";
 
 /** `Morning: weekdays 08:00 (Europe/Berlin)`, and what there is to know beside it. */
-export function scheduleInWords({ title, times, timeZone, state, last }: ScheduleView): string {
-  const off = state === "off" ? ", off" : "";
+export function scheduleInWords(schedule: ScheduleView): string {
+  const { title, times, timeZone, state, last, nextAt } = schedule;
+  const off = state === "off" ? ", off" : nextAt === null ? ", over" : "";
   const trouble = last === null || quiet.has(last.outcome) ? "" : `, last time: ${last.outcome}`;
   return `${title}: ${timesInWords(times)} (${timeZone})${off}${trouble}`;
 }

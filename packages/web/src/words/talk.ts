@@ -213,7 +213,8 @@ export const talkWords = {
     messages: "Messages",
     since: "Begun",
     nothingWaits: "Nothing waits.",
-    nothingScheduled: "Nothing is scheduled.",
+    nothingScheduled:
+      "Nothing is scheduled. In a terminal, holdfast schedules add has a prompt said at its times.",
     tokens: (input: number, output: number, costMicros: number) =>
       `${input.toLocaleString()} in, ${output.toLocaleString()} out, $${(costMicros / 1e6).toFixed(costMicros < 1e4 ? 4 : 2)}`,
   },

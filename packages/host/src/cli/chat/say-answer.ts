@@ -74,7 +74,8 @@ export function answerRows(answer: CommandAnswer, look: Look): string[] {
     case "status":
       return statusRows(answer).map((row) => cleanText(row));
     case "schedules":
-      if (answer.schedules.length === 0) return note("Nothing is scheduled.");
+      if (answer.schedules.length === 0)
+        return note("Nothing is scheduled: holdfast schedules add.");
       return answer.schedules.map((schedule) => cleanLine(scheduleInWords(schedule)));
     case "inbox":
       if (answer.inbox.length === 0) return note("Nothing waits.");
