@@ -55,6 +55,20 @@ test("[P5] the host is killed while it answers: what was seen stays, the page sa
   expect(complaints).toEqual([]);
 });
 
+test("a host that answers and takes no writes is not called well, and the page says what to do", async () => {
+  const { tab } = await rig.openTab();
+  await tab.getByText("The host is well").waitFor({ state: "attached" });
+  const reason = "The store's disk is full: make room.";
+  const json = { version: "0.1.0", status: "degraded", ready: false, reasons: [reason] };
+  await tab.route("**/health", (route) => route.fulfill({ json }));
+  await tab.reload();
+  await tab.getByText(reason).waitFor();
+  expect(await tab.getByText("The host is well").count()).toBe(0);
+  await tab.unroute("**/health");
+  // It is looked after sooner than a well host is.
+  await tab.getByText("The host is well").waitFor({ state: "attached" });
+});
+
 test("[P6] the only tab is closed while it is answered: the answer goes on, and another tab finds all of it and can stop it", async () => {
   const { tab, another } = await rig.openTab();
   await say(tab, longAnswer);

@@ -179,7 +179,14 @@ test("several at once are tagged, exported, archived and trashed, and brought ba
     await check("Heap two").check();
     await list(tab).getByText("2 selected").waitFor();
   }
+  const place = async (name: string) => (await row(tab, name).boundingBox())?.y;
+  const before = await place("Heap three");
   await selectTwo();
+  // Rows stay where they are, and a row under the pointer keeps its time.
+  const third = list(tab).getByTitle("Heap three", { exact: true });
+  expect((await third.boundingBox())?.y).toBe(before);
+  await third.hover();
+  await third.locator(".session-time").waitFor({ state: "visible" });
   await act("Add a tag…").click();
   await tab.getByRole("textbox", { name: "Tag" }).fill("heap");
   await tab.getByRole("button", { name: "Save" }).click();

@@ -63,9 +63,12 @@ test("an MCP server shows its state and tools, and is connected anew on request"
 test("a bot is connected by its token, somebody who writes to it waits for the owner's word, and both can be let go again", async () => {
   const { tab } = await rig.openTab({ at: "?settings=gateway" });
   const token = tab.getByLabel("The bot's token");
+  await token.fill("not a token");
+  await tab.getByRole("button", { name: "Connect", exact: true }).click();
+  await tab.getByText("expected a token like 123456:ABC…", { exact: false }).waitFor();
   await token.fill(`${botToken}x`);
   await tab.getByRole("button", { name: "Connect", exact: true }).click();
-  await tab.getByText("@BotFather", { exact: false }).last().waitFor();
+  await tab.getByText("Copy it again, whole, from @BotFather.", { exact: false }).waitFor();
   expect(valueOf(await rig.client().readGateway()).state).toBe("off");
   await token.fill(botToken);
   await tab.getByRole("button", { name: "Connect", exact: true }).click();

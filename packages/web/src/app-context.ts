@@ -1,4 +1,4 @@
-import type { ApiError, Client } from "@holdfast/protocol";
+import type { ApiError, Client, ProblemCode } from "@holdfast/protocol";
 import { createContext, use, useSyncExternalStore } from "react";
 import type { HostStore } from "./host/index.ts";
 import type { ModelsStore } from "./models/index.ts";
@@ -39,11 +39,28 @@ export function useStore<T>(store: Readable<T>): T {
   return useSyncExternalStore(store.subscribe, store.read);
 }
 
-/** Why something was not done, in the host's own words where it gave some. */
+/** Problems whose next step is taken by a person and not by a program: it is told with them. */
+const peoplesMatters: ReadonlySet<string> = new Set<ProblemCode>([
+  "backup_unsupported",
+  "bot_configured",
+  "bot_elsewhere",
+  "bot_refused",
+  "bot_unreachable",
+  "pairing_not_found",
+  "store_full",
+  "store_unwritable",
+]);
+
+/** Why something was not done, in the host's own words where it gave some, and what to do about it. */
 export function sentenceOf(error: ApiError): string {
   switch (error.kind) {
-    case "problem":
-      return error.problem.detail ?? error.problem.title;
+    case "problem": {
+      const { code, title, detail, next, errors } = error.problem;
+      if (peoplesMatters.has(code) && next !== undefined) return `${title} ${next}`;
+      if (errors !== undefined && errors.length > 0)
+        return words.problems.fields(errors.map((each) => `${each.path}: ${each.message}`));
+      return detail ?? title;
+    }
     case "network":
     case "unexpected":
       return words.problems[error.code];

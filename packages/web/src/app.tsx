@@ -31,8 +31,8 @@ function useKeptUpToDate(store: HostStore, state: HostState): void {
     const look = (): void => {
       if (document.visibilityState === "visible") void store.check();
     };
-    const silent = state.kind === "signed-in" && !state.answering;
-    const timer = setInterval(look, silent ? pauseMs.unreachable : pauseMs[state.kind]);
+    const unwell = state.kind === "signed-in" && (!state.answering || state.trouble !== undefined);
+    const timer = setInterval(look, unwell ? pauseMs.unreachable : pauseMs[state.kind]);
     document.addEventListener("visibilitychange", look);
     return () => {
       clearInterval(timer);

@@ -1,14 +1,23 @@
+import { z } from "zod";
+
 /** What the page asks of its host. Nothing here throws: an answer is always one of these. */
 export interface HostClient {
-  health(): Promise<{ kind: "well"; version: string } | { kind: "unreachable" }>;
+  health(): Promise<HealthAnswer>;
   principal(): Promise<"signed-in" | "signed-out" | "unreachable">;
   signIn(proof: { code: string } | { token: string }): Promise<SignInAnswer>;
   signOut(): Promise<void>;
 }
 
+/** A host that answers may still lack something: `trouble` says what, in its own words. */
+export type HealthAnswer =
+  | { readonly kind: "answers"; readonly version: string; readonly trouble?: string }
+  | { readonly kind: "unreachable" };
+
 export type SignInAnswer = "signed-in" | "refused" | "unreachable";
 
 const patienceMs = 10_000;
+/** Loose: an older host tells no reasons, a newer one may tell more. */
+const healthBody = z.looseObject({ version: z.string(), reasons: z.array(z.string()).default([]) });
 
 /** Addresses are relative to the page's own, so a base path needs no setting here. */
 export function createHostClient(base: string, fetchIt: typeof fetch): HostClient {
@@ -30,12 +39,11 @@ export function createHostClient(base: string, fetchIt: typeof fetch): HostClien
   return {
     async health() {
       const body: unknown = await (await ask("health"))?.json().catch(() => undefined);
-      const well =
-        typeof body === "object" &&
-        body !== null &&
-        "version" in body &&
-        typeof body.version === "string";
-      return well ? { kind: "well", version: String(body.version) } : { kind: "unreachable" };
+      const read = healthBody.safeParse(body);
+      if (!read.success) return { kind: "unreachable" };
+      const { version, reasons } = read.data;
+      const [trouble] = reasons;
+      return { kind: "answers", version, ...(trouble !== undefined && { trouble }) };
     },
     async principal() {
       const answer = await ask("api/principal");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { HostClient, SignInAnswer } from "./client.ts";
+import { createHostClient, type HostClient, type SignInAnswer } from "./client.ts";
 import { createHostStore } from "./state.ts";
 
 /** A host whose answers the test decides, one moment at a time. */
@@ -7,13 +7,19 @@ function pretendHost() {
   const host = {
     reachable: true,
     signedIn: false,
+    trouble: undefined as string | undefined,
     answer: "signed-in" as SignInAnswer,
     hold: Promise.resolve(),
   };
   const client: HostClient = {
     async health() {
       await host.hold;
-      return host.reachable ? { kind: "well", version: "1.2.3" } : { kind: "unreachable" };
+      if (!host.reachable) return { kind: "unreachable" };
+      return {
+        kind: "answers",
+        version: "1.2.3",
+        ...(host.trouble !== undefined && { trouble: host.trouble }),
+      };
     },
     async principal() {
       if (!host.reachable) return "unreachable";
@@ -82,6 +88,31 @@ test("a silent host keeps the page of who is signed in, and is told to who is no
   host.reachable = true;
   await store.check();
   expect(store.read()).toEqual(signedIn);
+});
+
+test("a host that answers and lacks something says what, until it has it again", async () => {
+  const { host, store } = pretendHost();
+  await store.signInWithToken("token");
+  host.trouble = "The disk is full.";
+  await store.check();
+  expect(store.read()).toEqual({ ...signedIn, trouble: "The disk is full." });
+  host.trouble = undefined;
+  await store.check();
+  expect(store.read()).toEqual(signedIn);
+});
+
+test("what a host says of its health is read whole, and of an older one as far as it goes", async () => {
+  const healthOf = (body: unknown) =>
+    createHostClient("http://host/", async () => Response.json(body)).health();
+  const version = "1.2.3";
+  const reasons = ["The disk is full.", "The host is stopping."];
+  expect(await healthOf({ version, reasons })).toEqual({
+    kind: "answers",
+    version,
+    trouble: "The disk is full.",
+  });
+  expect(await healthOf({ version })).toEqual({ kind: "answers", version });
+  expect(await healthOf({ name: "another program" })).toEqual({ kind: "unreachable" });
 });
 
 test("the late answer to an earlier check does not undo a sign-in", async () => {

@@ -7,7 +7,15 @@ export type HostState =
   | { readonly kind: "loading" }
   | { readonly kind: "unreachable" }
   | { readonly kind: "signed-out"; readonly version: string; readonly trouble?: SignInTrouble }
-  | { readonly kind: "signed-in"; readonly version: string; readonly answering: boolean };
+  | SignedIn;
+
+interface SignedIn {
+  readonly kind: "signed-in";
+  readonly version: string;
+  readonly answering: boolean;
+  /** What an answering host lacks, in its own words. */
+  readonly trouble?: string;
+}
 
 /** How long until the host is asked again. */
 export const pauseMs: Readonly<Record<HostState["kind"], number>> = {
@@ -39,10 +47,16 @@ export function createHostStore(client: HostClient): HostStore {
 
   async function look(): Promise<HostState> {
     const health = await client.health();
-    const principal = health.kind === "well" ? await client.principal() : "unreachable";
+    const principal = health.kind === "answers" ? await client.principal() : "unreachable";
     if (health.kind === "unreachable" || principal === "unreachable") return afterSilence(state);
-    const { version } = health;
-    if (principal === "signed-in") return { kind: "signed-in", version, answering: true };
+    const { version, trouble: lack } = health;
+    if (principal === "signed-in")
+      return {
+        kind: "signed-in",
+        version,
+        answering: true,
+        ...(lack !== undefined && { trouble: lack }),
+      };
     const trouble = state.kind === "signed-out" ? state.trouble : undefined;
     return { kind: "signed-out", version, ...(trouble === undefined ? {} : { trouble }) };
   }

@@ -13,10 +13,12 @@ interface OutboxProps {
 /** What is owed to a chat. P11: what may have arrived is a person's decision. */
 export function Outbox({ view: { outbox }, ask }: OutboxProps) {
   const w = words.gateway;
+  const isAsked = outbox.some(({ state }) => state === "unknown");
+  const hint = isAsked ? w.outboxHint : w.outboxGoesOn;
   return (
     <section className="settings-part">
       <h3>{w.outbox}</h3>
-      <p className="quiet">{outbox.length === 0 ? w.arrived : w.outboxHint}</p>
+      <p className="quiet">{outbox.length === 0 ? w.arrived : hint}</p>
       <ul className="facts-list">
         {outbox.map((chunk) => (
           <Chunk key={`${chunk.delivery} ${chunk.chunk}`} chunk={chunk} ask={ask} />

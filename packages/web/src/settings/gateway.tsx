@@ -57,7 +57,7 @@ function Bot({ view: { state, platform, bot, trouble, connectedBy }, ask }: View
           [words.settings.status, w.state[state]],
           ...(bot === null
             ? []
-            : [[platform ?? w.title, revealUnseen(`${bot.name} (${bot.id})`)] as const]),
+            : [[w.platform(platform), revealUnseen(`${bot.name} (${bot.id})`)] as const]),
         ]}
       />
       {trouble !== null && (

@@ -111,7 +111,7 @@ function ProviderRow({ provider }: { provider: ProviderView }) {
             autoComplete="off"
             spellCheck={false}
             aria-label={w.key(provider.title)}
-            placeholder={w.keyHint}
+            placeholder={takesAddress ? w.keyOrWord : w.keyHint}
             value={key}
             onChange={(event) => setKey(event.target.value.trim())}
           />

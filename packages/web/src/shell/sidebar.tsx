@@ -1,6 +1,7 @@
 import type { SessionId } from "@holdfast/protocol";
 import { useRef, useState } from "react";
 import { useApp, useStore } from "../app-context.ts";
+import type { HostState } from "../host/index.ts";
 import { BulkBar, SearchResults, SessionList, ShelfMenu } from "../sessions/index.ts";
 import { Icon, Mark } from "../ui/index.ts";
 import { words } from "../words.ts";
@@ -16,7 +17,6 @@ export function Sidebar({ open, onLeave, onPalette }: SidebarProps) {
   const state = useStore(host);
   const [text, setText] = useState("");
   const field = useRef<HTMLInputElement>(null);
-  const isAnswering = state.kind === "signed-in" && state.answering;
 
   return (
     <nav className="sidebar" aria-label={words.sessions.label}>
@@ -93,13 +93,20 @@ export function Sidebar({ open, onLeave, onPalette }: SidebarProps) {
           {words.shell.settings}
         </button>
         <span className="spread" />
-        <output className="quiet host-state" title={isAnswering ? words.host.well : undefined}>
-          <span className={isAnswering ? "dot" : "dot warn breathing"} />
-          <span className={isAnswering ? "hidden-text" : ""}>
-            {isAnswering ? words.host.well : words.host.silent}
-          </span>
-        </output>
+        <HostStanding state={state} />
       </footer>
     </nav>
+  );
+}
+
+/** A well host is a quiet dot; what it lacks is said, for it concerns whatever is written next. */
+function HostStanding({ state }: { state: HostState }) {
+  const trouble = state.kind === "signed-in" && state.answering ? state.trouble : words.host.silent;
+  const isWell = trouble === undefined;
+  return (
+    <output className="quiet host-state" title={trouble ?? words.host.well}>
+      <span className={isWell ? "dot" : "dot warn breathing"} />
+      <span className={isWell ? "hidden-text" : ""}>{trouble ?? words.host.well}</span>
+    </output>
   );
 }

@@ -10,6 +10,7 @@ import {
   type SessionId,
 } from "@holdfast/protocol";
 import { z } from "zod";
+import { sentenceOf } from "../app-context.ts";
 import { keep, keptUnder, readKept } from "../ui/index.ts";
 
 export interface Content {
@@ -74,7 +75,7 @@ export function createUnsentStore(client: Client): UnsentStore {
       return change(clientId, { state: "accepted", seq: result.value.seq });
     }
     const isRefused = result.error.kind === "problem" && result.error.problem.status < 500;
-    const reason = result.error.kind === "problem" ? result.error.problem.title : null;
+    const reason = result.error.kind === "problem" ? sentenceOf(result.error) : null;
     change(clientId, { state: "failed", trouble: isRefused ? "refused" : "network", reason });
   }
 

@@ -47,5 +47,6 @@ export const commonWords = {
   problems: {
     network_failed: "The host did not answer. It was tried several times.",
     unexpected_answer: "Something answered that is not Holdfast.",
+    fields: (all: readonly string[]) => `This was not taken: ${all.join("; ")}.`,
   },
 } as const;

@@ -12,6 +12,7 @@ export const settingsWords = {
     },
     key: (title: string) => `Key for ${title}`,
     keyHint: "Paste a key",
+    keyOrWord: "A key, or any word if it wants none",
     address: (title: string) => `Address of ${title}`,
     addressHint: "https://…",
     saved: "The key is stored.",

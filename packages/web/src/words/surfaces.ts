@@ -49,6 +49,7 @@ export const surfacesWords = {
       contended: "Another host receives for this bot",
       trouble: "In trouble",
     },
+    platform: (name: string | null) => (name === "telegram" ? "Telegram" : (name ?? "The bot")),
     connect: "Connect a Telegram bot in a minute",
     steps: [
       "In Telegram, write /newbot to @BotFather and follow it. It gives you a token.",
@@ -79,6 +80,7 @@ export const surfacesWords = {
     outbox: "What has not arrived",
     outboxHint:
       "Nothing of which nobody knows whether it arrived is sent again by itself: look into the chat, then decide.",
+    outboxGoesOn: "What waits goes out by itself, in its order.",
     arrived: "Everything has arrived.",
     chunk: (lane: string, chunk: number) => `${lane}, part ${chunk + 1}`,
     chunkState: {
