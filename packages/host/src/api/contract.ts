@@ -12,7 +12,7 @@ import type { Context } from "hono";
 import { z } from "zod";
 
 import type { Principal } from "../auth/index.ts";
-import { answerText, type HostEnv, refuse, type Route } from "../http/index.ts";
+import { answerWhole, type HostEnv, refuse, type Route } from "../http/index.ts";
 import { type AnswerOnce, decodeKept, type KeyedRequest } from "./answer-once.ts";
 import { type DecodedRequest, decodeRequest, type SentBytes } from "./decode.ts";
 import { idsFrom } from "./keyed-ids.ts";
@@ -80,7 +80,7 @@ export function mountCall<N extends CallName>(
         : await parts.answerOnce({ request, act: () => handle(call), decode });
     if (reply.kind === "problem") return reply;
     if (declared.media === "none") return c.body(null, declared.status);
-    return answerText(c, JSON.stringify(reply.value), declared.status, jsonHeaders);
+    return answerWhole(c, JSON.stringify(reply.value), declared.status, jsonHeaders);
   });
 }
 

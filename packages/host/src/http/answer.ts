@@ -6,24 +6,25 @@ import { safeHeaders } from "./headers.ts";
 import { connectionOf, type HostEnv } from "./route.ts";
 
 /**
- * Answers with a text. Where there is a connection it is written there at once, in every header that `dressAnswers` would add:
- * a `Response` in between would cost more than all the rest of a small answer.
+ * Answers with a text, or with bytes that are held anyway. Where there is a connection it is written there at once, in every
+ * header that `dressAnswers` would add: a `Response` in between would cost more than all the rest of a small answer, and copy a
+ * large one for everybody who asks.
  */
-export function answerText(
+export function answerWhole(
   c: Context<HostEnv>,
-  text: string,
+  body: string | Uint8Array<ArrayBuffer>,
   status: ContentfulStatusCode,
   headers: Readonly<Record<string, string>>,
 ): Response {
   const outgoing = writable(c);
-  if (outgoing === undefined) return c.body(text, status, headers);
+  if (outgoing === undefined) return c.body(body, status, headers);
   outgoing.writeHead(status, {
     ...safeHeaders,
     ...headers,
     "x-request-id": c.get("requestId"),
-    "content-length": Buffer.byteLength(text),
+    "content-length": Buffer.byteLength(body),
   });
-  outgoing.end(text);
+  outgoing.end(body);
   return RESPONSE_ALREADY_SENT;
 }
 

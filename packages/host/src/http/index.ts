@@ -1,5 +1,5 @@
 export { isLoopback, isWildcard } from "./address.ts";
-export { answerText, beginAnswer } from "./answer.ts";
+export { answerWhole, beginAnswer } from "./answer.ts";
 export { createApp, type Health } from "./app.ts";
 export { endedEarly } from "./limit-body.ts";
 export { loadPage, type Page } from "./page.ts";

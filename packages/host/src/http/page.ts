@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join, sep } from "node:path";
 import { done, failed, type Outcome } from "../failure.ts";
+import { answerWhole } from "./answer.ts";
 import type { Route } from "./route.ts";
 
 interface PageFile {
@@ -48,7 +49,7 @@ export function pageRoutes(page: Page): Route[] {
     path: name === "index.html" ? "/" : `/${name}`,
     policy: "open",
     handle: (c) =>
-      c.body(body, 200, {
+      answerWhole(c, body, 200, {
         "content-type": type,
         // The build puts a hash of the content into the name of everything in this folder.
         "cache-control": name.startsWith("assets/")
