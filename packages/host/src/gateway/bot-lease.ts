@@ -8,7 +8,7 @@ import {
 import type { OwnerId } from "@holdfast/protocol";
 import { z } from "zod";
 
-import { holder } from "../holder.ts";
+import { holder } from "@holdfast/store/identity";
 
 export interface BotLeaseDeps {
   readonly store: Pick<Store, "register" | "now">;

@@ -1,7 +1,7 @@
 import type { Holder, Liveness } from "@holdfast/engine";
 import { z } from "zod";
 
-import { holder } from "../holder.ts";
+import { holder } from "@holdfast/store/identity";
 import { type Attention, attention } from "./attention.ts";
 
 const owed = attention.extend({ tries: z.int(), retryAt: z.int() });

@@ -1,12 +1,4 @@
-import type {
-  ApprovalRow,
-  Holder,
-  InputRow,
-  LaneRow,
-  LeaseRow,
-  RunRow,
-  UsageRow,
-} from "@holdfast/engine";
+import type { ApprovalRow, InputRow, LaneRow, LeaseRow, RunRow, UsageRow } from "@holdfast/engine";
 import {
   approvalDecision,
   approvalDetails,
@@ -26,6 +18,7 @@ import {
 } from "@holdfast/protocol";
 import { z } from "zod";
 
+import { holder } from "../identity/index.ts";
 import { flag, int, intOrNull, table, text, textOrNull } from "./columns.ts";
 import type { Row } from "./connection.ts";
 
@@ -195,16 +188,6 @@ export const leases = table<LeaseRow>("leases", ["session_key", "kind"], {
 });
 
 const leaseKind = z.enum(["run", "compaction", "memory", "history", "outbox"]);
-const holder: z.ZodType<Holder> = z.object({
-  host: z.string(),
-  boot: z.string().nullable(),
-  pidNamespace: z.string().nullable(),
-  pid: z.int(),
-  processStart: z.string().nullable(),
-  thread: z.int(),
-  agent: z.string(),
-  nonce: z.string(),
-});
 
 export function decodeLease(row: Row): LeaseRow {
   return {

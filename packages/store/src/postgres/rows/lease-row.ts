@@ -1,19 +1,9 @@
-import type { Holder, LeaseRow } from "@holdfast/engine";
+import type { LeaseRow } from "@holdfast/engine";
 import { fence, sessionId } from "@holdfast/protocol";
 import { z } from "zod";
 
+import { holder } from "../../identity/index.ts";
 import type { Row } from "../connection.ts";
-
-const holder: z.ZodType<Holder> = z.object({
-  host: z.string(),
-  boot: z.string().nullable(),
-  pidNamespace: z.string().nullable(),
-  pid: z.int(),
-  processStart: z.string().nullable(),
-  thread: z.int(),
-  agent: z.string(),
-  nonce: z.string(),
-});
 
 const shape = z.object({
   kind: z.enum(["run", "compaction", "memory", "history", "outbox"]),
