@@ -179,12 +179,11 @@ test("several at once are tagged, exported, archived and trashed, and brought ba
     await check("Heap two").check();
     await list(tab).getByText("2 selected").waitFor();
   }
-  const place = async (name: string) => (await row(tab, name).boundingBox())?.y;
-  const before = await place("Heap three");
+  const before = await row(tab, "Heap three").boundingBox();
   await selectTwo();
   // Rows stay where they are, and a row under the pointer keeps its time.
   const third = list(tab).getByTitle("Heap three", { exact: true });
-  expect((await third.boundingBox())?.y).toBe(before);
+  expect(await third.boundingBox()).toEqual(before);
   await third.hover();
   await third.locator(".session-time").waitFor({ state: "visible" });
   await act("Add a tag…").click();
