@@ -9,6 +9,8 @@ export interface Pipe {
 
 /** A client that has not made room for what waits in so long is not reading any more. */
 const writeDeadlineMs = 30_000;
+/** What was written before the end gets so long to be taken: who reads nothing would keep it, and the connection, for good. */
+const lingerMs = 5_000;
 /** So many characters may wait for a client: more, and it is cut off, to come back by its cursor. */
 const mostWaiting = 8 * 1024 * 1024;
 
@@ -37,7 +39,15 @@ export function pipeToConnection(
     if (!taken.signal.aborted) cut();
   }
 
-  over.signal.addEventListener("abort", () => outgoing.end(), { once: true });
+  async function finish(): Promise<void> {
+    const closed = new AbortController();
+    outgoing.once("close", () => closed.abort());
+    outgoing.end();
+    await clock.sleep(lingerMs, closed.signal);
+    outgoing.destroy();
+  }
+
+  over.signal.addEventListener("abort", () => void finish(), { once: true });
   return {
     write(text) {
       if (over.signal.aborted) return atOnce;
