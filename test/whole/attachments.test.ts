@@ -40,7 +40,15 @@ test("[P1] what was uploaded and attached is there after kill -9 before the mess
   expect(run).toMatchObject({ id: accepted.runId, state: "completed" });
   const messages = entries.filter((entry) => entry.type === "message");
   const [asked, answered] = [messages[0]!, messages.at(-1)!];
-  expect(asked.parts).toEqual([{ type: "text", text: message.text }, image]);
+  expect(asked.parts).toEqual([
+    { type: "text", text: message.text },
+    image,
+    {
+      type: "attached",
+      source: "workspace",
+      text: expect.stringContaining("attachments/heron.png") as string,
+    },
+  ]);
   expect(textIn(answered)).toContain("heron.png");
   expect(valueOf(await client.getBlob({ params: { id: blobId } }))).toEqual(body);
 

@@ -52,3 +52,14 @@ test("[safety] who reads nothing does not keep a connection that was ended", asy
   await clock.advance(5_000);
   expect(outgoing.destroyed).toBe(true);
 });
+
+test("nothing is waited for when the client has left", async () => {
+  const { outgoing, incoming } = await connected();
+  const clock = manualClock();
+  const over = new AbortController();
+  pipeToConnection(outgoing, clock, over);
+  incoming.destroy();
+  await once(outgoing, "close");
+  over.abort();
+  expect(clock.sleepers).toBe(0);
+});

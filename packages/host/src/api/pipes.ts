@@ -40,6 +40,8 @@ export function pipeToConnection(
   }
 
   async function finish(): Promise<void> {
+    // Who has left has taken all that they will.
+    if (outgoing.destroyed || outgoing.closed) return;
     const closed = new AbortController();
     outgoing.once("close", () => closed.abort());
     outgoing.end();
