@@ -1,3 +1,5 @@
+import { sessionId } from "@holdfast/protocol";
+
 import { JsonFileStore } from "../baselines/index.ts";
 import {
   bare,
@@ -7,10 +9,13 @@ import {
   ours,
   type WorkloadDefinition,
 } from "../harness/index.ts";
+import { behindEverything } from "./another-place.ts";
 import { type Bench, loopLine } from "./bench.ts";
 import { fillSessions, someone } from "./fill.ts";
 
 const shown = 50;
+/** Greater than any other. */
+const last = sessionId.parse(`ses_7${"z".repeat(25)}`);
 
 /** The first page of the list, as every client asks for it. */
 export const listSessions: WorkloadDefinition<Bench> = {
@@ -35,7 +40,11 @@ export const listSessions: WorkloadDefinition<Bench> = {
           name: `${ours} ${size}`,
           perRound: 25,
           watchLoop: true,
-          run: () => store.reads.sessions(someone, { limit: shown }),
+          run: () =>
+            store.reads.sessions(someone, {
+              limit: shown,
+              after: { sortAt: behindEverything(), id: last },
+            }),
         },
         { name: `${bare} ${size}`, perRound: 25, run: () => driver.list(someone, shown) },
       );

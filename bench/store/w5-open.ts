@@ -9,6 +9,7 @@ import {
   ours,
   type WorkloadDefinition,
 } from "../harness/index.ts";
+import { behindEverything } from "./another-place.ts";
 import { type Bench, loopLine } from "./bench.ts";
 import { fillSession, someone } from "./fill.ts";
 
@@ -39,7 +40,11 @@ export const openSessions: WorkloadDefinition<Bench> = {
           name: `tail ${ours} ${size}`,
           perRound: 25,
           watchLoop: true,
-          run: () => store.reads.snapshot(someone, session, { limit: shown }),
+          run: () =>
+            store.reads.snapshot(someone, session, {
+              limit: shown,
+              before: behindEverything() as Seq,
+            }),
         },
         { name: `tail ${bare} ${size}`, perRound: 25, run: () => driver.tail(session, shown) },
       );

@@ -105,13 +105,16 @@ function texts({ pattern, minLength = 0, maxLength }: Shape, known: Known): fc.A
   }
   const matches = new RegExp(pattern);
   const fits = known.filter((each) => matches.test(each));
-  const any = matching(pattern);
+  const byPattern = matching(pattern);
   // Small numbers name something too: a place in a log, an epoch, a limit.
   const small = ["0", "1", "2", "3"].filter((each) => matches.test(each));
   const named = [...fits, ...small];
   return named.length === 0
-    ? any
-    : fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...named) }, { weight: 1, arbitrary: any });
+    ? byPattern
+    : fc.oneof(
+        { weight: 4, arbitrary: fc.constantFrom(...named) },
+        { weight: 1, arbitrary: byPattern },
+      );
 }
 
 /** What is often handled wrongly. */
