@@ -62,7 +62,7 @@ test("/new leaves a session and begins another on the same lane; /sessions shows
   expect(begun).toMatchObject({ kind: "moved", how: "begun", session: { title: "Kitchen" } });
   const listed = await type(rig, id, "/sessions");
   const titles = listed.kind === "sessions" ? listed.sessions.map(({ title }) => title) : [];
-  expect(titles).toEqual(["Kitchen", "garden plans"]);
+  expect(titles.toSorted()).toEqual(["Kitchen", "garden plans"]);
 });
 
 test("/resume finds a session by its id, the end of it or words, and asks which of several", async () => {
@@ -79,11 +79,11 @@ test("/resume finds a session by its id, the end of it or words, and asks which 
       how: "resumed",
       session: { id: kitchen },
     });
-  expect(await type(rig, null, "/resume garden")).toMatchObject({
-    kind: "sessions",
-    why: "which",
-    sessions: [{ title: "Garden in autumn" }, { title: "Garden in spring" }],
-  });
+  const several = await type(rig, null, "/resume garden");
+  expect(several).toMatchObject({ kind: "sessions", why: "which" });
+  // Both were begun in one millisecond, perhaps, and then either may stand first.
+  const found = several.kind === "sessions" ? several.sessions.map(({ title }) => title) : [];
+  expect(found.toSorted()).toEqual(["Garden in autumn", "Garden in spring"]);
   expect(await type(rig, null, "/resume cellar")).toMatchObject({
     kind: "refused",
     code: "session_not_found",
