@@ -62,7 +62,7 @@ test("/new leaves a session and begins another on the same lane; /sessions shows
   expect(begun).toMatchObject({ kind: "moved", how: "begun", session: { title: "Kitchen" } });
   const listed = await type(rig, id, "/sessions");
   const titles = listed.kind === "sessions" ? listed.sessions.map(({ title }) => title) : [];
-  expect(titles.toSorted()).toEqual(["Kitchen", "garden plans"]);
+  expect(new Set(titles)).toEqual(new Set(["Kitchen", "garden plans"]));
 });
 
 test("/resume finds a session by its id, the end of it or words, and asks which of several", async () => {
@@ -83,7 +83,7 @@ test("/resume finds a session by its id, the end of it or words, and asks which 
   expect(several).toMatchObject({ kind: "sessions", why: "which" });
   // Both were begun in one millisecond, perhaps, and then either may stand first.
   const found = several.kind === "sessions" ? several.sessions.map(({ title }) => title) : [];
-  expect(found.toSorted()).toEqual(["Garden in autumn", "Garden in spring"]);
+  expect(new Set(found)).toEqual(new Set(["Garden in autumn", "Garden in spring"]));
   expect(await type(rig, null, "/resume cellar")).toMatchObject({
     kind: "refused",
     code: "session_not_found",
