@@ -1,7 +1,7 @@
 import { type Log, StoreFailure } from "@holdfast/engine";
 import type { LaneKey, OwnerId, SessionId } from "@holdfast/protocol";
 
-import { idsFrom } from "./api/index.ts";
+import { idsFrom } from "./keyed-ids.ts";
 
 interface LaneDeps {
   readonly log: Log;

@@ -15,7 +15,7 @@ import type { Principal } from "../auth/index.ts";
 import { answerWhole, type HostEnv, refuse, type Route } from "../http/index.ts";
 import { type AnswerOnce, decodeKept, type KeyedRequest } from "./answer-once.ts";
 import { type DecodedRequest, decodeRequest, type SentBytes } from "./decode.ts";
-import { idsFrom } from "./keyed-ids.ts";
+import { idsFrom } from "../keyed-ids.ts";
 import { problem, problemFromFailure, type ProblemReply, type Reply } from "./reply.ts";
 
 type Decoded<R, K extends string> =

@@ -24,7 +24,7 @@ import { transferRoutes } from "./transfer.ts";
 import { workspaceRoutes } from "./workspace.ts";
 
 export type { BotDesk, Connected, GatewayDesk } from "./gateway.ts";
-export { idsFrom } from "./keyed-ids.ts";
+export { idsFrom } from "../keyed-ids.ts";
 
 export type ApiOptions = Omit<ApiParts, "answerOnce">;
 

@@ -52,3 +52,41 @@ test.each([
   const answer = await ask("POST", "/api/schedules", sent);
   expect(await answer.json()).toMatchObject({ code });
 });
+
+test("a schedule is run now once under its key, in its session, and its times stay as they are", async () => {
+  const { client } = openRig();
+  const { session } = valueOf(await client.createSession({ body: {} }));
+  const target = { sessionId: session.id };
+  const made = valueOf(await client.createSchedule({ body: { ...body, target } })).schedule;
+  const asked = { params: { id: made.id }, headers: { "idempotency-key": "now" } };
+  const first = valueOf(await client.runSchedule(asked));
+  expect(valueOf(await client.runSchedule(asked))).toEqual(first);
+  expect(first).toMatchObject({
+    sessionId: session.id,
+    schedule: {
+      nextAt: made.nextAt,
+      recent: [{ occurrence: "now", outcome: "accepted", sessionId: session.id }],
+    },
+  });
+  const said = async () => {
+    const { entries } = valueOf(await client.readSession({ params: { id: session.id } }));
+    return entries.flatMap((entry) =>
+      entry.type === "message" ? [[entry.role, entry.parts]] : [],
+    );
+  };
+  const text = `[a scheduled prompt, asked for now]\n\n${body.prompt}`;
+  await expect.poll(said).toContainEqual(["user", [{ type: "text", text }]]);
+  expect((await said()).filter(([role]) => role === "user")).toHaveLength(1);
+});
+
+test("a schedule whose session lies in the trash is not run, and nothing is noted", async () => {
+  const { client } = openRig();
+  const { session } = valueOf(await client.createSession({ body: {} }));
+  const target = { sessionId: session.id };
+  const { id } = valueOf(await client.createSchedule({ body: { ...body, target } })).schedule;
+  await client.trashSession({ params: { id: session.id } });
+  expect(await client.runSchedule({ params: { id } })).toMatchObject({
+    error: { code: "session_trashed" },
+  });
+  expect(valueOf(await client.listSchedules()).schedules).toMatchObject([{ recent: [] }]);
+});

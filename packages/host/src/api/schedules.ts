@@ -1,10 +1,12 @@
-import type { OwnerId } from "@holdfast/protocol";
+import type { LaneKey, OwnerId } from "@holdfast/protocol";
 
 import type { Route } from "../http/index.ts";
+import { sessionFor } from "../lane-session.ts";
 import {
   isTimeZone,
   type Kept,
   KeptSchedules,
+  sayPrompt,
   type ScheduleChange,
   viewSchedule,
 } from "../schedules/index.ts";
@@ -42,6 +44,31 @@ export function scheduleRoutes(parts: ApiParts): Route[] {
     return objection ?? show(await kept.change(owner, params.id, body));
   }
 
+  async function runNow({ owner, params, ids }: Call<"runSchedule">) {
+    const found = (await kept.list(owner)).find(({ schedule }) => schedule.id === params.id);
+    if (found === undefined) return problem("schedule_not_found");
+    const { log, runner } = parts;
+    const saying = {
+      key: `schedule:${params.id}:now:${ids.make("message")}`,
+      heading: "a scheduled prompt, asked for now",
+    };
+    const within = {
+      log,
+      ids,
+      runner,
+      sessionFor: (of: OwnerId, lane: LaneKey, key: string) =>
+        sessionFor({ log, owner: of }, lane, key),
+    };
+    const { session, admission } = await sayPrompt(within, owner, found.schedule, saying);
+    if (admission.status !== "accepted") return problemFrom(admission);
+    const at = await store.now();
+    const happened = { occurrence: "now", at, outcome: "accepted", sessionId: session };
+    const noted = await kept.note(owner, params.id, happened);
+    // It was said, whether that could be noted or not.
+    const { schedule } = noted.status === "kept" ? noted : found;
+    return answer({ schedule: viewSchedule(schedule), sessionId: session });
+  }
+
   async function remove({ owner, params }: Call<"removeSchedule">) {
     const removed = await kept.remove(owner, params.id);
     return removed.status === "kept" ? answer(undefined) : notKept(removed);
@@ -54,6 +81,7 @@ export function scheduleRoutes(parts: ApiParts): Route[] {
     }),
     mountCall(parts, "createSchedule", create),
     mountCall(parts, "changeSchedule", change),
+    mountCall(parts, "runSchedule", runNow),
     mountCall(parts, "removeSchedule", remove),
   ];
 }

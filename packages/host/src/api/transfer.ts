@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import { exportSession, importDocument, makeBackup } from "../migrate/index.ts";
 import type { HostEnv, Route } from "../http/index.ts";
 import { type Call, mountCall, mountStream } from "./contract.ts";
-import { idsFrom } from "./keyed-ids.ts";
+import { idsFrom } from "../keyed-ids.ts";
 import type { ApiParts } from "./parts.ts";
 import { answer, problem, problemFrom } from "./reply.ts";
 

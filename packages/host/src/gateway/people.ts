@@ -92,7 +92,7 @@ export class People {
     return rows.flatMap(({ key, value }) => {
       const found = decode(record, value);
       const person = key.slice(this.#prefix.length);
-      return found === null ? [] : [{ person, name: found.name, state: found.state }];
+      return found === null ? [] : [{ person, ...found }];
     });
   }
 
@@ -122,9 +122,10 @@ export class People {
   ): Promise<PairedPerson | null> {
     const row = await this.#register.read(this.#owner, this.#prefix + person);
     const expect = row?.revision ?? 0;
-    const value = JSON.stringify({ state, name, at: await this.#now() } satisfies Decided);
+    const decided = { state, name, at: await this.#now() } satisfies Decided;
+    const value = JSON.stringify(decided);
     const change = { owner: this.#owner, key: this.#prefix + person, expect, value };
-    return (await this.#register.put(change)).status === "put" ? { person, name, state } : null;
+    return (await this.#register.put(change)).status === "put" ? { person, ...decided } : null;
   }
 
   async #read(person: string): Promise<Decided | null> {

@@ -1,3 +1,4 @@
 export { type Kept, KeptSchedules, type ScheduleChange, viewSchedule } from "./kept-schedules.ts";
 export { createScheduler, type Scheduler } from "./scheduler.ts";
+export { sayPrompt } from "./say-prompt.ts";
 export { isTimeZone } from "./zone.ts";

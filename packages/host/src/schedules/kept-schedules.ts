@@ -11,8 +11,20 @@ import type { z } from "zod";
 import { nextOccurrence } from "./occurrences.ts";
 
 /** `from`: occurrences up to then are done with, by the store's clock. */
-const stored = scheduleView.omit({ nextAt: true }).extend({ from: scheduleView.shape.createdAt });
+const stored = scheduleView.omit({ nextAt: true }).extend({
+  from: scheduleView.shape.createdAt,
+  recent: scheduleView.shape.recent.default([]),
+});
 export type Schedule = z.infer<typeof stored>;
+export type Happened = Schedule["recent"][number];
+
+const mostRecent = 10;
+
+/** What became of it last stands first. */
+export function withHappened(schedule: Schedule, ...happened: readonly Happened[]): Schedule {
+  const recent = [...happened.toReversed(), ...schedule.recent].slice(0, mostRecent);
+  return { ...schedule, recent, last: recent[0] ?? null };
+}
 
 export type ScheduleChange = {
   readonly [Field in keyof ScheduleBody]?: ScheduleBody[Field] | undefined;
@@ -60,7 +72,7 @@ export class KeptSchedules {
   async create(owner: OwnerId, id: ScheduleId, body: ScheduleBody): Promise<Kept> {
     const now = await this.#now();
     const { missed = "skip", state = "on" } = body;
-    const more = { id, createdAt: now, from: now, last: null };
+    const more = { id, createdAt: now, from: now, last: null, recent: [] };
     const schedule: Schedule = { ...body, missed, state, ...more };
     for (let tries = 0; tries < mostTries; tries += 1) {
       const rows = await this.#register.list(owner, prefix, places);
@@ -80,6 +92,11 @@ export class KeptSchedules {
   async change(owner: OwnerId, id: ScheduleId, body: ScheduleChange): Promise<Kept> {
     const from = await this.#now();
     return this.#rewrite(owner, id, (schedule) => stored.parse({ ...schedule, ...body, from }));
+  }
+
+  /** What was said beside its times changes nothing about when it is due. */
+  note(owner: OwnerId, id: ScheduleId, happened: Happened): Promise<Kept> {
+    return this.#rewrite(owner, id, (schedule) => withHappened(schedule, happened));
   }
 
   remove(owner: OwnerId, id: ScheduleId): Promise<Kept> {

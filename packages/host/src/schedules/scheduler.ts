@@ -1,18 +1,20 @@
-import { admitMessage, type Clock, type Log, type Runner, StoreFailure } from "@holdfast/engine";
-import type { IdSource, LaneKey, OwnerId, SessionId } from "@holdfast/protocol";
+import { type Clock, StoreFailure } from "@holdfast/engine";
+import type { OwnerId } from "@holdfast/protocol";
 
-import type { KeptSchedule, KeptSchedules, Schedule } from "./kept-schedules.ts";
+import {
+  type Happened,
+  type KeptSchedule,
+  type KeptSchedules,
+  type Schedule,
+  withHappened,
+} from "./kept-schedules.ts";
 import { newestBetween, type Occurrence } from "./occurrences.ts";
+import { type SayParts, sayPrompt } from "./say-prompt.ts";
 
-export interface SchedulerParts {
-  readonly log: Log;
-  readonly ids: IdSource;
+export interface SchedulerParts extends SayParts {
   readonly clock: Clock;
   readonly owner: OwnerId;
   readonly kept: KeptSchedules;
-  readonly runner: Pick<Runner, "poke">;
-  /** The session that a lane points at, made where there is none: by two who ask for the same, once. */
-  readonly sessionFor: (owner: OwnerId, lane: LaneKey, key: string) => Promise<SessionId>;
   readonly report: (bug: Error) => void;
   readonly lookMs?: number;
 }
@@ -77,16 +79,18 @@ async function sayDue(parts: SchedulerParts, found: KeptSchedule, now: number): 
   const due = newestBetween(schedule, schedule.from, now);
   const newest = due.at(-1);
   if (newest === undefined) return;
-  let outcome = "skipped";
-  let last = newest;
+  let happened: Happened[] = [];
   for (const each of wantedOf(schedule, due, now)) {
     const said = await say(parts, schedule, each);
     // What the store could not take is still due.
     if (said === "later") return;
-    [outcome, last] = [said, each];
+    happened.push({ occurrence: each.name, at: now, ...said });
   }
-  const done = { occurrence: last.name, at: now, outcome };
-  await parts.kept.advance({ ...found, schedule: { ...schedule, from: newest.at, last: done } });
+  if (happened.length === 0) happened = [{ occurrence: newest.name, at: now, outcome: "skipped" }];
+  await parts.kept.advance({
+    ...found,
+    schedule: withHappened({ ...schedule, from: newest.at }, ...happened),
+  });
 }
 
 /** The clock was ahead and is put right: what it was ahead of is still to come, and what was said then has its name for good. */
@@ -110,27 +114,22 @@ function wantedOf(
 
 /** `later`: the store could not be asked. Otherwise what became of it, for good. */
 async function say(
-  { log, ids, runner, sessionFor, owner }: SchedulerParts,
-  { id, prompt, target, timeZone }: Schedule,
+  parts: SchedulerParts,
+  schedule: Schedule,
   { name }: Occurrence,
-): Promise<string> {
-  const key = `schedule:${id}:${name}`;
-  const lane = "lane" in target ? target.lane : undefined;
-  const session = "lane" in target ? await sessionFor(owner, target.lane, key) : target.sessionId;
-  const admission = await admitMessage(log, ids, {
-    owner,
-    session,
-    clientId: key,
-    text: `[scheduled for ${name.replace("T", " ")}, ${timeZone}]\n\n${prompt}`,
-    ...(lane !== undefined && { lane, inbound: { key } }),
+): Promise<"later" | Pick<Happened, "outcome" | "sessionId">> {
+  const { session: sessionId, admission } = await sayPrompt(parts, parts.owner, schedule, {
+    key: `schedule:${schedule.id}:${name}`,
+    heading: `scheduled for ${name.replace("T", " ")}, ${schedule.timeZone}`,
   });
   switch (admission.status) {
     case "accepted":
-      runner.poke(owner, session);
-      return "accepted";
+      return { outcome: "accepted", sessionId };
     case "refused":
       // The lane has moved since another host said it.
-      return admission.code === "inbound_taken" ? "accepted" : admission.code;
+      return admission.code === "inbound_taken"
+        ? { outcome: "accepted" }
+        : { outcome: admission.code };
     case "failed":
       return "later";
   }

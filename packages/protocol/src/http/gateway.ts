@@ -25,6 +25,8 @@ const gatewayPerson = z.looseObject({
   person: z.string(),
   name: z.string(),
   state: z.enum(["allowed", "denied"]),
+  /** When that was decided, by the store's clock. */
+  at: z.int(),
 });
 
 export const gatewayView = z.looseObject({

@@ -33,14 +33,25 @@ const fields = {
   state: z.enum(["on", "off"]),
 };
 
+/** `occurrence`: what the clocks in its zone showed; `now` when a person asked for it. */
+const happened = z.looseObject({
+  occurrence: z.string(),
+  at: z.int(),
+  /** `accepted`, `skipped`, or why it was refused. */
+  outcome: z.string(),
+  /** Where it was said. */
+  sessionId: sessionId.optional(),
+});
+
 export const scheduleView = z.looseObject({
   id: scheduleId,
   ...fields,
   createdAt: z.int(),
   /** When it is due next; `null` when it is off, or over. */
   nextAt: z.int().nullable(),
-  /** What became of it last: `accepted`, `skipped`, or why it was refused. */
-  last: z.looseObject({ occurrence: z.string(), at: z.int(), outcome: z.string() }).nullable(),
+  last: happened.nullable(),
+  /** What became of it the last times, the newest first. */
+  recent: z.array(happened),
 });
 export type ScheduleView = z.infer<typeof scheduleView>;
 
@@ -104,6 +115,17 @@ export const scheduleRoutes = {
     answer: { media: "json", status: 200, schema: withSchedule },
     problems: ["schedule_not_found", "session_not_found"],
     repeat: "safe",
+  }),
+  runSchedule: defineRoute({
+    method: "POST",
+    path: "/api/schedules/:id/run",
+    summary: "Say a schedule's prompt now, beside its times",
+    access: "principal",
+    params,
+    headers: keyed,
+    answer: { media: "json", status: 202, schema: withSchedule.extend({ sessionId }) },
+    problems: ["schedule_not_found", "session_not_found", "session_trashed"],
+    repeat: "key",
   }),
   removeSchedule: defineRoute({
     method: "DELETE",
