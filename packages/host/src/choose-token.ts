@@ -1,7 +1,7 @@
 import { keepToken } from "./auth/index.ts";
 import type { Config } from "./config/index.ts";
 import { done, failed, type Outcome } from "./failure.ts";
-import { isLoopback } from "./http/index.ts";
+import { isLoopback } from "./networks.ts";
 
 const shortestOpenToken = 16;
 /** Those who try tokens of this length have not got anywhere by the end of time. */

@@ -25,3 +25,8 @@ export function isWithin(list: BlockList, address: string): boolean {
   const family = isIP(address);
   return family !== 0 && list.check(address, family === 6 ? "ipv6" : "ipv4");
 }
+
+/** Whether a name or an address means this machine, and nothing else. */
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
+}

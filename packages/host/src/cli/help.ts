@@ -34,9 +34,14 @@ function settingsTitle(which: Command["settings"]): string {
   return which === "host" ? `Settings, ${where}` : `Where the host is, ${where}`;
 }
 
-function settingRows(which: Command["settings"]): string[] {
+/** The settings that a command's help lists. */
+export function settingsOf(which: Command["settings"]): readonly SettingName[] {
   if (which === "none") return [];
-  const names = which === "host" ? settingNames : reaching;
+  return which === "host" ? settingNames : reaching;
+}
+
+function settingRows(which: Command["settings"]): string[] {
+  const names = settingsOf(which);
   const widest = Math.max(...names.map((name) => flagOf(name).length));
   const widestVariable = Math.max(...names.map((name) => variableOf(name).length));
   return names.map((name) => {

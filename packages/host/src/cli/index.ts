@@ -1,76 +1,12 @@
 import { nearNames } from "@holdfast/protocol";
 import { version } from "../version.ts";
 import { type Command, exit, type Terminal } from "./command.ts";
+import { commands } from "./commands.ts";
 import { parseFlags } from "./flags.ts";
 import { describeCommand } from "./help.ts";
 import { cleanLine } from "./screen/index.ts";
 
 export { leaveWithoutReaders } from "./without-readers.ts";
-
-interface Entry {
-  readonly summary: string;
-  /** A command is loaded when it is asked for: `--version` should not wait for a web server. */
-  readonly load: () => Promise<Command>;
-}
-
-const commands: Readonly<Record<string, Entry>> = {
-  serve: {
-    summary: "serve the page and the API",
-    load: async () => (await import("./serve.ts")).serve,
-  },
-  chat: {
-    summary: "talk in this terminal",
-    load: async () => (await import("./chat/index.ts")).chat,
-  },
-  run: {
-    summary: "ask once and print the answer",
-    load: async () => (await import("./run.ts")).run,
-  },
-  sessions: {
-    summary: "list, show, search, rename, delete, restore and branch sessions",
-    load: async () => (await import("./sessions.ts")).sessions,
-  },
-  gateway: {
-    summary: "the chat bot: who asks to speak to it, and what has not arrived",
-    load: async () => (await import("./gateway.ts")).gateway,
-  },
-  schedules: {
-    summary: "prompts that are said by themselves: list, add, switch off and on, remove",
-    load: async () => (await import("./schedules.ts")).schedules,
-  },
-  export: {
-    summary: "write a session as Markdown, a page, or JSON",
-    load: async () => (await import("./transfer.ts")).exportCommand,
-  },
-  import: {
-    summary: "take in a session that was exported as JSON",
-    load: async () => (await import("./transfer.ts")).importCommand,
-  },
-  backup: {
-    summary: "copy everything while hosts work",
-    load: async () => (await import("./transfer.ts")).backup,
-  },
-  restore: {
-    summary: "put a backup into an empty home",
-    load: async () => (await import("./transfer.ts")).restore,
-  },
-  config: {
-    summary: "show every setting and where it came from, set one, print the schema",
-    load: async () => (await import("./config.ts")).config,
-  },
-  doctor: {
-    summary: "check everything, and say how to mend what is wrong",
-    load: async () => (await import("./doctor/index.ts")).doctor,
-  },
-  fsck: {
-    summary: "prove that everything stored is whole, or mend what can be derived again",
-    load: async () => (await import("./fsck.ts")).fsck,
-  },
-  bench: {
-    summary: "measure this disk and this store for a few seconds",
-    load: async () => (await import("./bench.ts")).bench,
-  },
-};
 
 /** Runs what the arguments ask for and answers the exit code. */
 export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
@@ -82,6 +18,10 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
   if (name === "--version" || name === "-v") {
     terminal.say(version);
     return exit.done;
+  }
+  if (name === "__complete") {
+    const { answerCompletion } = await import("./completion/index.ts");
+    return answerCompletion(rest, terminal);
   }
   if (name === "help" && rest[0] !== undefined)
     return runCommandLine([rest[0], "--help"], terminal);

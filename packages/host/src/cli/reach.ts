@@ -3,9 +3,7 @@ import { join } from "node:path";
 import { type Client, createClient, type Fetch } from "@holdfast/protocol";
 import { type Config, readConfig } from "../config/index.ts";
 import { done, failed, type Outcome } from "../failure.ts";
-import { openHost } from "../open-host.ts";
-import { reportOnly } from "../telemetry/index.ts";
-import { isLoopback } from "../http/index.ts";
+import { isLoopback } from "../networks.ts";
 import type { Arguments, Terminal } from "./command.ts";
 import { pause } from "./pause.ts";
 import { findRunningHost } from "./running-hosts.ts";
@@ -45,6 +43,24 @@ export async function reachHost(
   const address = await findRunningHost(home.value);
   if (address === undefined) return reachHere(config.value, here, report);
   return reachServing(config.value, address);
+}
+
+/** A host that runs already, where there is one that answers in time. None is started. */
+export async function reachRunning(
+  flags: Arguments["flags"],
+  terminal: Terminal,
+  patienceMs: number,
+): Promise<Reached | undefined> {
+  const config = readConfig({ ...terminal, flags });
+  if (!config.ok) return undefined;
+  const { home, url } = config.value;
+  const address = url.value ?? (await findRunningHost(home.value, patienceMs));
+  if (address === undefined) return undefined;
+  const reached =
+    url.value === undefined
+      ? reachServing(config.value, address)
+      : reachNamed(config.value, url.value);
+  return reached.ok ? reached.value : undefined;
 }
 
 function reachNamed(config: Config, url: string): Outcome<Reached> {
@@ -96,6 +112,11 @@ async function reachHere(
   here: ReachOptions["here"],
   report: (bug: Error) => void,
 ): Promise<Outcome<Reached>> {
+  // Loaded only here: a command that finds a host that serves needs nothing of one.
+  const [{ openHost }, { reportOnly }] = await Promise.all([
+    import("../open-host.ts"),
+    import("../telemetry/index.ts"),
+  ]);
   const opened = await openHost(config, reportOnly(report));
   if (!opened.ok) return opened;
   const { app, token, begin, stop } = opened.value;

@@ -82,22 +82,25 @@ function readOne(path: string): Announcement | undefined {
 }
 
 const health = z.looseObject({ version: z.string(), status: z.string() });
-const patienceMs = 2_000;
+const usualPatienceMs = 2_000;
 
 /**
  * The newest host that serves this home. Its process must be proven alive, so that the token is never shown to a
  * stranger who has the port today, and it must answer.
  */
-export async function findRunningHost(home: string): Promise<string | undefined> {
+export async function findRunningHost(
+  home: string,
+  patienceMs = usualPatienceMs,
+): Promise<string | undefined> {
   const living = readAnnouncements(home)
     .flatMap(({ told, verdict }) => (told !== undefined && verdict === "alive" ? [told] : []))
     .toSorted((a, b) => b.startedAt - a.startedAt);
-  for (const { address } of living) if (await isHoldfast(address)) return address;
+  for (const { address } of living) if (await isHoldfast(address, patienceMs)) return address;
   return undefined;
 }
 
 /** Whether a host answers there, whoever's it is. */
-export async function isHoldfast(address: string): Promise<boolean> {
+export async function isHoldfast(address: string, patienceMs = usualPatienceMs): Promise<boolean> {
   try {
     const response = await fetch(`${address}health`, { signal: AbortSignal.timeout(patienceMs) });
     return health.safeParse(await response.json()).success;

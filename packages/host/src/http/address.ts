@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import type { HonoRequest, MiddlewareHandler } from "hono";
+import { isLoopback } from "../networks.ts";
 import { refuse } from "./problem.ts";
 
 export interface OwnAddress {
@@ -37,10 +38,6 @@ function isOurs(hostname: string, own: OwnAddress): boolean {
   if (own.origin !== undefined && hostname === URL.parse(own.origin)?.hostname) return true;
   // A plain address cannot be rebound, and who serves on all of them does not know which are his.
   return isWildcard(own.host) && isIP(bare) !== 0;
-}
-
-export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 }
 
 export function isWildcard(host: string): boolean {

@@ -1,4 +1,4 @@
-export { isLoopback, isWildcard } from "./address.ts";
+export { isWildcard } from "./address.ts";
 export { answerWhole, beginAnswer } from "./answer.ts";
 export { createApp, type Health } from "./app.ts";
 export { endedEarly } from "./limit-body.ts";

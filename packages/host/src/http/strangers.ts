@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { isLoopback } from "./address.ts";
+import { isLoopback } from "../networks.ts";
 
 /** Connections on which nobody has shown who they are. They have a budget; those of people who have signed in do not. */
 export interface Strangers {

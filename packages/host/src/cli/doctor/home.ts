@@ -8,7 +8,7 @@ import {
   secretFile,
   settingNames,
 } from "../../config/index.ts";
-import { isLoopback } from "../../http/index.ts";
+import { isLoopback } from "../../networks.ts";
 import { bad, care, type DoctorFinding, good } from "./finding.ts";
 
 const shortestToken = 16;

@@ -1,0 +1,116 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createClient, shortId } from "@holdfast/protocol";
+import { expect, onTestFinished, test } from "vitest";
+import { runHere, serveHere } from "../../testing/index.ts";
+
+function makeHome(): string {
+  const home = mkdtempSync(join(tmpdir(), "holdfast-completion-"));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  return home;
+}
+
+/** What a Tab at the end of each line offers in a real bash; `holdfast` itself tells what it is asked. */
+async function offeredFor(lines: readonly string[]): Promise<string[][]> {
+  const { said: script } = await runHere(["completion", "bash"], {});
+  const driver = `
+    holdfast() { printf '%s\\tasked for %s\\n' k3m9x2 "$*"; }
+    COMP_WORDBREAKS=$' \\t\\n:='
+    press() {
+      local IFS=$' \\t\\n:='
+      COMP_LINE="$1" COMP_POINT=\${#1} COMP_TYPE=\${2:-9}
+      COMP_WORDS=($1)
+      [[ $1 == *[:\\ ] ]] && COMP_WORDS+=("")
+      COMP_CWORD=$((\${#COMP_WORDS[@]} - 1))
+      _holdfast
+      (IFS=,; echo "\${COMPREPLY[*]}")
+    }
+    source /dev/stdin <<< "$SCRIPT"
+    for line in "$@"; do press "\${line#[?]}" $([[ $line == [?]* ]] && echo 63); done`;
+  const args = ["--norc", "-c", driver, "bash", ...lines];
+  const env = { PATH: process.env["PATH"], SCRIPT: script };
+  const said = execFileSync("bash", args, { encoding: "utf8", env });
+  return said
+    .split("\n")
+    .slice(0, lines.length)
+    .map((line) => line.split(","));
+}
+
+test("bash offers commands, their words, their flags and what those take", async () => {
+  const [first, act, session, named, listed, flags, choices, setting, behind, none] =
+    await offeredFor([
+      "holdfast se",
+      "holdfast sessions re",
+      "holdfast sessions --limit 3 show ",
+      "holdfast chat --home /a --session gar",
+      "?holdfast chat --session gar",
+      "holdfast run --s",
+      "holdfast export garden --format ",
+      "holdfast serve --tool-policy re",
+      "holdfast config get tele",
+      "holdfast chat ",
+    ]);
+  expect(first).toEqual(["serve", "sessions"]);
+  expect(act).toEqual(["rename", "restore"]);
+  expect(session).toEqual(["k3m9x2"]);
+  expect(named).toEqual(["k3m9x2"]);
+  // Where they are only listed, each says what it is; the host is asked with the home of this very line.
+  expect(listed).toEqual(["k3m9x2  (asked for __complete session gar --session)"]);
+  expect(flags).toEqual(["--session", "--store"]);
+  expect(choices).toEqual(["md", "html", "json"]);
+  expect(setting).toEqual(["read-only"]);
+  expect(behind).toContain("telegramToken");
+  expect(none).toEqual([""]);
+});
+
+test("a name with a colon goes on behind the colon, where bash ends a word", async () => {
+  const { said: script } = await runHere(["completion", "bash"], {});
+  const driver = `
+    holdfast() { echo ollama/qwen:7b; }
+    source /dev/stdin <<< "$SCRIPT"
+    COMP_LINE='holdfast chat --model ollama/qwen:' COMP_TYPE=9
+    COMP_POINT=\${#COMP_LINE} COMP_WORDS=(holdfast chat --model ollama/qwen : '') COMP_CWORD=5
+    _holdfast
+    echo "\${COMPREPLY[*]}"`;
+  const env = { PATH: process.env["PATH"], SCRIPT: script };
+  const said = execFileSync("bash", ["--norc", "-c", driver], { encoding: "utf8", env });
+  expect(said).toBe("7b\n");
+});
+
+test("sessions come from the host that serves the home, by the end of their id and by words of their title", async () => {
+  const served = await serveHere(makeHome());
+  onTestFinished(served.close);
+  const { settings } = served;
+  const client = createClient({ baseUrl: settings.HOLDFAST_URL, token: settings.HOLDFAST_TOKEN });
+  const made = await client.createSession({ body: { title: "Garden\tplans" } });
+  if (!made.ok) throw new Error("no session");
+  await client.createSession({ body: { title: "Taxes" } });
+  const id = shortId(made.value.session.id);
+  const line = { code: 0, said: `${id}\tGarden plans\n`, told: "" };
+  expect(await runHere(["__complete", "session", "DEN"], settings)).toEqual(line);
+  expect(await runHere(["__complete", "session", id], settings)).toEqual(line);
+  expect((await runHere(["__complete", "session", ""], settings)).said).toContain("Taxes");
+  expect(await runHere(["__complete", "model", "reh"], settings)).toMatchObject({
+    said: "rehearsal\n",
+  });
+});
+
+test("where nobody serves, and for a line that makes no sense, nothing is offered and nothing is said", async () => {
+  const quiet = { code: 0, said: "", told: "" };
+  const settings = { HOLDFAST_HOME: makeHome() };
+  for (const line of [["session", ""], ["model", "x", "--home"], ["what", "", "--port", "z"], []])
+    expect(await runHere(["__complete", ...line], settings)).toEqual(quiet);
+});
+
+test.each(["zsh", "fish"])(
+  "the script for %s knows every command and asks for sessions",
+  async (shell) => {
+    const { code, said } = await runHere(["completion", shell], {});
+    expect(code).toBe(0);
+    for (const name of ["serve", "schedules", "doctor", "completion"]) expect(said).toContain(name);
+    expect(said).toContain("__complete");
+    expect(await runHere(["completion", "tcsh"], {})).toMatchObject({ code: 2 });
+  },
+);

@@ -1,0 +1,174 @@
+import type { CommandWords, Offer } from "./command-words.ts";
+
+/** The shells that a script can be printed for. */
+export const shellScripts: Readonly<Record<string, (commands: readonly CommandWords[]) => string>> =
+  { bash: bashScript, zsh: zshScript, fish: fishScript };
+
+const quote = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
+
+/** What the script does for an offer: `@session` asks a host that runs, `@file` the disk, and words are words. */
+function offerText(offer: Offer): string {
+  return quote(offer.kind === "words" ? offer.words.join(" ") : `@${offer.kind}`);
+}
+
+function arms(rows: readonly (readonly [string, string])[], indent: string): string {
+  const byText = Map.groupBy(rows, ([, text]) => text);
+  return [...byText]
+    .map(
+      ([text, keys]) => `${indent}${keys.map(([key]) => quote(key)).join("|")}) offer=${text} ;;`,
+    )
+    .join("\n");
+}
+
+/** The part that bash and zsh share: where in the line the cursor stands, and what belongs there. */
+function chooseOffer(commands: readonly CommandWords[], parts: string): string {
+  const valued = new Set(
+    commands.flatMap(({ flags }) =>
+      flags.flatMap(({ name, takes }) => (takes === null ? [] : [`--${name}`])),
+    ),
+  );
+  const values = commands.flatMap(({ name, flags }) =>
+    flags.flatMap((flag) =>
+      flag.takes === null ? [] : [[`${name} --${flag.name}`, offerText(flag.takes)] as const],
+    ),
+  );
+  const flags = commands.map(
+    (each) => [each.name, quote(each.flags.map(({ name }) => `--${name}`).join(" "))] as const,
+  );
+  const words = commands.flatMap(({ name, follows }) =>
+    [...follows].map(([key, offer]) => [`${name} ${key}`.trim(), offerText(offer)] as const),
+  );
+  return `  local said="" flag="" part offer=""
+  for part in ${parts}; do
+    if [[ -n $flag ]]; then flag=""
+    elif [[ $part == -* ]]; then
+      if [[ ${quote(` ${[...valued].join(" ")} `)} == *" $part "* ]]; then flag="$part"; fi
+    else said="$said $part"; fi
+  done
+  if [[ -n $flag ]]; then
+    case "$command $flag" in
+${arms(values, "      ")}
+    esac
+  elif [[ $typed == -* ]]; then
+    case "$command" in
+${arms(flags, "      ")}
+    esac
+  else
+    case "$command$said" in
+${arms([...words, ["help", quote(names(commands))]], "      ")}
+    esac
+  fi`;
+}
+
+function names(commands: readonly CommandWords[]): string {
+  return [...commands.map(({ name }) => name), "help", "--help", "--version"].join(" ");
+}
+
+function bashScript(commands: readonly CommandWords[]): string {
+  return `# What bash offers for holdfast behind a Tab. Take it in with: source <(holdfast completion bash)
+_holdfast() {
+  local line="\${COMP_LINE:0:COMP_POINT}" typed command before lines each
+  local -a parts
+  read -ra parts <<< "$line"
+  typed="\${line##*[[:space:]]}"
+  if [[ -n $typed ]]; then unset 'parts[-1]'; fi
+  command="\${parts[1]-}"
+  COMPREPLY=()
+${chooseOffer(commands, '"${parts[@]:2}"')}
+  if (( \${#parts[@]} < 2 )); then offer=${quote(names(commands))}; fi
+  case "$offer" in
+    @nothing) ;;
+    @file) compopt -o default 2>/dev/null ;;
+    @*)
+      lines="$("\${parts[0]}" __complete "\${offer#@}" "$typed" "\${parts[@]:2}" 2>/dev/null)"
+      while IFS=$'\\t' read -r each part; do
+        if [[ -z $each ]]; then continue; fi
+        # Only where they are listed, and nothing is put into the line, do they say what they are.
+        if [[ $COMP_TYPE == 63 && -n $part ]]; then COMPREPLY+=("$each  ($part)"); else COMPREPLY+=("$each"); fi
+      done <<< "$lines" ;;
+    *) while read -r each; do COMPREPLY+=("$each"); done < <(compgen -W "$offer" -- "$typed") ;;
+  esac
+  # bash takes a colon for the end of a word: what stands before it is already in the line.
+  before="\${typed%"\${COMP_WORDS[COMP_CWORD]}"}"
+  if [[ $typed == *:* ]]; then COMPREPLY=("\${COMPREPLY[@]#"$before"}"); fi
+}
+complete -F _holdfast holdfast
+`;
+}
+
+function zshScript(commands: readonly CommandWords[]): string {
+  const described = commands.map(({ name, summary }) =>
+    quote(`${name}:${summary.replaceAll(":", String.raw`\:`)}`),
+  );
+  return `#compdef holdfast
+# What zsh offers for holdfast behind a Tab. Take it in with: source <(holdfast completion zsh)
+_holdfast() {
+  local typed="\${words[CURRENT]}" command="\${words[2]}" each
+  local -a lines values shown
+${chooseOffer(commands, '"${(@)words[3,CURRENT-1]}"')}
+  if (( CURRENT == 2 )); then
+    lines=(${described.join(" ")})
+    _describe 'command' lines
+    return
+  fi
+  case "$offer" in
+    ('@nothing') ;;
+    ('@file') _files ;;
+    (@*)
+      lines=("\${(@f)$("\${words[1]}" __complete "\${offer#@}" "$typed" "\${(@)words[3,CURRENT-1]}" 2>/dev/null)}")
+      for each in "\${lines[@]}"; do
+        if [[ -z $each ]]; then continue; fi
+        values+=("\${each%%$'\\t'*}")
+        shown+=("\${each/$'\\t'/  }")
+      done
+      compadd -U -d shown -a values ;;
+    (*) values=(\${=offer}); compadd -a values ;;
+  esac
+}
+compdef _holdfast holdfast
+`;
+}
+
+function fishScript(commands: readonly CommandWords[]): string {
+  const rows = commands.flatMap(({ name, summary, flags, follows }) => {
+    const here = `__fish_seen_subcommand_from ${name}`;
+    const acts = follows.get("");
+    const known = acts?.kind === "words" ? acts.words : [];
+    return [
+      `complete -c holdfast -n __fish_use_subcommand -a ${name} -d ${quote(summary)}`,
+      ...flags.map(
+        (flag) =>
+          `complete -c holdfast -n ${quote(here)} -l ${flag.name} -d ${quote(flag.about)}${fishOffer(flag.takes, " -x")}`,
+      ),
+      ...[...follows].map(([key, offer]) => {
+        const place =
+          key === ""
+            ? `${here}${known.length > 0 ? `; and not __fish_seen_subcommand_from ${known.join(" ")}` : ""}`
+            : `${here}; and __fish_seen_subcommand_from ${key}`;
+        return `complete -c holdfast -n ${quote(place)}${fishOffer(offer, " -f")}`;
+      }),
+    ];
+  });
+  return [
+    "# What fish offers for holdfast behind a Tab. Take it in with: holdfast completion fish | source",
+    "complete -c holdfast -n __fish_use_subcommand -f",
+    ...rows,
+    "",
+  ].join("\n");
+}
+
+/** `-x` behind a flag, which needs a value; `-f` where a word may stand. Neither offers files. */
+function fishOffer(offer: Offer | null, how: " -x" | " -f"): string {
+  if (offer === null) return "";
+  switch (offer.kind) {
+    case "words":
+      return `${how} -a ${quote(offer.words.join(" "))}`;
+    case "session":
+    case "model":
+      return `${how} -a ${quote(`(holdfast __complete ${offer.kind} (commandline -ct) (commandline -opc)[3..] 2>/dev/null)`)}`;
+    case "file":
+      return how === " -x" ? " -r -F" : " -F";
+    case "nothing":
+      return how;
+  }
+}
