@@ -46,6 +46,16 @@ beforeAll(async () => {
     "And a title for both",
   );
   const client = rig.client();
+  await client.createSchedule({
+    body: {
+      title: "Before the tide",
+      prompt: "Read the tide table of today, and say when the harbour can be left.",
+      times: { days: ["mon", "tue", "wed", "thu", "fri"], at: ["06:30", "18:00"] },
+      timeZone: "Europe/Berlin",
+      target: { sessionId: sessionNamed("stopped") },
+      missed: "once",
+    },
+  });
   const until = (name: string, isReached: (state: SessionState) => boolean) =>
     followUntil(client, sessionNamed(name), isReached);
   await until("story", ({ run }) => run?.state === "completed");
@@ -147,6 +157,11 @@ const states: readonly State[] = [
     name: "tools",
     at: () => "?settings=tools",
     show: (tab) => tab.getByText("Nothing is allowed for good.").waitFor(),
+  },
+  {
+    name: "schedules",
+    at: () => "?settings=schedules",
+    show: (tab) => tab.getByText("Tide tables", { exact: true }).last().waitFor(),
   },
   {
     name: "mcp",

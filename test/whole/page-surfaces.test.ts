@@ -79,8 +79,12 @@ test("a bot is connected by its token, somebody who writes to it waits for the o
   await tab.getByText("Person 55 is answered from now on.").waitFor();
   const read = valueOf(await rig.client().readGateway());
   expect(read.people).toMatchObject([{ name: "Person 55", state: "allowed" }]);
+  await tab.getByText(/^may speak to it, since /).waitFor();
+  platform.say(55, "Where are you? {words:3}");
+  await tab.getByText("Telegram: Person 55", { exact: true }).waitFor();
+  await tab.getByText(/^leads to “Where are you\?.*”/).waitFor();
   await tab.getByRole("button", { name: "Deny Person 55" }).click();
-  await tab.getByText("is not answered", { exact: true }).waitFor();
+  await tab.getByText(/^is not answered, since /).waitFor();
 
   await tab.getByRole("button", { name: "Disconnect the bot" }).click();
   await tab.getByText("No bot is connected").waitFor();
@@ -112,6 +116,70 @@ test("what may or may not have arrived in a chat is sent again or given up by a 
     expect(await owed()).toEqual([]);
     expect(arrived()).toBe(before + more);
   }
+});
+
+test("a prompt is scheduled on the page, said at once on request, paused, changed and deleted, and a refusal is told in plain words", async () => {
+  const { tab, complaints } = await rig.openTab({
+    at: "?settings=models",
+    timezoneId: "Asia/Tokyo",
+  });
+  const all = async () => valueOf(await rig.client().listSchedules()).schedules;
+  await tab.getByRole("button", { name: "Schedules" }).click();
+  await tab.getByRole("button", { name: "New schedule" }).click();
+  const form = tab.getByRole("form", { name: "New schedule" });
+  await form.getByRole("button", { name: "Schedule it" }).click();
+  await form.getByText("Say what is to be said.").waitFor();
+  await form.getByLabel("What to say").fill("Ring the bell {words:3}");
+  await form.getByLabel("Time", { exact: true }).fill("06:30");
+  await form.getByLabel("Saturday").check();
+  await form.getByLabel("Time zone").fill("Europe/Atlantis");
+  await form.getByRole("button", { name: "Schedule it" }).click();
+  await form.getByText("Time zone: expected a time zone like Europe/Berlin.").waitFor();
+  await form.getByLabel("Time zone").fill("Europe/Berlin");
+  await form.getByRole("button", { name: "Schedule it" }).click();
+  await tab.getByText("Every Mon, Tue, Wed, Thu, Fri, Sat at 06:30, Europe/Berlin time").waitFor();
+  await tab.getByText(/ here, .* in Europe\/Berlin$/).waitFor();
+  const [made] = await all();
+  expect(made).toMatchObject({
+    title: "Ring the bell {words:3}",
+    times: { days: ["mon", "tue", "wed", "thu", "fri", "sat"], at: ["06:30"] },
+    timeZone: "Europe/Berlin",
+    missed: "skip",
+  });
+
+  await tab.getByRole("button", { name: "Run now: Ring the bell" }).click();
+  await tab.getByText("asked for by hand: said", { exact: false }).waitFor();
+  const more = tab.getByRole("button", { name: "More for Ring the bell" });
+  await more.click();
+  await tab.getByRole("menuitem", { name: "Pause" }).click();
+  await tab.getByText("Paused", { exact: true }).waitFor();
+  await more.click();
+  await tab.getByRole("menuitem", { name: "Edit" }).click();
+  const edit = tab.getByRole("form", { name: "Edit the schedule" });
+  await edit.getByLabel("Name").fill("Bell");
+  await edit.getByLabel("Said once, as soon as a host runs again").check();
+  await edit.getByRole("button", { name: "Save" }).click();
+  await tab.getByText("Bell", { exact: true }).waitFor();
+  expect(await all()).toMatchObject([
+    {
+      title: "Bell",
+      state: "off",
+      missed: "once",
+      target: made?.target,
+      recent: [{ occurrence: "now" }],
+    },
+  ]);
+
+  // Where it was said, it was answered.
+  await tab.getByRole("link", { name: "Ring the bell {words:3}", exact: true }).last().click();
+  await untilDone(tab);
+  await tab.goBack();
+  await tab.getByRole("button", { name: "More for Bell" }).click();
+  await tab.getByRole("menuitem", { name: "Delete" }).click();
+  await tab.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await tab.getByText("Nothing is scheduled yet.", { exact: false }).waitFor();
+  expect(await all()).toEqual([]);
+  expect(complaints).toEqual([]);
 });
 
 test("what a workspace says to agents is asked about once, and told only when it is trusted", async () => {

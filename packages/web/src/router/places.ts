@@ -4,6 +4,7 @@ export const settingsSections = [
   "models",
   "tools",
   "mcp",
+  "schedules",
   "gateway",
   "memory",
   "appearance",

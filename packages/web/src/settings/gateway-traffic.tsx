@@ -1,9 +1,11 @@
-import type { GatewayView, OutboxView } from "@holdfast/protocol";
+import type { GatewayView, OutboxView, SessionId } from "@holdfast/protocol";
 import { useApp } from "../app-context.ts";
 import { momentOf, revealUnseen } from "../ui/index.ts";
 import { words } from "../words.ts";
 import type { Ask } from "./gateway.tsx";
+import { laneName } from "./lane-name.ts";
 import { SessionLink } from "./part.tsx";
+import { useTitles } from "./use-titles.ts";
 
 interface OutboxProps {
   readonly view: GatewayView;
@@ -11,7 +13,7 @@ interface OutboxProps {
 }
 
 /** What is owed to a chat. P11: what may have arrived is a person's decision. */
-export function Outbox({ view: { outbox }, ask }: OutboxProps) {
+export function Outbox({ view: { outbox, people }, ask }: OutboxProps) {
   const w = words.gateway;
   const isAsked = outbox.some(({ state }) => state === "unknown");
   const hint = isAsked ? w.outboxHint : w.outboxGoesOn;
@@ -21,22 +23,33 @@ export function Outbox({ view: { outbox }, ask }: OutboxProps) {
       <p className="quiet">{outbox.length === 0 ? w.arrived : hint}</p>
       <ul className="facts-list">
         {outbox.map((chunk) => (
-          <Chunk key={`${chunk.delivery} ${chunk.chunk}`} chunk={chunk} ask={ask} />
+          <Chunk
+            key={`${chunk.delivery} ${chunk.chunk}`}
+            chunk={chunk}
+            chat={revealUnseen(laneName(chunk.lane, people))}
+            ask={ask}
+          />
         ))}
       </ul>
     </section>
   );
 }
 
-function Chunk({ chunk: row, ask }: { chunk: OutboxView; ask: Ask }) {
+interface ChunkProps {
+  readonly chunk: OutboxView;
+  readonly chat: string;
+  readonly ask: Ask;
+}
+
+function Chunk({ chunk: row, chat, ask }: ChunkProps) {
   const { client } = useApp();
   const w = words.gateway;
-  const { delivery, chunk, lane, state, message, at } = row;
+  const { delivery, chunk, state, message, at } = row;
   const params = { delivery, chunk };
   return (
     <li>
       <span className="fact-text">
-        <strong>{w.chunk(lane, chunk)}</strong>
+        <strong>{w.chunk(chat, chunk)}</strong>
         <span className={state === "unknown" ? "trouble" : "quiet"}>{w.chunkState[state]}</span>
         <span className="quiet">
           {message === null ? momentOf(at) : `${revealUnseen(message)}, ${momentOf(at)}`}
@@ -64,8 +77,9 @@ function Chunk({ chunk: row, ask }: { chunk: OutboxView; ask: Ask }) {
   );
 }
 
-export function Lanes({ view: { lanes } }: { view: GatewayView }) {
+export function Lanes({ view: { lanes, people } }: { view: GatewayView }) {
   const w = words.gateway;
+  const titleOf = useTitles(lanes.map(({ sessionId }): SessionId => sessionId));
   if (lanes.length === 0) return null;
   return (
     <section className="settings-part">
@@ -74,8 +88,9 @@ export function Lanes({ view: { lanes } }: { view: GatewayView }) {
       <ul className="facts-list">
         {lanes.map(({ lane, sessionId, at }) => (
           <li key={lane}>
-            <span>
-              <strong>{lane}</strong> <span className="quiet">{momentOf(at)}</span>
+            <span className="fact-text">
+              <strong title={lane}>{revealUnseen(laneName(lane, people))}</strong>
+              <span className="quiet">{w.leadsTo(titleOf(sessionId), momentOf(at))}</span>
             </span>
             <SessionLink id={sessionId} />
           </li>

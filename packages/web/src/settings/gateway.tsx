@@ -4,6 +4,7 @@ import { type FormEvent, useState } from "react";
 import { momentOf, revealUnseen } from "../ui/index.ts";
 import { words } from "../words.ts";
 import { Lanes, Outbox } from "./gateway-traffic.tsx";
+import { platformName } from "./lane-name.ts";
 import { Facts, Part } from "./part.tsx";
 import { useEvery, useRead } from "./use-read.ts";
 
@@ -57,7 +58,12 @@ function Bot({ view: { state, platform, bot, trouble, connectedBy }, ask }: View
           [words.settings.status, w.state[state]],
           ...(bot === null
             ? []
-            : [[w.platform(platform), revealUnseen(`${bot.name} (${bot.id})`)] as const]),
+            : [
+                [
+                  platform === null ? w.anyPlatform : revealUnseen(platformName(platform)),
+                  revealUnseen(`${bot.name} (${bot.id})`),
+                ] as const,
+              ]),
         ]}
       />
       {trouble !== null && (
@@ -180,7 +186,7 @@ function People({ view: { people }, ask }: ViewProps) {
     <section className="settings-part">
       <h3>{w.people}</h3>
       <ul className="facts-list">
-        {people.map(({ person, name: given, state }) => {
+        {people.map(({ person, name: given, state, at }) => {
           const name = revealUnseen(given);
           const isAllowed = state === "allowed";
           const decision = isAllowed ? "deny" : "allow";
@@ -191,8 +197,9 @@ function People({ view: { people }, ask }: ViewProps) {
             );
           return (
             <li key={person}>
-              <span>
-                <strong>{name}</strong> <span className="quiet">{w.mayGo[state]}</span>
+              <span className="fact-text">
+                <strong>{name}</strong>
+                <span className="quiet">{w.since(w.mayGo[state], momentOf(at))}</span>
               </span>
               <button
                 type="button"

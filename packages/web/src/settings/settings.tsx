@@ -8,12 +8,14 @@ import { Gateway } from "./gateway.tsx";
 import { McpServers } from "./mcp.tsx";
 import { Memory } from "./memory.tsx";
 import { Models } from "./models.tsx";
+import { Schedules } from "./schedules.tsx";
 import { System } from "./system.tsx";
 
 const icons: Readonly<Record<SettingsSection, IconName>> = {
   models: "key",
   tools: "shield",
   mcp: "plug",
+  schedules: "clock",
   gateway: "thought",
   memory: "memory",
   appearance: "sun",
@@ -69,6 +71,8 @@ function Section({ section }: { section: SettingsSection }) {
       return <Approvals />;
     case "mcp":
       return <McpServers />;
+    case "schedules":
+      return <Schedules />;
     case "gateway":
       return <Gateway />;
     case "memory":

@@ -85,12 +85,23 @@ export function Sidebar({ open, onLeave, onPalette }: SidebarProps) {
           type="button"
           className="button plain"
           onClick={() => {
-            router.go({ kind: "settings", section: "appearance" });
+            router.go({ kind: "settings", section: "models" });
             onLeave();
           }}
         >
           <Icon name="settings" />
           {words.shell.settings}
+        </button>
+        <button
+          type="button"
+          className="button plain"
+          onClick={() => {
+            router.go({ kind: "settings", section: "schedules" });
+            onLeave();
+          }}
+        >
+          <Icon name="clock" />
+          {words.schedules.open}
         </button>
         <span className="spread" />
         <HostStanding state={state} />

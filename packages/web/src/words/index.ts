@@ -1,4 +1,5 @@
 import { commonWords } from "./common.ts";
+import { schedulesWords } from "./schedules.ts";
 import { sessionsWords } from "./sessions.ts";
 import { settingsWords } from "./settings.ts";
 import { surfacesWords } from "./surfaces.ts";
@@ -11,4 +12,5 @@ export const words = {
   ...talkWords,
   ...settingsWords,
   ...surfacesWords,
+  ...schedulesWords,
 } as const;

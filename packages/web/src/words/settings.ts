@@ -73,6 +73,7 @@ export const settingsWords = {
       models: "Models and keys",
       tools: "Tools and approvals",
       mcp: "MCP servers",
+      schedules: "Schedules",
       gateway: "Chat bot",
       memory: "Memory",
       appearance: "Appearance",

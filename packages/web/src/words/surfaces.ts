@@ -49,7 +49,7 @@ export const surfacesWords = {
       contended: "Another host receives for this bot",
       trouble: "In trouble",
     },
-    platform: (name: string | null) => (name === "telegram" ? "Telegram" : (name ?? "The bot")),
+    anyPlatform: "The bot",
     connect: "Connect a Telegram bot in a minute",
     steps: [
       "In Telegram, write /newbot to @BotFather and follow it. It gives you a token.",
@@ -75,6 +75,8 @@ export const surfacesWords = {
     denied: (name: string) => `${name} is not answered.`,
     people: "People",
     mayGo: { allowed: "may speak to it", denied: "is not answered" },
+    since: (standing: string, moment: string) => `${standing}, since ${moment}`,
+    leadsTo: (title: string, moment: string) => `leads to “${title}”, ${moment}`,
     lanes: "Chats",
     lanesHint: "Each chat, and each topic of a group, leads to one conversation.",
     outbox: "What has not arrived",

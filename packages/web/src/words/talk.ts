@@ -214,7 +214,7 @@ export const talkWords = {
     since: "Begun",
     nothingWaits: "Nothing waits.",
     nothingScheduled:
-      "Nothing is scheduled. In a terminal, holdfast schedules add has a prompt said at its times.",
+      "Nothing is scheduled. Schedules, at the foot of the list, has a prompt said at its times.",
     tokens: (input: number, output: number, costMicros: number) =>
       `${input.toLocaleString()} in, ${output.toLocaleString()} out, $${(costMicros / 1e6).toFixed(costMicros < 1e4 ? 4 : 2)}`,
   },
