@@ -1,5 +1,7 @@
 import { z } from "zod";
 
+import { gatewayProblems } from "./gateway-problems.ts";
+
 /** The answer's media type whenever a request was not done. */
 export const problemMediaType = "application/problem+json";
 
@@ -69,51 +71,7 @@ export const problemKinds = {
     title: "There is no such rule.",
     next: "Read the rules again.",
   },
-  bot_refused: {
-    status: 400,
-    title: "The platform does not know this token.",
-    next: "Copy it again, whole, from @BotFather.",
-  },
-  bot_unreachable: {
-    status: 503,
-    title: "The platform cannot be reached.",
-    next: "Check that this machine reaches api.telegram.org, and try again.",
-  },
-  bot_configured: {
-    status: 409,
-    title: "The bot's token stands in the configuration.",
-    next: "Change HOLDFAST_TELEGRAM_TOKEN or telegramToken there, and start the host again.",
-  },
-  bot_elsewhere: {
-    status: 409,
-    title: "The chat gateway does not run in this process.",
-    next: "Set HOLDFAST_TELEGRAM_TOKEN where a host has the gateway role.",
-  },
-  bot_not_found: {
-    status: 404,
-    title: "No bot was connected on the page.",
-    next: "Read the gateway again.",
-  },
-  pairing_not_found: {
-    status: 404,
-    title: "Nobody asks under this code, or not any more.",
-    next: "Let the person write to the bot again, and use the code that it answers.",
-  },
-  chunk_not_found: {
-    status: 404,
-    title: "There is no such chunk that may not have arrived.",
-    next: "Read the gateway again.",
-  },
-  schedule_not_found: {
-    status: 404,
-    title: "There is no such schedule.",
-    next: "Read the schedules again.",
-  },
-  too_many_schedules: {
-    status: 409,
-    title: "There are as many schedules as there can be.",
-    next: "Remove one that is not needed any more.",
-  },
+  ...gatewayProblems,
   blob_not_found: { status: 404, title: "There is no such blob.", next: "Upload it again." },
   sign_in_not_found: {
     status: 404,

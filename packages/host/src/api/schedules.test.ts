@@ -1,3 +1,4 @@
+import { laneKey } from "@holdfast/protocol";
 import { expect, onTestFinished, test } from "vitest";
 
 import { openApi, valueOf } from "../testing/index.ts";
@@ -40,6 +41,8 @@ test("a schedule is made once under its key, changed, listed with when it is due
 test.each([
   [{ timeZone: "Europe/Atlantis" }, "invalid_request"],
   [{ target: { lane: "web:home" } }, "invalid_request"],
+  [{ target: { lane: "telegram:1:p404:0" } }, "lane_not_found"],
+  [{ times: { date: "2020-02-28", at: "08:00" } }, "invalid_request"],
   [{ target: { sessionId: "ses_01m7h5tg9zfxet310yeh2qdba7" } }, "session_not_found"],
   [{ times: { days: [], at: ["08:00"] } }, "invalid_request"],
   [{ times: { days: ["mon"], at: ["24:00"] } }, "invalid_request"],
@@ -47,7 +50,8 @@ test.each([
   [{ prompt: " " }, "invalid_request"],
   [{ every: "day" }, "invalid_request"],
 ])("%j is refused as %s", async (wrong, code) => {
-  const { ask } = openRig();
+  const { ask, log, owner } = openRig();
+  await log.createSession({ owner, lane: laneKey.parse("telegram:1:p7:0") });
   const sent = { ...body, target: { lane: "telegram:1:p7:0" }, ...wrong };
   const answer = await ask("POST", "/api/schedules", sent);
   expect(await answer.json()).toMatchObject({ code });
@@ -89,4 +93,18 @@ test("a schedule whose session lies in the trash is not run, and nothing is note
     error: { code: "session_trashed" },
   });
   expect(valueOf(await client.listSchedules()).schedules).toMatchObject([{ recent: [] }]);
+});
+
+test("a schedule for a chat that has spoken is taken, and none can be moved to a time that has passed", async () => {
+  const { client, log, owner } = openRig();
+  const lane = laneKey.parse("telegram:1:p7:0");
+  await log.createSession({ owner, lane });
+  const made = await client.createSchedule({ body: { ...body, target: { lane } } });
+  const params = { id: valueOf(made).schedule.id };
+  const past = { times: { date: "2020-02-28", at: "08:00" } };
+  expect(await client.changeSchedule({ params, body: past })).toMatchObject({
+    error: { code: "invalid_request" },
+  });
+  const later = { times: { date: "2120-02-28", at: "08:00" } };
+  expect((await client.changeSchedule({ params, body: later })).ok).toBe(true);
 });

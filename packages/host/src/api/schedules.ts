@@ -7,6 +7,8 @@ import {
   type Kept,
   KeptSchedules,
   sayPrompt,
+  nextOccurrence,
+  type Schedule,
   type ScheduleChange,
   viewSchedule,
 } from "../schedules/index.ts";
@@ -20,27 +22,37 @@ export function scheduleRoutes(parts: ApiParts): Route[] {
 
   async function objectionTo(owner: OwnerId, { timeZone, target }: ScheduleChange) {
     if (timeZone !== undefined && !isTimeZone(timeZone)) {
-      const message = "expected a time zone like Europe/Berlin";
-      return problem("invalid_request", { errors: [{ path: "timeZone", message }] });
+      return notFitting("timeZone", "expected a time zone like Europe/Berlin");
     }
     if (target === undefined) return null;
     if ("lane" in target) {
       // Whose answers are delivered; any other lane is a session's own.
-      if (target.lane.startsWith("telegram:")) return null;
-      const message = "expected the lane of a chat; otherwise name a session";
-      return problem("invalid_request", { errors: [{ path: "target.lane", message }] });
+      if (!/^(?:telegram|webhook):/.test(target.lane))
+        return notFitting("target.lane", "expected the lane of a chat; otherwise name a session");
+      const known = await store.reads.lane(owner, target.lane);
+      return known === null ? problem("lane_not_found") : null;
     }
     const session = await store.reads.session(owner, target.sessionId);
     return session === null ? problem("session_not_found") : null;
   }
 
+  /** What is due once, and was due before anybody asked, would never be said. */
+  async function objectionToPast(body: ScheduleChange, known?: Schedule) {
+    if (body.times === undefined && body.timeZone === undefined) return null;
+    const { times = known?.times, timeZone = known?.timeZone } = body;
+    if (times === undefined || timeZone === undefined) return null;
+    const next = nextOccurrence({ times, timeZone }, await store.now());
+    return next === null ? notFitting("times", "this time has passed") : null;
+  }
+
   async function create({ owner, body, ids }: Call<"createSchedule">) {
-    const objection = await objectionTo(owner, body);
+    const objection = (await objectionTo(owner, body)) ?? (await objectionToPast(body));
     return objection ?? show(await kept.create(owner, ids.make("schedule"), body));
   }
 
   async function change({ owner, params, body }: Call<"changeSchedule">) {
-    const objection = await objectionTo(owner, body);
+    const known = (await kept.find(owner, params.id)) ?? undefined;
+    const objection = (await objectionTo(owner, body)) ?? (await objectionToPast(body, known));
     return objection ?? show(await kept.change(owner, params.id, body));
   }
 
@@ -84,6 +96,10 @@ export function scheduleRoutes(parts: ApiParts): Route[] {
     mountCall(parts, "runSchedule", runNow),
     mountCall(parts, "removeSchedule", remove),
   ];
+}
+
+function notFitting(path: string, message: string) {
+  return problem("invalid_request", { errors: [{ path, message }] });
 }
 
 function show(result: Kept) {

@@ -68,6 +68,11 @@ export class KeptSchedules {
       .toSorted((a, b) => a.schedule.createdAt - b.schedule.createdAt);
   }
 
+  async find(owner: OwnerId, id: ScheduleId): Promise<Schedule | null> {
+    const found = (await this.list(owner)).find(({ schedule }) => schedule.id === id);
+    return found?.schedule ?? null;
+  }
+
   /** The same id again is the same schedule. */
   async create(owner: OwnerId, id: ScheduleId, body: ScheduleBody): Promise<Kept> {
     const now = await this.#now();

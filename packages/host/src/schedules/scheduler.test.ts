@@ -49,7 +49,7 @@ async function openSchedules(given: Partial<ScheduleBody> = {}) {
     runner: { poke: (_: unknown, to: SessionId) => void poked.push(to) },
     sessionFor: (of: typeof owner, at: typeof lane, key: string) =>
       sessionFor({ log, owner: of }, at, key),
-    report: (bug: unknown) => {
+    report: (bug: unknown): void => {
       throw bug;
     },
   };
@@ -168,6 +168,29 @@ test("a schedule whose session is gone says why, and the others go on", async ()
   const [gone] = await kept.list(owner);
   expect(gone?.schedule.last?.outcome).toBe("session_not_found");
   expect(await said()).toEqual(["2026-11-18T08:00"]);
+});
+
+test("a schedule that meets a bug is reported, and those behind it are said", async () => {
+  const { look, kept, said, session } = await openSchedules({ target: { lane } });
+  await kept.create(owner, ids.make("schedule"), {
+    title: "Behind it",
+    prompt: "Hello",
+    times: { date: "2026-11-18", at: "08:00" },
+    timeZone: "Europe/Berlin",
+    target: { sessionId: session },
+  });
+  const bugs: Error[] = [];
+  const broken = {
+    sessionFor: async (): Promise<SessionId> => {
+      throw new TypeError("undefined is not a function");
+    },
+    report: (bug: unknown) => void bugs.push(bug as Error),
+  };
+  await look(before + 60_000, broken);
+  expect(await said()).toEqual(["2026-11-18T08:00"]);
+  expect(bugs.map(({ cause }) => String(cause))).toEqual([
+    "TypeError: undefined is not a function",
+  ]);
 });
 
 test("a clock that was far ahead and is put right leaves no schedule waiting for the time it showed", async () => {

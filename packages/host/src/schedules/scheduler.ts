@@ -63,14 +63,21 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
   };
 }
 
-/** One look at all of them. */
+/** One look at all of them. What keeps one of them from being said keeps no other. */
 export async function sayWhatIsDue(parts: SchedulerParts, signal?: AbortSignal): Promise<void> {
-  const { log, kept, owner } = parts;
+  const { log, kept, owner, report } = parts;
   const now = await log.store.now();
+  let away: StoreFailure | undefined;
   for (const each of await kept.list(owner)) {
     if (signal?.aborted === true) return;
-    if (each.schedule.state === "on") await sayDue(parts, each, now);
+    try {
+      if (each.schedule.state === "on") await sayDue(parts, each, now);
+    } catch (error) {
+      if (error instanceof StoreFailure) away ??= error;
+      else report(new Error(`The schedule ${each.schedule.id} was not said.`, { cause: error }));
+    }
   }
+  if (away !== undefined) throw away;
 }
 
 async function sayDue(parts: SchedulerParts, found: KeptSchedule, now: number): Promise<void> {

@@ -100,7 +100,7 @@ export const scheduleRoutes = {
     body: scheduleBody,
     example,
     answer: { media: "json", status: 201, schema: withSchedule },
-    problems: ["session_not_found", "too_many_schedules"],
+    problems: ["session_not_found", "lane_not_found", "too_many_schedules"],
     repeat: "key",
   }),
   changeSchedule: defineRoute({
@@ -113,7 +113,7 @@ export const scheduleRoutes = {
     body: scheduleBody.partial(),
     example: { state: "off" },
     answer: { media: "json", status: 200, schema: withSchedule },
-    problems: ["schedule_not_found", "session_not_found"],
+    problems: ["schedule_not_found", "session_not_found", "lane_not_found"],
     repeat: "safe",
   }),
   runSchedule: defineRoute({

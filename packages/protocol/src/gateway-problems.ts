@@ -1,0 +1,53 @@
+/** What may be wrong with a bot, its people and lanes, a webhook or a schedule. */
+export const gatewayProblems = {
+  bot_refused: {
+    status: 400,
+    title: "The platform does not know this token.",
+    next: "Copy it again, whole, from @BotFather.",
+  },
+  bot_unreachable: {
+    status: 503,
+    title: "The platform cannot be reached.",
+    next: "Check that this machine reaches api.telegram.org, and try again.",
+  },
+  bot_configured: {
+    status: 409,
+    title: "The bot's token stands in the configuration.",
+    next: "Change HOLDFAST_TELEGRAM_TOKEN or telegramToken there, and start the host again.",
+  },
+  bot_elsewhere: {
+    status: 409,
+    title: "The chat gateway does not run in this process.",
+    next: "Set HOLDFAST_TELEGRAM_TOKEN where a host has the gateway role.",
+  },
+  bot_not_found: {
+    status: 404,
+    title: "No bot was connected on the page.",
+    next: "Read the gateway again.",
+  },
+  pairing_not_found: {
+    status: 404,
+    title: "Nobody asks under this code, or not any more.",
+    next: "Let the person write to the bot again, and use the code that it answers.",
+  },
+  chunk_not_found: {
+    status: 404,
+    title: "There is no such chunk that may not have arrived.",
+    next: "Read the gateway again.",
+  },
+  schedule_not_found: {
+    status: 404,
+    title: "There is no such schedule.",
+    next: "Read the schedules again.",
+  },
+  lane_not_found: {
+    status: 404,
+    title: "Nobody has spoken in this lane yet.",
+    next: "Write there first, or choose a lane that the gateway lists.",
+  },
+  too_many_schedules: {
+    status: 409,
+    title: "There are as many schedules as there can be.",
+    next: "Remove one that is not needed any more.",
+  },
+} as const;
