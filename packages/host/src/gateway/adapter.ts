@@ -74,14 +74,28 @@ export type Trouble =
   | { readonly status: "refused"; readonly code: string; readonly message: string }
   | { readonly status: "unknown"; readonly code: string; readonly message: string };
 
-export type Sent = { readonly status: "sent"; readonly platformId: string } | Trouble;
+export type Sent =
+  | { readonly status: "sent"; readonly platformId: string }
+  /** There is nobody there to hear it, and there was not to be. */
+  | { readonly status: "unwanted"; readonly code: string }
+  | Trouble;
 export type Edited = { readonly status: "edited" } | Trouble;
 export type Fetched =
   | { readonly status: "fetched"; readonly bytes: Uint8Array }
   | { readonly status: "too_large" }
   | Trouble;
 
+/** What is sent, whatever it says. */
+export interface Parcel {
+  /** The same for every try of the same thing, and never another's. */
+  readonly id: string;
+  /** The platform's name for the message that it answers. */
+  readonly replyTo: string | null;
+}
+
 export interface Capabilities {
+  /** What becomes of a thing that is sent again under its id: it counts once, or stands there twice. */
+  readonly repeats: "dropped" | "shown";
   readonly edits: boolean;
   readonly buttons: boolean;
   readonly typing: boolean;
@@ -135,9 +149,9 @@ export interface Adapter {
   receive(cursor: number, patience: "wait" | "look", signal: AbortSignal): Promise<Received>;
   /** What a platform pushed, decoded: `null` when it is nothing that we know. */
   decode(pushed: unknown): Incoming | null;
-  send(place: Place, words: Words, replyTo: string | null, signal: AbortSignal): Promise<Sent>;
-  sendFile(place: Place, file: OutgoingFile, signal: AbortSignal): Promise<Sent>;
-  /** The same again is no error. */
+  send(place: Place, words: Words, parcel: Parcel, signal: AbortSignal): Promise<Sent>;
+  sendFile(place: Place, file: OutgoingFile, parcel: Parcel, signal: AbortSignal): Promise<Sent>;
+  /** The same again is no error. Only asked for where edits are declared. */
   edit(place: Place, platformId: string, words: Words, signal: AbortSignal): Promise<Edited>;
   typing(place: Place, signal: AbortSignal): Promise<void>;
   /** Ends the waiting mark of a button that was pressed; `text` is shown to the one who pressed. */

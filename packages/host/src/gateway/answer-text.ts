@@ -33,6 +33,8 @@ export type Piece =
       readonly to: number;
       readonly text: string;
       readonly isWhole: boolean;
+      /** Its step is over: nothing takes it back. */
+      readonly isSettled: boolean;
     }
   | { readonly kind: "file"; readonly to: number; readonly file: FilePart }
   /** Nothing that can be sent: go on behind it. */
@@ -157,7 +159,8 @@ export class AnswerText {
     const said = chunkOf(text, begin, end ?? text.length);
     const isWhole = end !== null || live === undefined;
     const to = end === null ? endOf(segment) : start + end;
-    if (said.trim() !== "") return { kind: "words", to, text: said, isWhole };
+    const isSettled = live === undefined;
+    if (said.trim() !== "") return { kind: "words", to, text: said, isWhole, isSettled };
     return isWhole ? { kind: "blank", to } : { kind: "none" };
   }
 
@@ -170,7 +173,7 @@ export class AnswerText {
     const said = chunkOf(text, from - start, Math.min(text.length, to - start));
     return said.trim() === ""
       ? { kind: "blank", to }
-      : { kind: "words", to, text: said, isWhole: true };
+      : { kind: "words", to, text: said, isWhole: true, isSettled: true };
   }
 }
 

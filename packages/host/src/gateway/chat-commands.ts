@@ -10,7 +10,6 @@ import {
 import type { CommandLine, Incoming } from "./adapter.ts";
 import { sessionFor, sessionOfLane } from "../lane-session.ts";
 import { commandWords } from "./command-words.ts";
-import { inboundKeyOf } from "./inbound-names.ts";
 import { oweAnswer, oweNote, settleUnknown } from "./notes.ts";
 import { moveLane, type ReceptionDeps } from "./reception-deps.ts";
 import { TryAgain } from "./try-again.ts";
@@ -43,8 +42,8 @@ export class ChatCommands {
   }
 
   async take(typed: Command, message: Message, lane: LaneKey): Promise<"done" | Said> {
-    const { log, owner, adapter, bot } = this.#deps;
-    const key = inboundKeyOf(adapter.platform, bot, message);
+    const { log, owner, names } = this.#deps;
+    const key = names.inboundKeyOf(message);
     const here = { message, lane, key };
     if (typed.kind === "misused") return this.#tell(here, typed.sentence);
     if (typed.kind === "unknown") return this.#own(typed, here);

@@ -1,6 +1,6 @@
 import type { ApprovalRow, OutboxRow } from "@holdfast/engine";
 
-import type { Place, Words } from "./adapter.ts";
+import type { Adapter, Place, Words } from "./adapter.ts";
 import type { AnswerText, Piece } from "./answer-text.ts";
 import { approvalWords } from "./approval-words.ts";
 
@@ -57,21 +57,28 @@ export type Action =
 
 const nothing: Action = { kind: "nothing" };
 
-/** Older than this, by the store's clock, an answer says nothing to anybody any more. */
+/** Older than this, by the store's clock, an answer or a line of ours says nothing to anybody any more. */
 const answerLifeMs = 24 * 60 * 60_000;
 
-export function actionOf(job: ChunkJob, limit: number, now: number): Action {
+/** Where it goes to, as far as that decides what is sent. */
+type Platform = Pick<Adapter, "limits" | "capabilities">;
+
+export function actionOf(job: ChunkJob, platform: Platform, now: number): Action {
   switch (job.row.kind) {
     case "answer":
-      return answerAction(job, limit, now);
+      return answerAction(job, platform, now);
     case "approval":
-      return approvalAction(job);
+      return approvalAction(job, platform);
     case "note":
-      return noteAction(job);
+      return noteAction(job, now);
   }
 }
 
-function answerAction({ row, text, shown }: ChunkJob, limit: number, now: number): Action {
+function answerAction(
+  { row, text, shown }: ChunkJob,
+  { limits, capabilities }: Platform,
+  now: number,
+): Action {
   if (text === null) return nothing;
   const { ending } = text;
   const above = lineAbove(row);
@@ -80,7 +87,9 @@ function answerAction({ row, text, shown }: ChunkJob, limit: number, now: number
   if (ending !== null && row.platformId === null && now - ending.at > answerLifeMs)
     return { kind: "close", state: "expired", code: "too_old" };
   const piece =
-    row.code === resent ? text.pieceBetween(row.from, row.to) : text.pieceAt(row.from, limit);
+    row.code === resent
+      ? text.pieceBetween(row.from, row.to)
+      : text.pieceAt(row.from, limits.textUnits);
   switch (piece.kind) {
     case "none":
       if (ending === null) return nothing;
@@ -92,6 +101,8 @@ function answerAction({ row, text, shown }: ChunkJob, limit: number, now: number
       if (above !== null) return say(row, above, row.from);
       return { kind: "file", file: piece.file, to: piece.to };
     case "words": {
+      // What cannot be changed is said when nothing changes it any more.
+      if (!piece.isSettled && !capabilities.edits) return nothing;
       const said = above === null ? piece.text : `${above}\n\n${piece.text}`;
       if (!piece.isWhole && said === shown) return nothing;
       return { ...say(row, said, piece.to), isWhole: piece.isWhole };
@@ -110,20 +121,25 @@ function say(row: OutboxRow, text: string, to: number): Extract<Action, Saying> 
   return { kind, words: { text }, to, isWhole: true };
 }
 
-function approvalAction({ row, approval }: ChunkJob): Action {
+function approvalAction(
+  { row, approval }: ChunkJob,
+  { capabilities: { edits } }: Platform,
+): Action {
   if (approval === undefined) return nothing;
   if (approval === null) return { kind: "close", state: "dropped", code: "gone" };
   const words = approvalWords(approval);
   if (approval.state === "open") {
     if (row.platformId !== null) return nothing;
     const text = row.code === afterUnknown ? `${mark}\n\n${words.text}` : words.text;
-    return { kind: "send", words: { ...words, text }, to: row.from, isWhole: false };
+    return { kind: "send", words: { ...words, text }, to: row.from, isWhole: !edits };
   }
   if (row.platformId === null) return { kind: "close", state: "dropped", code: "answered" };
   return { kind: "edit", words, to: row.from, isWhole: true };
 }
 
-function noteAction({ row }: ChunkJob): Action {
+function noteAction({ row, since }: ChunkJob, now: number): Action {
+  if (row.platformId === null && now - since > answerLifeMs)
+    return { kind: "close", state: "expired", code: "too_old" };
   const text = row.code === afterUnknown ? mark : (row.text ?? "");
   return { kind: "send", words: { text }, to: row.text?.length ?? 0, isWhole: true };
 }

@@ -4,18 +4,18 @@ import type { Adapter } from "./adapter.ts";
 import type { ChatOrder } from "./chat-order.ts";
 import { DeliveryRound } from "./delivery-round.ts";
 import { followEvents } from "./follow.ts";
+import type { Names } from "./names.ts";
 import type { Outage } from "./outage.ts";
 import { OutboxDesk } from "./outbox-desk.ts";
 import { OwedChunks } from "./owed-chunks.ts";
 import type { Pacer } from "./pace.ts";
-import { placeOf } from "./place.ts";
 import { type LeaseDeps, takeOutbox } from "./take-lease.ts";
 import { Wake } from "./wake.ts";
 
 export interface CourierDeps extends LeaseDeps {
   readonly ids: IdSource;
   readonly adapter: Adapter;
-  readonly bot: string;
+  readonly names: Names;
   readonly pacer: Pacer;
   readonly order: ChatOrder;
   readonly outage: Outage;
@@ -48,14 +48,15 @@ export async function deliver(
   const { lease, heartbeat } = held;
   const over = new AbortController();
   const signal = AbortSignal.any([stopping, heartbeat.lost, over.signal]);
-  const { log, ids, adapter, bot } = deps;
+  const { log, ids, adapter, names } = deps;
   try {
     const desk = new OutboxDesk(log, ids, target.owner, lease.fence);
     const owed = new OwedChunks({
       log,
       ...target,
       desk,
-      placeOf: ({ lane }) => placeOf(adapter.platform, bot, lane),
+      placeOf: ({ lane }) => names.placeOf(lane),
+      repeats: adapter.capabilities.repeats,
     });
     const first = await owed.load();
     if (first === null)

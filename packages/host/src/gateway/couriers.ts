@@ -47,7 +47,10 @@ export class Couriers {
       .then(
         (seen) => void (seen === null ? this.#seen.delete(session) : this.#seen.set(session, seen)),
       )
-      .catch(this.#deps.onError)
+      .catch((error: unknown) => {
+        this.#seen.delete(session);
+        this.#deps.onError(error);
+      })
       .finally(() => {
         fellows.arrive();
         this.#ended(session);

@@ -98,7 +98,7 @@ export class DeliveryRound {
   }
 
   #kindOf(job: ChunkJob) {
-    return actionOf(job, this.#deps.adapter.limits.textUnits, this.#at).kind;
+    return actionOf(job, this.#deps.adapter, this.#at).kind;
   }
 
   /** Whoever else has something for these chats knows what we have for them. */

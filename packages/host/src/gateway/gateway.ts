@@ -11,7 +11,8 @@ import { Couriers } from "./couriers.ts";
 import { settleUnknown } from "./notes.ts";
 import { Outage } from "./outage.ts";
 import { Pacer } from "./pace.ts";
-import { People } from "./people.ts";
+import { chatNames, type Names } from "./names.ts";
+import { type Guests, People } from "./people.ts";
 import { poll } from "./poller.ts";
 import { Reception } from "./reception.ts";
 import { Status } from "./status.ts";
@@ -33,6 +34,10 @@ export interface GatewayDeps {
   readonly openAdapter: () => Promise<Adapter>;
   readonly platform: string;
   readonly listed: readonly string[];
+  /** Where they are called otherwise than in chats. */
+  readonly names?: Names;
+  /** Where it is not for pairing to say who may speak. */
+  readonly people?: Guests;
   /** Where the platform pushes; without it, we ask. */
   readonly hook: Hook | undefined;
   readonly onError: (error: unknown) => void;
@@ -40,14 +45,17 @@ export interface GatewayDeps {
 
 export interface Gateway extends GatewayDesk {
   readonly routes: readonly Route[];
+  /** What was pushed to us; `undefined` before we know who we are. */
+  readonly take: Reception["take"] | undefined;
   start(): void;
   stop(): Promise<void>;
 }
 
 interface Open {
   readonly adapter: Adapter;
-  readonly people: People;
+  readonly people: Guests;
   readonly reception: Reception;
+  readonly names: Names;
 }
 
 const sweepMs = 2_000;
@@ -94,13 +102,23 @@ export function openGateway(deps: GatewayDeps): Gateway {
     const adapter = await deps.openAdapter();
     const bot = await identify(adapter);
     if (bot === null) return;
-    const people = peopleOf(bot);
+    const people = deps.people ?? peopleOf(bot);
+    const names = deps.names ?? chatNames(platform, bot);
     const owes = (session: Parameters<Couriers["poke"]>[1]) => couriers?.poke(owner, session);
-    const reception = new Reception({ ...deps, client: deps.client(), adapter, bot, people, owes });
-    open = { adapter, people, reception };
+    const reception = new Reception({
+      ...deps,
+      client: deps.client(),
+      adapter,
+      names,
+      people,
+      owes,
+    });
+    open = { adapter, people, reception, names };
     const { store } = log;
     const lease = { ...deps, store, bot: botOf(bot), onHeld };
-    await holdBot(lease, stopping.signal, (held) => serve(adapter, reception, bot, held));
+    await holdBot(lease, stopping.signal, (held) =>
+      serve({ adapter, people, reception, names }, bot, held),
+    );
   }
 
   /** Another host on this store has the bot; it may be of any kind, and what it does is enough. */
@@ -111,8 +129,7 @@ export function openGateway(deps: GatewayDeps): Gateway {
 
   /** Receives and sends for the bot, for as long as that is ours to do. */
   async function serve(
-    adapter: Adapter,
-    reception: Reception,
+    { adapter, reception, names }: Open,
     bot: string,
     held: AbortSignal,
   ): Promise<void> {
@@ -120,7 +137,7 @@ export function openGateway(deps: GatewayDeps): Gateway {
     const pacer = new Pacer(adapter.limits, clock);
     const outage = new Outage(adapter, pacer, clock, held);
     const order = new ChatOrder();
-    const sending = new Couriers({ ...deps, adapter, bot, pacer, outage, order, sweepMs });
+    const sending = new Couriers({ ...deps, adapter, names, pacer, outage, order, sweepMs });
     couriers = sending;
     sending.start();
     try {
@@ -186,6 +203,9 @@ export function openGateway(deps: GatewayDeps): Gateway {
       return { ...row, state: how === "resend" ? "pending" : "dropped" };
     },
     routes: hook === undefined ? [] : [hookRoute(hook, () => open)],
+    get take() {
+      return open?.reception.take.bind(open.reception);
+    },
     start() {
       work = run().catch(onError);
     },

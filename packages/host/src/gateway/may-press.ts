@@ -1,4 +1,4 @@
-import type { Log, OutboxRow } from "@holdfast/engine";
+import type { Log } from "@holdfast/engine";
 import {
   type ApprovalId,
   decodeEvent,
@@ -9,16 +9,14 @@ import {
   type SessionId,
 } from "@holdfast/protocol";
 
-import type { Adapter, Incoming } from "./adapter.ts";
-import { askerOf } from "./inbound-names.ts";
+import type { Incoming } from "./adapter.ts";
+import type { Names } from "./names.ts";
 import { questionDelivery } from "./owed-chunks.ts";
 
 export interface PressDeps {
   readonly log: Log;
   readonly owner: OwnerId;
-  readonly adapter: Pick<Adapter, "platform">;
-  /** The chat that a delivery goes to; `null` when it is another bot's. */
-  readonly chatOf: (row: OutboxRow) => string | null;
+  readonly names: Pick<Names, "placeOf" | "askerOf">;
 }
 
 /**
@@ -26,7 +24,7 @@ export interface PressDeps {
  * there did, as where a schedule spoke. The store says both. What a button carries is sent back by whoever presses it, and may be anything.
  */
 export async function mayPress(
-  { log, owner, adapter, chatOf }: PressDeps,
+  { log, owner, names }: PressDeps,
   id: ApprovalId,
   { person, place }: Pick<Incoming, "person" | "place">,
 ): Promise<boolean> {
@@ -36,8 +34,8 @@ export async function mayPress(
   const { session, runId } = approval;
   const query = { session, delivery: questionDelivery(id), states: outboxState.options, limit: 1 };
   const [asked] = await reads.outbox(owner, query);
-  if (asked === undefined || chatOf(asked) !== place.chat) return false;
-  const asker = askerOf(adapter.platform, await clientOf(log, owner, session, runId));
+  if (asked === undefined || names.placeOf(asked.lane)?.chat !== place.chat) return false;
+  const asker = names.askerOf(await clientOf(log, owner, session, runId));
   return asker === null || asker === person.id;
 }
 

@@ -14,7 +14,7 @@ import {
   type StoredEvent,
 } from "@holdfast/protocol";
 
-import type { Place } from "./adapter.ts";
+import type { Capabilities, Place } from "./adapter.ts";
 import { AnswerText } from "./answer-text.ts";
 import type { ChunkJob } from "./chunk-job.ts";
 import { chunkAfter, type OutboxDesk } from "./outbox-desk.ts";
@@ -29,6 +29,7 @@ export interface OwedDeps {
   readonly desk: OutboxDesk;
   /** `null` when the lane is another bot's. */
   readonly placeOf: (row: OutboxRow) => Place | null;
+  readonly repeats: Capabilities["repeats"];
 }
 
 /** What a session still owes, kept up with its log. */
@@ -68,7 +69,7 @@ export class OwedChunks {
 
   /** Where to begin to follow the log; `null` when nothing is owed. */
   async load(): Promise<Seq | null> {
-    const { log, owner, session, desk } = this.#deps;
+    const { log, owner, session } = this.#deps;
     const row = await log.store.reads.session(owner, session);
     if (row === null) return null;
     this.#loadedAt = row.head;
@@ -77,8 +78,7 @@ export class OwedChunks {
         this.#add(each);
         continue;
       }
-      // P11: whoever was sending it is gone, and nobody knows whether it arrived.
-      const next = await desk.writeUnknown(each, "host_stopped", null);
+      const next = await this.#takeOver(each);
       if (next !== null) this.#add(next);
     }
     const begun = [...this.#jobs.values()].map(({ row: owed }) => owed.begun);
@@ -86,6 +86,14 @@ export class OwedChunks {
     this.#followed = Math.max(0, Math.min(...begun) - 1) as Seq;
     await this.#readApprovals();
     return this.#followed;
+  }
+
+  /** P11: whoever was sending it is gone, and nobody knows whether it arrived. Where it counts once anyway, it is sent again. */
+  async #takeOver(row: OutboxRow): Promise<OutboxRow | null> {
+    const { desk, repeats } = this.#deps;
+    if (repeats === "shown") return desk.writeUnknown(row, "host_stopped", null);
+    const again: OutboxRow = { ...row, state: "pending" };
+    return (await desk.write(again)) ? again : null;
   }
 
   async #readOpen(): Promise<readonly OutboxRow[]> {

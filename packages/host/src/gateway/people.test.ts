@@ -44,7 +44,7 @@ test("a stranger gets one code in an hour, and what they say after it costs no w
   expect(await codeOf(meet("55"))).not.toBe(first);
 });
 
-test("however many strangers come, they leave one row behind, and nobody who has asked is pushed out", async () => {
+test("however many strangers come, they leave one row behind, and nobody who has just asked is pushed out", async () => {
   const { people, meet, time, puts, rows } = openPeople();
   const code = await codeOf(meet("55"));
   for (let each = 1_000; each < 4_000; each += 1) await meet(String(each));
@@ -58,6 +58,17 @@ test("however many strangers come, they leave one row behind, and nobody who has
   expect(await people.requests()).toEqual([]);
   await codeOf(meet("9999"));
   expect(await people.requests()).toMatchObject([{ person: "9999" }]);
+});
+
+test("[safety] strangers keep nobody out for longer than a code needs to be shown: then the oldest makes room", async () => {
+  const { people, meet, time } = openPeople();
+  for (let each = 1; each <= 40; each += 1) await meet(String(each));
+  expect(await meet("55")).toBe("silent");
+  time.now += 5 * 60_000;
+  const code = await codeOf(meet("55"));
+  const asking = (await people.requests()).map(({ person }) => person);
+  expect([asking.length, asking.includes("1"), asking.includes("2")]).toEqual([40, false, true]);
+  expect(await people.decide(code, "allowed")).toMatchObject({ person: "55" });
 });
 
 test("who was sent away hears nothing, until the owner lets them come back", async () => {

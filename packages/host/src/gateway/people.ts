@@ -25,13 +25,23 @@ type PairedPerson = GatewayView["people"][number];
 export type Standing = "allowed" | "silent" | { readonly code: string };
 
 const codeLifeMs = 60 * 60_000;
-/** Beyond these nobody new is answered until a code is over: nobody who has asked is ever pushed out by a stranger. */
+/**
+ * Beyond these whoever has waited longest makes room, but not before they had the time to show their code: however many
+ * strangers come, nobody is kept out for longer than that, nor are more rows written.
+ */
 const mostRequests = 40;
+const leastWaitMs = 5 * 60_000;
 const longestName = 60;
 const mostDecided = 10_000;
 const mostTries = 5;
 // Without letters and digits that are taken for one another.
 const letters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
+
+/** Who may speak, as those see it who have to know. */
+export type Guests = Pick<
+  People,
+  "isAllowed" | "meet" | "requests" | "paired" | "decide" | "change"
+>;
 
 /**
  * Who may speak to a bot. A stranger gets one line with a code, for its owner to confirm, and nothing else; what is kept of
@@ -75,8 +85,10 @@ export class People {
     const name = person.name.slice(0, longestName).toWellFormed();
     const asked: Request = { person: person.id.slice(0, longestName), name, code, at };
     const isKept = await this.#changeRequests((requests) => {
-      const isKnown = requests.some((each) => each.person === asked.person);
-      return isKnown || requests.length >= mostRequests ? null : [...requests, asked];
+      if (requests.some((each) => each.person === asked.person)) return null;
+      const [oldest] = requests;
+      if (oldest === undefined || requests.length < mostRequests) return [...requests, asked];
+      return at - oldest.at < leastWaitMs ? null : [...requests.slice(1), asked];
     });
     return isKept ? { code } : "silent";
   }

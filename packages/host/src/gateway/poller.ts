@@ -12,7 +12,7 @@ export interface PollerDeps {
   /** Platform and bot: names its cursor. */
   readonly bot: string;
   readonly clock: Clock;
-  readonly take: (incoming: Incoming) => Promise<void>;
+  readonly take: (incoming: Incoming) => Promise<unknown>;
   readonly onState: (state: Standing) => void;
 }
 

@@ -10,7 +10,8 @@ import {
 
 import { idsFrom } from "../api/index.ts";
 import type { Adapter } from "./adapter.ts";
-import type { People } from "./people.ts";
+import type { Names } from "./names.ts";
+import type { Guests } from "./people.ts";
 
 export interface ReceptionDeps {
   readonly log: Log;
@@ -19,9 +20,9 @@ export interface ReceptionDeps {
   readonly runner: Pick<Runner, "poke">;
   readonly memory: Pick<MemoryKeeper, "boundary">;
   readonly adapter: Adapter;
-  readonly bot: string;
+  readonly names: Names;
   readonly owner: OwnerId;
-  readonly people: People;
+  readonly people: Pick<Guests, "isAllowed" | "meet">;
   /** Something is owed to a chat in this session. */
   readonly owes: (session: SessionId) => void;
 }

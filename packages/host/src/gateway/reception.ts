@@ -1,15 +1,13 @@
-import { answerApproval, type AnswerWords, changeInput, type OutboxRow } from "@holdfast/engine";
+import { answerApproval, type AnswerWords, changeInput } from "@holdfast/engine";
 import { type InputMode, type LaneKey, parseTyped } from "@holdfast/protocol";
 
-import type { Incoming } from "./adapter.ts";
+import type { Incoming, Place } from "./adapter.ts";
 import { sessionOfLane } from "../lane-session.ts";
 import { admitFromChat } from "./admit.ts";
 import { approvalWords, type PressedAnswer, pressedAnswer } from "./approval-words.ts";
 import { ChatCommands } from "./chat-commands.ts";
-import { clientIdOf, inboundKeyOf } from "./inbound-names.ts";
 import { mayPress, presserOf } from "./may-press.ts";
 import { oweNote } from "./notes.ts";
-import { laneOf, placeOf } from "./place.ts";
 import { choicesOf } from "./question-words.ts";
 import { answerInWords } from "./questions.ts";
 import type { ReceptionDeps } from "./reception-deps.ts";
@@ -24,7 +22,7 @@ const mostFetches = 5;
 export class Reception {
   readonly #deps: ReceptionDeps;
   readonly #commands: ChatCommands;
-  readonly #chats = new Map<string, Promise<void>>();
+  readonly #chats = new Map<string, Promise<string | null>>();
   readonly #fetches = new Map<string, number>();
 
   constructor(deps: ReceptionDeps) {
@@ -32,10 +30,13 @@ export class Reception {
     this.#commands = new ChatCommands(deps);
   }
 
-  /** One after the other in each chat, all chats at once. Rejects with `TryAgain` when nothing must be confirmed. */
-  take(incoming: Incoming): Promise<void> {
+  /**
+   * One after the other in each chat, all chats at once. Says why a press counted for nothing, where it did. Rejects with
+   * `TryAgain` when nothing must be confirmed.
+   */
+  take(incoming: Incoming): Promise<string | null> {
     const { chat } = incoming.place;
-    const before = this.#chats.get(chat) ?? Promise.resolve();
+    const before = this.#chats.get(chat) ?? Promise.resolve(null);
     const work = before.catch(() => undefined).then(() => this.#handle(incoming));
     this.#chats.set(chat, work);
     const forget = () => void (this.#chats.get(chat) === work && this.#chats.delete(chat));
@@ -43,23 +44,23 @@ export class Reception {
     return work;
   }
 
-  async #handle(incoming: Incoming): Promise<void> {
+  async #handle(incoming: Incoming): Promise<string | null> {
     if (incoming.kind === "press") return this.#press(incoming);
-    if (!(await this.#isWelcome(incoming))) return;
-    if (!incoming.addressed) return;
-    if (incoming.kind === "edit") return this.#edit(incoming);
-    return this.#say(incoming);
+    if (!(await this.#isWelcome(incoming)) || !incoming.addressed) return null;
+    if (incoming.kind === "edit") await this.#edit(incoming);
+    else await this.#say(incoming);
+    return null;
   }
 
   /** Unknown people cost a look and, once, a line. In a group they get nothing at all. */
   async #isWelcome({ person, place, kind }: Message): Promise<boolean> {
-    const { people, adapter } = this.#deps;
+    const { people } = this.#deps;
     if (await people.isAllowed(person)) return true;
     if (place.kind !== "private" || kind !== "message") return false;
     const standing = await people.meet(person);
     if (typeof standing === "string") return standing === "allowed";
     const text = `This bot is private. If its owner knows you, give them this code: \`${standing.code}\``;
-    await adapter.send(place, { text }, null, AbortSignal.timeout(10_000));
+    await this.#sendAtOnce(place, text);
     return false;
   }
 
@@ -79,9 +80,8 @@ export class Reception {
   /** Whether it was the answer to a question that waits for this person here. */
   async #answer(message: Message, lane: LaneKey, text: string): Promise<boolean> {
     const { owner, runner, owes } = this.#deps;
-    const deps = { ...this.#deps, chatOf: this.#chatOf };
     const key = this.#keyOf(message);
-    const result = await answerInWords(deps, { message, text, lane, key });
+    const result = await answerInWords(this.#deps, { message, text, lane, key });
     switch (result?.status) {
       case undefined:
         return false;
@@ -98,27 +98,20 @@ export class Reception {
   }
 
   #laneOf({ place }: Incoming): LaneKey {
-    const { adapter, bot } = this.#deps;
-    return laneOf(adapter.platform, bot, place);
+    return this.#deps.names.laneOf(place);
   }
 
-  readonly #chatOf = ({ lane }: Pick<OutboxRow, "lane">): string | null => {
-    const { adapter, bot } = this.#deps;
-    return placeOf(adapter.platform, bot, lane)?.chat ?? null;
-  };
-
   #keyOf(incoming: Incoming): string {
-    const { adapter, bot } = this.#deps;
-    return inboundKeyOf(adapter.platform, bot, incoming);
+    return this.#deps.names.inboundKeyOf(incoming);
   }
 
   async #admit(message: Message, lane: LaneKey, text: string, mode: InputMode): Promise<void> {
-    const { adapter, runner, owner, owes } = this.#deps;
+    const { names, runner, owner, owes } = this.#deps;
     const { place, files } = message;
     const key = this.#keyOf(message);
     const admitted = await admitFromChat(this.#deps, {
       key,
-      clientId: clientIdOf(adapter.platform, message),
+      clientId: names.clientIdOf(message),
       lane,
       replyTo: place.kind === "group" ? message.message : null,
       text: saidBy(message, text),
@@ -156,22 +149,29 @@ export class Reception {
 
   /** A line back, where there is a session to owe it from; otherwise it is said at once, and may be said again. */
   async #tell(message: Message, text: string): Promise<void> {
-    const { adapter, owes } = this.#deps;
+    const { owes } = this.#deps;
     const lane = this.#laneOf(message);
     const session = await sessionOfLane(this.#deps, lane);
     const owed = { lane, key: this.#keyOf(message), replyTo: null };
     const told = session && (await oweNote(this.#deps, { ...owed, session }, text));
     if (session !== null && told === "owed") owes(session);
-    else await adapter.send(message.place, { text }, null, AbortSignal.timeout(10_000));
+    else await this.#sendAtOnce(message.place, text);
+  }
+
+  /** Outside of every session, so that nobody repeats it. */
+  async #sendAtOnce(place: Place, text: string): Promise<void> {
+    const { adapter, ids } = this.#deps;
+    const parcel = { id: ids.make("delivery"), replyTo: null };
+    await adapter.send(place, { text }, parcel, AbortSignal.timeout(10_000));
   }
 
   /** What still waits is changed; what was taken up stays what it was. */
   async #edit(message: Message): Promise<void> {
-    const { log, ids, owner, adapter } = this.#deps;
+    const { log, ids, owner, names } = this.#deps;
     const row = await log.store.reads.inbound(owner, this.#keyOf(message));
     if (row === null) return;
     const { session } = row;
-    const clientId = clientIdOf(adapter.platform, message);
+    const clientId = names.clientIdOf(message);
     const inbox = (await log.store.reads.snapshot(owner, session, { limit: 1 }))?.inbox ?? [];
     const input = inbox.find((each) => each.clientId === clientId);
     if (input === undefined) return;
@@ -181,34 +181,45 @@ export class Reception {
     if (changed.status === "failed") throw new TryAgain(changed.message);
   }
 
-  async #press(pressed: Press): Promise<void> {
-    const { person, place, message, press, data } = pressed;
+  async #press(pressed: Press): Promise<string | null> {
+    const told = await this.#answerPress(pressed);
+    const { adapter } = this.#deps;
+    await adapter.acknowledge(pressed.press, told ?? "", AbortSignal.timeout(10_000));
+    return told;
+  }
+
+  async #answerPress(pressed: Press): Promise<string | null> {
+    const { person, place, message, data } = pressed;
     const { people, adapter, log, ids, owner, runner } = this.#deps;
-    const soon = AbortSignal.timeout(10_000);
     const answer = pressedAnswer(data);
     const isTheirs =
       answer !== null &&
       (await people.isAllowed(person)) &&
-      (await mayPress({ log, owner, adapter, chatOf: this.#chatOf }, answer.approval, pressed));
-    if (!isTheirs) return adapter.acknowledge(press, "This is not yours to answer.", soon);
+      (await mayPress(this.#deps, answer.approval, pressed));
+    if (!isTheirs) return "This is not yours to answer.";
     const words = await this.#wordsOf(answer);
-    if (words === null) return adapter.acknowledge(press, "That is no answer to it.", soon);
+    if (words === null) return "That is no answer to it.";
     const said = { ...words, by: presserOf(adapter.platform, person) };
     const result = await answerApproval(log, ids, owner, answer.approval, answer.answer, said);
     switch (result.status) {
       case "answered":
         runner.poke(owner, result.approval.session);
         this.#deps.owes(result.approval.session);
-        await adapter.acknowledge(press, "", soon);
         // Its buttons go, also where a crash has kept us from knowing that this message is ours.
-        await adapter.edit(place, message, approvalWords(result.approval), soon);
-        return;
+        if (adapter.capabilities.edits)
+          await adapter.edit(
+            place,
+            message,
+            approvalWords(result.approval),
+            AbortSignal.timeout(10_000),
+          );
+        return null;
       case "failed":
         throw new TryAgain(result.message);
       case "not_found":
-        return adapter.acknowledge(press, "There is no such question any more.", soon);
+        return "There is no such question any more.";
       case "refused":
-        return adapter.acknowledge(press, result.message, soon);
+        return result.message;
     }
   }
 
@@ -227,6 +238,6 @@ export class Reception {
 /** In a group others read along: the model is told who speaks, and what they speak of. */
 function saidBy({ quoted, place, person }: Message, text: string): string {
   const quote = quoted === null ? "" : `> ${quoted.slice(0, 1_000).replaceAll("\n", "\n> ")}\n\n`;
-  const speaker = place.kind === "group" ? `${person.name}: ` : "";
+  const speaker = place.kind === "group" && person.name !== "" ? `${person.name}: ` : "";
   return `${quote}${speaker}${text}`;
 }

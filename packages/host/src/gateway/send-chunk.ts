@@ -1,7 +1,7 @@
 import type { OutboxRow } from "@holdfast/engine";
 import type { BlobId } from "@holdfast/protocol";
 
-import type { Adapter, Sent, Trouble } from "./adapter.ts";
+import type { Adapter, OutgoingFile, Sent, Trouble } from "./adapter.ts";
 import { type Action, actionOf, afterFailed, type ChunkJob, mark } from "./chunk-job.ts";
 import { chunkAfter, type OutboxDesk } from "./outbox-desk.ts";
 import type { Outage } from "./outage.ts";
@@ -36,14 +36,13 @@ const longestPauseMs = 60_000;
 /** Takes a chunk one step further, in its place's turn. What is sent is what stands there when the turn has come. */
 export async function takeStep(deps: SendDeps, job: ChunkJob): Promise<StepResult> {
   const { adapter, pacer, signal } = deps;
-  const limit = adapter.limits.textUnits;
-  const first = actionOf(job, limit, await deps.now());
+  const first = actionOf(job, adapter, await deps.now());
   if (first.kind === "nothing") return { status: "open" };
   if (first.kind === "close") return close(deps, job.row, first);
   if (first.kind === "pass") return pass(deps, job.row, first.to);
   const urgency = first.kind === "edit" && !first.isWhole ? "growing" : "new";
   const result = await pacer.inTurn(job.place, urgency, signal, async () => {
-    const action = actionOf(job, limit, await deps.now());
+    const action = actionOf(job, adapter, await deps.now());
     switch (action.kind) {
       case "send":
       case "file":
@@ -81,8 +80,12 @@ async function send(deps: SendDeps, job: ChunkJob, action: SendAction): Promise<
     attempts,
     retryAt: null,
   };
+  // Before anything is said of sending: what cannot be read was certainly not sent.
+  const file = action.kind === "file" ? await readFile(deps, action) : null;
   if (!(await desk.write(sending))) return { status: "lost" };
-  const sent = await call(deps, job, action);
+  const sent = await call(deps, job, action, file);
+  if (sent.status === "unwanted")
+    return close(deps, sending, { kind: "close", state: "dropped", code: sent.code });
   if (sent.status !== "sent") return unsent(deps, job, sending, action, sent);
   const { platformId } = sent;
   const isWhole = action.kind === "file" || action.isWhole;
@@ -96,16 +99,21 @@ async function send(deps: SendDeps, job: ChunkJob, action: SendAction): Promise<
 }
 
 async function call(
-  { adapter, readFile }: SendDeps,
+  { adapter }: SendDeps,
   { place, row }: ChunkJob,
   action: SendAction,
+  file: OutgoingFile | null,
 ): Promise<Sent> {
   const patience = AbortSignal.timeout(sendPatienceMs);
-  if (action.kind === "send") return adapter.send(place, action.words, row.replyTo, patience);
-  const { type, name = "image", mediaType, blobId } = action.file;
-  const bytes = await readFile(blobId);
-  if (bytes === null) return gone;
-  return adapter.sendFile(place, { kind: type, name, mediaType, bytes }, patience);
+  const parcel = { id: `${row.delivery}_${row.chunk}`, replyTo: row.replyTo };
+  if (action.kind === "send") return adapter.send(place, action.words, parcel, patience);
+  return file === null ? gone : adapter.sendFile(place, file, parcel, patience);
+}
+
+async function readFile(deps: SendDeps, { file }: FileAction): Promise<OutgoingFile | null> {
+  const { type, name = "image", mediaType, blobId } = file;
+  const bytes = await deps.readFile(blobId);
+  return bytes && { kind: type, name, mediaType, bytes };
 }
 
 const gone: Trouble = {
@@ -146,7 +154,8 @@ async function unsent(
     case "unknown": {
       // A line that says nothing but that something may be missing does no harm twice.
       const isMark = action.kind === "send" && action.words.text === mark;
-      if (isMark) return sendLater(deps, job, row, { afterMs: firstPauseMs, message });
+      const isHarmless = isMark || deps.adapter.capabilities.repeats === "dropped";
+      if (isHarmless) return sendLater(deps, job, row, { afterMs: firstPauseMs, message });
       const next = await desk.writeUnknown(row, code, message);
       return next === null ? { status: "lost" } : { status: "done", next };
     }

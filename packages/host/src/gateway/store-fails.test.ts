@@ -1,10 +1,11 @@
-import { type Log, systemClock } from "@holdfast/engine";
+import { type Log, StoreFailure, systemClock } from "@holdfast/engine";
 import { aTool, calls, ok, says } from "@holdfast/engine/testing";
 import { ids } from "@holdfast/protocol";
 import { expect, test } from "vitest";
 
 import type { ApiRig } from "../testing/index.ts";
 import {
+  chunksOf,
   openBot,
   openBotApi,
   openPlatform,
@@ -85,4 +86,30 @@ test("[P11] an answer in words for which the store has no room at first is still
   platform.say(7, "Green, please");
   await shown(platform, 2);
   expect([given, rig.model.requests.length]).toEqual([["Green, please"], 2]);
+});
+
+test("[P11] a file that the store could not read was not sent: it is sent when the store can, and marked by nobody", async () => {
+  const platform = await openPlatform();
+  const draw = aTool("draw", async ({ owner }) => {
+    const put = await rig.store.putBlob(owner, Buffer.from("a picture"), "image/png");
+    if (put.status !== "stored") throw new Error(put.message);
+    const file = { name: "cat.png", mediaType: "image/png", blobId: put.id, size: put.size };
+    return { ...ok("Drawn."), details: { files: [file] } };
+  });
+  const rig: ApiRig = openBotApi([calls("draw"), says("Here it is.")], { tools: [draw] });
+  let left = 2;
+  const { store } = rig.log;
+  const blob: typeof store.reads.blob = async (...asked) => {
+    if (left-- > 0) throw new StoreFailure("store_unavailable", "The store is away.");
+    return store.reads.blob(...asked);
+  };
+  const log = { ...rig.log, store: { ...store, reads: { ...store.reads, blob } } };
+  openBot(rig, platform, { clock, log, onError: () => {} });
+  platform.say(7, "Draw me a cat");
+  await shown(platform, 2);
+  expect(platform.shownIn(7).map(({ file, text }) => file?.name ?? text)).toEqual([
+    "cat.png",
+    "Here it is.",
+  ]);
+  expect(await chunksOf(rig)).toEqual([]);
 });

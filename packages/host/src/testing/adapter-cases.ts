@@ -34,6 +34,10 @@ interface AdapterCase {
 
 const soon = () => AbortSignal.timeout(10_000);
 
+let parcels = 0;
+/** One that was never sent before. */
+const parcel = () => ({ id: `parcel_${++parcels}`, replyTo: null });
+
 /** What every adapter does on its platform, as far as it declares it. */
 export const adapterCases: readonly AdapterCase[] = [
   {
@@ -71,7 +75,7 @@ export const adapterCases: readonly AdapterCase[] = [
     title:
       "words are shown once, plainly, and changed where edits are declared; the same again is no error",
     async run({ adapter, place, shown }) {
-      const sent = await adapter.send(place, { text: "**One** two_three" }, null, soon());
+      const sent = await adapter.send(place, { text: "**One** two_three" }, parcel(), soon());
       assert.equal(sent.status, "sent");
       assert.deepEqual(
         shown().map(({ text }) => text),
@@ -96,7 +100,7 @@ export const adapterCases: readonly AdapterCase[] = [
         .repeat(1_000)
         .slice(0, adapter.limits.textUnits)
         .trim();
-      assert.equal((await adapter.send(place, { text }, null, soon())).status, "sent");
+      assert.equal((await adapter.send(place, { text }, parcel(), soon())).status, "sent");
       assert.equal(shown().length, 1);
     },
   },
@@ -107,7 +111,7 @@ export const adapterCases: readonly AdapterCase[] = [
       if (!adapter.capabilities.buttons) return;
       const data = "d".repeat(adapter.limits.buttonBytes);
       const words = { text: "Well?", buttons: [[{ label: "Yes", data }]] };
-      assert.equal((await adapter.send(place, words, null, soon())).status, "sent");
+      assert.equal((await adapter.send(place, words, parcel(), soon())).status, "sent");
       assert.deepEqual(bed.shown()[0]?.buttons, ["Yes"]);
       await bed.press("Yes");
       const [came] = (await received(adapter, 0)).incoming;
@@ -124,7 +128,7 @@ export const adapterCases: readonly AdapterCase[] = [
       if (!adapter.capabilities.files) return;
       const bytes = Uint8Array.from({ length: 70_000 }, (_, index) => (index * 31) % 256);
       const file = { kind: "file", name: "a b.bin", mediaType: "application/zip", bytes } as const;
-      assert.equal((await adapter.sendFile(place, file, soon())).status, "sent");
+      assert.equal((await adapter.sendFile(place, file, parcel(), soon())).status, "sent");
       const [shown] = bed.shown();
       assert.equal(shown?.file?.name, "a b.bin");
       assert.ok(Buffer.from(bytes).equals(shown.file.bytes));
@@ -140,6 +144,17 @@ export const adapterCases: readonly AdapterCase[] = [
       assert.deepEqual(await adapter.fetchFile(large, soon()), { status: "too_large" });
     },
   },
+  {
+    title: "what is sent again under its id is shown once, where that is declared",
+    async run({ adapter, place, shown }) {
+      const twice = parcel();
+      for (const _ of [1, 2]) {
+        const sent = await adapter.send(place, { text: "Only once" }, twice, soon());
+        assert.equal(sent.status, "sent");
+      }
+      assert.equal(shown().length, adapter.capabilities.repeats === "dropped" ? 1 : 2);
+    },
+  },
   ...(
     [
       ["rate limit", "later", 0],
@@ -152,10 +167,10 @@ export const adapterCases: readonly AdapterCase[] = [
     title: `a ${trouble} is told as ${status}, and nothing is sent by itself again`,
     async run({ adapter, place, meet, shown }) {
       meet(trouble);
-      const sent = await adapter.send(place, { text: "Once" }, null, soon());
+      const sent = await adapter.send(place, { text: "Once" }, parcel(), soon());
       assert.equal(sent.status, status);
       assert.equal(shown().length, shows);
-      assert.equal((await adapter.send(place, { text: "Twice" }, null, soon())).status, "sent");
+      assert.equal((await adapter.send(place, { text: "Twice" }, parcel(), soon())).status, "sent");
       assert.equal(shown().length, shows + 1);
     },
   })),

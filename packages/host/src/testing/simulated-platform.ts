@@ -55,7 +55,7 @@ export class SimulatedPlatform {
     };
     return {
       platform: "telegram",
-      capabilities: { edits: true, buttons: true, typing: true, files: true },
+      capabilities: { repeats: "shown", edits: true, buttons: true, typing: true, files: true },
       limits: {
         textUnits: 4_096,
         buttonBytes: 64,

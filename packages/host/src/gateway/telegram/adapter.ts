@@ -1,7 +1,7 @@
 import type { Api } from "grammy";
 
 import { safeFileName } from "../../paths/index.ts";
-import type { Adapter, Edited, Place, Sent, Words } from "../adapter.ts";
+import type { Adapter, Edited, Parcel, Place, Sent, Words } from "../adapter.ts";
 import { toMarkdownV2 } from "./markdown.ts";
 import { BadStatus, errorCodeOf, troubleOf } from "./trouble.ts";
 import { incomingOf, type Self, update } from "./updates.ts";
@@ -44,7 +44,7 @@ export async function openTelegram(options: TelegramOptions): Promise<Adapter> {
 
   return {
     platform: "telegram",
-    capabilities: { edits: true, buttons: true, typing: true, files: true },
+    capabilities: { repeats: "shown", edits: true, buttons: true, typing: true, files: true },
     limits,
     async identify(signal) {
       try {
@@ -88,8 +88,8 @@ export async function openTelegram(options: TelegramOptions): Promise<Adapter> {
       const parsed = update.safeParse(pushed);
       return parsed.success ? incomingOf(parsed.data, self) : null;
     },
-    send: (place, words, replyTo, signal) => sendWords(api, place, words, replyTo, signal),
-    async sendFile(place, file, signal) {
+    send: (place, words, parcel, signal) => sendWords(api, place, words, parcel, signal),
+    async sendFile(place, file, _parcel, signal) {
       const { chat, other } = targetOf(place);
       // Who made the file has named it, and the library puts the name into a header as it is.
       const input = () => new InputFile(file.bytes, safeFileName(file.name));
@@ -145,7 +145,7 @@ async function sendWords(
   api: Api,
   place: Place,
   words: Words,
-  replyTo: string | null,
+  { replyTo }: Parcel,
   signal: AbortSignal,
 ): Promise<Sent> {
   const { chat, other } = targetOf(place);
