@@ -24,6 +24,7 @@ import { createLiveness, currentHolder } from "@holdfast/store/identity";
 import { openSpillFolder } from "@holdfast/store/spill";
 
 import { openAgents } from "./agents.ts";
+import { createDelegate, isChildLane } from "./delegate/index.ts";
 import { type Compactor, openCompactor } from "./compaction.ts";
 import { type Memories, notesSnapshot, openReviews, reviewWith } from "./memory/index.ts";
 import type { Config } from "./config/index.ts";
@@ -70,7 +71,15 @@ function limitsOf({
 export async function prepareConversations(
   config: Pick<
     Config,
-    "home" | "leaseMs" | "resume" | "review" | "roles" | "spendPerRun" | "spendPerDay"
+    | "home"
+    | "leaseMs"
+    | "resume"
+    | "review"
+    | "roles"
+    | "spendPerRun"
+    | "spendPerDay"
+    | "delegateDepth"
+    | "delegateChildren"
   >,
   store: Store,
   models: Models,
@@ -114,7 +123,17 @@ export async function prepareConversations(
   );
   const notes = (owner: OwnerId) => notesSnapshot(home.value, owner);
   const prompt = openPrompt({ home: home.value, workspaces: hands.workspaces, notes });
-  const tools = withServerTools(hands.tools, mcp, log);
+  const delegate = createDelegate({
+    log,
+    ids,
+    clock: systemClock,
+    poke: (...session) => runner.poke(...session),
+    depth: config.delegateDepth.value,
+    children: config.delegateChildren.value,
+  });
+  // The last one: what stands before it is the same for whoever does without.
+  const handed = config.delegateDepth.value === 0 ? [] : [[delegate.name, delegate] as const];
+  const tools = withServerTools(new Map([...hands.tools, ...handed]), mcp, log);
   const agents = openAgents({
     store,
     clock: systemClock,
@@ -141,7 +160,8 @@ export async function prepareConversations(
     limits: limitsOf(config),
     toolPolicy: hands.policy,
     agents,
-    remembers: () => memories.current(),
+    // What another agent has asked for is no word of a person's.
+    remembers: ({ lane }) => (isChildLane(lane) ? null : memories.current()),
     recall: besides(
       createRecall({ providers: memories, clock: systemClock }),
       placeAttachments(hands.workspaces, store.reads),

@@ -38,6 +38,8 @@ export interface LifeParts {
   readonly titles: Worker;
   /** Who says prompts at their times. */
   readonly scheduler: Worker;
+  /** Who ends children whose parents have ended. */
+  readonly children: Worker;
   readonly memory: MemoryKeeper;
   readonly reviews: Pick<Worker, "stop">;
   readonly notifier: Notifier | undefined;
@@ -61,11 +63,16 @@ export function createLife(parts: LifeParts): Life {
     memory.start();
     parts.notifier?.start(address ?? null);
     parts.scheduler.start();
+    parts.children.start();
     void keepTidy(store, systemClock, stopping.signal);
   }
 
   async function letGo(): Promise<void> {
-    const notified = Promise.all([parts.notifier?.stop(), parts.scheduler.stop()]);
+    const notified = Promise.all([
+      parts.notifier?.stop(),
+      parts.scheduler.stop(),
+      parts.children.stop(),
+    ]);
     await within(runnerPatienceMs, Promise.all([runner.stop(), titles.stop(), reviews.stop()]));
     await mcp.stop();
     await memory.drain(memoryBudgetMs);

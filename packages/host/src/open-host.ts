@@ -1,5 +1,5 @@
 import { type Runner, systemClock } from "@holdfast/engine";
-import { type Client, ids } from "@holdfast/protocol";
+import { type Client, ids, ownerId } from "@holdfast/protocol";
 import { currentHolder } from "@holdfast/store/identity";
 import type { Hono } from "hono";
 import { apiRoutes } from "./api/index.ts";
@@ -7,6 +7,7 @@ import { createDoorkeeper, type Doorkeeper, keepPassword, keepSignIns } from "./
 import { chooseToken, unguessableToken } from "./choose-token.ts";
 import { type Config, prepareHome, type Role, roleNames } from "./config/index.ts";
 import { prepareConversations } from "./conversations.ts";
+import { createChildKeeper } from "./delegate/index.ts";
 import { done, type Outcome } from "./failure.ts";
 import { openHands } from "./hands.ts";
 import { watchHealth } from "./health.ts";
@@ -162,6 +163,7 @@ export async function openHost(
     report: (bug, fields) => logger.report(bug, fields),
     logger,
   });
+  const owner = ownerId.parse("owner");
   const life = createLife({
     store: store,
     roles,
@@ -173,6 +175,7 @@ export async function openHost(
     reviews,
     telemetry,
     scheduler: openScheduler(log, runner, report),
+    children: createChildKeeper({ log, ids, clock: systemClock, owner, runner, report }),
     notifier: await openConfiguredNotifier(config, store, redact, logger),
     logger,
     stopping,

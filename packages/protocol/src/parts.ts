@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import { blobId, callId, type BlobId } from "./ids.ts";
+import { blobId, callId, runId, sessionId, type BlobId } from "./ids.ts";
 
 /** Plain JSON, as it is stored and sent. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -71,6 +71,8 @@ export const toolDetails = z.looseObject({
   files: z.array(toolFile).optional(),
   /** Why it was not run: `denied` by a person, `forbidden` by a rule, `expired`, `unanswered`, … */
   refusal: z.string().optional(),
+  /** Who was given the task. */
+  child: z.looseObject({ sessionId, runId }).optional(),
 });
 export type ToolDetails = z.infer<typeof toolDetails>;
 

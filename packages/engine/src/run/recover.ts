@@ -1,4 +1,11 @@
-import { type NewEvent, type OwnerId, type Seq, terminalStates } from "@holdfast/protocol";
+import {
+  type LaneKey,
+  laneKey,
+  type NewEvent,
+  type OwnerId,
+  type Seq,
+  terminalStates,
+} from "@holdfast/protocol";
 
 import { goesOnByWord, rests } from "../log/index.ts";
 import type { LeaseRow, Reads, RunRow, Snapshot } from "../ports/index.ts";
@@ -49,7 +56,9 @@ export async function recoverRun(
     if (snapshot === null || snapshot.run === null) return null;
     const { run: row, session } = snapshot;
     if (rests(row.state) && !row.cancelRequested) return null;
-    const run = new RunHandle(log, ids, { owner, runId: row.id, lease, head: session.head }, clock);
+    const { head } = session;
+    const lane = laneIn(snapshot, row);
+    const run = new RunHandle(log, ids, { owner, runId: row.id, lease, head, lane }, clock);
     const place = { session: lease.session, runId: row.id };
     const spill = await findSpill(deps.journals, place, snapshot.journal);
     const next = isAnswered(spill, row) ? completed : decideNext(row, deps.policy);
@@ -74,6 +83,14 @@ export async function recoverRun(
     if (run.refusal !== null) await giveUpRun(deps, owner, lease, run.refusal.code);
     return null;
   }
+}
+
+/** Where the run's message came from, as its entry says. A step of many entries may have left it behind. */
+function laneIn({ entries }: Snapshot, { id }: RunRow): LaneKey | null {
+  const message = entries.entries.findLast(
+    ({ type, runId }) => type === "message.user" && runId === id,
+  );
+  return laneKey.safeParse(message?.data["lane"]).data ?? null;
 }
 
 /** Limits go on counting where they stood: what a run has used is in its row, not in a runner's memory. */

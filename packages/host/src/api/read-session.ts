@@ -9,6 +9,7 @@ import {
   type SessionRead,
 } from "@holdfast/protocol";
 
+import { hasChildTag, parentOf } from "../delegate/index.ts";
 import type { ApiParts } from "./parts.ts";
 import { viewInput, viewRun, viewSession } from "./views.ts";
 
@@ -38,10 +39,11 @@ export async function readSnapshot(
     visible = await withAmendments(reads, snapshot.session, snapshot.entries.entries, page);
   }
   const { session, entries, inbox, journal } = snapshot;
+  const parent = hasChildTag(session) ? await parentOf(reads, owner, id) : null;
   const run = snapshot.run ?? (await lastRun(reads, owner, snapshot));
   const first = entries.entries[0];
   return {
-    session: viewSession(session),
+    session: { ...viewSession(session), ...(parent !== null && { parent }) },
     entries: [...entriesOf(visible)],
     run: run && viewRun(run),
     inbox: inbox.map(viewInput),

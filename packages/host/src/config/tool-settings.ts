@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { parseToolRule } from "../policy/index.ts";
-import { listOf, setting } from "./setting.ts";
+import { listOf, setting, wholeNumber } from "./setting.ts";
 
 /** What tools may do, where, and who is asked. */
 export const toolSettings = {
@@ -32,5 +32,19 @@ export const toolSettings = {
     schema: listOf(z.string().regex(/^(\[[0-9a-f:]+\]|[a-z0-9.:_-]+)$/i)),
     fallback: () => [],
     fallbackInWords: "none",
+  }),
+  delegateDepth: setting({
+    about: "how deep agents may hand tasks on to children of theirs",
+    allowed: "a number from 0 (not at all) to 5",
+    schema: wholeNumber(0, 5),
+    fallback: () => 2,
+    fallbackInWords: "2",
+  }),
+  delegateChildren: setting({
+    about: "how many children one run may have",
+    allowed: "a number from 1 to 50",
+    schema: wholeNumber(1, 50),
+    fallback: () => 8,
+    fallbackInWords: "8",
   }),
 };

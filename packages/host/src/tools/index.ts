@@ -21,6 +21,7 @@ import { createWriteFile } from "./write-file.ts";
 export { openWorkspaces, type Workspaces };
 
 export { allowedEnvironment } from "./environment.ts";
+export { defineTool, failed } from "./define-tool.ts";
 export { createExcerpt, type Excerpt } from "./excerpt.ts";
 
 export interface ToolParts {

@@ -1,8 +1,8 @@
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
-import type { Store } from "@holdfast/engine";
-import type { OwnerId, SessionId } from "@holdfast/protocol";
+import type { SessionRow, Store } from "@holdfast/engine";
+import { type OwnerId, type SessionId, sessionId } from "@holdfast/protocol";
 
 import { belowRoot, Jail } from "../paths/index.ts";
 
@@ -26,17 +26,40 @@ interface Whose {
   readonly session: SessionId;
 }
 
+/** The folder of another session of the same owner. */
+const ofSession = /^session:(?<id>ses_[0-9a-z]+)$/;
+
 const plainName = /^[\p{L}\p{N}_][\p{L}\p{N}._ -]{0,99}$/u;
 
 /**
  * Where a session's tools work. Without a name it has a folder of its own in the home. A plain name is a folder that
- * sessions of one owner share. A path is taken when it is there and lies, links followed, below a root of the operator's.
+ * sessions of one owner share; `session:<id>` is where another session works. A path is taken when it is there and lies, links followed, below a root of the operator's.
  */
 export function openWorkspaces(
   { home, roots }: WorkspaceParts,
   { reads }: Pick<Store, "reads">,
 ): Workspaces {
   const own = join(resolve(home), "workspaces");
+
+  /** A session that works where another does, and that one where it says itself: a second such word leads nowhere. */
+  async function find(
+    whose: Whose,
+  ): Promise<{ readonly whose: Whose; named: string | null } | null> {
+    const row = await reads.session(whose.owner, whose.session);
+    if (row === null) return null;
+    const other = await sessionNamed(whose.owner, row.workspace ?? "");
+    if (other === null) return { whose, named: row.workspace };
+    const isNamedAgain = ofSession.test(other.workspace ?? "");
+    return {
+      whose: { owner: whose.owner, session: other.id },
+      named: isNamedAgain ? null : other.workspace,
+    };
+  }
+
+  async function sessionNamed(owner: OwnerId, named: string): Promise<SessionRow | null> {
+    const id = sessionId.safeParse(ofSession.exec(named)?.groups?.["id"]);
+    return id.success ? reads.session(owner, id.data) : null;
+  }
 
   /** Ours to make, or the operator's, which has to be there. */
   function ownFolder({ owner, session }: Whose, named: string | null): string | null {
@@ -56,25 +79,26 @@ export function openWorkspaces(
   }
 
   return {
-    async refusal(_owner, named) {
+    async refusal(owner, named) {
       if (plainName.test(named)) return null;
+      if (ofSession.test(named))
+        return (await sessionNamed(owner, named)) === null ? "There is no such session." : null;
       const found = await findNamed(named);
       return "words" in found ? found.words : null;
     },
-    async where(whose) {
-      const row = await reads.session(whose.owner, whose.session);
-      if (row === null) return null;
-      const folder = ownFolder(whose, row.workspace);
-      if (folder !== null || row.workspace === null) return folder;
-      const found = await findNamed(row.workspace);
-      return "folder" in found ? found.folder : join(own, whose.session);
+    async where(asked) {
+      const place = await find(asked);
+      if (place === null) return null;
+      const folder = ownFolder(place.whose, place.named);
+      if (folder !== null || place.named === null) return folder;
+      const found = await findNamed(place.named);
+      return "folder" in found ? found.folder : join(own, place.whose.session);
     },
-    async folderFor(whose) {
-      const row = await reads.session(whose.owner, whose.session);
-      if (row === null) throw new Error("There is no such session.");
-      const folder = ownFolder(whose, row.workspace);
-      const found =
-        folder === null ? await findNamed(row.workspace ?? "") : await makeFolder(folder);
+    async folderFor(asked) {
+      const place = await find(asked);
+      if (place === null) throw new Error("There is no such session.");
+      const folder = ownFolder(place.whose, place.named);
+      const found = folder === null ? await findNamed(place.named ?? "") : await makeFolder(folder);
       if ("words" in found) throw new Error(found.words);
       return found.folder;
     },

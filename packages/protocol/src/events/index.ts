@@ -33,6 +33,8 @@ export {
 export {
   type ContextFrame,
   contextFrame,
+  type ParentLink,
+  parentLink,
   type SeqRange,
   type SessionSettings,
   type TitleSource,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import { blobId, laneKey, noticeId, seq, sessionId } from "../ids.ts";
+import { blobId, callId, laneKey, noticeId, runId, seq, sessionId } from "../ids.ts";
 import { jsonObject } from "../parts.ts";
 import { defineEvent, settledDeltas } from "./define.ts";
 
@@ -50,6 +50,15 @@ export const sessionSettings = z.looseObject({
 });
 export type SessionSettings = z.infer<typeof sessionSettings>;
 
+/** The call that a session's task was given by, and the sessions above that one, the nearest first. */
+export const parentLink = z.looseObject({
+  sessionId,
+  runId,
+  callId,
+  above: z.array(sessionId).max(20).optional(),
+});
+export type ParentLink = z.infer<typeof parentLink>;
+
 export const sessionEvents = [
   defineEvent(
     "session.created",
@@ -59,6 +68,7 @@ export const sessionEvents = [
       /** A branch reads what stands below its beginning from the log that it left. */
       origin: z.looseObject({ sessionId, seq }).optional(),
       ranges: z.array(seqRange).optional(),
+      parent: parentLink.optional(),
       messageCount: visibleAfter.messageCount.optional(),
       preview: visibleAfter.preview.optional(),
     }),

@@ -5,6 +5,7 @@ import {
   approvalDetails,
   clientId,
   inputMode,
+  parentLink,
   partialCause,
   runState,
   titleSource,
@@ -40,6 +41,8 @@ export const sessionView = z.looseObject({
   tags: z.array(z.string()),
   /** A branch names what it left, and where. */
   origin: z.looseObject({ sessionId, seq }).optional(),
+  /** One that was given a task names the call that gave it; told where a session is read, not in lists. */
+  parent: parentLink.optional(),
   /** How many entry events its log holds. */
   version: count,
   /** How many meta events its log holds: what `If-Match` names. */

@@ -1,0 +1,3 @@
+export { hasChildTag, isChildLane, parentOf } from "./child.ts";
+export { createChildKeeper } from "./keeper.ts";
+export { createDelegate } from "./tool.ts";
