@@ -17,7 +17,7 @@ import type { SystemPrompt } from "./prompt/index.ts";
 export interface AgentParts {
   readonly store: Store;
   readonly clock: Clock;
-  readonly models: Pick<Models, "usual" | "open">;
+  readonly models: Pick<Models, "usual" | "open" | "fallbacks">;
   /** At this moment. */
   readonly tools: (request: AgentRequest) => Promise<AgentTools>;
   /** How a session begins. It is frozen with the session. */
@@ -63,9 +63,12 @@ export function openAgents(parts: AgentParts): WarmAgents {
       async build(request, signature) {
         // The session may name another by now; this agent is kept under what it was asked for.
         const name = names.get(signature) ?? models.usual();
+        const open = (named: string) =>
+          models.open(named, (blobId) => imageOf(store, request.owner, blobId));
         return {
           modelName: name,
-          model: models.open(name, (blobId) => imageOf(store, request.owner, blobId)),
+          model: open(name),
+          fallbacks: models.fallbacks(name).map((other) => ({ name: other, model: open(other) })),
           system: () => prompt.text(request),
           tools: (await tools(request)).tools,
           bytes: agentBytes,

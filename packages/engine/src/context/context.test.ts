@@ -58,7 +58,7 @@ async function turn(text: string): Promise<RequestRecord> {
   const entries = await read();
   const { blocks } = build(entries);
   const sent = sentBefore(entries);
-  const record = recordRequest(sent, sent?.hashes ?? null, entries, blocks);
+  const record = recordRequest(sent, sent?.hashes ?? null, entries, { blocks, model: "m" });
   await chat.commit([anAnswer(`Answer to ${text}`, record)]);
   return record;
 }
@@ -179,7 +179,7 @@ describe("[P9] what was sent", () => {
     await chat.commit([aUserMessage("other")]);
     const after = await read();
     const { blocks } = build(after);
-    const { differs } = recordRequest(sent, null, after, blocks);
+    const { differs } = recordRequest(sent, null, after, { blocks, model: "m" });
     expect(differs).toMatchObject({ block: 4, explainedBy: { type: "history.cut" } });
     expect(differs?.explainedBy?.seq).toBeGreaterThan(seq);
   });
@@ -199,6 +199,7 @@ describe("[P9] what was sent", () => {
     await turn("one");
     const entries = await read();
     const { blocks } = buildContext(entries, { ...frame, system: "Another." }, new Map());
-    expect(recordRequest(sentBefore(entries), null, entries, blocks).differs).toEqual({ block: 0 });
+    const asked = { blocks, model: "m" };
+    expect(recordRequest(sentBefore(entries), null, entries, asked).differs).toEqual({ block: 0 });
   });
 });

@@ -9,6 +9,8 @@ export interface SentRequest {
   readonly hashes: readonly string[] | null;
   /** What came behind it can explain a change. */
   readonly seq: Seq;
+  /** Who it was made for; another one has kept nothing of it. `null`: not known. */
+  readonly model: string | null;
   /** `log`: read from what is in view. A request whose answer was cut away may have been made since. */
   readonly knownFrom: "log" | "sending";
 }
@@ -19,7 +21,8 @@ export function sentBefore({ head, epoch, tail }: ContextEntries): SentRequest |
   return entries.reduce<SentRequest | null>((sent, entry) => {
     const record = recordIn(entry);
     if (record === undefined) return sent;
-    return { seq: entry.seq, hashes: continued(sent?.hashes ?? null, record), knownFrom: "log" };
+    const hashes = continued(sent?.hashes ?? null, record);
+    return { seq: entry.seq, hashes, model: modelIn(entry), knownFrom: "log" };
   }, null);
 }
 
@@ -40,12 +43,16 @@ export function recordRequest(
   sent: SentRequest | null,
   recorded: readonly string[] | null,
   entries: ContextEntries,
-  blocks: readonly Block[],
+  { blocks, model }: { readonly blocks: readonly Block[]; readonly model: string },
 ): RequestRecord {
   const hashes = blocks.map(({ hash }) => hash);
   const from = recorded !== null && isPrefix(recorded, hashes) ? recorded.length : 0;
   const record = { from, hashes: hashes.slice(from) };
   if (sent === null) return record;
+  if (sent.model !== null && sent.model !== model) {
+    const explainedBy = explanation(sent.seq, entries);
+    return { ...record, differs: { block: 0, ...(explainedBy && { explainedBy }) } };
+  }
   if (sent.hashes !== null && isPrefix(sent.hashes, hashes)) {
     const cut = sent.knownFrom === "log" ? cutBehind(sent.seq, entries) : undefined;
     const block = blocks.findIndex(({ seq }) => seq !== null && cut !== undefined && seq > cut.seq);
@@ -95,6 +102,11 @@ function cutBehind(
 ): { seq: Seq; type: string } | undefined {
   const cut = ((ranges.at(-1)?.from ?? 0) - 1) as Seq;
   return cut > after ? { seq: cut, type: "history.cut" } : undefined;
+}
+
+function modelIn(entry: StoredEvent): string | null {
+  const { model } = entry.data;
+  return typeof model === "string" ? model : null;
 }
 
 function recordIn(entry: StoredEvent): RequestRecord | undefined {

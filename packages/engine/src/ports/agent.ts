@@ -1,6 +1,6 @@
 import type { LaneKey, OwnerId, SessionId } from "@holdfast/protocol";
 
-import type { Model } from "./model.ts";
+import type { Model, NamedModel } from "./model.ts";
 import type { Tool } from "./tool.ts";
 
 /**
@@ -10,6 +10,8 @@ import type { Tool } from "./tool.ts";
 export interface Agent {
   readonly modelName: string;
   readonly model: Model;
+  /** Who answers when that one cannot, in this order. */
+  readonly fallbacks?: readonly NamedModel[];
   /** The system prompt as it would be today: what a session begins with, and keeps while the signature is the same. */
   readonly system: () => Promise<string>;
   readonly tools: ReadonlyMap<string, Tool>;

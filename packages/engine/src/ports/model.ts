@@ -74,6 +74,12 @@ export type ModelEvent =
   | { readonly kind: "usage"; readonly usage: ModelUsage }
   | { readonly kind: "failed"; readonly failure: ModelFailure };
 
+/** A model under the name that people know it by. */
+export interface NamedModel {
+  readonly name: string;
+  readonly model: Model;
+}
+
 /**
  * A model as the engine sees it: a stream of what it says. The stream ends by itself, or with one `failed`; it never
  * throws. When the signal is aborted it ends soon; an iterator that does not is abandoned.

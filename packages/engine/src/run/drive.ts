@@ -5,6 +5,7 @@ import type { ModelFailure, Random, SpillEnd } from "../ports/index.ts";
 import { tellUnrun } from "./begun-calls.ts";
 import { type CallEnd, callModel } from "./call-model.ts";
 import { type ContextFit, fitContext, makeRoom } from "./fit-context.ts";
+import { isTooLongToWait, mayPassOn, standInOf, switchNotice } from "./fallback.ts";
 import { Journal } from "./journal.ts";
 import { type KnownContext, RunContext } from "./run-context.ts";
 import { markOf, type Remembers } from "./mark.ts";
@@ -12,21 +13,11 @@ import type { RunHandle } from "./run-handle.ts";
 import { runTools } from "./run-tools.ts";
 import { type SetUpDeps, setUpStep } from "./set-up.ts";
 import { settledMessage, usageEvent } from "./settle.ts";
+import { daySpent, daySpentText, overSpent, type RunLimits } from "./spend.ts";
 import type { VerdictDeps } from "./sort-calls.ts";
 import { type SpillDeps, spillMark } from "./spill.ts";
 import { takeSteering } from "./steer.ts";
 import type { Tick } from "./tick.ts";
-
-export interface RunLimits {
-  readonly steps: number;
-  readonly timeMs: number;
-  /** Millionths of a dollar; none by default. */
-  readonly costMicros?: number;
-  /** What all runs of an owner may cost within 24 hours by the store's clock. Past it no run begins. */
-  readonly costMicrosPerDay?: number;
-  /** How often a model call that failed in passing is tried again. */
-  readonly modelTries: number;
-}
 
 export interface DriveDeps extends SetUpDeps, VerdictDeps, SpillDeps {
   readonly tick: Tick;
@@ -65,6 +56,8 @@ export async function driveRun(
 ): Promise<void> {
   const begun = deps.clock.now() - position.usedMs;
   let { step, tries, journal } = position;
+  let standIn: string | null = null;
+  let isPassedOn = false;
   const context = new RunContext(deps.log.store, run, known, deps.fit?.count);
   // Whoever takes over after a failure waits as the runner before would have.
   if (tries > 0) await deps.clock.sleep(backoffBefore(tries - 1, deps.random), run.signal);
@@ -101,17 +94,22 @@ export async function driveRun(
     }
     const steered = await takeSteering(deps.log, run, entries.tail);
     if (steered > 0) continue;
-    step += tries === 0 ? 1 : 0;
-    const call = await askModel(deps, run, context, { step, tries });
+    step += tries === 0 && !isPassedOn ? 1 : 0;
+    // A compaction may have covered the notice that names who stands in.
+    standIn = standInOf(entries.tail, run.runId) ?? standIn;
+    const call = await askModel(deps, run, context, { step, tries, standIn });
     if (call === null) return;
     const next = await settleCall(deps, run, call, tries);
     if (next === "ended") return;
     tries = next === "again" ? tries + 1 : 0;
+    isPassedOn = next === "passed on";
   }
 }
 
 interface AskedModel extends CallEnd {
   readonly modelName: string;
+  /** Who is asked when this one cannot answer. */
+  readonly next: string | null;
   readonly journal: Journal;
   readonly context: RunContext;
   readonly record: RequestRecord;
@@ -123,15 +121,16 @@ async function askModel(
   deps: DriveDeps,
   run: RunHandle,
   context: RunContext,
-  { step, tries }: { readonly step: number; readonly tries: number },
+  at: { readonly step: number; readonly tries: number; readonly standIn: string | null },
 ): Promise<AskedModel | null> {
-  const ready = await setUpStep(deps, run, context);
+  const { step, tries } = at;
+  const ready = await setUpStep(deps, run, context, at.standIn);
   if ("code" in ready) {
     const { code, message } = ready;
     await endRun(run, "failed", [notice(run, code, message)], code);
     return null;
   }
-  const { name, model, framed } = ready;
+  const { name, model, next, framed } = ready;
   if (deps.fit !== undefined) await fitContext(deps.fit, run, context, name, framed.bytes);
   const begun = await run.write([
     ...(framed.event === undefined ? [] : [run.event("context.framed", framed.event)]),
@@ -144,7 +143,7 @@ async function askModel(
     }),
   ]);
   const seq = begun?.at(-1)?.seq;
-  const sent = seq === undefined ? null : await context.request(framed.bytes, seq);
+  const sent = seq === undefined ? null : await context.request(framed.bytes, seq, name);
   if (sent === null) return null;
   const { messages, tools, record, counted } = sent;
   await deps.journals?.reserve();
@@ -156,7 +155,7 @@ async function askModel(
   if (!(await journal.flush())) return null;
   if (end.usage !== null) context.learnTokens(counted, end.usage);
   const tokens = context.tokensIn(counted);
-  return { ...end, modelName: name, journal, context, record, tokens };
+  return { ...end, modelName: name, next, journal, context, record, tokens };
 }
 
 function spillEndOf(model: string, { end, calls, usage }: CallEnd): SpillEnd {
@@ -170,7 +169,7 @@ async function settleCall(
   run: RunHandle,
   call: AskedModel,
   tries: number,
-): Promise<Next | "again"> {
+): Promise<Next | "again" | "passed on"> {
   const { end, calls, usage, modelName: model, journal, record: request } = call;
   const { message } = journal.fold();
   // What is settled carries the record; a run that cannot settle it is lost, and with it what it knew.
@@ -202,7 +201,17 @@ async function settleCall(
   }
   const failure = await madeRoom(deps, run, call, end.failure);
   const kept = [...settledMessage(run, message, { model, request, partial: "failed" }), ...usages];
-  if (!mayTryAgain(failure) || tries + 1 >= deps.limits.modelTries) {
+  const isLast = !mayTryAgain(failure) || tries + 1 >= deps.limits.modelTries;
+  if (
+    call.next !== null &&
+    mayPassOn(failure) &&
+    !failure.atOnce &&
+    (isLast || isTooLongToWait(failure))
+  ) {
+    const passed = switchNotice(run, model, call.next, failure);
+    return (await run.write([...kept, passed])) === null ? "ended" : "passed on";
+  }
+  if (isLast) {
     await endRun(
       run,
       "failed",
@@ -219,7 +228,7 @@ async function settleCall(
   return "again";
 }
 
-/** `atOnce`: what was in the way is not there any more. */
+/** `atOnce`: what was in the way is not there any more. It is about the context, and not about who is asked. */
 type PassingFailure = ModelFailure & { readonly atOnce?: true };
 
 /** A context that was too long is made shorter, and then it is a failure in passing. */
@@ -270,24 +279,4 @@ async function endRun(
   }
   if (result.status === "committed") run.lose("ended");
   else run.loseBy(result);
-}
-
-async function overSpent({ log, limits }: DriveDeps, run: RunHandle): Promise<boolean> {
-  if (limits.costMicros === undefined) return false;
-  const usage = await log.store.reads.usage(run.owner, { runId: run.runId });
-  return usage.costMicros >= limits.costMicros;
-}
-
-const dayMs = 24 * 3_600_000;
-
-async function daySpent({ log, limits }: DriveDeps, { owner }: RunHandle): Promise<boolean> {
-  if (limits.costMicrosPerDay === undefined) return false;
-  const since = (await log.store.now()) - dayMs;
-  const usage = await log.store.reads.usage(owner, { since });
-  return usage.costMicros >= limits.costMicrosPerDay;
-}
-
-function daySpentText({ costMicrosPerDay = 0 }: RunLimits): string {
-  const dollars = (costMicrosPerDay / 1_000_000).toFixed(2);
-  return `The limit of $${dollars} for 24 hours is spent, so this was not begun. Raise the limit, or ask again later.`;
 }

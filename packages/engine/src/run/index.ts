@@ -9,7 +9,7 @@ export {
 } from "./admit.ts";
 export { answerApproval, type AnswerResult, type AnswerWords, expireApproval } from "./answer.ts";
 export { type CancelResult, requestCancel } from "./cancel.ts";
-export type { RunLimits } from "./drive.ts";
+export type { RunLimits } from "./spend.ts";
 export type { ContextFit } from "./fit-context.ts";
 export { foldStep } from "./fold-step.ts";
 export { leftoversOf } from "./leftovers.ts";

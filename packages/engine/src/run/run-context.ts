@@ -87,14 +87,14 @@ export class RunContext {
    * The request for the step that has begun, and what will be said of it in the log. From here on it counts as sent.
    * `null`: the session is gone.
    */
-  async request(bytes: FrameBytes, begun: Seq): Promise<SentContext | null> {
+  async request(bytes: FrameBytes, begun: Seq, model: string): Promise<SentContext | null> {
     const entries = await this.read();
     if (entries === null) return null;
     const { sent, recorded, hashes } = this.#known;
     const context = buildContext(entries, bytes, hashes, this.#count);
-    const record = recordRequest(sent, recorded, entries, context.blocks);
+    const record = recordRequest(sent, recorded, entries, { blocks: context.blocks, model });
     const sentHashes = context.blocks.map(({ hash }) => hash);
-    this.#known.sent = { seq: begun, hashes: sentHashes, knownFrom: "sending" };
+    this.#known.sent = { seq: begun, hashes: sentHashes, model, knownFrom: "sending" };
     return { ...context, record, counted: sizeOf(context) };
   }
 

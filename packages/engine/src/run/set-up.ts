@@ -1,12 +1,13 @@
 import type { Tool, ToolSpec } from "../ports/index.ts";
-import { type Model, type ModelFailure, StoreFailure } from "../ports/index.ts";
+import { type ModelFailure, StoreFailure } from "../ports/index.ts";
 import { type Framed, shortHash } from "../context/index.ts";
+import { type ChosenModel, chooseModel, type ModelChain } from "./fallback.ts";
 import type { RunContext } from "./run-context.ts";
 import type { RunHandle } from "./run-handle.ts";
 
 export interface SetUpDeps {
   /** The model that a session's next call goes to. */
-  readonly modelFor: (run: RunHandle) => Promise<{ readonly name: string; readonly model: Model }>;
+  readonly modelFor: (run: RunHandle) => Promise<ModelChain>;
   /** The system prompt as it would be today. A session that has one keeps it while the signature is the same. */
   readonly system: (run: RunHandle) => Promise<string>;
   /** Of what the system prompt is made from; without it, of the prompt itself. */
@@ -14,9 +15,7 @@ export interface SetUpDeps {
   readonly tools: ReadonlyMap<string, Tool>;
 }
 
-export interface SetUp {
-  readonly name: string;
-  readonly model: Model;
+export interface SetUp extends ChosenModel {
   readonly framed: Extract<Framed, { status: "framed" }>;
 }
 
@@ -28,12 +27,13 @@ export async function setUpStep(
   deps: SetUpDeps,
   run: RunHandle,
   context: RunContext,
+  standIn: string | null,
 ): Promise<SetUp | ModelFailure> {
   try {
-    const { name, model } = await deps.modelFor(run);
-    const framed = await context.frame(await frameSource(deps, run));
+    const chosen = chooseModel(await deps.modelFor(run), standIn);
+    const framed = await context.frame(await frameSource(deps, run, chosen));
     if (framed.status === "failed") throw new StoreFailure(framed.code, framed.message);
-    return { name, model, framed };
+    return { ...chosen, framed };
   } catch (error) {
     // A store that cannot be read now is no reason to end the run.
     if (error instanceof StoreFailure) throw error;
@@ -42,17 +42,28 @@ export async function setUpStep(
   }
 }
 
-async function frameSource(deps: SetUpDeps, run: RunHandle) {
+async function frameSource(deps: SetUpDeps, run: RunHandle, chosen: ChosenModel) {
   const tools = [...deps.tools.values()].map(specOf);
   const system = () => deps.system(run);
   const named = deps.signature === undefined ? await system() : await deps.signature(run);
-  return { signature: signatureOf(named, tools), tools, system };
+  const signature = signatureOf(named, tools);
+  return {
+    signature: chosen.standsIn ? forStandIn(signature, chosen.name) : signature,
+    tools,
+    system,
+  };
 }
 
 /** A signature that names its parts keeps their names, so that a change can be told by them. */
 function signatureOf(named: string, tools: readonly ToolSpec[]): string {
   const agent = /^(?:[a-z]+=[0-9a-f]+ ?)+$/u.test(named) ? named : `agent=${shortHash(named)}`;
   return `${agent} tools=${shortHash(JSON.stringify(tools))}`;
+}
+
+/** P9: another model keeps nothing of what was sent to the one before; the frame says that it is another. */
+function forStandIn(signature: string, name: string): string {
+  const parts = signature.split(" ").filter((part) => !part.startsWith("model="));
+  return [`model=${shortHash(name)}`, ...parts].join(" ");
 }
 
 function specOf({ name, description, input }: Tool): ToolSpec {

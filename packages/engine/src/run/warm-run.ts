@@ -30,7 +30,11 @@ function inHands(borrowed: BorrowedAgent<KnownContext>, run: RunHandle): WarmRun
   const known = borrowed.kept ?? emptyContext();
   return {
     setUp: {
-      modelFor: async () => ({ name: agent.modelName, model: agent.model }),
+      modelFor: async () => ({
+        name: agent.modelName,
+        model: agent.model,
+        ...(agent.fallbacks && { fallbacks: agent.fallbacks }),
+      }),
       system: agent.system,
       signature: async () => signature,
       tools: agent.tools,

@@ -6,7 +6,7 @@ import {
   parseBaseUrl,
   parseModelName,
 } from "../models/index.ts";
-import { setting } from "./setting.ts";
+import { listOf, setting } from "./setting.ts";
 
 const modelName = z
   .string()
@@ -37,6 +37,14 @@ export const modelSettings = {
     schema: modelName,
     fallback: () => undefined,
     fallbackInWords: "one of the provider whose key is there, or else rehearsal",
+  }),
+  modelFallback: setting<readonly string[]>({
+    about:
+      "the models that answer when another is overloaded, unreachable, out of credit or does not take its key",
+    allowed: "names of models, as for model, in the order in which they are asked",
+    schema: listOf(modelName),
+    fallback: () => [],
+    fallbackInWords: "none: the run fails and says why",
   }),
   smallModel: setting<string | undefined>({
     about: "the model that names conversations and writes summaries",
@@ -81,7 +89,8 @@ export const modelSettings = {
     fallbackInWords: "http://127.0.0.1:11434/v1",
   }),
   models: setting<ModelOverrides>({
-    about: "what is known better here of a model: its window, its longest answer, its price",
+    about:
+      "what is known better here of a model: its window, its longest answer, its price, who answers in its place",
     allowed:
       'an object like {"ollama/*": {"window": 16000, "price": {"input": 0, "output": 0}}}, or that as JSON',
     schema: z.preprocess(

@@ -1,6 +1,7 @@
 import type { ModelUsage } from "@holdfast/engine";
 import { z } from "zod";
 
+import { parseModelName } from "./model-name.ts";
 import { modelTable, type Price, type TableRow } from "./model-table.ts";
 
 /** What is known of a model. Without a price its calls cost nobody knows what. */
@@ -14,6 +15,11 @@ export const modelOverrides = z.record(
     window: z.int().min(1_000).optional(),
     output: z.int().min(100).optional(),
     images: z.boolean().optional(),
+    /** Who answers in its place; without it, those that answer for any. */
+    fallback: z
+      .array(z.string().refine((name) => parseModelName(name) !== null))
+      .max(10)
+      .optional(),
     price: z
       .strictObject({
         input: rate,
@@ -39,6 +45,18 @@ export function factsOf(name: string, overrides: ModelOverrides = {}): ModelFact
   const seen = images === undefined ? takes : images ? (["images"] as const) : [];
   const paid = price === undefined ? usual : { ...standard(price), ...defined(price) };
   return { ...rest, window, output, ...(seen && { takes: seen }), ...(paid && { price: paid }) };
+}
+
+/** Who answers in a model's place, in this order. Nobody stands in twice, or for itself. */
+export function fallbacksOf(
+  name: string,
+  overrides: ModelOverrides,
+  usual: readonly string[],
+): readonly string[] {
+  const own = Object.entries(overrides).find(
+    ([pattern, { fallback }]) => fallback !== undefined && fits(pattern, name),
+  )?.[1].fallback;
+  return [...new Set(own ?? usual)].filter((other) => other !== name);
 }
 
 function fits(pattern: string, name: string): boolean {

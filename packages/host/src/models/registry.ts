@@ -12,7 +12,7 @@ import {
   issuers,
   type Unusable,
 } from "./accounts.ts";
-import { factsOf, type ModelFacts } from "./model-facts.ts";
+import { factsOf, fallbacksOf, type ModelFacts } from "./model-facts.ts";
 import {
   type ModelName,
   parseModelName,
@@ -30,6 +30,7 @@ export interface ModelsParts {
     Config,
     | "model"
     | "smallModel"
+    | "modelFallback"
     | "openaiBaseUrl"
     | "openaiApi"
     | "anthropicBaseUrl"
@@ -50,6 +51,8 @@ export interface Models {
   usual(): string;
   /** Who does the small things (titles, summaries) for a session with this model. */
   small(name: string): string;
+  /** Who answers when this one cannot, in this order. */
+  fallbacks(name: string): readonly string[];
   facts(name: string): ModelFacts;
   account(provider: Provider): Account | Unusable;
   /** Where the operator has it served, or the provider itself serves. */
@@ -137,6 +140,7 @@ export function createModels(parts: ModelsParts): Models {
   return {
     usual,
     small,
+    fallbacks: (name) => fallbacksOf(name, config.models.value, config.modelFallback.value),
     facts,
     account,
     address: (provider) => configuredAddress(parts, provider) ?? issuers[provider].own,

@@ -19,6 +19,7 @@ type ModelConfig = Parameters<typeof createModels>[0]["config"];
 const unset = { value: undefined, source: { from: "default" } } as const;
 export const noModelConfig: ModelConfig = {
   model: unset,
+  modelFallback: { ...unset, value: [] },
   smallModel: unset,
   openaiBaseUrl: unset,
   openaiApi: { ...unset, value: "responses" },

@@ -57,7 +57,11 @@ export class SimHost implements Actor {
       maxRuns: 8,
       limits: { steps: 6, timeMs: 60_000, modelTries: 3 },
       tools: new Map(randomTools(world, this).map((tool) => [tool.name, tool])),
-      modelFor: async () => ({ name: "simulated", model: randomModel(world, this) }),
+      modelFor: async () => ({
+        name: "simulated",
+        model: randomModel(world, this),
+        fallbacks: [{ name: "stand-in", model: randomModel(world, this) }],
+      }),
       system: async () => "You are being simulated.",
       journals: journalsOf(world, this, slot),
       onError: (error) => this.#onError(error),

@@ -1,0 +1,38 @@
+import type { Log } from "../log/index.ts";
+import type { RunHandle } from "./run-handle.ts";
+
+export interface RunLimits {
+  readonly steps: number;
+  readonly timeMs: number;
+  /** Millionths of a dollar; none by default. */
+  readonly costMicros?: number;
+  /** What all runs of an owner may cost within 24 hours by the store's clock. Past it no run begins. */
+  readonly costMicrosPerDay?: number;
+  /** How often a model call that failed in passing is tried again. */
+  readonly modelTries: number;
+}
+
+interface SpendDeps {
+  readonly log: Log;
+  readonly limits: RunLimits;
+}
+
+export async function overSpent({ log, limits }: SpendDeps, run: RunHandle): Promise<boolean> {
+  if (limits.costMicros === undefined) return false;
+  const usage = await log.store.reads.usage(run.owner, { runId: run.runId });
+  return usage.costMicros >= limits.costMicros;
+}
+
+const dayMs = 24 * 3_600_000;
+
+export async function daySpent({ log, limits }: SpendDeps, { owner }: RunHandle): Promise<boolean> {
+  if (limits.costMicrosPerDay === undefined) return false;
+  const since = (await log.store.now()) - dayMs;
+  const usage = await log.store.reads.usage(owner, { since });
+  return usage.costMicros >= limits.costMicrosPerDay;
+}
+
+export function daySpentText({ costMicrosPerDay = 0 }: RunLimits): string {
+  const dollars = (costMicrosPerDay / 1_000_000).toFixed(2);
+  return `The limit of $${dollars} for 24 hours is spent, so this was not begun. Raise the limit, or ask again later.`;
+}
