@@ -11,10 +11,11 @@ export function createPipeVoice(terminal: Terminal): Voice {
   function tell(piece: Piece): void {
     switch (piece.kind) {
       case "words":
-        if (piece.isNew) answer.begin();
+        if (piece.isNew) answer.endLine();
         return answer.add(piece.text);
       case "wordsEnd":
-        return answer.end(piece.partial === undefined ? "whole" : "broken off");
+      case "said":
+        return answer.endLine();
       case "toolBegan":
         return complain(cleanText(`⚙ ${describeCall(piece.name, piece.input)}`));
       case "toolEnded":
@@ -22,11 +23,10 @@ export function createPipeVoice(terminal: Terminal): Voice {
       case "notice":
         return complain(cleanText(`— ${piece.text}`));
       case "runEnded":
-        answer.forget();
+        answer.endLine();
         if (piece.state !== "completed") complain(`■ ${endInWords(piece)}`);
         return undefined;
-      case "said":
-        return answer.forget();
+      case "thought":
       case "summary":
       case "cut":
       case "returned":
@@ -41,81 +41,33 @@ export function createPipeVoice(terminal: Terminal): Voice {
       status = text;
     },
     note: (text) => complain(cleanText(text)),
-    close: () => answer.close(),
+    close: () => answer.endLine(),
   };
 }
 
-/**
- * What was written into a pipe cannot be taken back. So where an answer was broken off and is given again, as after a crash of
- * its host, it is gone on with as long as it says the same, and only begun anew where it says something else.
- */
+/** Text as it was written, whole characters only, with each answer on lines of its own. */
 class PipedAnswer {
   readonly #write: (text: string) => void;
   #atLineStart = true;
   /** The first half of a character whose second half has not come yet. */
   #half = "";
-  /** The words of this answer, those that were broken off before it, and whether it still repeats them. */
-  #said = "";
-  #before = "";
-  #repeats = false;
 
   constructor(write: (text: string) => void) {
     this.#write = write;
   }
 
-  begin(): void {
-    this.#said = "";
-    this.#repeats = this.#before !== "";
-    if (!this.#repeats) this.#endLine();
-  }
-
   add(text: string): void {
-    this.#said += text;
-    if (!this.#repeats) return this.#put(text);
-    if (this.#before.startsWith(this.#said)) return;
-    this.#repeats = false;
-    if (this.#said.startsWith(this.#before))
-      return this.#put(this.#said.slice(this.#before.length));
-    this.#beginAnew();
-  }
-
-  end(how: "whole" | "broken off"): void {
-    // It ended before it had said what was said before.
-    if (this.#repeats && how === "whole" && this.#said !== this.#before) this.#beginAnew();
-    const isLonger = this.#said.length > this.#before.length || !this.#repeats;
-    this.#before = how === "whole" ? "" : isLonger ? this.#said : this.#before;
-    this.#repeats = false;
-    if (how === "whole") this.#endLine();
-  }
-
-  /** What comes next is the answer to something else. */
-  forget(): void {
-    this.#before = "";
-    this.#endLine();
-  }
-
-  close(): void {
-    this.#endLine();
-  }
-
-  #beginAnew(): void {
-    this.#repeats = false;
-    this.#endLine();
-    this.#put(this.#said);
-  }
-
-  #endLine(): void {
-    this.#half = "";
-    if (!this.#atLineStart) this.#write("\n");
-    this.#atLineStart = true;
-  }
-
-  #put(text: string): void {
     const whole = this.#half + text;
     this.#half = /[\uD800-\uDBFF]$/.exec(whole)?.[0] ?? "";
     const clean = cleanText(whole.slice(0, whole.length - this.#half.length));
     if (clean === "") return;
     this.#write(clean);
     this.#atLineStart = clean.endsWith("\n");
+  }
+
+  endLine(): void {
+    this.#half = "";
+    if (!this.#atLineStart) this.#write("\n");
+    this.#atLineStart = true;
   }
 }

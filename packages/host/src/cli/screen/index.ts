@@ -1,7 +1,7 @@
 export { cleanJson, cleanLine, cleanText } from "./clean.ts";
 export { type Key, LineEditor } from "./editor.ts";
 export { createMarkdown, type Look } from "./markdown.ts";
-export { type Paint, paintFor, type Style } from "./paint.ts";
+export { type Paint, paintFor, plainPaint, type Style } from "./paint.ts";
 export { drawPrompt } from "./prompt.ts";
 export { columnsOf, createScreen, type Output, type Screen } from "./screen.ts";
 export { fitTo, padTo, widthOf } from "./width.ts";

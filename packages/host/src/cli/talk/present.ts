@@ -1,38 +1,18 @@
 import type {
   EntryView,
   Json,
+  LiveMessage,
   LiveTool,
   MessageEntry,
   MessageId,
   Part,
-  RunState,
   RunView,
   SessionState,
-  ToolOutcome,
+  ToolDetails,
 } from "@holdfast/protocol";
 import { terminalStates } from "@holdfast/protocol";
-
-/** What is new for whoever reads along. */
-export type Piece =
-  | { readonly kind: "said"; readonly text: string; readonly attachments: readonly string[] }
-  /** More of an answer's words. `isNew`: an answer begins with it. */
-  | { readonly kind: "words"; readonly text: string; readonly isNew: boolean }
-  | { readonly kind: "wordsEnd"; readonly partial: MessageEntry["partial"] }
-  | { readonly kind: "toolBegan"; readonly name: string; readonly input: Json }
-  | {
-      readonly kind: "toolEnded";
-      readonly name: string;
-      readonly outcome: ToolOutcome;
-      readonly output: string;
-      readonly tookMs: number | null;
-      /** Why it was not run, where it was not. */
-      readonly refusal?: string | undefined;
-    }
-  | { readonly kind: "notice"; readonly text: string }
-  | { readonly kind: "summary"; readonly text: string }
-  | { readonly kind: "cut"; readonly entries: number }
-  | { readonly kind: "returned"; readonly entries: number }
-  | { readonly kind: "runEnded"; readonly state: RunState; readonly cause: string | null };
+import type { Piece } from "./piece.ts";
+import { Rejoiner } from "./rejoin.ts";
 
 /**
  * Turns the states of a session into what is new, piece by piece. States may be skipped, repeated or begin anew after
@@ -42,9 +22,13 @@ export class Presenter {
   /** The words of each answer that were shown. */
   readonly #words = new Map<MessageId, string>();
   readonly #ended = new Set<MessageId>();
-  readonly #begun = new Map<string, LiveTool | null>();
+  /** How many of each answer's thoughts were told. */
+  readonly #thoughts = new Map<MessageId, number>();
+  readonly #begun = new Map<string, LiveTool>();
+  readonly #inputs = new Map<string, Json>();
   readonly #finished = new Set<string>();
   readonly #entries = new Set<number>();
+  readonly #rejoiner = new Rejoiner();
   #visible = new Set<number>();
   #notices = new Map<number, string>();
   #run: string | null = null;
@@ -58,12 +42,12 @@ export class Presenter {
   }
 
   present(state: SessionState): Piece[] {
-    return [
+    return this.#rejoiner.join([
       ...this.#cuts(state),
       ...state.entries.flatMap((entry) => this.#entry(entry)),
       ...this.#live(state),
       ...this.#end(state.run),
-    ];
+    ]);
   }
 
   #mark(entry: EntryView): void {
@@ -71,10 +55,10 @@ export class Presenter {
     if (entry.type === "notice") this.#notices.set(entry.seq, entry.text);
     if (entry.type !== "message") return;
     this.#ended.add(entry.messageId);
-    for (const part of entry.parts)
+    for (const part of entry.parts) {
       if (part.type === "tool_result") this.#finished.add(part.callId);
-    for (const part of entry.parts)
-      if (part.type === "tool_call") this.#begun.set(part.callId, null);
+      if (part.type === "tool_call") this.#inputs.set(part.callId, part.input);
+    }
   }
 
   #cuts(state: SessionState): Piece[] {
@@ -122,7 +106,8 @@ export class Presenter {
     }
     if (entry.role === "tool") return entry.parts.flatMap((part) => this.#result(part));
     const { messageId, parts, partial } = entry;
-    const shown = this.#more(messageId, wordsIn(parts));
+    const thoughts = parts.flatMap((part) => (part.type === "reasoning" ? [part.text] : []));
+    const shown = [...this.#thought(messageId, thoughts), ...this.#more(messageId, wordsIn(parts))];
     const hasWords = this.#words.has(messageId);
     const end: Piece[] = hasWords ? [{ kind: "wordsEnd", partial }] : [];
     return [...shown, ...end];
@@ -130,33 +115,49 @@ export class Presenter {
 
   #result(part: Part): Piece[] {
     if (part.type !== "tool_result" || this.#finished.has(part.callId)) return [];
-    const { callId, name, outcome, output } = part;
-    const refusal = part.details?.refusal;
+    const { callId, name, outcome, output, details } = part;
     this.#finished.add(callId);
     const began = this.#begun.get(callId);
     const tookMs = began?.endedAt == null ? null : began.endedAt - began.startedAt;
-    const begin: Piece[] = began === undefined ? [{ kind: "toolBegan", name, input: null }] : [];
-    return [...begin, { kind: "toolEnded", name, outcome, output, tookMs, refusal }];
+    const input = began?.input ?? this.#inputs.get(callId) ?? null;
+    const begin: Piece[] = began === undefined ? [{ kind: "toolBegan", name, input }] : [];
+    const end = { name, input, outcome, output, tookMs, ...told(details) };
+    return [...begin, { kind: "toolEnded", ...end }];
   }
 
   #live({ live }: SessionState): Piece[] {
     if (live === null) return [];
     const words = live.messages.flatMap(({ messageId, parts }) =>
-      this.#ended.has(messageId) ? [] : this.#more(messageId, wordsIn(parts.map(liveText))),
+      this.#ended.has(messageId)
+        ? []
+        : [
+            ...this.#thought(messageId, finishedThoughts(parts)),
+            ...this.#more(messageId, wordsIn(parts.map(liveText))),
+          ],
     );
     return [...words, ...live.tools.flatMap((tool) => this.#tool(tool))];
   }
 
   #tool(tool: LiveTool): Piece[] {
-    const { callId, name, input, outcome, output, startedAt, endedAt } = tool;
+    const { callId, name, input, outcome, output, startedAt, endedAt, details } = tool;
     if (this.#finished.has(callId)) return [];
-    const isKnown = this.#begun.get(callId) != null;
+    const isKnown = this.#begun.has(callId);
     this.#begun.set(callId, tool);
     const begin: Piece[] = isKnown ? [] : [{ kind: "toolBegan", name, input }];
     if (outcome === null) return begin;
     this.#finished.add(callId);
     const tookMs = endedAt === null ? null : endedAt - startedAt;
-    return [...begin, { kind: "toolEnded", name, outcome, output, tookMs }];
+    const end = { name, input, outcome, output, tookMs, ...told(details) };
+    return [...begin, { kind: "toolEnded", ...end }];
+  }
+
+  #thought(id: MessageId, thoughts: readonly string[]): Piece[] {
+    const known = this.#thoughts.get(id) ?? 0;
+    if (thoughts.length <= known) return [];
+    this.#thoughts.set(id, thoughts.length);
+    return thoughts
+      .slice(known)
+      .flatMap((text) => (text.trim() === "" ? [] : [{ kind: "thought", text } as const]));
   }
 
   /** What comes behind the words that were shown; all of it again where it does not go on from them. */
@@ -188,6 +189,15 @@ function wordsIn(parts: readonly Part[]): string {
 
 function liveText({ kind, text }: { kind: "text" | "reasoning"; text: string }): Part {
   return { type: kind, text };
+}
+
+/** A thought is at its end when something follows it. */
+function finishedThoughts(parts: LiveMessage["parts"]): string[] {
+  return parts.slice(0, -1).flatMap(({ kind, text }) => (kind === "reasoning" ? [text] : []));
+}
+
+function told(details: ToolDetails | undefined): Pick<ToolDetails, "refusal" | "changes"> {
+  return { refusal: details?.refusal, changes: details?.changes };
 }
 
 function nameOfFile(part: Part): string[] {

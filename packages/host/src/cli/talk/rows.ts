@@ -9,7 +9,7 @@ import {
 } from "../screen/index.ts";
 import { describeCall } from "./describe-call.ts";
 import { endInWords, outcomeInWords } from "./ends.ts";
-import type { Piece } from "./present.ts";
+import type { Piece } from "./piece.ts";
 
 const mostOutput = 8;
 const mostCall = 12;
@@ -21,19 +21,25 @@ const partialWords = {
   limit: "stopped by a limit",
 } as const;
 
-/** Pieces as rows of a terminal. An answer that is still growing is the part that may change. */
-export class RowMaker {
+/** Pieces as rows of a terminal. */
+export interface PieceRows {
+  /** Rows that stay. */
+  add(piece: Piece, look: Look): string[];
+  /** What is being written, as it looks now. */
+  open(look: Look): string[];
+}
+
+/** One piece below the other, each where it began. An answer that is still growing is the part that may change. */
+export class RowMaker implements PieceRows {
   #markdown = createMarkdown();
   #last: Piece["kind"] | null = null;
 
-  /** Rows that stay. */
   add(piece: Piece, look: Look): string[] {
     const rows = [...this.#gap(piece), ...this.#draw(piece, look)];
     this.#last = piece.kind;
     return rows;
   }
 
-  /** What is being written, as it looks now. */
   open(look: Look): string[] {
     return this.#markdown.open(look);
   }
@@ -61,6 +67,8 @@ export class RowMaker {
         if (piece.partial === undefined) return rows;
         return [...rows, paint("dim", `(${partialWords[piece.partial]})`)];
       }
+      case "thought":
+        return [];
       case "toolBegan": {
         const called = block(describeCall(piece.name, piece.input), look, "⚙ ", ["accent"]);
         const hidden = called.length - mostCall;
