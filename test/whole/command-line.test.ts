@@ -38,7 +38,7 @@ test("[P1] a run and a chat whose server is killed go on with the next one, exac
   const command = startOnPipes(["run", "{rate:60} {words:150}"], settings);
   command.endInput();
   const chat = startOnTerminal(["chat"], settings);
-  await chat.saying(/› /);
+  await chat.saying(/›/);
   chat.type("{rate:60} {words:100}\r");
   const [before] = await Promise.all([
     command.saying(/\w+ \w+ \w+ \w+/),
@@ -191,7 +191,7 @@ test("a chat over pipes takes messages, commands and words about what asks, line
 test("a chat on a terminal shows answers as they grow, obeys nothing in them, stops and leaves by Ctrl-C", async () => {
   const { home, client } = shared;
   const chat = startOnTerminal(["chat"], { HOLDFAST_HOME: home });
-  await chat.saying(/› /);
+  await chat.saying(/›/);
   // A paste of two lines is one message.
   chat.type("\u001b[200~first line\rsecond line {words:9}\u001b[201~");
   await chat.saying(/second line/);

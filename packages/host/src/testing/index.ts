@@ -21,3 +21,4 @@ export * from "./provider-words.ts";
 export { type McpRig, openMcpRig, readDiary, strangeServer } from "./mcp-rig.ts";
 export { type Answer, openWebServer } from "./mcp-web-server.ts";
 export { withoutFiles } from "./without-files.ts";
+export { TerminalWindow } from "./terminal-window.ts";

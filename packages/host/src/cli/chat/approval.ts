@@ -33,14 +33,17 @@ function decisionFrom(typed: string): ApprovalAnswer | undefined {
   return Object.hasOwn(decisions, word) ? decisions[word] : undefined;
 }
 
-const question = z.looseObject({
+const questionInput = z.looseObject({
   question: z.string(),
   choices: z.array(z.string()).optional(),
 });
 
 /** What is asked, where a model asks a person something; nothing where it asks to do something. */
-function questionIn({ kind, input }: OpenApproval): z.infer<typeof question> | undefined {
-  return kind === "question" ? question.safeParse(input).data : undefined;
+export function questionIn({
+  kind,
+  input,
+}: OpenApproval): z.infer<typeof questionInput> | undefined {
+  return kind === "question" ? questionInput.safeParse(input).data : undefined;
 }
 
 /** What a person's words are to what asks: a yes or a no to a call, an answer to a question. */
@@ -56,22 +59,24 @@ export function wordFrom(typed: string, approval: OpenApproval): ApprovalWord | 
 
 /** Exactly what would run, and where, and how to say yes or no; or the question, and what may be chosen. */
 export function approvalRows(approval: OpenApproval, look: Look): string[] {
-  const asked = questionIn(approval);
-  if (asked !== undefined) {
-    const choices = (asked.choices ?? []).map((choice, index) => `${index + 1}. ${choice}`);
-    return [
-      "",
-      ...block(asked.question, look, "? ", ["bold"]),
-      ...choices.flatMap((choice) => block(choice, look, "  ", [])),
-    ];
+  const asked = askedRows(approval, look);
+  const question = questionIn(approval);
+  if (question !== undefined) {
+    const choices = (question.choices ?? []).map((choice, index) => `${index + 1}. ${choice}`);
+    return [...asked, ...choices.flatMap((choice) => block(choice, look, "  ", []))];
   }
-  const { words, hides } = describeApproval(approval);
-  const more = hides ? " · v shows all of it" : "";
+  const more = describeApproval(approval).hides ? " · v shows all of it" : "";
+  return [...asked, look.paint("dim", `o once · s for this session · a always · d deny${more}`)];
+}
+
+/** The same without a word of how it is answered. */
+export function askedRows(approval: OpenApproval, look: Look): string[] {
+  const asked = questionIn(approval);
+  if (asked !== undefined) return ["", ...block(asked.question, look, "? ", ["bold"])];
   return [
     "",
     look.paint("bold", "May this run?"),
-    ...block(words, look, "  ", ["accent"]),
-    look.paint("dim", `o once · s for this session · a always · d deny${more}`),
+    ...block(describeApproval(approval).words, look, "  ", ["accent"]),
   ];
 }
 

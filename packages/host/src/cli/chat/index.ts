@@ -1,3 +1,4 @@
+import { Writable } from "node:stream";
 import { findSessions, liveRun, sentenceOf, type SessionId, shortId } from "@holdfast/protocol";
 import {
   type Arguments,
@@ -24,6 +25,7 @@ export const chat: Command = {
   flags: {
     session: { type: "string", value: "id or title", about: "go on in this session" },
     continue: { type: "boolean", about: "go on in the newest session" },
+    plain: { type: "boolean", about: "without cards, choices and a line of status" },
   },
   examples: [
     ["holdfast chat", "begins a new session with the first thing you say"],
@@ -54,9 +56,8 @@ export const chat: Command = {
 async function talk(given: Arguments, terminal: Terminal, reached: Reached): Promise<number> {
   const chosen = await chooseSession(given, terminal, reached);
   if (chosen === "none") return exit.failed;
-  const { input, output } = terminal;
-  const Chat = input.isTTY === true && output.isTTY === true ? TerminalChat : PipeChat;
-  const talking = new Chat(reached, terminal, textFlag(given, "model"));
+  const { output } = terminal;
+  const talking = await openChat(given, terminal, reached);
   const paint = paintFor(output, terminal.environment);
   if (output.isTTY === true) talking.print([paint("dim", greeting(reached))]);
   if (chosen !== null) talking.conversation.moveTo(chosen);
@@ -68,6 +69,19 @@ async function talk(given: Arguments, terminal: Terminal, reached: Reached): Pro
     terminal.say(`holdfast chat --session ${shortId(state.session.id)} comes back here.`);
   }
   return exit.done;
+}
+
+/** The richest that the terminal can show, and no more than the person wants. */
+async function openChat(given: Arguments, terminal: Terminal, reached: Reached) {
+  const { input, output, environment } = terminal;
+  const model = textFlag(given, "model");
+  if (input.isTTY !== true || output.isTTY !== true) return new PipeChat(reached, terminal, model);
+  const isPlain = hasFlag(given, "plain") || environment["TERM"] === "dumb";
+  if (isPlain || !(output instanceof Writable)) return new TerminalChat(reached, terminal, model);
+  // React watches over itself unless it is told that nobody develops here; that costs time and memory.
+  process.env["NODE_ENV"] ??= "production";
+  const { RichChat } = await import("./rich/index.ts");
+  return new RichChat(reached, { ...terminal, output }, model);
 }
 
 function greeting({ where, address }: Reached): string {

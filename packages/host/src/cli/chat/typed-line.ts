@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type CommandAnswer, parseTyped } from "@holdfast/protocol";
+import { type CommandAnswer, parseTyped, type SessionView } from "@holdfast/protocol";
 import { cleanLine, type Look } from "../screen/index.ts";
 import { systemCode } from "../../failure.ts";
 import { approvalRows, asksForWhole, type OpenApproval, wholeRows, wordFrom } from "./approval.ts";
@@ -19,6 +19,8 @@ export interface TypedContext {
 export interface TypedResult {
   readonly rows: readonly string[];
   readonly next: "stay" | "leave" | "sent";
+  /** To choose from, where the rows list sessions. */
+  readonly sessions?: readonly SessionView[];
 }
 
 /** Does what a person typed: a word about what asks, a command, or a message. */
@@ -43,7 +45,8 @@ export async function handleTyped(text: string, context: TypedContext): Promise<
       const answer = await conversation.execute(typed.invocation);
       const rows =
         answer.kind === "document" ? putDocument(answer, context) : answerRows(answer, look);
-      return { rows, next: answer.kind === "sent" ? "sent" : "stay" };
+      const next = answer.kind === "sent" ? "sent" : "stay";
+      return { rows, next, sessions: answer.kind === "sessions" ? answer.sessions : [] };
     }
   }
 }

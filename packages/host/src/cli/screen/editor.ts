@@ -38,6 +38,11 @@ export class LineEditor {
     return this.#cursor;
   }
 
+  /** Whether what comes now was pasted, and so is no key that a person has pressed. */
+  get isPasting(): boolean {
+    return this.#pasting;
+  }
+
   get history(): readonly string[] {
     return this.#history;
   }

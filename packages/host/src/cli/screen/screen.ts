@@ -28,8 +28,8 @@ export interface Screen {
 }
 
 const escape = "\u001b[";
-const pasteOn = `${escape}?2004h`;
-const pasteOff = `${escape}?2004l`;
+/** Between these a terminal marks what is pasted, so that it is not taken for what is typed. */
+export const bracketedPaste = { on: `${escape}?2004h`, off: `${escape}?2004l` } as const;
 
 /** A terminal that does not know its width says nothing, or that it has no columns at all. */
 export function columnsOf(output: Output, otherwise: number): number {
@@ -42,7 +42,7 @@ export function columnsOf(output: Output, otherwise: number): number {
  */
 export function createScreen(output: Output): Screen {
   let drawn: Region = { rows: [] };
-  output.write(pasteOn);
+  output.write(bracketedPaste.on);
 
   function heightOf(row: string): number {
     const width = widthOf(stripVTControlCharacters(row));
@@ -79,7 +79,7 @@ export function createScreen(output: Output): Screen {
     },
     close() {
       const below = drawn.rows.length - 1 - (drawn.cursor?.row ?? drawn.rows.length - 1);
-      output.write(`${below > 0 ? `${escape}${below}B` : ""}\r\n${pasteOff}`);
+      output.write(`${below > 0 ? `${escape}${below}B` : ""}\r\n${bracketedPaste.off}`);
       drawn = { rows: [] };
     },
   };

@@ -13,7 +13,7 @@ function listen() {
   const voice = createPipeVoice({ output, complain: () => undefined } as unknown as Terminal);
   const rejoiner = new Rejoiner();
   const show = (pieces: readonly Piece[]): void => voice.show(rejoiner.join(pieces));
-  return { heard, show, close: voice.close };
+  return { heard, show, close: () => voice.close() };
 }
 
 /** Words as they come from a run that was broken off so often. */

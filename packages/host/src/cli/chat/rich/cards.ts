@@ -1,0 +1,112 @@
+import { cleanLine, cleanText, fitTo, type Look } from "../../screen/index.ts";
+import {
+  block,
+  describeCall,
+  outcomeInWords,
+  type Piece,
+  type PieceRows,
+  RowMaker,
+} from "../../talk/index.ts";
+
+type ToolEnd = Extract<Piece, { kind: "toolEnded" }>;
+
+/** What is not shown whole, to be shown when a person asks for it. */
+export interface Folded {
+  readonly title: string;
+  readonly text: string;
+}
+
+const mostCall = 4;
+const mostOutput = 8;
+const mostDiff = 24;
+const marks = { ok: "✓", failed: "✗", cancelled: "■", unknown: "?" } as const;
+
+/** Pieces as rows in which a tool's call and its end are one card, and a thought is a word about it. */
+export class CardRows implements PieceRows {
+  readonly #plain = new RowMaker();
+  readonly #fold: (folded: Folded) => void;
+
+  constructor(fold: (folded: Folded) => void) {
+    this.#fold = fold;
+  }
+
+  add(piece: Piece, look: Look): string[] {
+    switch (piece.kind) {
+      case "thought": {
+        this.#fold({ title: "What it thought", text: piece.text });
+        const words = piece.text.trim().split(/\s+/).length;
+        return [
+          "",
+          look.paint("dim", `✻ thought, ${words} ${words === 1 ? "word" : "words"}: Ctrl-O`),
+        ];
+      }
+      case "toolBegan":
+        // It is among what changes until it has ended.
+        return [];
+      case "toolEnded":
+        return this.#card(piece, look);
+      default:
+        return this.#plain.add(piece, look);
+    }
+  }
+
+  open(look: Look): string[] {
+    return this.#plain.open(look);
+  }
+
+  #card(piece: ToolEnd, look: Look): string[] {
+    const { paint } = look;
+    const inner = { ...look, width: look.width - 2 };
+    const call = block(describeCall(piece.name, piece.input), inner, "⚙ ", ["accent"]);
+    const body = piece.changes?.flatMap((change) => diffRows(change, inner)) ?? outputRows(piece);
+    const most = piece.changes === undefined ? mostOutput : mostDiff;
+    const hidden = Math.max(0, call.length - mostCall) + Math.max(0, body.length - most);
+    if (hidden > 0) this.#fold(unfoldedCard(piece));
+    const shown = [...call.slice(0, mostCall), ...body.slice(0, most).map((row) => row(inner))];
+    const took = piece.tookMs === null ? "" : ` ${(piece.tookMs / 1000).toFixed(1)} s`;
+    const more = hidden === 0 ? "" : paint("dim", ` · ${hidden} more lines: Ctrl-O`);
+    const end = `${marks[piece.outcome]} ${outcomeInWords(piece)}${took}`;
+    return [
+      "",
+      ...shown.map((row, index) => paint("dim", index === 0 ? "╭ " : "│ ") + row),
+      paint("dim", "╰ ") + paint(piece.outcome === "ok" ? "good" : "bad", end) + more,
+    ];
+  }
+}
+
+type Row = (look: Look) => string;
+
+function outputRows({ output }: ToolEnd): Row[] {
+  if (output.trim() === "") return [];
+  return linesOf(output).map(
+    (line) =>
+      ({ width, paint }) =>
+        paint("dim", fitTo(line, width)),
+  );
+}
+
+function diffRows(
+  { path, change, diff }: NonNullable<ToolEnd["changes"]>[number],
+  look: Look,
+): Row[] {
+  const head = `${change} ${cleanLine(path)}`;
+  const lines = linesOf(diff).filter((line) => !/^(?:---|\+\+\+) /.test(line));
+  return [
+    () => look.paint("bold", fitTo(head, look.width)),
+    ...lines.map((line): Row => ({ width, paint }) => {
+      const row = fitTo(line, width);
+      if (line.startsWith("+")) return paint("good", row);
+      return paint(line.startsWith("-") ? "bad" : "dim", row);
+    }),
+  ];
+}
+
+function unfoldedCard({ name, input, output, changes }: ToolEnd): Folded {
+  const diffs = changes?.map(({ diff }) => diff).join("\n");
+  return { title: describeCall(name, input), text: diffs ?? output };
+}
+
+/** Every line of it, clean, without the blanks at its end. */
+export function linesOf(text: string): string[] {
+  return cleanText(text).replaceAll("\t", "    ").trimEnd().split("\n");
+}

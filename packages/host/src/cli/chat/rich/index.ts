@@ -1,0 +1,1 @@
+export { RichChat } from "./rich-chat.ts";

@@ -1,0 +1,47 @@
+import type { LiveMessage, LiveTool, SessionState } from "@holdfast/protocol";
+import { cleanLine, fitTo, type Look } from "../../screen/index.ts";
+import { describeCall } from "../../talk/index.ts";
+import { linesOf } from "./cards.ts";
+
+const mostOutput = 5;
+
+/** What is being thought and run, as it is now. `seconds` says for how long a call has been running. */
+export function liveRows(
+  state: SessionState | undefined,
+  seconds: (tool: LiveTool) => number,
+  look: Look,
+): string[] {
+  const live = state?.live;
+  if (live == null) return [];
+  const running = live.tools.filter(({ outcome }) => outcome === null);
+  return [
+    ...live.messages.flatMap((message) => thoughtRow(message, look)),
+    ...running.flatMap((tool) => toolRows(tool, seconds(tool), look)),
+  ];
+}
+
+/** Whether something is under way whose time is shown. */
+export function isTimed(state: SessionState | undefined): boolean {
+  return state?.live?.tools.some(({ outcome }) => outcome === null) ?? false;
+}
+
+/** The end of a thought that is not at its end yet. */
+function thoughtRow({ parts }: LiveMessage, { width, paint }: Look): string[] {
+  const last = parts.at(-1);
+  if (last?.kind !== "reasoning" || last.text.trim() === "") return [];
+  const line = cleanLine(last.text.slice(-500)).trim();
+  const words = Array.from(line.slice(-Math.max(8, width - 4))).join("");
+  return [paint("dim", fitTo(`✻ ${words}`, width))];
+}
+
+function toolRows(tool: LiveTool, seconds: number, { width, paint }: Look): string[] {
+  const call = cleanLine(describeCall(tool.name, tool.input));
+  const time = ` ${seconds} s`;
+  const tail = tool.output === "" ? [] : linesOf(tool.output.slice(-8_000)).slice(-mostOutput);
+  return [
+    paint("dim", "╭ ") +
+      paint("accent", fitTo(`⚙ ${call}`, Math.max(8, width - 2 - time.length))) +
+      paint("dim", time),
+    ...tail.map((line) => paint("dim", fitTo(`│ ${line}`, width))),
+  ];
+}

@@ -1,0 +1,202 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { PassThrough } from "node:stream";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createClient } from "@holdfast/protocol";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { serveHere, TerminalWindow } from "../../../testing/index.ts";
+import { runCommandLine } from "../../index.ts";
+
+/** One host for all of them. */
+let served: Awaited<ReturnType<typeof serveHere>>;
+const home = mkdtempSync(join(tmpdir(), "holdfast-rich-"));
+beforeAll(async () => {
+  served = await serveHere(home);
+});
+afterAll(async () => {
+  await served.close();
+  rmSync(home, { recursive: true, force: true });
+});
+
+interface Chat {
+  readonly window: TerminalWindow;
+  readonly type: (text: string) => void;
+  /** Leaves, and answers how the command ended. */
+  readonly leave: () => Promise<number>;
+}
+
+/** A chat in a window of its own, against the real host. */
+async function openChat(
+  args: readonly string[] = [],
+  window = new TerminalWindow(),
+  environment: Readonly<Record<string, string>> = { NO_COLOR: "1" },
+): Promise<Chat> {
+  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined });
+  const ended = runCommandLine(["chat", ...args], {
+    environment: { ...served.settings, ...environment },
+    personFolder: home,
+    input,
+    output: window,
+    say: (line) => void window.write(`${line}\n`),
+    complain: (line) => void window.write(`${line}\n`),
+  });
+  const leave = (): Promise<number> => {
+    input.end("\u0015\u0004");
+    return ended;
+  };
+  onTestFinished(async ({ task }) => {
+    if (task.result?.state === "fail") console.error(window.text());
+    await leave();
+  });
+  await window.showing(/● live/);
+  return { window, type: (text) => void input.write(text), leave };
+}
+
+/** How often something stands in the window and above it. */
+function countOf(window: TerminalWindow, words: string): number {
+  return window.text().split(words).length - 1;
+}
+
+test("an answer stands once above what is typed, a thought is folded until it is asked for, and leaving clears the rest", async () => {
+  const { window, type, leave } = await openChat();
+  type("{think:12} {words:60}\r");
+  await window.showing(/✻ thought, 12 words[\s\S]+[1-9]\d* out[\s\S]+Ctrl-D leaves/);
+  expect(countOf(window, "A holdfast is the part of a kelp")).toBe(1);
+  const folded = countOf(window, "What it thought");
+  type("\u000f");
+  await window.showing(/▾ What it thought/);
+  expect(folded).toBe(0);
+  expect(await leave()).toBe(0);
+  const text = window.text();
+  expect(text).toMatch(/holdfast chat --session \w{6} comes back here\.\n$/);
+  expect(text).not.toContain("● live");
+  // oxlint-disable-next-line no-control-regex -- colours
+  expect(window.raw).not.toMatch(/\u001b\[[\d;]*m/);
+});
+
+test("no key that was meant for something else is a yes; one is chosen, then Enter; what a tool says is shown and never obeyed", async () => {
+  const { window, type } = await openChat();
+  const hostile = String.raw`{tool:terminal {"command":["printf","\\033]0;owned\\007\\033[2Jseen"]}}`;
+  type(`${hostile}\r`);
+  await window.showing(/May this run\?[\s\S]+↑↓ or its key/);
+  // Enter alone, and what is pasted, choose nothing.
+  type("\r\r\u001b[200~o\u001b[201~");
+  await window.showing(/› o\n/);
+  type("\u0015d");
+  await window.showing(/❯ d {2}deny/);
+  type("\u001b[A\u001b[A\u001b[A");
+  await window.showing(/❯ o {2}once/);
+  type("\r");
+  const said = await window.showing(/╭ ⚙ terminal: printf[\s\S]+│ ␛]0;owned␇␛\[2Jseen\n╰ ✓ ok/);
+  expect(said).toContain("— once");
+});
+
+test("a question is answered by one of its choices, or in other words", async () => {
+  const { window, type } = await openChat();
+  const ask = '{tool:ask_user {"question":"Which colour?","choices":["red","blue"]}}';
+  type(`${ask}\r`);
+  await window.showing(/\? Which colour\?[\s\S]+2 {2}blue/);
+  type("2\r");
+  await window.showing(/answered “blue”[\s\S]+Ctrl-D leaves/);
+  type(`${ask}\r`);
+  await window.showing(/Which colour\?[\s\S]+Which colour\?[\s\S]+or type an answer/);
+  type("green\r");
+  expect(await window.showing(/answered “green”/)).toContain("— green");
+});
+
+test("a change of a file is shown as what was taken out and what was put in", async () => {
+  const { window, type } = await openChat();
+  type('{tool:write_file {"path":"a.txt","content":"one\\ntwo\\n"}}\r');
+  await window.showing(/↑↓ or its key/);
+  type("o\r");
+  const card = await window.showing(/│ created a\.txt\n[\s\S]*│ \+one\n│ \+two\n╰ ✓ ok/);
+  expect(card).toContain("╭ ⚙ write_file");
+});
+
+test("what is pasted is one text, wide characters keep the cursor in its place, and the history comes back", async () => {
+  const { window, type } = await openChat();
+  type("\u001b[200~日本 👩‍👩‍👧\rsecond {words:2}\u001b[201~");
+  await window.showing(/› 日本 👩‍👩‍👧\n {2}second \{words:2\}/);
+  expect(window.beforeCursor()).toBe("  second {words:2}");
+  type("\u001b[A\u001b[F");
+  await expect.poll(() => window.beforeCursor()).toBe("› 日本 👩‍👩‍👧");
+  type("\r");
+  await window.showing(/A holdfast\.[\s\S]+Ctrl-D leaves/);
+  type("\u001b[A");
+  await window.showing(/A holdfast\.\n› 日本 👩‍👩‍👧\n {2}second/);
+});
+
+test("commands are offered while they are typed, and sessions are chosen from a list", async () => {
+  const client = createClient({
+    baseUrl: served.settings.HOLDFAST_URL,
+    token: served.settings.HOLDFAST_TOKEN,
+  });
+  for (const title of ["Older garden", "Newer garden"]) {
+    const made = await client.createSession({ body: { title } });
+    if (!made.ok) throw new Error("no session");
+    const params = { id: made.value.session.id };
+    await client.sendMessage({ params, body: { clientId: "a", text: `{echo} ${title}` } });
+  }
+  const { window, type } = await openChat();
+  type("/ses");
+  await window.showing(/\/sessions \[words\] {2}The newest sessions/);
+  type("\t");
+  await window.showing(/› \/sessions\n/);
+  type("\r");
+  await window.showing(/❯ \w{6} .*Newer garden\n.*Older garden/);
+  type("\u001b[B");
+  await window.showing(/❯ \w{6} .*Older garden/);
+  type("\r");
+  await window.showing(/— Older garden \(\w{6}\)/);
+  expect(countOf(window, "❯")).toBe(0);
+});
+
+test("what is said meanwhile waits in sight, or goes to the model at once", async () => {
+  const { window, type } = await openChat();
+  type("{rate:40} {words:400}\r");
+  await window.showing(/grips the rock[\s\S]+Ctrl-C stops/);
+  type("later {words:2}");
+  await window.showing(/⏎ queues · \^S steers · \^X interrupts/);
+  type("\r");
+  await window.showing(/ {2}queued: later/);
+  type("now {words:3}\u0018");
+  await window.showing(/› now \{words:3\}[\s\S]+› later \{words:2\}[\s\S]+Ctrl-D leaves/);
+  expect(countOf(window, "(stopped here)")).toBe(1);
+});
+
+test("a window that is made narrower leaves nothing of the frame behind", async () => {
+  const { window, type } = await openChat([], new TerminalWindow(80, 24), {});
+  type("{words:30}\r");
+  await window.showing(/[1-9]\d* out[\s\S]+Ctrl-D leaves/);
+  type(`typed ${"and typed ".repeat(6)}end`);
+  await window.showing(/typed end\n/);
+  window.resize(30, 12);
+  await window.showing(/› typed and typed and typed a\n/);
+  expect(countOf(window, "●")).toBe(1);
+  expect(countOf(window, "›")).toBe(2);
+  // Where there is room for nothing else, what is typed is still to be seen.
+  window.resize(14, 4);
+  await window.showing(/end\n● live/);
+});
+
+test("--plain, and a terminal that can do nothing, get the chat without cards", async () => {
+  for (const [args, environment] of [
+    [["--plain"], {}],
+    [[], { TERM: "dumb" }],
+  ] as const) {
+    const window = new TerminalWindow();
+    const input = Object.assign(new PassThrough(), { isTTY: true });
+    const ended = runCommandLine(["chat", ...args], {
+      environment: { ...served.settings, ...environment },
+      personFolder: home,
+      input,
+      output: window,
+      say: () => undefined,
+      complain: () => undefined,
+    });
+    await window.showing(/›/);
+    input.end("\u0004");
+    expect(await ended).toBe(0);
+    expect(window.text()).not.toContain("● live");
+  }
+});

@@ -1,0 +1,287 @@
+import type { Writable } from "node:stream";
+import {
+  type LiveTool,
+  liveRun,
+  type SessionState,
+  type SessionView,
+  type UsageTotalsView,
+} from "@holdfast/protocol";
+import { type Instance, render } from "ink";
+import { createElement as h } from "react";
+import type { Terminal } from "../../command.ts";
+import type { Reached } from "../../reach.ts";
+import {
+  bracketedPaste,
+  columnsOf,
+  drawPrompt,
+  fitTo,
+  type Key,
+  type Look,
+  type Output,
+} from "../../screen/index.ts";
+import { block } from "../../talk/index.ts";
+import { askedRows, type OpenApproval, wholeRows } from "../approval.ts";
+import type { Conversation } from "../conversation.ts";
+import { type Face, KeyboardChat } from "../keyboard-chat.ts";
+import { statusRow, waitingRows } from "../status.ts";
+import { App, type View } from "./app.ts";
+import { CardRows, type Folded } from "./cards.ts";
+import { Choice } from "./choice.ts";
+import { eraseReflowed } from "./erase-reflowed.ts";
+import { footerRow } from "./footer.ts";
+import { type Frame, layOut } from "./frame.ts";
+import { isTimed, liveRows } from "./live-rows.ts";
+import { paletteRows } from "./palette.ts";
+import { Picker } from "./picker.ts";
+
+const framesPerSecond = 30;
+const tickMs = 1_000;
+
+/** A conversation on a terminal that can more than a plain one: cards, choices, a line that says how things stand. */
+export class RichChat implements Face {
+  readonly #chat: KeyboardChat;
+  readonly #client: Reached["client"];
+  readonly #terminal: Terminal;
+  readonly #output: Writable & Output;
+  readonly #choice = new Choice();
+  readonly #runningSince = new Map<string, number>();
+  #picker: Picker | null = null;
+  #folded: Folded | null = null;
+  #usual = "";
+  #usage: UsageTotalsView | undefined;
+  readonly #unsettled: string[] = [];
+  #view: View = { settled: [], frame: null };
+  #ink: Instance | null = null;
+  #columns = 80;
+  #isDrawing = false;
+  #ticking: NodeJS.Timeout | undefined;
+
+  constructor(
+    reached: Reached,
+    terminal: Terminal & { readonly output: Writable & Output },
+    model: string | undefined,
+  ) {
+    this.#terminal = terminal;
+    this.#output = terminal.output;
+    this.#client = reached.client;
+    this.#chat = new KeyboardChat(reached, terminal, model, this);
+    this.#usual = model ?? "";
+  }
+
+  get conversation(): Conversation {
+    return this.#chat.conversation;
+  }
+
+  get state(): SessionState | undefined {
+    return this.#chat.state;
+  }
+
+  get width(): number {
+    return Math.max(10, columnsOf(this.#output, 80) - 1);
+  }
+
+  print(rows: readonly string[]): void {
+    this.draw(rows);
+  }
+
+  async run(): Promise<void> {
+    const output = this.#output;
+    const onResize = (): void => this.#resized();
+    // Before Ink's own: it erases as many rows as it drew.
+    output.on("resize", onResize);
+    output.write(bracketedPaste.on);
+    this.#columns = columnsOf(output, 80);
+    const options = { stdout: output, stdin: this.#terminal.input, interactive: true };
+    this.#ink = render(h(App, this.#view), {
+      ...options,
+      exitOnCtrlC: false,
+      patchConsole: false,
+      maxFps: framesPerSecond,
+    });
+    void this.#learnModel();
+    try {
+      await this.#chat.run((typed, key) => this.#press(typed, key));
+    } finally {
+      clearInterval(this.#ticking);
+      output.off("resize", onResize);
+      this.#drawNow("without a frame");
+      this.#ink.unmount();
+      await this.#ink.waitUntilExit();
+      output.write(bracketedPaste.off);
+    }
+  }
+
+  makeRows(): CardRows {
+    return new CardRows((folded) => void (this.#folded = folded));
+  }
+
+  askedRows(approval: OpenApproval, look: Look): string[] {
+    return askedRows(approval, look);
+  }
+
+  offerSessions(sessions: readonly SessionView[]): readonly string[] {
+    this.#picker = new Picker(sessions);
+    return [];
+  }
+
+  onRest(): void {
+    void this.#learnUsage();
+  }
+
+  /** Once for all that happens in a turn of the loop. Ink draws no more often than it has to. */
+  draw(finished: readonly string[]): void {
+    this.#unsettled.push(...finished);
+    if (this.#isDrawing) return;
+    this.#isDrawing = true;
+    queueMicrotask(() => {
+      if (this.#isDrawing) this.#drawNow("with a frame");
+    });
+  }
+
+  #drawNow(how: "with a frame" | "without a frame"): void {
+    this.#isDrawing = false;
+    const rows = this.#unsettled.splice(0);
+    const { settled } = this.#view;
+    this.#view = {
+      settled: rows.length === 0 ? settled : [...settled, rows.join("\n") || " "],
+      frame: how === "with a frame" ? this.#frame() : null,
+    };
+    this.#tick();
+    this.#ink?.rerender(h(App, this.#view));
+  }
+
+  #frame(): Frame {
+    const chat = this.#chat;
+    const look = chat.look();
+    const { state, connection, editor, approval } = chat;
+    const status = statusRow(state, connection, chat.hint);
+    const { paint, width } = look;
+    return layOut(
+      {
+        live: [...chat.openRows(), ...liveRows(state, (tool) => this.#secondsOf(tool), look)],
+        told: [
+          ...waitingRows(state, look),
+          ...(status === "" ? [] : [paint("dim", fitTo(status, width))]),
+        ],
+        offered: this.#offered(look),
+        prompt: drawPrompt(approval?.kind === "question" ? "answer › " : "› ", editor, width),
+        footer: footerRow(
+          {
+            model: state?.session.model ?? this.#usual,
+            usage: this.#usage,
+            connection,
+            keys: this.#keys(),
+          },
+          look,
+        ),
+      },
+      this.#output.rows ?? 24,
+    );
+  }
+
+  #offered(look: Look): string[] {
+    const { approval, editor } = this.#chat;
+    if (this.#picker !== null) return this.#picker.rows(look);
+    if (approval !== undefined && editor.text === "") return this.#choice.rows(approval, look);
+    return paletteRows(editor.text, look);
+  }
+
+  #keys(): string {
+    const { state, editor, approval } = this.#chat;
+    if (approval !== undefined || this.#picker !== null) return "";
+    if (!this.#isLive(state)) return "/help · Ctrl-D leaves";
+    if (editor.text === "") return "Ctrl-C stops";
+    return "⏎ queues · ^S steers · ^X interrupts";
+  }
+
+  #isLive(state: SessionState | undefined): boolean {
+    return state !== undefined && liveRun(state) !== null;
+  }
+
+  #press(typed: string | undefined, key: Key): void {
+    if (this.#pressPicker(key) || this.#pressChoice(typed, key)) return this.draw([]);
+    if (key.ctrl === true && key.name === "o") return this.#unfold();
+    if (key.ctrl === true && (key.name === "s" || key.name === "x"))
+      return this.#sendNow(key.name === "s" ? "steer" : "interrupt");
+    this.#chat.press(typed, key);
+  }
+
+  #pressPicker(key: Key): boolean {
+    const pressed = this.#picker?.press(key);
+    if (pressed === undefined) return false;
+    if (pressed === "moved") return true;
+    this.#picker = null;
+    if (pressed !== "closed") this.#chat.submit(`/resume ${pressed.id}`, "quiet");
+    return true;
+  }
+
+  #pressChoice(typed: string | undefined, key: Key): boolean {
+    const { approval, editor } = this.#chat;
+    if (approval === undefined || editor.text !== "" || editor.isPasting) return false;
+    const said = this.#choice.press(typed, key, approval);
+    if (said === undefined) return false;
+    if (said === "whole") this.draw(wholeRows(approval, this.#chat.look()));
+    else if (said !== "moved") this.#chat.answer(approval, said);
+    return true;
+  }
+
+  /** Shows what was folded last. What stands cannot change any more, so it is shown below. */
+  #unfold(): void {
+    if (this.#folded === null) return;
+    const { title, text } = this.#folded;
+    const look = this.#chat.look();
+    this.draw([
+      "",
+      ...block(title, look, "▾ ", ["dim"]),
+      ...block(text.trimEnd(), look, "  ", ["dim"]),
+    ]);
+  }
+
+  #sendNow(mode: "steer" | "interrupt"): void {
+    const { editor } = this.#chat;
+    if (editor.text.trim() !== "") this.#chat.send(editor.take(), mode);
+    this.draw([]);
+  }
+
+  #secondsOf({ callId }: LiveTool): number {
+    const since = this.#runningSince.get(callId) ?? performance.now();
+    this.#runningSince.set(callId, since);
+    return Math.floor((performance.now() - since) / 1000);
+  }
+
+  /** Time passes on the screen only while something is under way. */
+  #tick(): void {
+    if (isTimed(this.#chat.state)) {
+      this.#ticking ??= setInterval(() => this.draw([]), tickMs).unref();
+      return;
+    }
+    clearInterval(this.#ticking);
+    this.#ticking = undefined;
+    this.#runningSince.clear();
+  }
+
+  #resized(): void {
+    const columns = columnsOf(this.#output, 80);
+    const { frame } = this.#view;
+    if (columns < this.#columns && frame !== null)
+      this.#output.write(eraseReflowed(frame, columns));
+    this.#columns = columns;
+    this.draw([]);
+  }
+
+  async #learnUsage(): Promise<void> {
+    const id = this.#chat.state?.session.id;
+    if (id === undefined) return;
+    const read = await this.#client.readUsage({ query: { sessionId: id } });
+    if (!read.ok || this.#chat.state?.session.id !== id) return;
+    this.#usage = read.value.usage;
+    this.draw([]);
+  }
+
+  async #learnModel(): Promise<void> {
+    const listed = await this.#client.listModels();
+    if (!listed.ok || this.#usual !== "") return;
+    this.#usual = listed.value.usual;
+    this.draw([]);
+  }
+}
