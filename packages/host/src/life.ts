@@ -1,7 +1,7 @@
 import { type MemoryKeeper, type Runner, type Store, systemClock } from "@holdfast/engine";
 
 import type { Role } from "./config/index.ts";
-import type { BotPlace } from "./open-gateway.ts";
+import type { Chats } from "./open-chats.ts";
 import { keepTidy } from "./keep-tidy.ts";
 import type { Mcp } from "./mcp/index.ts";
 import type { Notifier } from "./notify/index.ts";
@@ -32,7 +32,7 @@ interface Worker {
 export interface LifeParts {
   readonly store: Store;
   readonly roles: ReadonlySet<Role>;
-  readonly chats: Pick<BotPlace, "stop">;
+  readonly chats: Pick<Chats, "stop">;
   readonly mcp: Mcp;
   readonly runner: Runner;
   readonly titles: Worker;

@@ -16,6 +16,16 @@ test.each([
     /^A webhook without a secret would take anything from anybody: set HOLDFAST_TELEGRAM_WEBHOOK_SECRET/,
   ],
   [
+    "a program's webhook",
+    { HOLDFAST_WEBHOOKS: '{"ci":{"url":"https://ci.example.org"}}' },
+    /^The webhook ci has no secret, and would take anything from anybody/,
+  ],
+  [
+    "a program's webhook whose variable is not set",
+    { HOLDFAST_WEBHOOKS: '{"ci":{"secret":{"env":"NOBODY_HAS_SET_THIS"}}}' },
+    /^The secret of the webhook ci is to stand in NOBODY_HAS_SET_THIS/,
+  ],
+  [
     "a webhook that is told",
     { HOLDFAST_NOTIFY_URL: "https://hooks.example.org" },
     /^A webhook that is told without a signature would believe anybody: set HOLDFAST_NOTIFY_SECRET/,

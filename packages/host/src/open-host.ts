@@ -21,7 +21,8 @@ import {
 import { createLife, type Life } from "./life.ts";
 import { openMcp } from "./mcp/index.ts";
 import { openConfiguredMemories } from "./memory/index.ts";
-import { type BotPlace, clientWithin, openBotPlace } from "./open-gateway.ts";
+import { type Chats, openChats } from "./open-chats.ts";
+import { clientWithin } from "./open-gateway.ts";
 import { checkNotifying, openConfiguredNotifier } from "./open-notifier.ts";
 import { openModels } from "./open-model.ts";
 import { openScheduler } from "./open-scheduler.ts";
@@ -38,7 +39,7 @@ export interface OpenHost extends Life {
   readonly doorkeeper: Doorkeeper;
   readonly strangers: Strangers;
   /** Taken up by who serves; a terminal that has a host of its own leaves the chats alone. */
-  readonly chats: BotPlace;
+  readonly chats: Pick<Chats, "start" | "stop">;
 }
 
 /** The composition root: every piece is made here and handed to those that need it. */
@@ -109,17 +110,20 @@ export async function openHost(
     ...models.keys(),
     ...mcp.secrets,
     ...[config.telegramToken, config.notifySecret].flatMap(({ value }) => value ?? []),
+    ...(chats.ok ? chats.value.webhooks.secrets() : []),
   ]);
   const { host, origin, basePath } = config;
   const client = (): Client => clientWithin(app, token.value, basePath.value);
   const pokes = roles.has("runner") ? runner : leftToOthers(runner);
-  const bot = await openBotPlace(config, { log, memory, runner: pokes, client, secrets, report });
-  if (!bot.ok) {
+  const chats = await openChats(config, { log, memory, runner: pokes, client, secrets, report });
+  if (!chats.ok) {
     await store.close();
-    return bot;
+    return chats;
   }
+  const { bot, webhooks, isAnybodyThere } = chats.value;
   const api = apiRoutes({
-    bot: bot.value,
+    bot,
+    webhooks,
     log,
     hands,
     ids,
@@ -156,9 +160,9 @@ export async function openHost(
     host: host.value,
     origin: origin.value,
     basePath: basePath.value,
-    hooks: bot.value.routes,
+    hooks: bot.routes,
     // A chat's commands go through the same API, in this process.
-    api: roles.has("web") || bot.value.desk() !== undefined ? api : api.filter(isForWatchers),
+    api: roles.has("web") || isAnybodyThere() ? api : api.filter(isForWatchers),
     health,
     report: (bug, fields) => logger.report(bug, fields),
     logger,
@@ -167,7 +171,7 @@ export async function openHost(
   const life = createLife({
     store: store,
     roles,
-    chats: bot.value,
+    chats: chats.value,
     mcp,
     runner,
     titles,
@@ -181,7 +185,7 @@ export async function openHost(
     stopping,
     closing,
   });
-  return done({ app, token: token.value, doorkeeper, strangers, chats: bot.value, ...life });
+  return done({ app, token: token.value, doorkeeper, strangers, chats: chats.value, ...life });
 }
 
 /** Work is found by whoever runs here or elsewhere; this process only takes it in. */

@@ -50,4 +50,34 @@ export const gatewayProblems = {
     title: "There are as many schedules as there can be.",
     next: "Remove one that is not needed any more.",
   },
+  webhook_unsigned: {
+    status: 401,
+    title: "This is not signed with the secret of a webhook of this name.",
+    next: "Sign id, timestamp and body as they are sent: v1, and the HMAC-SHA256 in base64.",
+  },
+  webhook_stale: {
+    status: 401,
+    title: "The timestamp is more than five minutes from now.",
+    next: "Set the clock right, and sign anew for each try.",
+  },
+  webhook_conflict: {
+    status: 409,
+    title: "Something else came under this webhook-id.",
+    next: "Give each message an id of its own; the same message keeps its id.",
+  },
+  answer_refused: {
+    status: 409,
+    title: "The answer counted for nothing.",
+    next: "Read `detail`; a question takes one of the answers that it came with, once.",
+  },
+  webhook_configured: {
+    status: 409,
+    title: "The webhook stands in the configuration.",
+    next: "Change it there, and start the host again.",
+  },
+  webhook_not_found: {
+    status: 404,
+    title: "There is no webhook of this name.",
+    next: "Read the gateway again.",
+  },
 } as const;

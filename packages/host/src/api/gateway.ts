@@ -44,23 +44,38 @@ const shownChunks = 200;
 const shownStates = ["pending", "sending", "unknown", "failed"] as const;
 
 export function gatewayRoutes(parts: ApiParts): Route[] {
-  const { log, bot } = parts;
+  const { log, bot, webhooks } = parts;
   const { reads } = log.store;
 
   async function read({ owner }: Call<"readGateway">) {
     const outbox = await reads.outbox(owner, { states: shownStates, limit: shownChunks });
-    const shown = { outbox: outbox.map(viewChunk) };
+    const hooks = [...(webhooks?.list() ?? [])];
+    const hookLanes = hooks.length === 0 ? [] : await lanesOf(owner, "webhook:");
+    const shown = { outbox: outbox.map(viewChunk), webhooks: hooks };
     const gateway = bot?.desk();
-    if (gateway === undefined) return answer({ ...off, ...shown });
-    const lanes = await reads.lanes(owner, gateway.lanePrefix(), shownLanes);
+    if (gateway === undefined) {
+      const alone = hooks.length === 0 ? {} : await hooksAlone();
+      return answer({ ...off, ...alone, ...shown, lanes: hookLanes });
+    }
     return answer({
       ...gateway.status(),
       ...(await gateway.people()),
       ...shown,
       platform: gateway.platform,
       connectedBy: bot?.connectedBy() ?? null,
-      lanes: lanes.map(({ lane, session, at }) => ({ lane, sessionId: session, at })),
+      lanes: [...(await lanesOf(owner, gateway.lanePrefix())), ...hookLanes],
     });
+  }
+
+  async function lanesOf(owner: OwnerId, prefix: string): Promise<GatewayView["lanes"]> {
+    const lanes = await reads.lanes(owner, prefix, shownLanes);
+    return lanes.map(({ lane, session, at }) => ({ lane, sessionId: session, at }));
+  }
+
+  /** Without a bot, the gateway is what the programs speak to. */
+  async function hooksAlone() {
+    const status = await webhooks?.status();
+    return status === undefined || status.state === "off" ? {} : { ...status, platform: "webhook" };
   }
 
   async function decide({ params, body }: Call<"decidePairing">) {
@@ -120,6 +135,7 @@ const off: GatewayView = {
   outbox: [],
   requests: [],
   people: [],
+  webhooks: [],
 };
 
 function viewChunk(row: OutboxRow): OutboxView {

@@ -21,9 +21,11 @@ import { scheduleRoutes } from "./schedules.ts";
 import { searchRoutes } from "./search.ts";
 import { sessionRoutes } from "./sessions.ts";
 import { transferRoutes } from "./transfer.ts";
+import { webhookRoutes } from "./webhooks.ts";
 import { workspaceRoutes } from "./workspace.ts";
 
 export type { BotDesk, Connected, GatewayDesk } from "./gateway.ts";
+export type { WebhookDesk } from "./webhooks.ts";
 export { idsFrom } from "../keyed-ids.ts";
 
 export type ApiOptions = Omit<ApiParts, "answerOnce">;
@@ -52,6 +54,7 @@ export function apiRoutes(options: ApiOptions): Route[] {
     ...metricsRoutes(parts),
     ...modelRoutes(parts),
     ...gatewayRoutes(parts),
+    ...webhookRoutes(parts),
     ...scheduleRoutes(parts),
   ];
 }

@@ -34,6 +34,7 @@ export function describeApi(version: string, basePath: string): JsonObject {
       securitySchemes: {
         bearer: { type: "http", scheme: "bearer" },
         cookie: { type: "apiKey", in: "cookie", name: "holdfast" },
+        signature: { type: "apiKey", in: "header", name: "webhook-signature" },
       },
       schemas: { Problem: toSchema(problem, "output") },
     },
@@ -49,13 +50,19 @@ function describeRoute(name: string, route: ContractRoute): JsonObject {
   return {
     operationId: name,
     summary: route.summary,
-    security: route.access === "open" ? [] : [{ bearer: [] }, { cookie: [] }],
+    security: securityOf[route.access],
     ...(parameters.length > 0 && { parameters }),
     ...(route.body !== undefined && { requestBody: describeBody(route) }),
     responses: { ...describeAnswer(route), ...describeProblems(route) },
     "x-repeat": route.repeat,
   };
 }
+
+const securityOf = {
+  open: [],
+  principal: [{ bearer: [] }, { cookie: [] }],
+  signed: [{ signature: [] }],
+} as const satisfies Record<ContractRoute["access"], Json>;
 
 function toSchema(schema: z.ZodType, io: "input" | "output"): JsonObject {
   const { $schema: _, ...written } = z.toJSONSchema(schema, { io, unrepresentable: "any" });

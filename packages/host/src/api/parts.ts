@@ -20,6 +20,7 @@ import type { Metrics } from "../telemetry/index.ts";
 import type { StoringBoard } from "../storing.ts";
 import type { MountParts } from "./contract.ts";
 import type { BotDesk } from "./gateway.ts";
+import type { WebhookDesk } from "./webhooks.ts";
 
 /** What the handlers work with. */
 export interface ApiParts extends MountParts {
@@ -48,6 +49,8 @@ export interface ApiParts extends MountParts {
   readonly mcp?: Pick<Mcp, "states" | "restart" | "keysOf">;
   /** Absent where there can be no bot. */
   readonly bot?: BotDesk;
+  /** Absent where there can be none. */
+  readonly webhooks?: WebhookDesk;
   readonly clock: Clock;
   /** Who we are where a lease is taken. */
   readonly holder: () => Holder;

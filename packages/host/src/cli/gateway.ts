@@ -1,22 +1,46 @@
-import { type Client, type GatewayView, sentenceOf } from "@holdfast/protocol";
+import { type Client, type GatewayView, sentenceOf, type WebhookView } from "@holdfast/protocol";
 import { type Command, exit, type Terminal } from "./command.ts";
 import { reachHost } from "./reach.ts";
 import { cleanLine } from "./screen/index.ts";
 
+const used =
+  "It is used like this: holdfast gateway [allow <code> | deny <code> | webhook <name> [url] | rotate <name> | remove <name>]";
+
+type Act = (client: Client, terminal: Terminal, words: readonly string[]) => Promise<number>;
+
+/** What can be done, with how many words it takes. */
+const acts: Readonly<Record<string, { readonly takes: readonly number[]; readonly act: Act }>> = {
+  show: { takes: [0], act: show },
+  allow: { takes: [1], act: (...given) => decide(...given, "allow") },
+  deny: { takes: [1], act: (...given) => decide(...given, "deny") },
+  webhook: { takes: [1, 2], act: putWebhook },
+  rotate: { takes: [1], act: rotateWebhook },
+  remove: { takes: [1], act: removeWebhook },
+};
+
 export const gateway: Command = {
-  usage: ["gateway", "gateway allow <code>", "gateway deny <code>"],
+  usage: [
+    "gateway",
+    "gateway allow <code>",
+    "gateway deny <code>",
+    "gateway webhook <name> [url]",
+    "gateway rotate <name>",
+    "gateway remove <name>",
+  ],
   about:
-    "How the chat bot stands, who asks to speak to it, and what has not arrived. A person who writes to the bot gets a code; allow it and they are answered.",
+    "How the chat bot stands, who asks to speak to it, and what has not arrived. A person who writes to the bot gets a code; allow it and they are answered. A webhook lets a program speak, and posts the answers to its url.",
   examples: [
     ["holdfast gateway", "the bot, its requests and what is in trouble"],
     ["holdfast gateway allow K3M9X2AB", "the person who showed this code may speak"],
+    ["holdfast gateway webhook ci https://ci.example.org/hook", "a program may speak, as ci"],
+    ["holdfast gateway rotate ci", "a new secret; the old one counts until the next"],
   ],
   settings: "reach",
   async run(given, terminal) {
-    const [act = "show", code = "", ...rest] = given.words;
-    const isKnown = act === "show" ? code === "" : ["allow", "deny"].includes(act) && code !== "";
-    if (!isKnown || rest.length > 0) {
-      terminal.complain("It is used like this: holdfast gateway [allow <code> | deny <code>]");
+    const [name = "show", ...words] = given.words;
+    const chosen = Object.hasOwn(acts, name) ? acts[name] : undefined;
+    if (chosen?.takes.includes(words.length) !== true) {
+      terminal.complain(used);
       return exit.misuse;
     }
     const reached = await reachHost(given, terminal, { here: "rests" });
@@ -26,8 +50,7 @@ export const gateway: Command = {
     }
     const { client, close } = reached.value;
     try {
-      if (act === "show") return await show(client, terminal);
-      return await decide(client, terminal, code, act === "allow" ? "allow" : "deny");
+      return await chosen.act(client, terminal, words);
     } finally {
       await close();
     }
@@ -47,22 +70,78 @@ async function show(client: Client, terminal: Terminal): Promise<number> {
 const noBot =
   "No bot is connected: paste its token on the page, under Settings, Chat bot, or set HOLDFAST_TELEGRAM_TOKEN.";
 
-function linesOf({ state, bot, trouble, requests, people, lanes, outbox }: GatewayView): string[] {
-  if (state === "off") return [noBot];
+function linesOf(view: GatewayView): string[] {
+  const { state, bot, trouble, requests, people, lanes, outbox, webhooks } = view;
+  const isBot = state !== "off" && view.platform !== "webhook";
   const unsure = outbox.filter((chunk) => chunk.state === "unknown" || chunk.state === "failed");
   return [
-    `@${bot?.name ?? "…"}: ${trouble === null ? state : trouble.message}`,
+    isBot ? `@${bot?.name ?? "…"}: ${trouble === null ? state : trouble.message}` : noBot,
     ...requests.map(({ name, code }) => `asks: ${name} — holdfast gateway allow ${code}`),
     ...people.map((person) => `${person.state}: ${person.name} (${person.person})`),
+    ...webhooks.map(webhookLine),
     ...lanes.map(({ lane }) => `chat: ${lane}`),
     ...unsure.map((chunk) => `${chunk.state}: ${chunk.lane} ${chunk.message ?? chunk.code ?? ""}`),
   ];
 }
 
+function webhookLine({ name, to, rotating }: WebhookView): string {
+  const answers = to === null ? "no answers" : `answers to ${to}`;
+  return `webhook: ${name}, ${answers}${rotating ? ", two secrets count" : ""}`;
+}
+
+async function putWebhook(
+  client: Client,
+  terminal: Terminal,
+  [name = "", url]: readonly string[],
+): Promise<number> {
+  const params = { name };
+  return tellWebhook(
+    terminal,
+    await client.putWebhook({ params, body: url === undefined ? {} : { url } }),
+  );
+}
+
+async function rotateWebhook(
+  client: Client,
+  terminal: Terminal,
+  [name = ""]: readonly string[],
+): Promise<number> {
+  return tellWebhook(terminal, await client.rotateWebhook({ params: { name }, body: {} }));
+}
+
+function tellWebhook(
+  terminal: Terminal,
+  result: Awaited<ReturnType<Client["putWebhook"]>>,
+): number {
+  if (!result.ok) {
+    terminal.complain(sentenceOf(result.error));
+    return exit.failed;
+  }
+  const { webhook, secret } = result.value;
+  terminal.say(cleanLine(webhookLine(webhook)));
+  terminal.say(`address: /api/gateway/webhook/${webhook.name}`);
+  if (secret !== null) terminal.say(`secret, shown this once: ${secret}`);
+  return exit.done;
+}
+
+async function removeWebhook(
+  client: Client,
+  terminal: Terminal,
+  [name = ""]: readonly string[],
+): Promise<number> {
+  const removed = await client.removeWebhook({ params: { name } });
+  if (removed.ok) {
+    terminal.say(`The webhook ${name} is gone, with its secrets.`);
+    return exit.done;
+  }
+  terminal.complain(sentenceOf(removed.error));
+  return exit.failed;
+}
+
 async function decide(
   client: Client,
   terminal: Terminal,
-  code: string,
+  [code = ""]: readonly string[],
   decision: "allow" | "deny",
 ): Promise<number> {
   const decided = await client.decidePairing({ params: { code }, body: { decision } });

@@ -1,3 +1,4 @@
+import { isHookAddress } from "@holdfast/protocol";
 import { z } from "zod";
 
 import { setting } from "./setting.ts";
@@ -6,7 +7,7 @@ export const notifySettings = {
   notifyUrl: setting<string | undefined>({
     about: "the webhook that is told when a person is needed",
     allowed: "an address like https://hooks.example.org/holdfast, without a user name or a hash",
-    schema: z.string().max(2_048).refine(isHook),
+    schema: z.string().max(2_048).refine(isHookAddress),
     fallback: () => undefined,
     fallbackInWords: "none: nobody is told",
     // Many a hook is open to whoever knows its address.
@@ -34,12 +35,3 @@ export const notifySettings = {
     fallbackInWords: "off",
   }),
 };
-
-function isHook(text: string): boolean {
-  const url = URL.parse(text);
-  return (
-    url !== null &&
-    /^https?:$/.test(url.protocol) &&
-    `${url.username}${url.password}${url.hash}` === ""
-  );
-}

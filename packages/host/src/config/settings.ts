@@ -8,6 +8,7 @@ import { operationSettings } from "./operation-settings.ts";
 import { toolSettings } from "./tool-settings.ts";
 import { listOf, type Setting, setting, wholeNumber } from "./setting.ts";
 import { telegramSettings } from "./telegram-settings.ts";
+import { webhookSettings } from "./webhook-settings.ts";
 
 function isOrigin(text: string): boolean {
   const url = URL.parse(text);
@@ -168,6 +169,7 @@ export const settings = {
   ...operationSettings,
   ...notifySettings,
   ...telegramSettings,
+  ...webhookSettings,
 };
 
 export type SettingName = keyof typeof settings;

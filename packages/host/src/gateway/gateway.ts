@@ -16,7 +16,7 @@ import { type Guests, People } from "./people.ts";
 import { poll } from "./poller.ts";
 import { Reception } from "./reception.ts";
 import { Status } from "./status.ts";
-import { hookRoute, type Hook } from "./webhook.ts";
+import { hookRoute, type Hook } from "./push-route.ts";
 
 export interface GatewayDeps {
   readonly log: Log;

@@ -21,7 +21,7 @@ export function limitBody(table: PolicyTable): MiddlewareHandler<HostEnv> {
       connectionOf(c).outgoing?.writeContinue();
     if (length !== null && !headers.has("transfer-encoding") && policy === "principal")
       return next();
-    return readFirst(c, largestBody, policy === "open" ? strangerMs : undefined, next);
+    return readFirst(c, largestBody, policy === "principal" ? undefined : strangerMs, next);
   };
 }
 

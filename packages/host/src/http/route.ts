@@ -19,8 +19,11 @@ export function connectionOf(c: Context<HostEnv>): HostEnv["Bindings"] {
   return bindings ?? {};
 }
 
-/** `open` answers anybody; `principal` answers who has signed in or shows the token. */
-export type Policy = "open" | "principal";
+/**
+ * `open` answers anybody; `principal` answers who has signed in or shows the token; `signed` answers who has signed the very
+ * request with a secret, which its own handler sees to before it reads anything of it.
+ */
+export type Policy = "open" | "principal" | "signed";
 
 export interface Route {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -68,7 +71,7 @@ export function createPolicyTable(): PolicyTable {
 export function guardRoutes(table: PolicyTable, door: Door): MiddlewareHandler<HostEnv> {
   return async function guard(c, next) {
     const policy = policyFor(c, table);
-    if (policy === "open") return next();
+    if (policy === "open" || policy === "signed") return next();
     if (policy === undefined && !isProtected(c.req.path)) return refuse(c, "not_found");
 
     const authorization = c.req.header("authorization");
@@ -90,7 +93,9 @@ export function guardRoutes(table: PolicyTable, door: Door): MiddlewareHandler<H
 function policyFor(c: Context, table: PolicyTable): Policy | undefined {
   const declared = declaredFor(c, table);
   if (declared.length === 0 || declared.includes(undefined)) return undefined;
-  return declared.every((each) => each?.policy === "open") ? "open" : "principal";
+  const policies = new Set(declared.map((each) => each?.policy));
+  if (policies.has("principal")) return "principal";
+  return policies.has("signed") ? "signed" : "open";
 }
 
 /** The strictest of those that would handle the request. */

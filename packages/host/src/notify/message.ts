@@ -1,5 +1,3 @@
-import { createHmac } from "node:crypto";
-
 import type { Reads } from "@holdfast/engine";
 import { decodeEvent, type OwnerId, seq } from "@holdfast/protocol";
 
@@ -71,29 +69,4 @@ async function detailsOf(
       return event.data.text;
   }
   return undefined;
-}
-
-/** The headers of Standard Webhooks: signed are the id, the time and the body, so that none of them can be another's. */
-export function signedHeaders(
-  secret: string,
-  id: string,
-  seconds: number,
-  body: Uint8Array,
-): Record<string, string> {
-  const signature = createHmac("sha256", keyIn(secret))
-    .update(`${id}.${seconds}.`)
-    .update(body)
-    .digest("base64");
-  return {
-    "content-type": "application/json",
-    "webhook-id": id,
-    "webhook-timestamp": String(seconds),
-    "webhook-signature": `v1,${signature}`,
-  };
-}
-
-function keyIn(secret: string): Uint8Array {
-  return secret.startsWith("whsec_")
-    ? Buffer.from(secret.slice("whsec_".length), "base64")
-    : Buffer.from(secret, "utf8");
 }

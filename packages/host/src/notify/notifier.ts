@@ -3,9 +3,10 @@ import type { OwnerId } from "@holdfast/protocol";
 
 import type { Egress } from "../egress/index.ts";
 import type { Redact } from "../redact.ts";
+import { signedHeaders } from "../signed/index.ts";
 import { AttentionFinder } from "./find-attention.ts";
 import { KeptNotices } from "./kept-notices.ts";
-import { signedHeaders, writeMessage } from "./message.ts";
+import { writeMessage } from "./message.ts";
 import { byClock, claimNext, isOver, nothingOwed, type Owed, settle, takeUp } from "./owed.ts";
 
 export interface NotifierParts {
@@ -92,7 +93,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
     if (body === null) return "over";
     const answer = await parts.egress.request(parts.url, {
       method: "POST",
-      headers: signedHeaders(parts.secret, item.id, Math.floor(now / 1_000), body),
+      headers: signedHeaders([parts.secret], item.id, Math.floor(now / 1_000), body),
       body,
       mostBytes: largestAnswer,
       whenLarger: "cut",

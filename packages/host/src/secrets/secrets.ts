@@ -17,6 +17,8 @@ export interface Secrets {
   put(name: string, stored: StoredKey): Promise<void>;
   /** Says whether there was one. */
   remove(name: string): Promise<boolean>;
+  /** Those that begin so. */
+  names(prefix: string): readonly string[];
   /** For taking them out of texts. */
   keys(): readonly string[];
 }
@@ -83,6 +85,7 @@ export function openSecrets(home: string, report: (error: Error) => void): Secre
       if (isThere) await change((keys) => Object.fromEntries(Object.entries(keys).filter(others)));
       return isThere;
     },
+    names: (prefix) => Object.keys(load()).filter((name) => name.startsWith(prefix)),
     keys: () => Object.values(load()).map(({ key }) => key),
   };
 }

@@ -117,7 +117,8 @@ export const adapterCases: readonly AdapterCase[] = [
       const [came] = (await received(adapter, 0)).incoming;
       assert.ok(came?.kind === "press");
       assert.deepEqual([came.data, came.person.id, came.place], [data, bed.person, place]);
-      assert.equal(came.message, bed.shown()[0]?.id);
+      // Where it can be changed, it has to be known which one it was.
+      if (adapter.capabilities.edits) assert.equal(came.message, bed.shown()[0]?.id);
       await adapter.acknowledge(came.press, "Thank you.", soon());
     },
   },

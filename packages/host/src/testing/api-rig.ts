@@ -11,7 +11,7 @@ import { type Client, createClient, ids, type OwnerId, ownerId } from "@holdfast
 import { createMemoryStore, type MemoryStore } from "@holdfast/store";
 import type { Hono } from "hono";
 
-import { apiRoutes } from "../api/index.ts";
+import { apiRoutes, type WebhookDesk } from "../api/index.ts";
 import { openCompactor } from "../compaction.ts";
 import { openPrompt } from "../prompt/index.ts";
 import { summariseWith } from "../summarise.ts";
@@ -74,6 +74,8 @@ export interface ApiOptions {
   readonly secrets?: Secrets;
   /** Without it there are no servers. */
   readonly mcp?: Pick<Mcp, "states" | "restart" | "keysOf">;
+  /** Without it there are none. */
+  readonly webhooks?: WebhookDesk;
 }
 
 export function openApi(script: Script = [], options: ApiOptions = {}): ApiRig {
@@ -151,6 +153,7 @@ export function openApi(script: Script = [], options: ApiOptions = {}): ApiRig {
     models,
     secrets,
     ...(mcp && { mcp }),
+    ...(options.webhooks && { webhooks: options.webhooks }),
     reviews: { cancel: () => {} },
     prompt: openPrompt({
       home: home ?? "/nowhere",

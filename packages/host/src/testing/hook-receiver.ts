@@ -6,26 +6,31 @@ export interface TakenHook {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
   readonly message: Readonly<Record<string, unknown>>;
+  readonly answer: HookAnswer;
 }
 
-/** `hold`: it is taken, and never answered. `cut`: it is taken, and the connection is closed. */
-export type HookAnswer = number | "hold" | "cut";
+/** `hold`: it is taken, and never answered. `cut`: it is taken, and the connection is closed. `drop`: closed before it is taken. */
+export type HookAnswer = number | "hold" | "cut" | "drop";
 
 /** A webhook on loopback: it keeps what it was told, and answers as the test says. */
-export async function openHookReceiver(answers: HookAnswer[] = []) {
+export async function openHookReceiver(
+  answers: HookAnswer[] = [],
+  headers: Readonly<Record<string, string>> = {},
+) {
   const taken: TakenHook[] = [];
   const waiting = new Set<() => void>();
   const server = createServer((request, response) => {
     const pieces: Uint8Array[] = [];
     request.on("data", (piece: Uint8Array) => pieces.push(piece));
     request.on("end", () => {
+      const answer = answers.shift() ?? 204;
+      if (answer === "drop") return void request.socket.destroy();
       const body = Buffer.concat(pieces).toString();
       const message = JSON.parse(body) as Readonly<Record<string, unknown>>;
-      taken.push({ headers: request.headers, body, message });
+      taken.push({ headers: request.headers, body, message, answer });
       for (const look of waiting) look();
-      const answer = answers.shift() ?? 204;
-      if (answer === "cut") request.destroy();
-      else if (answer !== "hold") response.writeHead(answer).end();
+      if (answer === "cut") request.socket.destroy();
+      else if (answer !== "hold") response.writeHead(answer, headers).end();
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -53,5 +58,5 @@ export function isSigned({ headers, body }: TakenHook, secret: string): boolean 
   const [id, time] = [headers["webhook-id"], headers["webhook-timestamp"]].map(String);
   const text = `${id}.${time}.${body}`;
   const expected = createHmac("sha256", secret).update(text).digest("base64");
-  return headers["webhook-signature"] === `v1,${expected}`;
+  return String(headers["webhook-signature"]).split(" ").includes(`v1,${expected}`);
 }

@@ -11,6 +11,7 @@ export function memorySecrets(): Secrets {
     read: (name) => kept.get(name) ?? null,
     put: async (name, stored) => void kept.set(name, stored),
     remove: async (name) => kept.delete(name),
+    names: (prefix) => [...kept.keys()].filter((name) => name.startsWith(prefix)),
     keys: () => [...kept.values()].map(({ key }) => key),
   };
 }

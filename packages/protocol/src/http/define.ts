@@ -12,6 +12,9 @@ export type Answer =
   | { readonly media: "events"; readonly status: 200 }
   | { readonly media: "bytes" | "text"; readonly status: 200 };
 
+/** `signed`: whoever has signed the request with the secret of what its path names. */
+export type Access = "open" | "principal" | "signed";
+
 /** One entry of the contract. The client, the host's router and the OpenAPI document are driven by it. */
 export interface Route {
   readonly method: Method;
@@ -19,7 +22,7 @@ export interface Route {
   readonly path: `/${string}`;
   readonly summary: string;
   /** Who may call it. What names no policy cannot be written down. */
-  readonly access: "open" | "principal";
+  readonly access: Access;
   readonly params?: z.ZodType;
   readonly query?: z.ZodType;
   /** Those that matter, in lower case; others pass. */
@@ -49,14 +52,12 @@ export function defineRoute<const R extends Route>(route: R): R {
 export function problemsOf(route: Route): readonly ProblemCode[] {
   const codes = new Set<ProblemCode>(route.problems);
   const add = (...more: ProblemCode[]) => more.forEach((code) => codes.add(code));
-  if (route.access === "principal") {
-    add("unauthorized", "forbidden", "too_many_requests", "internal");
-    add("store_unavailable", "shutting_down");
-  }
+  if (route.access === "principal") add("unauthorized", "forbidden", "too_many_requests");
+  if (route.access !== "open") add("internal", "store_unavailable", "shutting_down");
   if (route.params ?? route.query ?? route.headers ?? route.body) add("invalid_request");
   if (route.body !== undefined) add("payload_too_large", "unsupported_media_type");
   if (route.body !== undefined && route.body !== "bytes") add("malformed_json");
-  if (route.method !== "GET" && route.access === "principal")
+  if (route.method !== "GET" && route.access !== "open")
     add("store_full", "store_unwritable", "store_busy", "store_unknown");
   if (route.repeat === "key") add("idempotency_conflict");
   return [...codes].toSorted();

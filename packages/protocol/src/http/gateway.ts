@@ -4,6 +4,7 @@ import { deliveryKind, outboxState } from "../events/index.ts";
 import { deliveryId, laneKey, sessionId } from "../ids.ts";
 import { defineRoute } from "./define.ts";
 import { keyed } from "./sessions.ts";
+import { webhookView } from "./webhooks.ts";
 
 /** A chunk that is under way or in trouble. */
 export const outboxView = z.looseObject({
@@ -44,6 +45,8 @@ export const gatewayView = z.looseObject({
     z.looseObject({ person: z.string(), name: z.string(), code: z.string(), askedAt: z.int() }),
   ),
   people: z.array(gatewayPerson),
+  /** Programs that may speak here, beside a bot or without one. */
+  webhooks: z.array(webhookView),
 });
 export type GatewayView = z.infer<typeof gatewayView>;
 

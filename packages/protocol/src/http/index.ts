@@ -10,8 +10,17 @@ import { scheduleRoutes } from "./schedules.ts";
 import { sessionRoutes } from "./sessions.ts";
 import { streamRoutes, systemRoutes } from "./system.ts";
 import { transferRoutes } from "./transfer.ts";
+import { webhookRoutes } from "./webhooks.ts";
 import { workspaceRoutes } from "./workspace.ts";
 
+export {
+  isHookAddress,
+  type WebhookMessage,
+  webhookMessage,
+  webhookName,
+  webhookSecret,
+  type WebhookView,
+} from "./webhooks.ts";
 export { type ContextView, contextView } from "./context.ts";
 export { type WorkspaceView, workspaceView } from "./workspace.ts";
 export { type GatewayView, type OutboxView } from "./gateway.ts";
@@ -50,6 +59,7 @@ export const routes = {
   ...systemRoutes,
   ...accessRoutes,
   ...gatewayRoutes,
+  ...webhookRoutes,
   ...scheduleRoutes,
   ...transferRoutes,
   ...modelRoutes,

@@ -85,6 +85,7 @@ describe("the table of routes", () => {
       "login",
       "logout",
       "putBlob",
+      "sayByWebhook",
       "sendMessage",
     ]);
     for (const [, { method, body }] of all)

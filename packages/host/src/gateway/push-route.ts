@@ -25,7 +25,7 @@ export function hookRoute(
   return {
     method: "POST",
     path: hookPath,
-    policy: "open",
+    policy: "signed",
     async handle(c) {
       if (!isSame(c.req.header(secretHeader) ?? "", secret)) return c.body(null, 401);
       const gateway = opened();

@@ -1,0 +1,45 @@
+import { isHookAddress, webhookName, webhookSecret } from "@holdfast/protocol";
+import { z } from "zod";
+
+import { setting } from "./setting.ts";
+
+/** Written down here, or the name of a variable of the host's own environment that holds it. */
+const secret = z.union([
+  webhookSecret,
+  z.strictObject({ env: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/) }),
+]);
+export type WebhookSecret = z.infer<typeof secret>;
+
+const webhook = z.strictObject({
+  secret: secret.optional(),
+  /** The one before it, while both count. */
+  oldSecret: secret.optional(),
+  url: z.string().max(2_048).refine(isHookAddress).optional(),
+  network: z.enum(["public", "private"]).optional(),
+});
+export type Webhooks = Readonly<Record<string, z.infer<typeof webhook>>>;
+
+const all: z.ZodType<Webhooks> = z
+  .record(webhookName, webhook)
+  .refine((hooks) => Object.keys(hooks).length <= 32);
+
+export const webhookSettings = {
+  webhooks: setting<Webhooks>({
+    about: "the programs that may speak to the agent by signed webhooks",
+    allowed:
+      'an object of webhooks by name, like {"build-server": {"secret": {"env": "BUILD_SECRET"}, "url": "https://build.example.org/holdfast"}}; "network": "private" where the address is not on the public internet, "oldSecret" while two secrets count',
+    // The environment and flags bring the same object as a text.
+    schema: z.union([z.string().transform(asJson).pipe(all), all]),
+    fallback: () => ({}),
+    fallbackInWords: "none",
+    traits: ["secret"],
+  }),
+};
+
+function asJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

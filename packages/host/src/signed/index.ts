@@ -1,0 +1,2 @@
+export { signedHeaders } from "./sign.ts";
+export { type SignedRequest, verifySigned } from "./verify.ts";
