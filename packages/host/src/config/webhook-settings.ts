@@ -8,7 +8,6 @@ const secret = z.union([
   webhookSecret,
   z.strictObject({ env: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/) }),
 ]);
-export type WebhookSecret = z.infer<typeof secret>;
 
 const webhook = z.strictObject({
   secret: secret.optional(),

@@ -69,7 +69,7 @@ function Bot({ view: { state, platform, bot, trouble, connectedBy }, ask }: View
       {trouble !== null && (
         <p className="trouble">{`${revealUnseen(trouble.message)} (${trouble.code})`}</p>
       )}
-      {state === "off" && <HowToConnect ask={ask} />}
+      {(state === "off" || platform === "webhook") && <HowToConnect ask={ask} />}
       {connectedBy === "configuration" && <p className="quiet">{w.fromConfiguration}</p>}
       {connectedBy === "page" && (
         <button

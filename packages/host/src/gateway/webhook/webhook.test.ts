@@ -202,7 +202,7 @@ test.each([
 test("a store that cannot take it says so, and the same again is taken", async () => {
   const { receiver, rig, heard } = await open([says("Hello.")]);
   const { requests } = rig.store;
-  const { keep } = requests;
+  const keep = requests.keep.bind(requests);
   let left = 1;
   Object.assign(requests, {
     keep: async (...asked: Parameters<typeof keep>) =>
