@@ -1,10 +1,12 @@
 // A process with some clients, each of which asks again as soon as it is answered.
+import { readFileSync } from "node:fs";
 import { Agent, get } from "node:http";
 
 import { takeTask } from "../harness/index.ts";
 
 export interface RequestTask {
-  readonly url: string;
+  /** A file with addresses, one on each line: asked for in turn, so that no answer is one that was given a moment ago. */
+  readonly urls: string;
   readonly token: string;
   readonly clients: number;
   readonly ms: number;
@@ -18,11 +20,14 @@ export interface Requested {
 const task = takeTask<RequestTask>();
 const agent = new Agent({ keepAlive: true, maxSockets: task.clients });
 const headers = { authorization: `Bearer ${task.token}` };
+const urls = readFileSync(task.urls, "utf8").split("\n");
 let answers = 0;
+let asked = 0;
 
 function ask(): Promise<void> {
+  const url = urls[(asked += 1) % urls.length] ?? "";
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  get(task.url, { agent, headers }, (response) => {
+  get(url, { agent, headers }, (response) => {
     if (response.statusCode !== 200) reject(new Error(`Answered ${response.statusCode}.`));
     response.on("end", resolve).resume();
   }).on("error", reject);

@@ -1,3 +1,8 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { createClient } from "@holdfast/protocol";
+
 import { type Line, ours, started, startTask, type WorkloadDefinition } from "../harness/index.ts";
 import type { BareTask } from "./bare-server.ts";
 import type { RequestTask, Requested } from "./request-process.ts";
@@ -5,9 +10,9 @@ import { cpuMsOf, startHost, token } from "./served-host.ts";
 import type { Bench } from "./bench.ts";
 
 const framework = "bare framework";
-const lists = "lists of 50 a second";
-const singles = "single sessions a second";
-const needed: Readonly<Record<string, number>> = { [lists]: 3_000, [singles]: 10_000 };
+const listRate = "lists of 50 a second";
+const singleRate = "single sessions a second";
+const needed: Readonly<Record<string, number>> = { [listRate]: 3_000, [singleRate]: 10_000 };
 
 /** How many answers one core gives: the host's own, beside those of its framework when it only hands out the same bytes. */
 export const answerRequests: WorkloadDefinition<Bench> = {
@@ -16,17 +21,17 @@ export const answerRequests: WorkloadDefinition<Bench> = {
   async measure({ sizes, prepare }) {
     await using place = await prepare();
     await using host = await startHost(place.address, place.folder);
-    const list = new URL("api/sessions?limit=50", host.address).href;
-    const answer: unknown = await (await fetch(list, { headers })).json();
-    const single = new URL(`api/sessions/${firstId(answer)}?limit=1`, host.address).href;
+    const addresses = await addressesOf(host.address, sizes.pages);
     const lines: Line[] = [];
-    for (const [what, url] of [
-      [lists, list],
-      [singles, single],
+    for (const [what, urls] of [
+      [listRate, addresses.lists],
+      [singleRate, addresses.singles],
     ] as const) {
-      const task = { url, token, clients: sizes.clients, ms: sizes.requestMs };
+      const file = join(place.folder, "asked-for");
+      writeFileSync(file, urls.join("\n"));
+      const task = { urls: file, token, clients: sizes.clients, ms: sizes.requestMs };
       const mine = await askFor(task, () => host.cpuMs());
-      const text = await (await fetch(url, { headers })).text();
+      const text = await (await fetch(urls[0] ?? "", { headers })).text();
       const limit = await askBare(task, text);
       const least = needed[what] ?? 0;
       lines.push({
@@ -39,7 +44,13 @@ export const answerRequests: WorkloadDefinition<Bench> = {
         bound: { text: `≥ ${least.toLocaleString("en")}/s`, met: mine.perCore >= least },
       });
     }
-    return { lines, notes: ["Answers for each second of processor time that the server took."] };
+    return {
+      lines,
+      notes: [
+        "Answers for each second of processor time that the server took.",
+        "Each request asks for another page of the list, or another session, than the one before it.",
+      ],
+    };
   },
 };
 
@@ -67,12 +78,31 @@ async function askBare(task: RequestTask, text: string): Promise<Rate> {
   const bareTask: BareTask = { text };
   const child = startTask(new URL("./bare-server.ts", import.meta.url), bareTask);
   await using server = started(child, String);
-  const url = await server.answer;
-  return await askFor({ ...task, url }, () => cpuMsOf(child));
+  writeFileSync(task.urls, await server.answer);
+  return await askFor(task, () => cpuMsOf(child));
 }
 
-function firstId(answer: unknown): string {
-  const id = /ses_[a-z0-9]+/.exec(JSON.stringify(answer))?.[0];
-  if (id === undefined) throw new Error("The list is empty.");
-  return id;
+interface Addresses {
+  readonly lists: readonly string[];
+  readonly singles: readonly string[];
+}
+
+/** Of so many pages of the list, and of every session on them. */
+async function addressesOf(host: string, pages: number): Promise<Addresses> {
+  const client = createClient({ baseUrl: host, token });
+  const lists: string[] = [];
+  const singles: string[] = [];
+  let cursor: string | null | undefined;
+  while (cursor !== null && lists.length < pages) {
+    const after = cursor === undefined ? {} : { cursor };
+    const page = await client.listSessions({ query: { limit: 50, ...after } });
+    if (!page.ok) throw new Error(`A list: ${page.error.code}`);
+    const { sessions, nextCursor } = page.value;
+    lists.push(
+      new URL(`api/sessions?${new URLSearchParams({ limit: "50", ...after })}`, host).href,
+    );
+    singles.push(...sessions.map(({ id }) => new URL(`api/sessions/${id}?limit=1`, host).href));
+    cursor = nextCursor;
+  }
+  return { lists, singles };
 }

@@ -8,6 +8,8 @@ export const sizeTable = {
   /** How long a host that was just started is left alone before it is weighed. */
   restMs: size(3_000, 50),
   clients: size(16, 4),
+  /** Pages of the list that are asked for in turn, with the sessions on them. */
+  pages: size(400, 4),
   requestMs: size(5_000, 200),
   idleStreams: size(5_000, 20),
   liveRuns: size(200, 3),

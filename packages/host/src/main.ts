@@ -1,7 +1,9 @@
 import { homedir } from "node:os";
 import { leaveWithoutReaders, runCommandLine } from "./cli/index.ts";
+import { keepYoungSpace } from "./young-space.ts";
 
 const args = process.argv.slice(2);
+if (args[0] === "serve") keepYoungSpace();
 
 // A host has said its line long before, and serves whether or not somebody still reads it.
 leaveWithoutReaders(process, args[0] === "serve" ? () => undefined : (code) => process.exit(code));

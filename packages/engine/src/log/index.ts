@@ -20,4 +20,5 @@ export { newestFirst } from "./newest-first.ts";
 export { maxCommitLength } from "./payload-size.ts";
 export { plainText } from "@holdfast/protocol";
 export type { TailItem, TailOptions } from "./tail.ts";
+export { viewSession, writeListed } from "./view-session.ts";
 export { type Aftermath, pendingNotices, readAftermath, withAmendments } from "./late-notices.ts";

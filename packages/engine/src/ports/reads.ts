@@ -46,6 +46,12 @@ export interface SessionPage {
   readonly next: ListCursor | null;
 }
 
+/** A page of the list as it goes to clients: its sessions as a JSON array, in UTF-8. */
+export interface ListedPage {
+  readonly json: Uint8Array<ArrayBuffer>;
+  readonly next: ListCursor | null;
+}
+
 export interface EventQuery {
   /** Exclusive. */
   readonly after: Seq;
@@ -168,6 +174,8 @@ export interface OutboxQuery {
 export interface Reads {
   session(owner: OwnerId, id: SessionId): Promise<SessionRow | null>;
   sessions(owner: OwnerId, query: ListQuery): Promise<SessionPage>;
+  /** The same as `sessions`, as `viewSession` shows them. The list is asked for more than all else: a store may write it at once. */
+  listed(owner: OwnerId, query: ListQuery): Promise<ListedPage>;
   events(owner: OwnerId, id: SessionId, query: EventQuery): Promise<EventPage | null>;
   entries(owner: OwnerId, id: SessionId, query: EntryQuery): Promise<EntryPage | null>;
   snapshot(owner: OwnerId, id: SessionId, query: EntryQuery): Promise<Snapshot | null>;

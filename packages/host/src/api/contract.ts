@@ -16,7 +16,13 @@ import { answerWhole, type HostEnv, refuse, type Route } from "../http/index.ts"
 import { type AnswerOnce, decodeKept, type KeyedRequest } from "./answer-once.ts";
 import { type DecodedRequest, decodeRequest, type SentBytes } from "./decode.ts";
 import { idsFrom } from "../keyed-ids.ts";
-import { problem, problemFromFailure, type ProblemReply, type Reply } from "./reply.ts";
+import {
+  problem,
+  problemFromFailure,
+  type ProblemReply,
+  type Reply,
+  type WrittenReply,
+} from "./reply.ts";
 
 type Decoded<R, K extends string> =
   R extends Readonly<Record<K, z.ZodType<infer T>>> ? T : undefined;
@@ -46,6 +52,11 @@ export type StreamName = NamesOf<"events" | "bytes" | "text">;
 export type AnswerOf<N extends CallName> = RouteOutput<Routes[N]>;
 
 export type Handler<N extends CallName> = (call: Call<N>) => Promise<Reply<AnswerOf<N>>>;
+
+/** One that only reads may hand on what the store has written. */
+export type ReadHandler<N extends CallName> = (
+  call: Call<N>,
+) => Promise<Reply<AnswerOf<N>> | WrittenReply>;
 
 /** A stream, like bytes, takes the response into its own hands. */
 export type StreamHandler<N extends StreamName> = (
@@ -81,6 +92,19 @@ export function mountCall<N extends CallName>(
     if (reply.kind === "problem") return reply;
     if (declared.media === "none") return c.body(null, declared.status);
     return answerWhole(c, JSON.stringify(reply.value), declared.status, jsonHeaders);
+  });
+}
+
+export function mountRead<N extends CallName>(
+  parts: MountParts,
+  name: N,
+  handle: ReadHandler<N>,
+): Route {
+  return mount(parts, name, async (call: Call<N>, c) => {
+    const reply = await handle(call);
+    if (reply.kind === "problem") return reply;
+    const body = reply.kind === "written" ? reply.json : JSON.stringify(reply.value);
+    return answerWhole(c, body, 200, jsonHeaders);
   });
 }
 

@@ -3,7 +3,7 @@ import { type OwnerId, sessionId } from "@holdfast/protocol";
 import { z } from "zod";
 
 import type { AnswerOf, Call } from "./contract.ts";
-import { answer, problem, type Reply } from "./reply.ts";
+import { answer, problem, type ProblemReply, type Reply, type WrittenReply } from "./reply.ts";
 import { viewSession } from "./views.ts";
 
 type Query = Call<"listSessions">["query"];
@@ -12,20 +12,36 @@ type Page = AnswerOf<"listSessions">;
 const defaultLimit = 50;
 
 /** A page of the list; with `q`, of the sessions in which the words were found, newest match first. */
-export function listSessions(store: Store, owner: OwnerId, query: Query): Promise<Reply<Page>> {
+export function listSessions(
+  store: Store,
+  owner: OwnerId,
+  query: Query,
+): Promise<Reply<Page> | WrittenReply> {
   return query.q === undefined ? readList(store, owner, query) : findSessions(store, owner, query);
 }
 
-async function readList(store: Store, owner: OwnerId, query: Query): Promise<Reply<Page>> {
+async function readList(
+  store: Store,
+  owner: OwnerId,
+  query: Query,
+): Promise<ProblemReply | WrittenReply> {
   const after = query.cursor === undefined ? undefined : decodeCursor(query.cursor);
   if (after === null) return badCursor;
-  const page = await store.reads.sessions(owner, {
+  const page = await store.reads.listed(owner, {
     ...filterOf(query),
     limit: query.limit ?? defaultLimit,
     ...(after && { after }),
   });
   const nextCursor = page.next && encodeCursor(page.next);
-  return answer({ sessions: page.sessions.map(viewSession), nextCursor });
+  return { kind: "written", json: around(page.json, JSON.stringify(nextCursor)) };
+}
+
+function around(sessions: Uint8Array, nextCursor: string): Uint8Array<ArrayBuffer> {
+  return Buffer.concat([
+    Buffer.from('{"sessions":'),
+    sessions,
+    Buffer.from(`,"nextCursor":${nextCursor}}`),
+  ]);
 }
 
 async function findSessions(store: Store, owner: OwnerId, query: Query): Promise<Reply<Page>> {

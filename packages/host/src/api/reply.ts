@@ -12,6 +12,12 @@ export interface ProblemReply {
 /** What a handler answers with: the route's own answer, or a problem as a value. */
 export type Reply<T> = { readonly kind: "answer"; readonly value: T } | ProblemReply;
 
+/** The route's own answer, as the store has written it. */
+export interface WrittenReply {
+  readonly kind: "written";
+  readonly json: Uint8Array<ArrayBuffer>;
+}
+
 export function answer<T>(value: T): Reply<T> {
   return { kind: "answer", value };
 }

@@ -2,7 +2,7 @@ import { type CommitResult, restore, trash } from "@holdfast/engine";
 import type { OwnerId, SessionId } from "@holdfast/protocol";
 
 import type { Route } from "../http/index.ts";
-import { type AnswerOf, type Call, mountCall } from "./contract.ts";
+import { type AnswerOf, type Call, mountCall, mountRead } from "./contract.ts";
 import { listSessions } from "./list-sessions.ts";
 import { objectionTo } from "./models.ts";
 import type { ApiParts } from "./parts.ts";
@@ -86,7 +86,7 @@ export function sessionRoutes(parts: ApiParts): Route[] {
 
   return [
     mountCall(parts, "createSession", createSession),
-    mountCall(parts, "listSessions", ({ owner, query }) => listSessions(log.store, owner, query)),
+    mountRead(parts, "listSessions", ({ owner, query }) => listSessions(log.store, owner, query)),
     mountCall(parts, "readSession", async ({ owner, params, query }) => {
       const read = await readSnapshot(parts, owner, params.id, query);
       return read === null ? problem("session_not_found") : answer(read);

@@ -1,12 +1,9 @@
-import type { InputRow, RunRow, SearchHit, SessionRow } from "@holdfast/engine";
-import type { InboxItem, RunView, SessionView } from "@holdfast/protocol";
+import type { InputRow, RunRow, SearchHit } from "@holdfast/engine";
+import type { InboxItem, RunView } from "@holdfast/protocol";
+
+export { viewSession } from "@holdfast/engine";
 
 /** Rows as a client sees them: what is for the engine alone stays behind. */
-export function viewSession(row: SessionRow): SessionView {
-  const { ranges: _, openDeltas: __, origin, tags, ...shown } = row;
-  return { ...shown, tags: [...tags], ...(origin !== null && { origin }) };
-}
-
 export function viewRun(row: RunRow): RunView {
   const { id, session, state, cause, attempt, step, cancelRequested, continues } = row;
   const { startedAt, endedAt } = row;

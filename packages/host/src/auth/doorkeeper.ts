@@ -1,5 +1,5 @@
 import { ownerId, type OwnerId } from "@holdfast/protocol";
-import { digestOf, makeSecret, sameSecret } from "./secret.ts";
+import { digestOf, makeSecret, matcherOf } from "./secret.ts";
 import type { KeptSignIn, KeptSignIns } from "./sign-in-file.ts";
 
 /** Who acts. */
@@ -76,6 +76,7 @@ export function createDoorkeeper(
   const codes = new Map<string, number>();
   const held = new Map<string, Held>();
   const forever = new AbortController().signal;
+  const isToken = matcherOf(token);
   take(file?.read() ?? new Map());
 
   /** What another host on this home has changed holds here too. */
@@ -101,7 +102,7 @@ export function createDoorkeeper(
   }
 
   function proves(proof: Proof): boolean {
-    if ("token" in proof) return sameSecret(proof.token, token);
+    if ("token" in proof) return isToken(proof.token);
     const digest = digestOf(proof.code);
     const expiry = codes.get(digest);
     codes.delete(digest);
@@ -146,7 +147,7 @@ export function createDoorkeeper(
       // Who shows a token is judged by it: a wrong one is not mended by a good cookie.
       if (authorization !== undefined) {
         const given = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
-        if (given === undefined || !sameSecret(given, token)) return undefined;
+        if (given === undefined || !isToken(given)) return undefined;
         const isStillGood = (): boolean => true;
         return { ownerId: owner, by: "token", isFresh: true, revoked: forever, isStillGood };
       }

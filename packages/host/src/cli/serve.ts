@@ -2,6 +2,7 @@ import { type Config, readConfig } from "../config/index.ts";
 import type { Failure } from "../failure.ts";
 import { originOf, startHost } from "../host.ts";
 import { openLog } from "../open-log.ts";
+import { letYoungSpaceGrow } from "../young-space.ts";
 import { type Command, exit } from "./command.ts";
 import { announceHost, findRunningHost, isHoldfast } from "./running-hosts.ts";
 import { stopRequested } from "./stop-signal.ts";
@@ -43,6 +44,7 @@ export const serve: Command = {
         ? `Holdfast is at ${signInLink} (signs you in once, within 10 minutes)`
         : `Holdfast works as ${roles.value.join(" and ")}, and says how it is at ${localAddress}health`,
     );
+    letYoungSpaceGrow();
     await stopAsked;
     withdraw();
     await host.value.stop();

@@ -20,17 +20,35 @@ export function hostOf(request: HonoRequest): string {
  * (DNS rebinding) is not, and requests that a page of another site makes.
  */
 export function checkAddress(own: OwnAddress): MiddlewareHandler {
+  const judge = remembering((host) => {
+    const url = URL.parse(`http://${host}`);
+    return url !== null && isOurs(url.hostname, own) ? url.origin : undefined;
+  });
   return async function address(c, next) {
-    const host = URL.parse(`http://${hostOf(c.req)}`);
-    if (host === null || !isOurs(host.hostname, own))
+    const ours = judge(hostOf(c.req));
+    if (ours === undefined)
       return refuse(c, "forbidden", { detail: "Holdfast does not answer to this host name." });
     const origin = c.req.header("origin");
-    if (origin !== undefined && origin !== host.origin && origin !== own.origin) {
+    if (origin !== undefined && origin !== ours && origin !== own.origin) {
       return refuse(c, "forbidden", { detail: "The request comes from another site." });
     }
     return next();
   };
 }
+
+/** People come by few names, again and again. Strangers may make up many, and long ones: those are judged anew. */
+function remembering<T>(judge: (name: string) => T): (name: string) => T {
+  const known = new Map<string, T>();
+  return (name) => {
+    if (known.has(name)) return known.get(name) as T;
+    const verdict = judge(name);
+    if (known.size < mostNames && name.length < longestName) known.set(name, verdict);
+    return verdict;
+  };
+}
+
+const mostNames = 100;
+const longestName = 300;
 
 function isOurs(hostname: string, own: OwnAddress): boolean {
   const bare = hostname.replace(/^\[|\]$/g, "");

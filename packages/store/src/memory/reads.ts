@@ -10,6 +10,7 @@ import {
   type SessionRow,
   type Shelf,
   type UsageTotals,
+  writeListed,
 } from "@holdfast/engine";
 import { type OwnerId, roleOf, type StoredEvent } from "@holdfast/protocol";
 
@@ -39,6 +40,10 @@ export function createReads(data: MemoryData): Reads {
       const last = sessions.at(-1);
       const more = matching.length > sessions.length && last !== undefined;
       return { sessions, next: more ? { sortAt: last.sortAt, id: last.id } : null };
+    },
+
+    async listed(owner, query) {
+      return writeListed(await this.sessions(owner, query));
     },
 
     async events(owner, id, { after, upTo, limit }) {

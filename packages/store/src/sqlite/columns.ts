@@ -58,7 +58,7 @@ export function word<Word extends string>(
   return value as Word;
 }
 
-export function bytes(row: Cells, column: string | number): Uint8Array {
+export function bytes(row: Cells, column: string | number): Uint8Array<ArrayBuffer> {
   const value = cell(row, column);
   if (!(value instanceof Uint8Array)) throw damaged(row, column);
   return value;

@@ -27,6 +27,7 @@ export function makeReads({ ask, glance }: Readers, report: ReportDamage): Reads
   return {
     session: (...args) => glance("session", args),
     sessions: async (owner, query) => decodeList(await glance("sessions", [owner, query]), query),
+    listed: (...args) => glance("listed", args),
     events: async (...args) => decodeEventPage(await ask("events", args), report),
     entries: async (...args) => decodeEntryPage(await glance("entries", args), report),
     snapshot: (...args) =>

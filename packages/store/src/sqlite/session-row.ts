@@ -9,6 +9,7 @@ import {
   type SeqRange,
   seqRange,
   type SessionId,
+  type SessionView,
   titleSource,
 } from "@holdfast/protocol";
 import { z } from "zod";
@@ -65,6 +66,50 @@ const at = Object.fromEntries(names.map((name, place) => [name, place])) as Reco
   keyof typeof selected,
   number
 >;
+
+const { head, activityAt } = selected;
+
+/** A session as a client sees it, each of its names with the SQL that writes it as JSON. */
+const shown: Readonly<Record<keyof Omit<SessionView, "origin">, string>> = {
+  id: quoted("s.id"),
+  owner: quoted("s.owner_id"),
+  head,
+  version: "s.version",
+  revision: "s.revision",
+  createdAt: "s.created_at",
+  activityAt,
+  sortAt: "s.sort_at",
+  title: quoted("s.title"),
+  titleSource: quoted("s.title_source"),
+  preview: quoted("s.preview"),
+  messageCount: "s.message_count",
+  model: quoted("s.model"),
+  workspace: quoted("s.workspace"),
+  pinned: truth("s.pinned"),
+  archived: truth("s.archived"),
+  project: quoted("s.project"),
+  // They are kept as JSON.
+  tags: "s.tags",
+  trashedAt: quoted("s.trashed_at"),
+  epoch: "s.epoch",
+  liveRun: quoted("s.live_run"),
+  liveState: quoted("s.live_state"),
+  lastState: quoted("s.last_state"),
+};
+
+function quoted(column: string): string {
+  return `json_quote(${column})`;
+}
+
+function truth(column: string): string {
+  return `iif(${column}, 'true', 'false')`;
+}
+
+const template = Object.keys(shown).map((name) => `"${name}":%s`);
+const origin = `iif(s.origin_id IS NULL, '', format(',"origin":{"sessionId":%s,"seq":%s}', ${quoted("s.origin_id")}, s.origin_seq))`;
+
+/** The text of what `viewSession` makes of a row, without a row in between. */
+export const sessionViewJson = `format('{${template.join(",")}%s}', ${Object.values(shown).join(", ")}, ${origin})`;
 
 /** Made in SQLite, a row is one text: cheaper to make, to hand to another thread and to take apart than thirty values. */
 export const sessionJson = `json_array(${Object.values(selected).join(", ")})`;

@@ -39,6 +39,9 @@ export interface ThreadOptions<Note> {
   readonly onLost?: () => void;
 }
 
+/** What passes through a storage thread is soon forgotten: room for more of it was only memory, and no speed. */
+const resourceLimits = { maxYoungGenerationSizeMb: 12 };
+
 /** Our end of a worker thread: requests with replies, and notes. A thread that dies rejects what was asked of it. */
 export class ThreadClient<Request, Note = never> {
   readonly #worker: Worker;
@@ -60,7 +63,7 @@ export class ThreadClient<Request, Note = never> {
     this.#bell = bell;
     this.#onLost = onLost;
     const execArgv = preload === undefined ? [] : ["--import", preload];
-    this.#worker = new Worker(script, { workerData, execArgv });
+    this.#worker = new Worker(script, { workerData, execArgv, resourceLimits });
     this.#worker.on("message", (message: FromThread<Note>) => this.#receive(message));
     this.#worker.on("error", (error) => this.#end(`The storage thread failed: ${error.message}`));
     this.#worker.on("exit", () => this.#end("The storage thread has ended."));

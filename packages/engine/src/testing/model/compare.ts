@@ -3,6 +3,7 @@ import { outboxState, type OwnerId } from "@holdfast/protocol";
 import type { LeaseKind, ListCursor, Store } from "../../ports/index.ts";
 import { at } from "../factories.ts";
 import { present, same, seqsOf } from "../open-session.ts";
+import { readPage } from "../read-page.ts";
 import type { ModelSession } from "./model-session.ts";
 import type { ModelStore } from "./model-store.ts";
 import type { ListSketch } from "./steps.ts";
@@ -132,7 +133,7 @@ export async function compareList(
   const found = [];
   let after: ListCursor | null | undefined;
   do {
-    const page = await store.reads.sessions(owner, { ...query, limit, ...(after && { after }) });
+    const page = await readPage(store, owner, { ...query, limit, ...(after && { after }) });
     found.push(...page.sessions);
     same(found, expected.slice(0, found.length));
     same(page.next === null, found.length === expected.length);

@@ -13,6 +13,7 @@ import {
 } from "../factories.ts";
 import type { StoreCase, StoreHarness } from "../harness.ts";
 import { type OpenSession, openSession, same } from "../open-session.ts";
+import { readPage } from "../read-page.ts";
 
 type Settings = EventData<"session.created">;
 
@@ -35,7 +36,7 @@ async function listed(
   owner: OwnerId,
   query: Partial<ListQuery> = {},
 ): Promise<SessionId[]> {
-  const { sessions } = await store.reads.sessions(owner, { limit: 100, ...query });
+  const { sessions } = await readPage(store, owner, { limit: 100, ...query });
   return sessions.map((row) => row.id);
 }
 
@@ -43,7 +44,7 @@ async function walk(store: Store, owner: OwnerId, query: ListQuery): Promise<Ses
   const seen: SessionId[] = [];
   let after: ListCursor | null | undefined;
   do {
-    const page = await store.reads.sessions(owner, { ...query, ...(after && { after }) });
+    const page = await readPage(store, owner, { ...query, ...(after && { after }) });
     same(page.sessions.length <= query.limit, true);
     seen.push(...page.sessions.map((row) => row.id));
     same(new Set(seen).size, seen.length, "each session comes once");
@@ -67,9 +68,9 @@ export const listCases: readonly StoreCase[] = [
       );
       const expected = idsOf(chats).toReversed();
       for (const limit of [1, 2, 3, 7, 8]) same(await walk(store, owner, { limit }), expected);
-      const exact = await store.reads.sessions(owner, { limit: 7 });
+      const exact = await readPage(store, owner, { limit: 7 });
       same(exact.next, null, "a full page that is the last");
-      same(await store.reads.sessions(anOwner(), { limit: 5 }), { sessions: [], next: null });
+      same(await readPage(store, anOwner(), { limit: 5 }), { sessions: [], next: null });
     },
   },
   {
@@ -77,7 +78,7 @@ export const listCases: readonly StoreCase[] = [
     async run({ store }) {
       const owner = anOwner();
       await Promise.all(Array.from({ length: 12 }, () => openSession(store, {}, owner)));
-      const whole = await store.reads.sessions(owner, { limit: 100 });
+      const whole = await readPage(store, owner, { limit: 100 });
       const places = whole.sessions.map(({ sortAt, id }) => ({ sortAt, id }));
       same(
         places,
@@ -139,7 +140,7 @@ export const listCases: readonly StoreCase[] = [
       const { store } = harness;
       const owner = anOwner();
       const chats = await someSessions(harness, owner, [{}, {}, {}, {}, {}]);
-      const first = await store.reads.sessions(owner, { limit: 2 });
+      const first = await readPage(store, owner, { limit: 2 });
       await chats[0]!.commit([anInput()]);
       const rest = await listed(store, owner, { after: first.next! });
       same(rest, idsOf([chats[2]!, chats[1]!]), "what stays below the cursor comes once");
@@ -183,7 +184,7 @@ export const listCases: readonly StoreCase[] = [
       same(await chat.row(), { ...before, head: before.head + 3, activityAt: at, openDeltas: 2 });
       same(at >= before.activityAt + 60_000, true);
       same(await listed(store, chat.owner), order);
-      const shown = await store.reads.sessions(chat.owner, { limit: 10 });
+      const shown = await readPage(store, chat.owner, { limit: 10 });
       same(shown.sessions.find((row) => row.id === chat.session)?.sortAt, before.sortAt);
     },
   },
@@ -219,7 +220,7 @@ export const listCases: readonly StoreCase[] = [
       const chat = await openSession(store, { title: "one" });
       const { runId, under } = await chat.startRun();
       await chat.commit([aDelta(runId)], { under, pace: "tick" });
-      const { sessions } = await store.reads.sessions(chat.owner, { limit: 10 });
+      const { sessions } = await readPage(store, chat.owner, { limit: 10 });
       same(sessions, [await chat.row()]);
       same([sessions[0]?.liveRun, sessions[0]?.openDeltas], [runId, 1]);
     },

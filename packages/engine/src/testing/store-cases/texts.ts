@@ -13,6 +13,7 @@ import {
 } from "../factories.ts";
 import type { StoreCase } from "../harness.ts";
 import { openSession, present, same, textsOf } from "../open-session.ts";
+import { readPage } from "../read-page.ts";
 
 const awkward = [
   "NUL \0 inside",
@@ -87,7 +88,7 @@ export const textCases: readonly StoreCase[] = [
         ];
         for (const each of shown) same([each.isWellFormed(), each.includes("\0")], [true, false]);
         same(/[\p{Cc}\u2028\u2029]/u.test(`${row.title} ${row.preview}`), false);
-        same((await store.reads.sessions(owner, { limit: 5, tag: "plain" })).sessions, [row]);
+        same((await readPage(store, owner, { limit: 5, tag: "plain" })).sessions, [row]);
         same((await store.reads.run(owner, runId))?.state, "failed");
       }
     },

@@ -1,4 +1,4 @@
-import type { Reads, UsageTotals } from "@holdfast/engine";
+import { type Reads, type UsageTotals, writeListed } from "@holdfast/engine";
 import { type OwnerId, type SessionId, sessionId } from "@holdfast/protocol";
 import { z } from "zod";
 
@@ -81,6 +81,7 @@ export function createReads(readers: Readers): Reads {
       return row === undefined ? null : decodeSession(row).row;
     },
     sessions: (owner, query) => listSessions(readers, owner, query),
+    listed: async (owner, query) => writeListed(await listSessions(readers, owner, query)),
     events: (owner, id, query) => readEvents(readers, owner, id, query),
     entries: (owner, id, query) =>
       readers.snapshot(async (session) => {

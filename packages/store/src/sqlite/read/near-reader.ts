@@ -17,6 +17,7 @@ export type NearQuery =
   | "registeredUnder"
   | "session"
   | "sessions"
+  | "listed"
   | "entries"
   | "snapshot"
   | "run"
@@ -33,6 +34,7 @@ const most = 256 * 1024;
 const askedAgain: ReadonlySet<NearQuery> = new Set<NearQuery>([
   "session",
   "sessions",
+  "listed",
   "entries",
   "snapshot",
   "run",
@@ -71,12 +73,11 @@ export class NearReader {
       connection = opened.connection;
       const query = opened.queries[name] as (...given: unknown[]) => ReturnType<Queries[Name]>;
       const question = askedAgain.has(name) ? `${name} ${JSON.stringify(args)}` : undefined;
+      connection.sql("BEGIN").run();
       this.#look(connection);
       const known = question === undefined ? undefined : this.#unchanged.get(question);
       // The same question got it from the same query.
       if (known !== undefined) return known as { readonly value: ReturnType<Queries[Name]> };
-      connection.sql("BEGIN").run();
-      this.#look(connection);
       const value = query(...args);
       if (question !== undefined) this.#unchanged.keep(question, value, most - this.#left);
       return { value };
@@ -89,7 +90,7 @@ export class NearReader {
     }
   }
 
-  /** Inside a transaction it is the version of what is read there. Only others write: this connection cannot. */
+  /** Inside a transaction, so that it is the version of what is read there. Only others write: this connection cannot. */
   #look(connection: Connection): void {
     this.#unchanged.seen(connection.sql("PRAGMA data_version").get()?.["data_version"]);
   }
@@ -115,13 +116,18 @@ export class NearReader {
         const statement = connection.sql(text);
         return {
           run: (...values) => statement.run(...values),
-          get: (...values) => statement.get(...values),
+          get: (...values) => this.#count(statement.get(...values)),
           all: (...values) => this.#collect<Row>(prepared(rows, text), values),
         };
       },
       cells: (text, ...values) => this.#collect<Cells>(prepared(lists, text), values),
     };
     return { connection, queries: makeQueries(bounded) };
+  }
+
+  #count(row: Row | undefined): Row | undefined {
+    if (row !== undefined) this.#left -= lengthOf(Object.values(row));
+    return row;
   }
 
   #collect<Item extends Row | Cells>(statement: StatementSync, values: SQLInputValue[]): Item[] {
@@ -138,6 +144,7 @@ export class NearReader {
 
 function lengthOf(values: readonly unknown[]): number {
   let length = 0;
-  for (const value of values) if (typeof value === "string") length += value.length;
+  for (const value of values)
+    if (typeof value === "string" || value instanceof Uint8Array) length += value.length;
   return length;
 }

@@ -4,6 +4,7 @@ import type {
   EventQuery,
   LeaseKind,
   LeaseRow,
+  ListedPage,
   ListQuery,
   RequestRow,
   RunRow,
@@ -42,7 +43,7 @@ import {
   readEvents,
   readJournal,
 } from "./read-events.ts";
-import { readList } from "./read-list.ts";
+import { readList, readListed } from "./read-list.ts";
 
 /** A snapshot whose events are still rows. */
 export interface RawSnapshot extends Omit<Snapshot, "entries" | "journal"> {
@@ -58,6 +59,7 @@ export interface Queries
   session(owner: OwnerId, id: SessionId): SessionRow | null;
   /** Each as the text that `decodeSession` takes. */
   sessions(owner: OwnerId, query: ListQuery): string[];
+  listed(owner: OwnerId, query: ListQuery): ListedPage;
   events(owner: OwnerId, id: SessionId, query: EventQuery): RawEvents | null;
   entries(owner: OwnerId, id: SessionId, query: EntryQuery): RawEntries | null;
   snapshot(owner: OwnerId, id: SessionId, query: EntryQuery): RawSnapshot | null;
@@ -106,6 +108,7 @@ export function makeQueries(connection: Connection): Queries {
     ...outboxQueries(connection),
     session: (owner, id) => owned(owner, id)?.row ?? null,
     sessions: (owner, query) => readList(connection, owner, query),
+    listed: (owner, query) => readListed(connection, owner, query),
     events(owner, id, query) {
       const session = owned(owner, id);
       return session && readEvents(connection, session, query);

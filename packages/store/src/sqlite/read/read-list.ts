@@ -1,9 +1,11 @@
-import type { ListQuery, SessionPage, Shelf } from "@holdfast/engine";
-import type { OwnerId } from "@holdfast/protocol";
+import type { SQLInputValue } from "node:sqlite";
 
-import { text } from "../columns.ts";
+import type { ListedPage, ListQuery, SessionPage, Shelf } from "@holdfast/engine";
+import type { OwnerId, SessionId } from "@holdfast/protocol";
+
+import { bytes, int, text } from "../columns.ts";
 import type { Connection } from "../connection.ts";
-import { decodeSession, sessionJson } from "../session-row.ts";
+import { decodeSession, sessionJson, sessionViewJson } from "../session-row.ts";
 
 const shelves: Record<Shelf, number> = { active: 0, archived: 1, trash: 2 };
 
@@ -11,12 +13,12 @@ const shelves: Record<Shelf, number> = { active: 0, archived: 1, trash: 2 };
 const end = "~";
 
 /** One scan of one index, from the cursor on. Tags have the list's order in their own table. */
-function listSql({ tag, project, pinned }: ListQuery): string {
-  const place = tag === undefined ? "s" : "t";
+function listSql(what: string, { tag, project, pinned }: ListQuery, live = ""): string {
+  const place = placeOf(tag);
   const tables =
     tag === undefined ? "sessions s" : "session_tags t JOIN sessions s ON s.key = t.session_key";
   return `
-    SELECT ${sessionJson} FROM ${tables} LEFT JOIN live l ON l.session_key = s.key
+    SELECT ${what} FROM ${tables} ${live}
      WHERE ${place}.owner_id = ? AND ${place}.shelf = ?
        ${tag === undefined ? "" : "AND t.tag = ?"}
        ${project === undefined ? "" : "AND s.project = ?"}
@@ -25,15 +27,42 @@ function listSql({ tag, project, pinned }: ListQuery): string {
      ORDER BY ${place}.sort_at DESC, ${place}.id DESC LIMIT ?`;
 }
 
-/** One more than asked for, so that the reader knows whether there is a next page. */
-export function readList(connection: Connection, owner: OwnerId, query: ListQuery): string[] {
-  const { tag, project, after, limit } = query;
+const withLive = "LEFT JOIN live l ON l.session_key = s.key";
+
+function placeOf(tag: string | undefined): "s" | "t" {
+  return tag === undefined ? "s" : "t";
+}
+
+function valuesOf(owner: OwnerId, query: ListQuery): SQLInputValue[] {
+  const { tag, project, after } = query;
   const shelf = shelves[query.shelf ?? "active"];
   const filters = [tag, project].filter((value) => value !== undefined);
   const [sortAt, id] = [after?.sortAt ?? Number.MAX_SAFE_INTEGER, after?.id ?? end];
+  return [owner, shelf, ...filters, sortAt, id];
+}
+
+/** One more than asked for, so that the reader knows whether there is a next page. */
+export function readList(connection: Connection, owner: OwnerId, query: ListQuery): string[] {
   return connection
-    .cells(listSql(query), owner, shelf, ...filters, sortAt, id, limit + 1)
+    .cells(listSql(sessionJson, query, withLive), ...valuesOf(owner, query), query.limit + 1)
     .map((cells) => text(cells, 0));
+}
+
+/** The page in one piece, written by SQLite; then its last row's place, if there is one behind it. */
+export function readListed(connection: Connection, owner: OwnerId, query: ListQuery): ListedPage {
+  const values = valuesOf(owner, query);
+  const place = placeOf(query.tag);
+  const rows = listSql(`${sessionViewJson} AS view`, query, withLive);
+  const whole = `SELECT CAST('[' || coalesce(group_concat(view), '') || ']' AS BLOB) AS json FROM (${rows}) page`;
+  const page = connection.sql(whole).get(...values, query.limit);
+  const places = `${listSql(`${place}.sort_at, ${place}.id`, query)} OFFSET ?`;
+  const [last, behind] = connection.cells(places, ...values, 2, query.limit - 1);
+  if (page === undefined) throw new Error("A list without a row.");
+  const next =
+    last === undefined || behind === undefined
+      ? null
+      : { sortAt: int(last, 0), id: text<SessionId>(last, 1) };
+  return { json: bytes(page, "json"), next };
 }
 
 /** What was found and has not changed since is the same list, and is taken apart once. */

@@ -1,0 +1,15 @@
+import type { SessionView } from "@holdfast/protocol";
+
+import type { ListedPage, SessionPage, SessionRow } from "../ports/index.ts";
+
+/** A session as a client sees it: what is for the engine alone stays behind. */
+export function viewSession(row: SessionRow): SessionView {
+  const { ranges: _, openDeltas: __, origin, tags, ...shown } = row;
+  return { ...shown, tags: [...tags], ...(origin !== null && { origin }) };
+}
+
+const encoder = new TextEncoder();
+
+export function writeListed({ sessions, next }: SessionPage): ListedPage {
+  return { json: encoder.encode(JSON.stringify(sessions.map(viewSession))), next };
+}
