@@ -17,6 +17,8 @@ export type Place =
 export interface OpenOptions {
   /** Milliseconds that are added to the store's clock. */
   readonly clockOffset?: () => number;
+  /** PostgreSQL's: how long search waits before it reads what is new. */
+  readonly indexAfterMs?: number;
   /** SQLite's: a module that is told every statement before it runs. */
   readonly probeModule?: string;
   /** SQLite's: how long its write-ahead log may become. */
@@ -26,10 +28,14 @@ export interface OpenOptions {
 }
 
 export function openPlace(place: Place, options: OpenOptions = {}): Promise<Store> {
-  const { clockOffset } = options;
+  const { clockOffset, indexAfterMs } = options;
   if (place.kind === "sqlite")
     return openSqliteStore({ file: place.file, reader: "when asked", ...options });
-  return openPostgresStore({ url: place.url, ...(clockOffset && { clockOffset }) });
+  return openPostgresStore({
+    url: place.url,
+    ...(clockOffset && { clockOffset }),
+    ...(indexAfterMs !== undefined && { indexAfterMs }),
+  });
 }
 
 export type RawRow = Readonly<Record<string, unknown>>;

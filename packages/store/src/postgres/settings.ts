@@ -18,6 +18,8 @@ export interface PostgresOptions {
   /** How often the heads of watched sessions are read, whatever is signalled. */
   readonly calmPollMs?: number;
   readonly livePollMs?: number;
+  /** A moment for more to come before search reads what is new, so that a burst of messages is indexed together. */
+  readonly indexAfterMs?: number;
 }
 
 export type Settings = Required<PostgresOptions>;
@@ -34,6 +36,7 @@ export function settingsOf(options: PostgresOptions): Settings {
     giveUpMs: 10_000,
     calmPollMs: 250,
     livePollMs: 50,
+    indexAfterMs: 200,
     ...options,
   };
 }

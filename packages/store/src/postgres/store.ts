@@ -32,7 +32,7 @@ export interface PostgresStore extends Store {
 export function createStore(settings: Settings): PostgresStore {
   const readers = new Readers(settings);
   const signals = new Signals(settings, readers);
-  const indexer = new Indexer(readers);
+  const indexer = new Indexer(readers, settings);
   const writer = new Writer(settings, ({ sessions, searchable }) => {
     signals.committed(sessions);
     indexer.touch(searchable);

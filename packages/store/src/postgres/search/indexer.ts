@@ -2,11 +2,10 @@ import type { SessionId } from "@holdfast/protocol";
 import { setTimeout as wait } from "node:timers/promises";
 
 import type { Readers } from "../read/index.ts";
+import type { Settings } from "../settings.ts";
 import { run, statement } from "../statement.ts";
 import { indexSessions, sessionsAtATime } from "./index-sessions.ts";
 
-/** A moment for more to come, so that a burst of messages is indexed together. */
-const lingerMs = 200;
 /** What other processes left behind is looked for again after this time. */
 const sweepEveryMs = 60_000;
 
@@ -26,6 +25,7 @@ const forgetPurged = statement(
 /** Brings the index up to the log, off the way of every write and one batch at a time. */
 export class Indexer {
   readonly #readers: Readers;
+  readonly #indexAfterMs: number;
   readonly #closed = new AbortController();
   readonly #touched = new Set<SessionId>();
   #work: Promise<void> = Promise.resolve();
@@ -33,8 +33,9 @@ export class Indexer {
   #sweptAt = -Infinity;
   #sweeps = 0;
 
-  constructor(readers: Readers) {
+  constructor(readers: Readers, { indexAfterMs }: Pick<Settings, "indexAfterMs">) {
     this.#readers = readers;
+    this.#indexAfterMs = indexAfterMs;
   }
 
   /** Whether what was said before may be missing from the index. */
@@ -78,7 +79,7 @@ export class Indexer {
 
   async #linger(): Promise<void> {
     const { signal } = this.#closed;
-    await wait(lingerMs, undefined, { signal }).catch(() => undefined);
+    await wait(this.#indexAfterMs, undefined, { signal }).catch(() => undefined);
     this.#lingering = undefined;
     if (signal.aborted) return;
     const sessions = [...this.#touched];
