@@ -1,25 +1,8 @@
-import { type EntryView, type SessionRead, sessionRead } from "@holdfast/protocol";
-import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
+import { hear } from "../support/page-hear.ts";
 import { answers, createPageRig, say, sessionOf, untilDone } from "../support/page-rig.ts";
 
 const rig = createPageRig();
-
-/** The conversation as the host answers it, with what a hostile model would have said in place of what was said. */
-async function hear(tab: Page, text: string): Promise<void> {
-  await tab.route(/\/api\/sessions\/ses_[^/?]+(\?.*)?$/, async (route) => {
-    const answer = await route.fetch();
-    const read: SessionRead = sessionRead.parse(await answer.json());
-    const entries = read.entries.map((entry): EntryView =>
-      entry.type === "message" && entry.role === "assistant"
-        ? { ...entry, parts: [{ type: "text", text }] }
-        : entry,
-    );
-    await route.fulfill({ response: answer, json: { ...read, entries } });
-  });
-  await tab.reload();
-  await answers(tab).waitFor();
-}
 
 const hostile = [
   "<script>window.owned = 1</script>",

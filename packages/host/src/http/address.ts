@@ -17,9 +17,13 @@ export function hostOf(request: HonoRequest): string {
 
 /**
  * Refuses host names that are not ours, as another site's name that was pointed at this machine
- * (DNS rebinding) is not, and requests that a page of another site makes.
+ * (DNS rebinding) is not, and requests that a page of another site makes. A document without an origin, as the page's own
+ * frame is, gets what is the same for everybody and nothing else.
  */
-export function checkAddress(own: OwnAddress): MiddlewareHandler {
+export function checkAddress(
+  own: OwnAddress,
+  isForEverybody: (path: string) => boolean,
+): MiddlewareHandler {
   const judge = remembering((host) => {
     const url = URL.parse(`http://${host}`);
     return url !== null && isOurs(url.hostname, own) ? url.origin : undefined;
@@ -29,6 +33,7 @@ export function checkAddress(own: OwnAddress): MiddlewareHandler {
     if (ours === undefined)
       return refuse(c, "forbidden", { detail: "Holdfast does not answer to this host name." });
     const origin = c.req.header("origin");
+    if (origin === "null" && c.req.method === "GET" && isForEverybody(c.req.path)) return next();
     if (origin !== undefined && origin !== ours && origin !== own.origin) {
       return refuse(c, "forbidden", { detail: "The request comes from another site." });
     }

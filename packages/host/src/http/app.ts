@@ -4,7 +4,7 @@ import { checkAddress } from "./address.ts";
 import { type Door, type DoorParts, openDoor } from "./door.ts";
 import { dressAnswers } from "./headers.ts";
 import { limitBody } from "./limit-body.ts";
-import { type Page, pageRoutes } from "./page.ts";
+import { isAsset, type Page, pageRoutes } from "./page.ts";
 import { refuse } from "./problem.ts";
 import { nameRequests } from "./request-log.ts";
 import { createPolicyTable, guardRoutes, type HostEnv, type Route } from "./route.ts";
@@ -57,7 +57,11 @@ export function createApp(parts: AppParts): Hono<HostEnv> {
 
   table.use(app, nameRequests(parts.logger));
   table.use(app, dressAnswers());
-  table.use(app, checkAddress(parts));
+  const assets = new Set(parts.page.filter(isAsset).map(({ name }) => `${parts.basePath}/${name}`));
+  table.use(
+    app,
+    checkAddress(parts, (path) => assets.has(path)),
+  );
   table.use(app, guardRoutes(table, door));
   table.use(app, limitBody(table));
 

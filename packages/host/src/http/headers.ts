@@ -12,6 +12,8 @@ const policy = [
   "font-src 'self'",
   "connect-src 'self'",
   "manifest-src 'self'",
+  // The one frame that draws formulas and diagrams; wherever it would go instead, the page does not show it.
+  "frame-src 'self'",
   "form-action 'self'",
   "base-uri 'none'",
   "frame-ancestors 'none'",
@@ -35,13 +37,30 @@ export const safeHeaders: Readonly<Record<string, string>> = {
   "x-xss-protection": "0",
 };
 
+/**
+ * For the frame in which a model's formulas and diagrams are drawn: it has no origin, reaches nothing and nobody, and may be
+ * shown by the page alone. Its renderers write styles into what they draw; without a network these can do no more than that.
+ */
+export const frameHeaders: Readonly<Record<string, string>> = {
+  [policyHeader]: [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self' 'unsafe-inline'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'self'",
+    "sandbox allow-scripts",
+  ].join("; "),
+  "origin-agent-cluster": "?0",
+  "x-frame-options": "SAMEORIGIN",
+};
+
 /** An answer that brings a policy of its own keeps it. */
 export function dressAnswers(): MiddlewareHandler<HostEnv> {
   return async function dress(c, next) {
     await next();
     if (connectionOf(c).outgoing?.headersSent) return;
-    const own = c.res.headers.get(policyHeader);
-    for (const [name, value] of Object.entries(safeHeaders)) c.res.headers.set(name, value);
-    if (own !== null) c.res.headers.set(policyHeader, own);
+    for (const [name, value] of Object.entries(safeHeaders))
+      if (!c.res.headers.has(name)) c.res.headers.set(name, value);
   };
 }

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { extname, join, sep } from "node:path";
 import { done, failed, type Outcome } from "../failure.ts";
 import { answerWhole } from "./answer.ts";
+import { frameHeaders } from "./headers.ts";
 import type { Route } from "./route.ts";
 
 interface PageFile {
@@ -42,6 +43,17 @@ export function loadPage(folder: string): Outcome<Page> {
   return failed("page.missing", `The page is not built: run "npm start", which builds it first.`);
 }
 
+/** The build puts a hash of the content into the name of everything in this folder. */
+export function isAsset({ name }: Pick<PageFile, "name">): boolean {
+  return name.startsWith("assets/");
+}
+
+const assetHeaders = {
+  "cache-control": "public, max-age=31536000, immutable",
+  // The frame that draws has no origin, so that all it loads comes from elsewhere. Nothing here is anybody's secret.
+  "access-control-allow-origin": "null",
+};
+
 /** One route for each file, so that a path is either one of them or unknown. */
 export function pageRoutes(page: Page): Route[] {
   return page.map(({ name, type, body }) => ({
@@ -51,10 +63,8 @@ export function pageRoutes(page: Page): Route[] {
     handle: (c) =>
       answerWhole(c, body, 200, {
         "content-type": type,
-        // The build puts a hash of the content into the name of everything in this folder.
-        "cache-control": name.startsWith("assets/")
-          ? "public, max-age=31536000, immutable"
-          : "no-cache",
+        ...(isAsset({ name }) ? assetHeaders : { "cache-control": "no-cache" }),
+        ...(name === "frame.html" && frameHeaders),
       }),
   }));
 }

@@ -1,3 +1,4 @@
+import { useSyncExternalStore } from "react";
 import { z } from "zod";
 import { keep, readKept } from "./keep.ts";
 
@@ -18,4 +19,28 @@ export function applyTheme(theme: Theme): void {
 export function chooseTheme(theme: Theme): void {
   keep("theme", theme === "system" ? null : theme);
   applyTheme(theme);
+}
+
+const darkSystem = "(prefers-color-scheme: dark)";
+
+function shadeNow(): "light" | "dark" {
+  const chosen = document.documentElement.dataset["theme"];
+  if (chosen === "light" || chosen === "dark") return chosen;
+  return matchMedia(darkSystem).matches ? "dark" : "light";
+}
+
+function watchShade(listener: () => void): () => void {
+  const system = matchMedia(darkSystem);
+  const chosen = new MutationObserver(listener);
+  system.addEventListener("change", listener);
+  chosen.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  return () => {
+    system.removeEventListener("change", listener);
+    chosen.disconnect();
+  };
+}
+
+/** Whether it is light or dark at the moment, for what style sheets cannot reach. */
+export function useShade(): "light" | "dark" {
+  return useSyncExternalStore(watchShade, shadeNow);
 }

@@ -183,6 +183,15 @@ export const talkWords = {
     unknown: (name: string, nearest: string) =>
       `There is no command /${name}. Did you mean /${nearest}? A message that begins so is written //${name}.`,
   },
+  drawing: {
+    formula: "Formula",
+    diagram: "Diagram",
+    notDrawn: "It could not be drawn, and is shown as it was written.",
+    showSource: "Source",
+    hideSource: "Hide the source",
+    copyFormula: "Copy the formula",
+    copyDiagram: "Copy the diagram's source",
+  },
   command: {
     title: {
       help: "Commands",

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { closeOpenEnds, createBlockSplitter } from "./blocks.ts";
+import { closeOpenEnds, createBlockSplitter, lexBlock } from "./blocks.ts";
 
 const pieces = fc.constantFrom(
   "A line.\n",
@@ -22,6 +22,9 @@ const pieces = fc.constantFrom(
   "word ",
   "**bold** ",
   "\t",
+  "$$\n",
+  "\\[ x \\]\n",
+  "$a$ ",
 );
 const texts = fc.array(pieces, { maxLength: 40 });
 
@@ -60,7 +63,60 @@ test.each([
   ["see [the pa", "see the pa"],
   ["almost *", "almost "],
   ["```js\nlet `a", "```js\nlet `a"],
+  ["$$\nx_1 **", "```math\n$$\nx_1 **\n"],
   ["done **well** and `so`", "done **well** and `so`"],
 ])("what a stream has begun is shown as it will be: %s", (raw, shown) => {
   expect(closeOpenEnds(raw)).toBe(shown);
+});
+
+/** What is taken for a formula, `display` or not. */
+function formulasIn(raw: string): unknown[] {
+  const found: unknown[] = [];
+  const look = (tokens: readonly object[]): void => {
+    for (const token of tokens) {
+      if ("layout" in token && "text" in token) found.push([token.layout, token.text]);
+      else if ("tokens" in token && Array.isArray(token.tokens)) look(token.tokens);
+    }
+  };
+  look(lexBlock({ raw, isOpen: false }, {}));
+  return found;
+}
+
+test.each([
+  ["the energy $E = mc^2$ of it", [["line", "E = mc^2"]]],
+  [
+    "so \\(a_1\\) and $b$, not \\$c\\$",
+    [
+      ["line", "a_1"],
+      ["line", "b"],
+    ],
+  ],
+  [
+    "$2$ or $3x$ or $2 + 2$",
+    [
+      ["line", "2"],
+      ["line", "3x"],
+      ["line", "2 + 2"],
+    ],
+  ],
+  ["$$\nx\n\ny\n$$\n", [["display", "x\n\ny"]]],
+  ["\\[ x \\]", [["display", "x"]]],
+  ["and $$x$$ within a line", [["display", "x"]]],
+  ["**bold $x$**", [["line", "x"]]],
+])("a formula is found in %j", (raw, found) => {
+  expect(formulasIn(raw)).toEqual(found);
+});
+
+test.each([
+  "it costs $5 and then $10",
+  "between $5 and 10$ a day",
+  "US$5 to A$9, or $5-$10",
+  "$HOME and $PATH",
+  "a $ b $ c",
+  "`$x$` and `\\(y\\)`",
+  "```\n$$\nx\n$$\n```",
+  "$$",
+  "only $one",
+])("no formula is found in %j", (raw) => {
+  expect(formulasIn(raw)).toEqual([]);
 });

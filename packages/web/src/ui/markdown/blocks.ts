@@ -1,6 +1,10 @@
-import { Lexer, type MarkedToken, type TokensList } from "marked";
+import { Lexer, Marked, type MarkedToken, type TokensList } from "marked";
+import { mathsBlock, mathsInLine, type MathsToken } from "./maths-rules.ts";
 
-const options = { gfm: true } as const;
+const options = new Marked({ gfm: true, extensions: [mathsBlock, mathsInLine] }).defaults;
+
+/** All that the lexer makes: its own tokens, and formulas. */
+export type SaidToken = MarkedToken | MathsToken;
 
 /** A piece of a text that is drawn by itself, and anew only when it changes. */
 export interface Block {
@@ -40,16 +44,18 @@ export function createBlockSplitter(): BlockSplitter {
   };
 }
 
-export function lexBlock({ raw, isOpen }: Block, links: TokensList["links"]): MarkedToken[] {
+export function lexBlock({ raw, isOpen }: Block, links: TokensList["links"]): SaidToken[] {
   const lexer = new Lexer(options);
   Object.assign(lexer.tokens.links, links);
-  // Without extensions the lexer makes no other tokens than these.
-  return lexer.lex(isOpen ? closeOpenEnds(raw) : raw) as MarkedToken[];
+  // With these extensions the lexer makes no other tokens than these.
+  return lexer.lex(isOpen ? closeOpenEnds(raw) : raw) as SaidToken[];
 }
 
 /** What a stream has begun is shown as it will be: no asterisks that vanish, no half of an address. */
 export function closeOpenEnds(raw: string): string {
   if (/^ {0,3}(`{3,}|~{3,})/.test(raw)) return raw;
+  // A formula whose end is still to come is shown as it is written.
+  if (/^ {0,3}(?:\$\$(?![\s\S]*\$\$)|\\\[(?![\s\S]*\\\]))/.test(raw)) return `\`\`\`math\n${raw}\n`;
   const text = raw
     .replace(/\[([^\][\n]*)\]\([^()\s]*$/, "$1")
     .replace(/!?\[([^\][\n]*)$/, "$1")

@@ -1,5 +1,7 @@
-import type { MarkedToken, Token } from "marked";
+import type { Token } from "marked";
 import { Fragment, type ReactNode } from "react";
+import type { SaidToken } from "./blocks.ts";
+import { Formula } from "./formula.tsx";
 import { decodeEntities, safeLink, safePicture } from "./safe-text.ts";
 
 /** Tags that people write inside a line and that do nothing but mark words. */
@@ -11,7 +13,7 @@ export function drawInline(tokens: readonly Token[] | undefined): ReactNode {
   const drawn: ReactNode[] = [];
   const list = tokens ?? [];
   for (let at = 0; at < list.length; at++) {
-    const token = list[at] as MarkedToken;
+    const token = list[at] as SaidToken;
     const opened = token.type === "html" ? /^<([a-z]+)>$/i.exec(token.raw)?.[1]?.toLowerCase() : "";
     const end = opened && marking.has(opened) ? closing(list, at, opened) : -1;
     if (opened && end !== -1) {
@@ -28,10 +30,12 @@ function closing(tokens: readonly Token[], from: number, name: string): number {
   return tokens.findIndex((token, at) => at > from && token.raw.toLowerCase() === `</${name}>`);
 }
 
-function drawToken(token: MarkedToken): ReactNode {
+function drawToken(token: SaidToken): ReactNode {
   switch (token.type) {
     case "text":
       return token.tokens === undefined ? decodeEntities(token.text) : drawInline(token.tokens);
+    case "maths":
+      return <Formula source={token.text} layout={token.layout} />;
     case "escape":
       return token.text;
     case "strong":

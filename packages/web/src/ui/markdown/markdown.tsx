@@ -1,7 +1,9 @@
-import type { MarkedToken, Tokens, TokensList } from "marked";
+import type { Tokens, TokensList } from "marked";
 import { memo, type ReactNode, useMemo, useState } from "react";
-import { type Block, createBlockSplitter, lexBlock } from "./blocks.ts";
+import { type Block, createBlockSplitter, lexBlock, type SaidToken } from "./blocks.ts";
 import { CodeBlock } from "./code-block.tsx";
+import { Diagram } from "./diagram.tsx";
+import { Formula } from "./formula.tsx";
 import { drawInline } from "./inline.tsx";
 import { words } from "../../words.ts";
 import { sanitiseMarkup } from "./sanitise.ts";
@@ -36,7 +38,7 @@ const BlockView = memo(function BlockView({ links, raw, isOpen }: BlockProps) {
   return <>{lexBlock({ raw, isOpen }, links).map((token, index) => draw(token, index, isOpen))}</>;
 });
 
-function draw(token: MarkedToken, key: number, isOpen: boolean): ReactNode {
+function draw(token: SaidToken, key: number, isOpen: boolean): ReactNode {
   switch (token.type) {
     case "paragraph":
       return (
@@ -49,14 +51,9 @@ function draw(token: MarkedToken, key: number, isOpen: boolean): ReactNode {
     case "heading":
       return <Heading key={key} token={token} />;
     case "code":
-      return (
-        <CodeBlock
-          key={key}
-          code={token.text}
-          language={token.lang?.split(/[\s,{]/, 1)[0] ?? ""}
-          isOpen={isOpen}
-        />
-      );
+      return <Fence key={key} token={token} isOpen={isOpen} />;
+    case "maths":
+      return <Formula key={key} source={token.text} layout={token.layout} />;
     case "blockquote":
       return <blockquote key={key}>{drawAll(token.tokens, isOpen)}</blockquote>;
     case "list":
@@ -77,7 +74,16 @@ function draw(token: MarkedToken, key: number, isOpen: boolean): ReactNode {
 }
 
 function drawAll(tokens: readonly unknown[], isOpen: boolean): ReactNode {
-  return (tokens as readonly MarkedToken[]).map((token, index) => draw(token, index, isOpen));
+  return (tokens as readonly SaidToken[]).map((token, index) => draw(token, index, isOpen));
+}
+
+/** Code; or what is drawn, once it is whole. */
+function Fence({ token, isOpen }: { token: Tokens.Code; isOpen: boolean }) {
+  const language = token.lang?.split(/[\s,{]/, 1)[0] ?? "";
+  const drawnAs = isOpen ? "" : language.toLowerCase();
+  if (drawnAs === "mermaid") return <Diagram source={token.text} />;
+  if (drawnAs === "math") return <Formula source={token.text} layout="display" />;
+  return <CodeBlock code={token.text} language={language} isOpen={isOpen} />;
 }
 
 /** The page has its own first headings: those of a message begin below them. */

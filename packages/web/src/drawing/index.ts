@@ -1,0 +1,2 @@
+export { type Asked, type Drawn, type TreeNode } from "./jobs.ts";
+export { useDrawing } from "./use-drawing.ts";

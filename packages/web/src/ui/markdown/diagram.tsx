@@ -1,0 +1,51 @@
+import { memo, useState } from "react";
+import { useDrawing } from "../../drawing/index.ts";
+import { words } from "../../words.ts";
+import { CopyButton } from "../copy-button.tsx";
+import { useShade } from "../theme.ts";
+import { CodeBlock } from "./code-block.tsx";
+
+const longest = 20_000;
+
+/** A diagram as a picture, which runs nothing and fetches nothing; as it was written until it is drawn. */
+export const Diagram = memo(function Diagram({ source }: { source: string }) {
+  const theme = useShade();
+  const isShort = source.length <= longest;
+  const outcome = useDrawing(isShort ? { kind: "diagram", source, theme } : null);
+  const [isSourceShown, setIsSourceShown] = useState(false);
+  const w = words.drawing;
+  const isRefused = outcome?.kind === "refused" || !isShort;
+  if (outcome?.kind !== "diagram")
+    return (
+      <>
+        <CodeBlock code={source} language="mermaid" />
+        {isRefused && <p className="quiet">{w.notDrawn}</p>}
+      </>
+    );
+  const { svg, width, height, title } = outcome;
+  return (
+    <>
+      <figure className="diagram">
+        <figcaption>
+          <span>{title === "" ? w.diagram : title}</span>
+          <button
+            type="button"
+            className="button plain"
+            aria-expanded={isSourceShown}
+            onClick={() => setIsSourceShown(!isSourceShown)}
+          >
+            {isSourceShown ? w.hideSource : w.showSource}
+          </button>
+          <CopyButton text={source} label={w.copyDiagram} />
+        </figcaption>
+        <img
+          src={`data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`}
+          width={Math.ceil(width)}
+          height={Math.ceil(height)}
+          alt={title === "" ? w.diagram : title}
+        />
+      </figure>
+      {isSourceShown && <CodeBlock code={source} language="mermaid" />}
+    </>
+  );
+});
