@@ -23,3 +23,21 @@ Then \`docker compose up -d\`, and watch it for a day. What to expect when somet
 | the disk is full | no | 0 messages |
 
 > Ropes are inspected on the day when nothing has gone wrong.`;
+
+/** And one with formulas and a diagram. */
+export const drawnAnswer = `Because the moon does not only pull: it pulls **harder on the near side** than on the far one. At a distance $d$ from the moon, across a radius $r$, what is left of its pull is
+
+$$
+\\Delta a \\approx \\frac{2\\,G M_{\\text{moon}}\\, r}{d^{3}} \\approx 1.1 \\times 10^{-6}\\ \\mathrm{m/s^2}
+$$
+
+to *both* sides, so that there are two bulges, and the Earth turns under them once a day.
+
+\`\`\`mermaid
+flowchart LR
+  accTitle: What pulls at the sea
+  Moon -->|near side, more| Near[Bulge towards the moon]
+  Moon -->|far side, less| Far[Bulge away from it]
+  Near --> Tide(High water)
+  Far --> Tide
+\`\`\``;

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
 import { createPageRig } from "../support/page-rig.ts";
-import { storyAnswer } from "../support/page-story.ts";
+import { drawnAnswer, storyAnswer } from "../support/page-story.ts";
 import { followUntil, hasEnded } from "./client.ts";
 
 const rig = createPageRig();
@@ -38,6 +38,7 @@ beforeAll(async () => {
     "Keep a service running",
     "How do I keep a small service running? {words:9}",
   );
+  await begin("drawn", "Why tides come twice", "Why do tides come twice a day? {words:9}");
   await begin(
     "running",
     "A letter from the harbour",
@@ -59,6 +60,7 @@ beforeAll(async () => {
   const until = (name: string, isReached: (state: SessionState) => boolean) =>
     followUntil(client, sessionNamed(name), isReached);
   await until("story", ({ run }) => run?.state === "completed");
+  await until("drawn", ({ run }) => run?.state === "completed");
   const { run } = await until("stopped", ({ live }) => live?.messages.length === 1);
   if (run !== null) await client.cancelRun({ params: { id: run.id } });
   await until("stopped", hasEnded);
@@ -72,14 +74,14 @@ function sessionNamed(name: string): SessionId {
 }
 
 /** A conversation as a larger model would have led it: the rehearsal model knows no tables and no code. */
-async function tellStory(tab: Page): Promise<void> {
-  const id = sessionNamed("story");
+async function tellStory(tab: Page, name: string, question: string, told: string): Promise<void> {
+  const id = sessionNamed(name);
   await tab.route(`**/api/sessions/${id}`, async (route) => {
     const answer = await route.fetch();
     const read = sessionRead.parse(await answer.json());
     const entries = read.entries.map((entry): EntryView => {
       if (entry.type !== "message") return entry;
-      const text = entry.role === "user" ? "How do I keep a small service running?" : storyAnswer;
+      const text = entry.role === "user" ? question : told;
       return { ...entry, parts: [{ type: "text", text }] };
     });
     await route.fulfill({ response: answer, json: { ...read, entries } });
@@ -105,6 +107,14 @@ const states: readonly State[] = [
     name: "conversation",
     at: at("story"),
     show: (tab) => tab.locator(".code .hljs-attr").first().waitFor(),
+  },
+  {
+    name: "drawing",
+    at: at("drawn"),
+    async show(tab) {
+      await tab.locator(".formula.display").first().waitFor();
+      await tab.getByRole("img", { name: "What pulls at the sea" }).waitFor();
+    },
   },
   {
     name: "approval",
@@ -248,7 +258,8 @@ test.each(looks)(
       reducedMotion: "reduce",
       ...(size === "phone" && { hasTouch: true, isMobile: true }),
     });
-    await tellStory(tab);
+    await tellStory(tab, "story", "How do I keep a small service running?", storyAnswer);
+    await tellStory(tab, "drawn", "Why do tides come twice a day?", drawnAnswer);
     const found: string[] = [];
     for (const state of some) {
       await tab.goto(new URL(state.at(), rig.address()).href);
