@@ -38,12 +38,16 @@ export const Diagram = memo(function Diagram({ source }: { source: string }) {
           </button>
           <CopyButton text={source} label={w.copyDiagram} />
         </figcaption>
-        <img
-          src={`data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`}
-          width={Math.ceil(width)}
-          height={Math.ceil(height)}
-          alt={title === "" ? w.diagram : title}
-        />
+        {/* A wide diagram scrolls by keyboard too. */}
+        {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+        <section className="diagram-scroll" tabIndex={0} aria-label={w.diagram}>
+          <img
+            src={`data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`}
+            width={Math.ceil(width)}
+            height={Math.ceil(height)}
+            alt={title === "" ? w.diagram : title}
+          />
+        </section>
       </figure>
       {isSourceShown && <CodeBlock code={source} language="mermaid" />}
     </>
