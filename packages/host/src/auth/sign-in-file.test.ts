@@ -41,6 +41,24 @@ test("[safety] a sign-in that was ended while the disk took nothing does not com
   expect(start(home).recognise(shown(secret))).toBeUndefined();
 });
 
+test("[safety] a sign-in that was ended while the disk took nothing is good no more at another host on the same home", () => {
+  const home = makeHome();
+  const clock = { now: 1_000 };
+  const file = () => keepSignIns(home, "the token", () => clock.now);
+  const one = createDoorkeeper("the token", () => clock.now, file());
+  const [secret = "", kept = ""] = ["", ""].map(() => one.signIn({ token: "the token" }) ?? "");
+  const other = createDoorkeeper("the token", () => clock.now, file());
+  const principal = other.recognise(shown(secret));
+  expect(principal).toMatchObject({ by: "sign-in" });
+  mkdirSync(join(home, `sign-ins.json.${process.pid}`));
+  expect(one.revoke(principal?.signInId ?? "")).toBe("revoked");
+  clock.now += 1_000;
+  expect(other.recognise(shown(secret))).toBeUndefined();
+  expect(principal?.revoked.aborted).toBe(true);
+  // Who ended one knows of the others, and keeps them for as long as it runs.
+  expect(one.recognise(shown(kept))).toMatchObject({ by: "sign-in" });
+});
+
 test("a sign-in holds under its own token only", () => {
   const home = makeHome();
   const secret = signedIn(home);

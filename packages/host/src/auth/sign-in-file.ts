@@ -48,8 +48,8 @@ export function keepSignIns(home: string, token: string, now = Date.now): KeptSi
     readIfChanged(look) {
       if (look === "now and then" && now() - lookedAt < lookMs) return undefined;
       lookedAt = now();
-      const mark = markOf(path);
-      return mark === seen || mark === absent ? undefined : read();
+      // One that is gone was taken away by a host that could not write what it had ended: nobody is signed in by it here either.
+      return markOf(path) === seen ? undefined : read();
     },
     write(signIns, why) {
       const draft = `${path}.${process.pid}`;
@@ -61,12 +61,11 @@ export function keepSignIns(home: string, token: string, now = Date.now): KeptSi
       } catch {
         // Who signed in stays so until the host stops; there is nothing better to be had from a full disk.
         if (why === "ended") rmSync(path, { force: true });
+        seen = markOf(path);
       }
     },
   };
 }
-
-const absent = "absent";
 
 /** Another file, or the same one written again, has another. */
 function markOf(path: string): string {
@@ -74,6 +73,6 @@ function markOf(path: string): string {
     const { ino, mtimeNs, size } = statSync(path, { bigint: true });
     return `${ino} ${mtimeNs} ${size}`;
   } catch {
-    return absent;
+    return "absent";
   }
 }

@@ -56,7 +56,8 @@ function couldNot(terminal: Terminal, result: Result<unknown> & { ok: false }): 
 }
 
 function tellProgress({ sessions, events }: Check, { output }: Terminal): void {
-  if (output.isTTY === true) output.write(`\r${sessions} sessions, ${events} events …`);
+  if (output.isTTY === true)
+    output.write(`\r${counted(sessions, "session")}, ${counted(events, "event")} …`);
 }
 
 function finish(check: Check, terminal: Terminal, style: "json" | "words"): number {
@@ -70,14 +71,20 @@ function finish(check: Check, terminal: Terminal, style: "json" | "words"): numb
     for (const what of unproven)
       terminal.say(`Not proven, since it was being written: ${cleanLine(what)}`);
     if (spills !== undefined && spills > 0)
-      terminal.say(`${spills} spills wait to be brought in; a host does that by itself.`);
+      terminal.say(
+        `${counted(spills, "spill")} ${spills === 1 ? "waits" : "wait"} to be brought in; a host does that by itself.`,
+      );
     const mended = repaired > 0 ? `, ${repaired} of them mended` : "";
-    const outcome = findings === 0 ? "clean" : `${findings} findings${mended}`;
-    terminal.say(`${sessions} sessions, ${events} events: ${outcome}.`);
+    const outcome = findings === 0 ? "clean" : `${counted(findings, "finding")}${mended}`;
+    terminal.say(`${counted(sessions, "session")}, ${counted(events, "event")}: ${outcome}.`);
     if (findings > repaired && state === "done")
       terminal.say("holdfast fsck --rebuild mends what follows from the logs.");
   }
   if (state !== "done") return fsckExit.failed;
   if (findings === 0) return exit.done;
   return findings === repaired ? fsckExit.repaired : fsckExit.damaged;
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }

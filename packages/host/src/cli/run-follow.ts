@@ -15,6 +15,7 @@ import { interruptions } from "./interruptions.ts";
 import type { Patience } from "./patience.ts";
 import { cleanJson, createScreen, paintFor } from "./screen/index.ts";
 import { describeCall, endInWords, exitOf, Presenter, runExit } from "./talk/index.ts";
+import { watchSilence } from "./silence.ts";
 import { createVoice, type Voice } from "./voice.ts";
 
 export interface Accepted {
@@ -70,9 +71,15 @@ async function followWords(following: Following, signal: AbortSignal): Promise<E
   });
   const presenter = new Presenter();
   let waitsFor: string | null = null;
+  const silence = watchSilence({
+    client,
+    isWaiting: () => true,
+    tell: (reasons) => voice.status(reasons),
+  });
   try {
     const options = { signal, onConnection: told(patience, voice) };
     for await (const item of client.open(accepted.sessionId, options)) {
+      silence.heard();
       if (item.kind === "ended") return { state: "failed", cause: item.error.code };
       if (item.kind === "status") voice.status(item.status.text ?? "");
       if (item.kind !== "state") continue;
@@ -86,6 +93,7 @@ async function followWords(following: Following, signal: AbortSignal): Promise<E
     }
     return null;
   } finally {
+    silence.stop();
     voice.close();
   }
 }
@@ -132,13 +140,31 @@ async function endOf(client: Client, state: SessionState, id: RunId): Promise<En
 
 /** Every event from the acceptance on, each once, and a first and a last line around them. */
 async function followEvents(following: Following, signal: AbortSignal): Promise<End | null> {
-  const { client, patience, terminal, accepted } = following;
-  const { sessionId: id, runId } = accepted;
+  const { client, terminal, accepted } = following;
   const write = (line: unknown): void => void terminal.output.write(`${cleanJson(line)}\n`);
   write({ type: "accepted", ...accepted });
+  const silence = watchSilence({
+    client,
+    isWaiting: () => true,
+    tell: (text) => write({ type: "status", code: text === "" ? "ready" : "not_ready", text }),
+  });
+  try {
+    return await tellEvents(following, signal, { write, heard: silence.heard });
+  } finally {
+    silence.stop();
+  }
+}
+
+async function tellEvents(
+  { client, patience, accepted }: Following,
+  signal: AbortSignal,
+  { write, heard }: { readonly write: (line: unknown) => void; readonly heard: () => void },
+): Promise<End | null> {
+  const { sessionId: id, runId } = accepted;
   let after = (accepted.seq - 1) as Seq;
   while (!signal.aborted) {
     for await (const item of client.follow(id, after, { signal, onConnection: patience.tell })) {
+      heard();
       if (item.kind === "status") write({ type: "status", ...item.status });
       if (item.kind === "ended")
         return writeEnd(write, { state: "failed", cause: item.error.code });

@@ -47,13 +47,16 @@ async function planChanges(
   jail: Jail,
   files: readonly FilePatch[],
 ): Promise<readonly Change[] | ToolResult> {
+  /** By where a path leads: `a`, `./a` and a link to it are one file, of which a second change would undo the first. */
   const planned = new Map<string, Change>();
   for (const { from, to, hunks } of files) {
     const path = to ?? from ?? "";
     const wrong = (words: string): ToolResult =>
       failed(`Nothing was changed. ${JSON.stringify(path)}: ${words}`);
     if (from !== null && to !== null && from !== to) return wrong("files are not renamed.");
-    if (planned.has(path)) return wrong("it comes twice.");
+    const place = await jail.canonical(path);
+    if (!place.ok) return wrong(place.refusal.words);
+    if (planned.has(place.value)) return wrong("it comes twice.");
     const read = await readWhole(jail, path);
     if (!("ok" in read)) return wrong(read.output);
     if (!read.ok && (from !== null || read.refusal.code !== "not_found"))
@@ -63,7 +66,7 @@ async function planChanges(
     const patched = patchText(before ?? "", hunks);
     if (!patched.ok) return wrong(patched.words);
     if (to === null && patched.text !== "") return wrong("it is to be deleted, and more is in it.");
-    planned.set(path, { path, before, after: to === null ? null : patched.text });
+    planned.set(place.value, { path, before, after: to === null ? null : patched.text });
   }
   return [...planned.values()];
 }

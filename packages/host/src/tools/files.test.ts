@@ -142,6 +142,19 @@ describe("writing", () => {
     ]);
   });
 
+  test.each(["./a", "b/../a", "link"])(
+    "a patch that names one file twice, the second time as %s, changes nothing",
+    async (other) => {
+      put("a", "1\n2\n");
+      mkdirSync(join(folder, "b"));
+      symlinkSync("a", join(folder, "link"));
+      const patch = `--- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\n+one\n--- a/${other}\n+++ b/${other}\n@@ -2 +2 @@\n-2\n+two\n`;
+      const refused = await run("apply_patch", { patch });
+      expect(refused.output).toBe(`Nothing was changed. "${other}": it comes twice.`);
+      expect(text("a")).toBe("1\n2\n");
+    },
+  );
+
   test("a patch that cannot be written to its end is taken back", async () => {
     put("a", "1\n");
     mkdirSync(join(folder, "b"));

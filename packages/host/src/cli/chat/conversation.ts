@@ -8,6 +8,7 @@ import {
   type InputMode,
   type Invocation,
   laneKey,
+  liveRun,
   type Refused,
   refusedBy,
   type Result,
@@ -15,6 +16,7 @@ import {
   type SessionState,
 } from "@holdfast/protocol";
 import { createPatience } from "../patience.ts";
+import { watchSilence } from "../silence.ts";
 import type { ApprovalWord } from "./approval.ts";
 
 export interface Listener {
@@ -117,14 +119,29 @@ export class Conversation {
 
   async #follow(id: SessionId, signal: AbortSignal): Promise<void> {
     const onConnection = (state: ConnectionState): void => this.#listener.onConnection(state);
-    let isFirst = true;
+    let state: SessionState | undefined;
+    const silence = watchSilence({
+      client: this.#client,
+      isWaiting: () => state !== undefined && isUnderWay(state),
+      tell: (reasons) => this.#listener.onStatus(reasons),
+    });
+    signal.addEventListener("abort", silence.stop, { once: true });
     for await (const item of this.#client.open(id, { signal, onConnection })) {
       if (signal.aborted) return;
+      silence.heard();
       if (item.kind === "state") {
-        this.#listener.onState(item.state, isFirst);
-        isFirst = false;
+        this.#listener.onState(item.state, state === undefined);
+        state = item.state;
       } else if (item.kind === "status") this.#listener.onStatus(item.status.text ?? "");
       else this.#listener.onEnded(refusedBy(item.error));
     }
+    silence.stop();
   }
+}
+
+/** Whether the host has something to do that is not a person's turn. */
+function isUnderWay(state: SessionState): boolean {
+  const run = liveRun(state);
+  if (run === null) return state.inbox.length > 0;
+  return run.state !== "waiting" && run.state !== "paused";
 }

@@ -64,7 +64,10 @@ export class CardRows implements PieceRows {
     if (hidden > 0) this.#fold(unfoldedCard(piece));
     const shown = [...call.slice(0, mostCall), ...body.slice(0, most).map((row) => row(inner))];
     const took = piece.tookMs === null ? "" : ` ${(piece.tookMs / 1000).toFixed(1)} s`;
-    const more = hidden === 0 ? "" : paint("dim", ` · ${hidden} more lines: Ctrl-O`);
+    const more =
+      hidden === 0
+        ? ""
+        : paint("dim", ` · ${hidden} more ${hidden === 1 ? "line" : "lines"}: Ctrl-O`);
     const end = `${marks[piece.outcome]} ${outcomeInWords(piece)}${took}`;
     return [
       "",
