@@ -149,7 +149,7 @@ async function followEvents(following: Following, signal: AbortSignal): Promise<
     tell: (text) => write({ type: "status", code: text === "" ? "ready" : "not_ready", text }),
   });
   try {
-    return await tellEvents(following, signal, { write, heard: silence.heard });
+    return await tellEvents(following, signal, { write, heard: () => silence.heard() });
   } finally {
     silence.stop();
   }

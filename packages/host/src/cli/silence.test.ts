@@ -17,7 +17,7 @@ function listen(isWaiting: () => boolean = () => true) {
     isWaiting,
     everyMs: 1,
   });
-  onTestFinished(silence.stop);
+  onTestFinished(() => silence.stop());
   return { host, told, silence };
 }
 

@@ -125,7 +125,7 @@ export class Conversation {
       isWaiting: () => state !== undefined && isUnderWay(state),
       tell: (reasons) => this.#listener.onStatus(reasons),
     });
-    signal.addEventListener("abort", silence.stop, { once: true });
+    signal.addEventListener("abort", () => silence.stop(), { once: true });
     for await (const item of this.#client.open(id, { signal, onConnection })) {
       if (signal.aborted) return;
       silence.heard();

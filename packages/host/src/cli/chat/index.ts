@@ -18,9 +18,10 @@ export const chat: Command = {
   usage: ["chat", "chat --session <id or title>"],
   about: [
     "Talks in this terminal: over the host that serves this home, or over --url, or in this process where none serves.",
-    "Answers come as they are written. What you say meanwhile waits its turn; /steer tells it at once. Before a tool does",
-    "something, you see exactly what would run. /help lists the commands, Tab completes, Ctrl-J begins a new line.",
-    "Ctrl-C once stops the answer, twice leaves. Nothing is lost by leaving, by a crash or by a restart of the host.",
+    "Answers come as they are written. What you say meanwhile waits its turn; Ctrl-S tells it at once, Ctrl-X breaks the answer",
+    "off for it. Before a tool does something, you see exactly what would run, and choose. /help lists the commands, Tab",
+    "completes, Ctrl-J begins a new line, Ctrl-O shows what was folded last. Ctrl-C once stops the answer, twice leaves.",
+    "Nothing is lost by leaving, by a crash or by a restart of the host.",
   ].join("\n"),
   flags: {
     session: { type: "string", value: "id or title", about: "go on in this session" },
