@@ -17,16 +17,20 @@ test("a message to the bot is one turn, and its answer one message that grows un
   expect(others).toEqual([]);
   const params = { id: session!.id };
   await seen(platform, (messages) => messages.some(({ text }) => text.split(/\s+/).length >= 80));
-  const { entries } = valueOf(await client.readSession({ params }));
-  const answer = entries.flatMap((entry) =>
-    entry.type === "message" && entry.role === "assistant" ? [textIn(entry)] : [],
-  );
   const plain = (text: string) => text.replaceAll(/[^\p{L}\p{N}]+/gu, " ").trim();
-  await seen(platform, () => plain(platform.shownIn(7)[0]?.text ?? "") === plain(answer.join(" ")));
+  const answered = async () => {
+    const { entries, run } = valueOf(await client.readSession({ params }));
+    const texts = entries.flatMap((entry) =>
+      entry.type === "message" && entry.role === "assistant" ? [textIn(entry)] : [],
+    );
+    return [run?.state, plain(texts.join(" ")) === plain(platform.shownIn(7)[0]?.text ?? "")];
+  };
+  // The last words are shown before they are settled, or after.
+  await expect.poll(answered, { timeout: 20_000 }).toEqual(["completed", true]);
   expect(platform.shownIn(7)).toHaveLength(1);
 });
 
-test("strangers get one line with a code, groups none, and who is confirmed is answered", async () => {
+test("strangers get one line with a code, groups none, and who is confirmed is told so and answered", async () => {
   const platform = await startPlatform();
   const { client } = await serveBot(platform);
   platform.say(55, "Let me in");
@@ -42,8 +46,9 @@ test("strangers get one line with a code, groups none, and who is confirmed is a
   expect(wrong.ok).toBe(false);
   const params = { code: request!.code };
   valueOf(await client.decidePairing({ params, body: { decision: "allow" } }));
+  await seen(platform, shows("You are let in"));
   platform.say(55, "Now then {words:5}");
-  await seen(platform, () => platform.shownIn(55).length === 2);
+  await seen(platform, () => platform.shownIn(55).length === 3);
   expect(platform.shownIn(-900)).toEqual([]);
   const { people, requests } = valueOf(await client.readGateway());
   expect([people, requests]).toMatchObject([[{ person: "55", state: "allowed" }], []]);

@@ -143,6 +143,7 @@ export async function prepareConversations(
     letGo: (session) => memory.evict(session),
     report: onError,
   });
+  const place = placeAttachments(hands.workspaces, store.reads);
   const runner = new Runner({
     log,
     ids,
@@ -162,10 +163,8 @@ export async function prepareConversations(
     agents,
     // What another agent has asked for is no word of a person's.
     remembers: ({ lane }) => (isChildLane(lane) ? null : memories.current()),
-    recall: besides(
-      createRecall({ providers: memories, clock: systemClock }),
-      placeAttachments(hands.workspaces, store.reads),
-    ),
+    recall: besides(createRecall({ providers: memories, clock: systemClock }), place),
+    place,
     fit: compactor,
     journals,
     onStoring: storing.tell,

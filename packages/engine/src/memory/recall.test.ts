@@ -123,3 +123,36 @@ test("a message that steers gets nothing beside it", async () => {
   await talk.runner.idle();
   expect((await talk.attached()).map((parts) => parts.length)).toEqual([1, 0]);
 });
+
+test("what is attached to a message that steers is placed, and its place is told with it", async () => {
+  const [begun, ended] = [gated(), gated()];
+  const note = aTool("note", async () => {
+    begun.open();
+    await ended.promise;
+    return ok("noted");
+  });
+  const part = { type: "attached", source: "workspace", text: "- attachments/plan.txt" } as const;
+  const talk = await openRunRig(harness.store, {
+    model: scriptedModel([calls("note"), says("Then.")]),
+    tools: [note],
+    deps: { place: async ({ attachments = [] }) => attachments.map(() => part) },
+  });
+  const { owner, session } = talk.chat;
+  const put = await harness.store.putBlob(owner, Buffer.from("a plan"), "text/plain");
+  if (put.status !== "stored") throw new Error(put.message);
+  const more = { blobId: put.id, name: "plan.txt", mediaType: "text/plain", size: 6 };
+  const file = { type: "file", ...more } as const;
+  await talk.say("Hello");
+  talk.runner.poke(owner, session);
+  await begun.promise;
+  await talk.say("By this plan", { mode: "steer", attachments: [file] });
+  await talk.say("And quickly", { mode: "steer" });
+  ended.open();
+  await talk.runner.idle();
+  const said = (await talk.entries()).filter(({ type }) => type === "message.user");
+  expect(said.map(({ data }) => data["parts"])).toMatchObject([
+    [{ text: "Hello" }],
+    [{ text: "By this plan" }, { type: "file" }, part],
+    [{ text: "And quickly" }],
+  ]);
+});

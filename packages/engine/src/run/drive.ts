@@ -16,10 +16,10 @@ import { settledMessage, usageEvent } from "./settle.ts";
 import { daySpent, daySpentText, overSpent, type RunLimits } from "./spend.ts";
 import type { VerdictDeps } from "./sort-calls.ts";
 import { type SpillDeps, spillMark } from "./spill.ts";
-import { takeSteering } from "./steer.ts";
+import { type SteerDeps, takeSteering } from "./steer.ts";
 import type { Tick } from "./tick.ts";
 
-export interface DriveDeps extends SetUpDeps, VerdictDeps, SpillDeps {
+export interface DriveDeps extends SetUpDeps, VerdictDeps, SpillDeps, SteerDeps {
   readonly tick: Tick;
   /** P6: what was left alone can write nothing any more. */
   readonly raiseFence: () => Promise<void>;
@@ -92,7 +92,7 @@ export async function driveRun(
         "spend_day",
       );
     }
-    const steered = await takeSteering(deps.log, run, entries.tail);
+    const steered = await takeSteering(deps, run, entries.tail);
     if (steered > 0) continue;
     step += tries === 0 && !isPassedOn ? 1 : 0;
     // A compaction may have covered the notice that names who stands in.

@@ -1,6 +1,13 @@
-import { newEvent, type NewEvent, type Part, type StoredEvent } from "@holdfast/protocol";
+import {
+  type MessageId,
+  newEvent,
+  type NewEvent,
+  type Part,
+  type StoredEvent,
+} from "@holdfast/protocol";
 
 import type { Log } from "../log/index.ts";
+import type { Recall } from "../memory/index.ts";
 import type { InputRow } from "../ports/index.ts";
 import type { RunHandle } from "./run-handle.ts";
 import type { RunWriter } from "./settle.ts";
@@ -31,25 +38,43 @@ function isContinuation({ content }: InputRow): boolean {
   return content !== null && content.text === "" && content.attachments.length === 0;
 }
 
+export interface SteerDeps {
+  readonly log: Log;
+  /** Puts what is attached to a message where tools find it, and says where. It never fails. */
+  readonly place?: Recall;
+}
+
+function bringsFiles({ content }: InputRow): boolean {
+  return content !== null && content.attachments.length > 0;
+}
+
 /**
  * Gives the model what was said to steer it, before its next step. A steering message has a run of its own from its
  * acceptance; here that run is done. One that came before this run began was meant for another, and waits for its turn
  * like any other. Returns how many were taken.
  */
 export async function takeSteering(
-  log: Log,
+  { log, place }: SteerDeps,
   run: RunHandle,
   entries: readonly StoredEvent[],
 ): Promise<number> {
   const { owner, session, runId } = run;
   const begun = entries.find((entry) => entry.type === "message.user" && entry.runId === runId);
   const isForThisRun = ({ mode, seq }: InputRow) => mode === "steer" && seq > (begun?.seq ?? 0);
+  const placed = new Map<MessageId, readonly Part[]>();
   for (;;) {
     const snapshot = await log.store.reads.snapshot(owner, session, { limit: 1 });
     const steering = snapshot?.inbox.filter(isForThisRun) ?? [];
     if (snapshot === null || steering.length === 0) return 0;
+    const bare = steering.filter((each) => bringsFiles(each) && !placed.has(each.messageId));
+    if (place !== undefined && bare.length > 0) {
+      for (const { messageId, content } of bare)
+        if (content !== null) placed.set(messageId, await place({ owner, session, ...content }));
+      // The session may have gone on while they were placed.
+      continue;
+    }
     const events = steering.flatMap((input) => [
-      takenInput(run, input),
+      takenInput(run, input, placed.get(input.messageId)),
       newEvent(
         run.ids.make("event"),
         "run.state",

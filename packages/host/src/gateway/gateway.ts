@@ -16,6 +16,7 @@ import { type Guests, People } from "./people.ts";
 import { poll } from "./poller.ts";
 import { Reception } from "./reception.ts";
 import { Status } from "./status.ts";
+import { welcome } from "./welcome.ts";
 import { hookRoute, type Hook } from "./push-route.ts";
 
 export interface GatewayDeps {
@@ -188,8 +189,16 @@ export function openGateway(deps: GatewayDeps): Gateway {
         people: [...(await open.people.paired())],
       };
     },
-    decidePairing: async (code, decision) =>
-      (await open?.people.decide(code, decision === "allow" ? "allowed" : "denied")) ?? null,
+    async decidePairing(code, decision) {
+      if (open === undefined) return null;
+      const { people, names } = open;
+      const chat = await people.askedIn(code);
+      const person = await people.decide(code, decision === "allow" ? "allowed" : "denied");
+      const isLetIn = person?.state === "allowed" && chat !== null;
+      const session = isLetIn ? await welcome({ log, owner, names }, chat, code) : null;
+      if (session !== null) couriers?.poke(owner, session);
+      return person;
+    },
     changePerson: async (person, decision) =>
       (await open?.people.change(person, decision === "allow" ? "allowed" : "denied")) ?? null,
     async settleChunk(asker, { delivery, chunk }, how) {

@@ -14,7 +14,14 @@ const record = z.object({
 });
 type Decided = z.infer<typeof record>;
 
-const request = z.object({ person: z.string(), name: z.string(), code: z.string(), at: z.int() });
+const request = z.object({
+  person: z.string(),
+  name: z.string(),
+  code: z.string(),
+  at: z.int(),
+  /** Where they asked, and hear of it. */
+  chat: z.string().optional(),
+});
 /** All who have asked, in one row: it cleans itself whenever somebody asks. */
 const requestRow = z.array(request);
 type Request = z.infer<typeof request>;
@@ -40,7 +47,7 @@ const letters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 /** Who may speak, as those see it who have to know. */
 export type Guests = Pick<
   People,
-  "isAllowed" | "meet" | "requests" | "paired" | "decide" | "change"
+  "isAllowed" | "meet" | "requests" | "paired" | "askedIn" | "decide" | "change"
 >;
 
 /**
@@ -76,14 +83,20 @@ export class People {
   }
 
   /** What a stranger is told, if anything: a code once, and again only when that one is over. */
-  async meet(person: Person): Promise<Standing> {
+  async meet(person: Person, chat?: string): Promise<Standing> {
     if (this.#listed.has(person.id)) return "allowed";
     const known = await this.#read(person.id);
     if (known !== null) return known.state === "allowed" ? "allowed" : "silent";
     const code = Array.from({ length: 8 }, () => letters[randomInt(letters.length)]).join("");
     const at = await this.#now();
     const name = person.name.slice(0, longestName).toWellFormed();
-    const asked: Request = { person: person.id.slice(0, longestName), name, code, at };
+    const asked: Request = {
+      person: person.id.slice(0, longestName),
+      name,
+      code,
+      at,
+      ...(chat !== undefined && chat.length <= longestName && { chat }),
+    };
     const isKept = await this.#changeRequests((requests) => {
       if (requests.some((each) => each.person === asked.person)) return null;
       const [oldest] = requests;
@@ -96,7 +109,7 @@ export class People {
   /** Those whose code is still good, oldest first. */
   async requests(): Promise<readonly PairingRequest[]> {
     const { requests } = await this.#readRequests();
-    return requests.map(({ at, ...rest }) => ({ ...rest, askedAt: at }));
+    return requests.map(({ person, name, code, at }) => ({ person, name, code, askedAt: at }));
   }
 
   async paired(): Promise<readonly PairedPerson[]> {
@@ -106,6 +119,12 @@ export class People {
       const person = key.slice(this.#prefix.length);
       return found === null ? [] : [{ person, ...found }];
     });
+  }
+
+  /** Where the person asked who has this code. */
+  async askedIn(code: string): Promise<string | null> {
+    const { requests } = await this.#readRequests();
+    return requests.find((each) => each.code === code.toUpperCase())?.chat ?? null;
   }
 
   /** Only the owner says this, by the code that the person showed. */

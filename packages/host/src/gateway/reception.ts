@@ -57,7 +57,7 @@ export class Reception {
     const { people } = this.#deps;
     if (await people.isAllowed(person)) return true;
     if (place.kind !== "private" || kind !== "message") return false;
-    const standing = await people.meet(person);
+    const standing = await people.meet(person, place.chat);
     if (typeof standing === "string") return standing === "allowed";
     const text = `This bot is private. If its owner knows you, give them this code: \`${standing.code}\``;
     await this.#sendAtOnce(place, text);

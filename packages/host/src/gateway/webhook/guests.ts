@@ -6,6 +6,7 @@ export const whoeverSigned: Guests = {
   meet: async () => "allowed",
   requests: async () => [],
   paired: async () => [],
+  askedIn: async () => null,
   decide: async () => null,
   change: async () => null,
 };
