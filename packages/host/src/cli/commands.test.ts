@@ -3,6 +3,7 @@ import { createServer } from "node:net";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createClient, shortId } from "@holdfast/protocol";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { openWebServer, runHere, serveHere } from "../testing/index.ts";
@@ -241,4 +242,20 @@ test("what is backed up is restored into an empty home alone, and fsck proves it
   const { code, said } = await runHere(["fsck"], restored);
   expect(code).toBe(0);
   expect(said).toMatch(/^[1-9]\d* sessions, \d+ events: clean\.\n$/);
+});
+
+test("completion: sessions come from the host that serves the home, by the end of their id and by words of their title", async () => {
+  const { settings } = served;
+  const client = createClient({ baseUrl: settings.HOLDFAST_URL, token: settings.HOLDFAST_TOKEN });
+  const made = await client.createSession({ body: { title: "Rose\tgarden" } });
+  if (!made.ok) throw new Error("no session");
+  await client.createSession({ body: { title: "Taxes" } });
+  const id = shortId(made.value.session.id);
+  const line = { code: 0, said: `${id}\tRose garden\n`, told: "" };
+  expect(await runHere(["__complete", "session", "SE GAR"], settings)).toEqual(line);
+  expect(await runHere(["__complete", "session", id], settings)).toEqual(line);
+  expect((await runHere(["__complete", "session", ""], settings)).said).toContain("Taxes");
+  expect(await runHere(["__complete", "model", "reh"], settings)).toMatchObject({
+    said: "rehearsal\n",
+  });
 });

@@ -2,9 +2,8 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createClient, shortId } from "@holdfast/protocol";
 import { expect, onTestFinished, test } from "vitest";
-import { runHere, serveHere } from "../../testing/index.ts";
+import { runHere } from "../../testing/index.ts";
 
 function makeHome(): string {
   const home = mkdtempSync(join(tmpdir(), "holdfast-completion-"));
@@ -77,24 +76,6 @@ test("a name with a colon goes on behind the colon, where bash ends a word", asy
   const env = { PATH: process.env["PATH"], SCRIPT: script };
   const said = execFileSync("bash", ["--norc", "-c", driver], { encoding: "utf8", env });
   expect(said).toBe("7b\n");
-});
-
-test("sessions come from the host that serves the home, by the end of their id and by words of their title", async () => {
-  const served = await serveHere(makeHome());
-  onTestFinished(served.close);
-  const { settings } = served;
-  const client = createClient({ baseUrl: settings.HOLDFAST_URL, token: settings.HOLDFAST_TOKEN });
-  const made = await client.createSession({ body: { title: "Garden\tplans" } });
-  if (!made.ok) throw new Error("no session");
-  await client.createSession({ body: { title: "Taxes" } });
-  const id = shortId(made.value.session.id);
-  const line = { code: 0, said: `${id}\tGarden plans\n`, told: "" };
-  expect(await runHere(["__complete", "session", "DEN"], settings)).toEqual(line);
-  expect(await runHere(["__complete", "session", id], settings)).toEqual(line);
-  expect((await runHere(["__complete", "session", ""], settings)).said).toContain("Taxes");
-  expect(await runHere(["__complete", "model", "reh"], settings)).toMatchObject({
-    said: "rehearsal\n",
-  });
 });
 
 test("where nobody serves, and for a line that makes no sense, nothing is offered and nothing is said", async () => {

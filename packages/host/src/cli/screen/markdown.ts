@@ -52,20 +52,21 @@ export function createMarkdown(): MarkdownRows {
 
   return {
     push(text, look) {
-      const lines = (partial + text).split("\n");
+      // A return at the end may be the first half of a line's end.
+      const lines = (partial + text).replaceAll(/\r\n|\r(?=[^\n])/g, "\n").split("\n");
       partial = lines.pop() ?? "";
       return lines.flatMap((line) => takeLine(cleanText(line), look));
     },
     open(look) {
-      const line = cleanText(partial);
-      if (partial === "" && table.length === 0) return [];
+      const line = cleanText(partial.replace(/\r$/, ""));
+      if (line === "" && table.length === 0) return [];
       if (fence !== null) return [look.paint("code", expandTabs(line))];
       const rows = isTableRow(line) ? [...table, line] : table;
       const drawn = rows.length === 0 ? [] : drawTable(rows, look);
       return isTableRow(line) || line === "" ? drawn : [...drawn, ...drawLine(line, look)];
     },
     end(look) {
-      const line = cleanText(partial);
+      const line = cleanText(partial.replace(/\r$/, ""));
       partial = "";
       const last = line === "" ? [] : takeLine(line, look);
       return [...last, ...flushTable(look)];

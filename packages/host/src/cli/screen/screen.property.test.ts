@@ -7,7 +7,7 @@ import { LineEditor } from "./editor.ts";
 import { createMarkdown } from "./markdown.ts";
 import { paintFor, plainPaint } from "./paint.ts";
 import { drawPrompt } from "./prompt.ts";
-import { fitTo, splitGraphemes, widthOf } from "./width.ts";
+import { fitEnd, fitTo, splitGraphemes, widthOf } from "./width.ts";
 
 // oxlint-disable-next-line no-control-regex -- what must not reach a terminal
 const obeyed = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u200e\u200f]/;
@@ -64,7 +64,8 @@ test("nothing that a model says is obeyed by a terminal, however it is cut into 
           ...rows.push(text.slice(cut), look),
           ...rows.end(look),
         ];
-        for (const row of [...shown, cleanLine(text)]) expect(obeyed.test(row)).toBe(false);
+        for (const row of [...shown, cleanLine(text)])
+          expect([obeyed.test(row), row.includes("\n")]).toEqual([false, false]);
         expect(obeyed.test(cleanText(text).replaceAll(/[\n\t]/g, ""))).toBe(false);
         expect(obeyed.test(cleanJson({ text }))).toBe(false);
         expect(JSON.parse(cleanJson({ text }))).toEqual({ text });
@@ -109,15 +110,16 @@ test.each([
   expect(widthOf(text)).toBe(columns);
 });
 
-test("a text that is cut to fit never overflows and never ends in half a character", () => {
+test("a text that is cut to fit never overflows and never begins or ends in half a character", () => {
   fc.assert(
     fc.property(
       fc.string({ unit: "grapheme" }),
       fc.integer({ min: 1, max: 20 }),
       (text, columns) => {
-        const fitted = fitTo(text, columns);
-        expect(widthOf(fitted)).toBeLessThanOrEqual(columns);
-        expect(fitted.isWellFormed()).toBe(true);
+        for (const fitted of [fitTo(text, columns), fitEnd(text, columns)]) {
+          expect(widthOf(fitted)).toBeLessThanOrEqual(columns);
+          expect(fitted.isWellFormed()).toBe(true);
+        }
       },
     ),
   );

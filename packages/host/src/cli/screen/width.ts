@@ -39,6 +39,19 @@ export function fitTo(text: string, columns: number): string {
   return columns < 1 ? "" : `${kept}…`;
 }
 
+/** The same from the other side: as much of the end as fits. */
+export function fitEnd(text: string, columns: number): string {
+  if (widthOf(text) <= columns) return text;
+  let kept = "";
+  let width = 1;
+  for (const each of splitGraphemes(text).toReversed()) {
+    width += columnsOf(each);
+    if (width > columns) break;
+    kept = each + kept;
+  }
+  return columns < 1 ? "" : `…${kept}`;
+}
+
 export function padTo(text: string, columns: number): string {
   return text + " ".repeat(Math.max(0, columns - widthOf(text)));
 }

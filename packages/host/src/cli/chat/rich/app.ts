@@ -4,7 +4,7 @@ import type { Frame } from "./frame.ts";
 
 export interface View {
   /** Rows that stand for good, in the order in which they came; each time only what is new is written. */
-  readonly settled: readonly string[];
+  readonly settled: string[];
   /** What may still change; nothing once the person has left. */
   readonly frame: Frame | null;
 }
@@ -15,7 +15,7 @@ export function App({ settled, frame }: View): ReactElement {
     Fragment,
     null,
     h(Static<string>, {
-      items: [...settled],
+      items: settled,
       children: (rows: string, index: number) => h(Text, { key: index, wrap: "hard" }, rows),
     }),
     frame === null ? null : h(Live, { frame }),

@@ -1,4 +1,5 @@
 import { cleanLine, fitTo, type Key, type Look } from "../../screen/index.ts";
+import { describeCall } from "../../talk/index.ts";
 import { type ApprovalWord, type OpenApproval, questionIn } from "../approval.ts";
 
 /** What a person may say to what asks, or `whole` to see all of it first. */
@@ -58,7 +59,8 @@ export class Choice {
     return "moved";
   }
 
-  rows(approval: OpenApproval, { width, paint }: Look): string[] {
+  /** `waiting`: how many ask, this one among them. */
+  rows(approval: OpenApproval, waiting: number, { width, paint }: Look): string[] {
     this.#attend(approval);
     const options = optionsFor(approval);
     if (options.length === 0) return [];
@@ -67,8 +69,10 @@ export class Choice {
       const row = fitTo(`${isMarked ? "❯" : " "} ${key}  ${label}`, width);
       return isMarked ? paint("bold", row) : row;
     });
+    const call = cleanLine(describeCall(approval.name, approval.input));
+    const which = waiting > 1 ? [paint("bold", fitTo(`1 of ${waiting}: ${call}`, width))] : [];
     const other = approval.kind === "question" ? " · or type an answer" : "";
-    return [...rows, paint("dim", fitTo(`  ↑↓ or its key, then Enter${other}`, width))];
+    return [...which, ...rows, paint("dim", fitTo(`  ↑↓ or its key, then Enter${other}`, width))];
   }
 
   /** What was marked for one call is not marked for the next. */

@@ -1,5 +1,5 @@
 import type { LiveMessage, LiveTool, SessionState } from "@holdfast/protocol";
-import { cleanLine, fitTo, type Look } from "../../screen/index.ts";
+import { cleanLine, fitEnd, fitTo, type Look } from "../../screen/index.ts";
 import { describeCall } from "../../talk/index.ts";
 import { linesOf } from "./cards.ts";
 
@@ -30,8 +30,7 @@ function thoughtRow({ parts }: LiveMessage, { width, paint }: Look): string[] {
   const last = parts.at(-1);
   if (last?.kind !== "reasoning" || last.text.trim() === "") return [];
   const line = cleanLine(last.text.slice(-500)).trim();
-  const words = Array.from(line.slice(-Math.max(8, width - 4))).join("");
-  return [paint("dim", fitTo(`✻ ${words}`, width))];
+  return [paint("dim", `✻ ${fitEnd(line, width - 2)}`)];
 }
 
 function toolRows(tool: LiveTool, seconds: number, { width, paint }: Look): string[] {

@@ -6,6 +6,8 @@ import { createClient } from "@holdfast/protocol";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { serveHere, TerminalWindow } from "../../../testing/index.ts";
 import { runCommandLine } from "../../index.ts";
+// Loaded before anybody waits for it.
+import "./index.ts";
 
 /** One host for all of them. */
 let served: Awaited<ReturnType<typeof serveHere>>;

@@ -1,11 +1,5 @@
 import type { Writable } from "node:stream";
-import {
-  type LiveTool,
-  liveRun,
-  type SessionState,
-  type SessionView,
-  type UsageTotalsView,
-} from "@holdfast/protocol";
+import { type LiveTool, liveRun, type SessionState, type SessionView } from "@holdfast/protocol";
 import { type Instance, render } from "ink";
 import { createElement as h } from "react";
 import type { Terminal } from "../../command.ts";
@@ -28,6 +22,7 @@ import { App, type View } from "./app.ts";
 import { CardRows, type Folded } from "./cards.ts";
 import { Choice } from "./choice.ts";
 import { eraseReflowed } from "./erase-reflowed.ts";
+import { Facts } from "./facts.ts";
 import { footerRow } from "./footer.ts";
 import { type Frame, layOut } from "./frame.ts";
 import { isTimed, liveRows } from "./live-rows.ts";
@@ -40,15 +35,13 @@ const tickMs = 1_000;
 /** A conversation on a terminal that can more than a plain one: cards, choices, a line that says how things stand. */
 export class RichChat implements Face {
   readonly #chat: KeyboardChat;
-  readonly #client: Reached["client"];
+  readonly #facts: Facts;
   readonly #terminal: Terminal;
   readonly #output: Writable & Output;
   readonly #choice = new Choice();
   readonly #runningSince = new Map<string, number>();
   #picker: Picker | null = null;
   #folded: Folded | null = null;
-  #usual = "";
-  #usage: UsageTotalsView | undefined;
   readonly #unsettled: string[] = [];
   #view: View = { settled: [], frame: null };
   #ink: Instance | null = null;
@@ -63,9 +56,8 @@ export class RichChat implements Face {
   ) {
     this.#terminal = terminal;
     this.#output = terminal.output;
-    this.#client = reached.client;
+    this.#facts = new Facts(reached.client, model, () => this.draw([]));
     this.#chat = new KeyboardChat(reached, terminal, model, this);
-    this.#usual = model ?? "";
   }
 
   get conversation(): Conversation {
@@ -98,7 +90,7 @@ export class RichChat implements Face {
       patchConsole: false,
       maxFps: framesPerSecond,
     });
-    void this.#learnModel();
+    void this.#facts.learnUsual();
     try {
       await this.#chat.run((typed, key) => this.#press(typed, key));
     } finally {
@@ -125,7 +117,8 @@ export class RichChat implements Face {
   }
 
   onRest(): void {
-    void this.#learnUsage();
+    const id = this.#chat.state?.session.id;
+    if (id !== undefined) void this.#facts.learnUsage(id);
   }
 
   /** Once for all that happens in a turn of the loop. Ink draws no more often than it has to. */
@@ -167,8 +160,8 @@ export class RichChat implements Face {
         prompt: drawPrompt(approval?.kind === "question" ? "answer › " : "› ", editor, width),
         footer: footerRow(
           {
-            model: state?.session.model ?? this.#usual,
-            usage: this.#usage,
+            model: state?.session.model ?? this.#facts.usual,
+            usage: this.#facts.usageOf(state?.session.id),
             connection,
             keys: this.#keys(),
           },
@@ -182,7 +175,9 @@ export class RichChat implements Face {
   #offered(look: Look): string[] {
     const { approval, editor } = this.#chat;
     if (this.#picker !== null) return this.#picker.rows(look);
-    if (approval !== undefined && editor.text === "") return this.#choice.rows(approval, look);
+    const waiting = this.#chat.state?.live?.approvals.length ?? 0;
+    if (approval !== undefined && editor.text === "")
+      return this.#choice.rows(approval, waiting, look);
     return paletteRows(editor.text, look);
   }
 
@@ -201,6 +196,8 @@ export class RichChat implements Face {
   #press(typed: string | undefined, key: Key): void {
     if (this.#pressPicker(key) || this.#pressChoice(typed, key)) return this.draw([]);
     if (key.ctrl === true && key.name === "o") return this.#unfold();
+    // Something else may have written over it.
+    if (key.ctrl === true && key.name === "l") this.#ink?.clear();
     if (key.ctrl === true && (key.name === "s" || key.name === "x"))
       return this.#sendNow(key.name === "s" ? "steer" : "interrupt");
     this.#chat.press(typed, key);
@@ -208,9 +205,10 @@ export class RichChat implements Face {
 
   #pressPicker(key: Key): boolean {
     const pressed = this.#picker?.press(key);
-    if (pressed === undefined) return false;
     if (pressed === "moved") return true;
+    // Who goes on typing does not want to choose any more.
     this.#picker = null;
+    if (pressed === undefined) return false;
     if (pressed !== "closed") this.#chat.submit(`/resume ${pressed.id}`, "quiet");
     return true;
   }
@@ -266,22 +264,6 @@ export class RichChat implements Face {
     if (columns < this.#columns && frame !== null)
       this.#output.write(eraseReflowed(frame, columns));
     this.#columns = columns;
-    this.draw([]);
-  }
-
-  async #learnUsage(): Promise<void> {
-    const id = this.#chat.state?.session.id;
-    if (id === undefined) return;
-    const read = await this.#client.readUsage({ query: { sessionId: id } });
-    if (!read.ok || this.#chat.state?.session.id !== id) return;
-    this.#usage = read.value.usage;
-    this.draw([]);
-  }
-
-  async #learnModel(): Promise<void> {
-    const listed = await this.#client.listModels();
-    if (!listed.ok || this.#usual !== "") return;
-    this.#usual = listed.value.usual;
     this.draw([]);
   }
 }

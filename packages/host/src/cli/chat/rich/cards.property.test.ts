@@ -1,0 +1,89 @@
+import { ids } from "@holdfast/protocol";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { plainPaint } from "../../screen/index.ts";
+import type { Piece } from "../../talk/index.ts";
+import type { OpenApproval } from "../approval.ts";
+import { CardRows } from "./cards.ts";
+import { Choice } from "./choice.ts";
+import { footerRow } from "./footer.ts";
+import { liveRows } from "./live-rows.ts";
+import { paletteRows } from "./palette.ts";
+
+// oxlint-disable-next-line no-control-regex -- what must not reach a terminal
+const obeyed = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u200e\u200f]/;
+
+const hostile = fc
+  .array(
+    fc.oneof(
+      fc.string({ unit: "binary", maxLength: 10 }),
+      fc.constantFrom("\u001b[2J", "\u001b]0;owned\u0007", "\u009b31m", "\r", "\b", "\u202e", "\n"),
+    ),
+    { maxLength: 8 },
+  )
+  .map((pieces) => pieces.join(""));
+
+test("nothing of a thought, a call, its output, a diff, a question or a name is obeyed by a terminal, however wide it is", () => {
+  fc.assert(
+    fc.property(hostile, fc.integer({ min: 10, max: 100 }), (text, width) => {
+      const look = { width, paint: plainPaint };
+      const end = { kind: "toolEnded", name: text, input: { command: text }, tookMs: 1 } as const;
+      const changes = [{ path: text, change: "changed" as const, diff: `@@ ${text}\n+${text}` }];
+      const pieces: Piece[] = [
+        { kind: "thought", text },
+        { ...end, outcome: "ok", output: text },
+        { ...end, outcome: "failed", output: text, changes },
+        { kind: "words", text, isNew: true },
+      ];
+      const cards = new CardRows(() => undefined);
+      const approval: OpenApproval = {
+        approvalId: ids.make("approval"),
+        callId: ids.make("call"),
+        name: text,
+        input: { question: text, choices: [text] },
+        inputHash: "",
+        askedAt: 0,
+        rules: [text],
+      };
+      const usage = undefined;
+      const shown = [
+        ...pieces.flatMap((piece) => cards.add(piece, look)),
+        ...cards.open(look),
+        ...new Choice().rows(approval, 2, look),
+        ...new Choice().rows({ ...approval, kind: "question" }, 2, look),
+        ...paletteRows(`/${text}`, look),
+        footerRow({ model: text, usage, connection: "live", keys: "" }, look),
+        ...liveRows(stateWith(text), () => 1, look),
+      ];
+      for (const row of shown) expect(obeyed.test(row)).toBe(false);
+    }),
+  );
+});
+
+function stateWith(text: string): Parameters<typeof liveRows>[0] {
+  const live = {
+    runId: ids.make("run"),
+    messages: [
+      {
+        messageId: ids.make("message"),
+        startedAt: 0,
+        parts: [{ part: 0, kind: "reasoning", text }],
+      },
+    ],
+    tools: [
+      {
+        callId: ids.make("call"),
+        resultId: ids.make("message"),
+        name: text,
+        input: text,
+        replay: "never",
+        startedAt: 0,
+        output: text,
+        outcome: null,
+        endedAt: null,
+      },
+    ],
+    approvals: [],
+  };
+  return { live } as unknown as Parameters<typeof liveRows>[0];
+}

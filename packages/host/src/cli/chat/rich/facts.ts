@@ -1,0 +1,42 @@
+import type { Client, SessionId, UsageTotalsView } from "@holdfast/protocol";
+
+/** What the line of status knows beyond the session itself. It is asked for when it may have changed, and never waited for. */
+export class Facts {
+  readonly #client: Pick<Client, "readUsage" | "listModels">;
+  readonly #onNews: () => void;
+  #usual: string;
+  #usage: { readonly of: SessionId; readonly totals: UsageTotalsView } | undefined;
+
+  constructor(
+    client: Pick<Client, "readUsage" | "listModels">,
+    model: string | undefined,
+    onNews: () => void,
+  ) {
+    this.#client = client;
+    this.#usual = model ?? "";
+    this.#onNews = onNews;
+  }
+
+  /** Who answers in a session that names nobody; empty while that is not known. */
+  get usual(): string {
+    return this.#usual;
+  }
+
+  usageOf(id: SessionId | undefined): UsageTotalsView | undefined {
+    return this.#usage?.of === id ? this.#usage?.totals : undefined;
+  }
+
+  async learnUsual(): Promise<void> {
+    const listed = await this.#client.listModels();
+    if (!listed.ok || this.#usual !== "") return;
+    this.#usual = listed.value.usual;
+    this.#onNews();
+  }
+
+  async learnUsage(id: SessionId): Promise<void> {
+    const read = await this.#client.readUsage({ query: { sessionId: id } });
+    if (!read.ok) return;
+    this.#usage = { of: id, totals: read.value.usage };
+    this.#onNews();
+  }
+}
