@@ -18,9 +18,10 @@ const home = process.argv[2] ?? join(root, "packages", "host", "dist");
 const name = `${Date.now().toString(36)}-${process.pid}`;
 const dist = join(home, name);
 
-/** What is run by itself: the command line, the store's threads, and the process that looks at the disk from outside. */
+/** What is run by itself: the command line, who minds a background process, the store's threads, and the process that looks at the disk from outside. */
 const entries = {
   main: "packages/host/src/main.ts",
+  minder: "packages/host/src/processes/minder.ts",
   writer: "packages/store/src/sqlite/writer.ts",
   reader: "packages/store/src/sqlite/reader.ts",
   search: "packages/store/src/sqlite/search/thread.ts",

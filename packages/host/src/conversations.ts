@@ -29,6 +29,7 @@ import { type Compactor, openCompactor } from "./compaction.ts";
 import { type Memories, notesSnapshot, openReviews, reviewWith } from "./memory/index.ts";
 import type { Config } from "./config/index.ts";
 import { type Mcp, withoutServers, withServerTools } from "./mcp/index.ts";
+import { isProcessLane } from "./processes/index.ts";
 import { openPrompt, type SystemPrompt } from "./prompt/index.ts";
 import { summariseWith } from "./summarise.ts";
 import { createTitler, type Models } from "./models/index.ts";
@@ -161,8 +162,8 @@ export async function prepareConversations(
     limits: limitsOf(config),
     toolPolicy: hands.policy,
     agents,
-    // What another agent has asked for is no word of a person's.
-    remembers: ({ lane }) => (isChildLane(lane) ? null : memories.current()),
+    // What another agent has asked for, or the host has said, is no word of a person's.
+    remembers: ({ lane }) => (isChildLane(lane) || isProcessLane(lane) ? null : memories.current()),
     recall: besides(createRecall({ providers: memories, clock: systemClock }), place),
     place,
     fit: compactor,

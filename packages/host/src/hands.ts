@@ -1,7 +1,9 @@
-import type { Store, Tool } from "@holdfast/engine";
+import { type Store, systemClock, type Tool } from "@holdfast/engine";
+import { createLiveness } from "@holdfast/store/identity";
 
 import type { Config } from "./config/index.ts";
 import { createPolicy, type HostPolicy, keepRules, type KeptRules } from "./policy/index.ts";
+import { createProcesses, ProcessDesk } from "./processes/index.ts";
 import { openTools, openWorkspaces, type Workspaces } from "./tools/index.ts";
 
 /** What an agent can do here, where, and who has to be asked. */
@@ -11,26 +13,51 @@ export interface Hands {
   readonly policy: HostPolicy;
   /** What people have allowed for good. */
   readonly rules: KeptRules;
+  /** What goes on when its turn is over. */
+  readonly processes: ProcessDesk;
 }
 
 export type HandsConfig = Pick<
   Config,
-  "home" | "toolPolicy" | "toolRules" | "workspaceRoots" | "egressAllow"
+  | "home"
+  | "toolPolicy"
+  | "toolRules"
+  | "workspaceRoots"
+  | "egressAllow"
+  | "processesPerSession"
+  | "processHours"
 >;
 
-export function openHands(
-  { home, toolPolicy, toolRules, workspaceRoots, egressAllow }: HandsConfig,
-  store: Store,
-): Hands {
-  const workspaces = openWorkspaces({ home: home.value, roots: workspaceRoots.value }, store);
+export function openHands(config: HandsConfig, store: Store): Hands {
+  const { toolPolicy, toolRules, workspaceRoots, egressAllow } = config;
+  const home = config.home.value;
+  const workspaces = openWorkspaces({ home, roots: workspaceRoots.value }, store);
   const rules = keepRules(store.register);
   const policy = createPolicy({ mode: toolPolicy.value, rules: toolRules.value, kept: rules });
-  const tools = openTools({
-    home: home.value,
+  const limits = {
+    perSession: config.processesPerSession.value,
+    hours: config.processHours.value,
+  };
+  const processes = new ProcessDesk({
+    home,
+    store,
+    clock: systemClock,
+    liveness: createLiveness(),
+    limits,
+  });
+  const background = {
+    mostSeconds: limits.hours * 3_600,
+    start: processes.start.bind(processes),
+  };
+  const own = openTools({
+    home,
     store,
     workspaces,
     egressAllow: egressAllow.value,
     environment: process.env,
+    ...(limits.perSession > 0 && { background }),
   });
-  return { tools, workspaces, policy, rules };
+  const minding = createProcesses(processes);
+  const tools = limits.perSession > 0 ? new Map([...own, [minding.name, minding]]) : own;
+  return { tools, workspaces, policy, rules, processes };
 }

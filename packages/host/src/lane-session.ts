@@ -8,6 +8,11 @@ interface LaneDeps {
   readonly owner: OwnerId;
 }
 
+/** Whether what is answered there is brought to people; any other lane is a session's own. */
+export function answersAreDelivered(lane: LaneKey): boolean {
+  return /^(?:telegram|webhook):/.test(lane);
+}
+
 /** The session that a lane points at; one that is in the trash is not talked to any more. */
 export async function sessionOfLane(
   { log, owner }: LaneDeps,

@@ -40,6 +40,8 @@ export interface LifeParts {
   readonly scheduler: Worker;
   /** Who ends children whose parents have ended. */
   readonly children: Worker;
+  /** Who looks after background processes. They go on when the host stops. */
+  readonly processes: Worker;
   readonly memory: MemoryKeeper;
   readonly reviews: Pick<Worker, "stop">;
   readonly notifier: Notifier | undefined;
@@ -64,6 +66,7 @@ export function createLife(parts: LifeParts): Life {
     parts.notifier?.start(address ?? null);
     parts.scheduler.start();
     parts.children.start();
+    parts.processes.start();
     void keepTidy(store, systemClock, stopping.signal);
   }
 
@@ -72,6 +75,7 @@ export function createLife(parts: LifeParts): Life {
       parts.notifier?.stop(),
       parts.scheduler.stop(),
       parts.children.stop(),
+      parts.processes.stop(),
     ]);
     await within(runnerPatienceMs, Promise.all([runner.stop(), titles.stop(), reviews.stop()]));
     await mcp.stop();

@@ -26,6 +26,7 @@ import { clientWithin } from "./open-gateway.ts";
 import { checkNotifying, openConfiguredNotifier } from "./open-notifier.ts";
 import { openModels } from "./open-model.ts";
 import { openScheduler } from "./open-scheduler.ts";
+import { createProcessWatch } from "./processes/index.ts";
 import { openStore } from "./open-store.ts";
 import { createRedactor } from "./redact.ts";
 import { createMetrics, type Logger, openTelemetry, reportStore } from "./telemetry/index.ts";
@@ -135,6 +136,7 @@ export async function openHost(
     prompt,
     ...(journals && { journals }),
     mcp,
+    processes: hands.processes,
     models,
     secrets,
     doorkeeper,
@@ -180,6 +182,16 @@ export async function openHost(
     telemetry,
     scheduler: openScheduler(log, runner, report),
     children: createChildKeeper({ log, ids, clock: systemClock, owner, runner, report }),
+    processes: createProcessWatch({
+      log,
+      ids,
+      clock: systemClock,
+      owner,
+      desk: hands.processes,
+      runner,
+      reports: config.processReports.value,
+      report,
+    }),
     notifier: await openConfiguredNotifier(config, store, redact, logger),
     logger,
     stopping,

@@ -1,4 +1,4 @@
-/** What may be wrong with a bot, its people and lanes, a webhook or a schedule. */
+/** What may be wrong with a bot, its people and lanes, a webhook, a schedule or a background process. */
 export const gatewayProblems = {
   bot_refused: {
     status: 400,
@@ -34,6 +34,11 @@ export const gatewayProblems = {
     status: 404,
     title: "There is no such chunk that may not have arrived.",
     next: "Read the gateway again.",
+  },
+  process_not_found: {
+    status: 404,
+    title: "There is no such background process, or nobody knows of it any more.",
+    next: "Read the session's processes again.",
   },
   schedule_not_found: {
     status: 404,

@@ -17,6 +17,7 @@ export const idPrefixes = {
   segment: "seg",
   delivery: "out",
   schedule: "sch",
+  process: "prc",
 } as const;
 
 export type IdKind = keyof typeof idPrefixes;
@@ -33,6 +34,7 @@ export type LeaseId = Id<"lease">;
 export type SegmentId = Id<"segment">;
 export type DeliveryId = Id<"delivery">;
 export type ScheduleId = Id<"schedule">;
+export type ProcessId = Id<"process">;
 
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
 /** 26 characters hold 130 bits; the first may therefore not pass `7`. */
@@ -58,6 +60,7 @@ export const leaseId = idSchema("lease");
 export const segmentId = idSchema("segment");
 export const deliveryId = idSchema("delivery");
 export const scheduleId = idSchema("schedule");
+export const processId = idSchema("process");
 
 /** Who acts. Not made by us alone (a sign-in may bring its own), hence a bounded plain name. */
 export const ownerId = z

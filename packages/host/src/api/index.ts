@@ -15,6 +15,7 @@ import { metricsRoutes } from "./metrics.ts";
 import { messageRoutes } from "./messages.ts";
 import { modelRoutes } from "./models.ts";
 import type { ApiParts } from "./parts.ts";
+import { processRoutes } from "./processes.ts";
 import { ruleRoutes } from "./rules.ts";
 import { runRoutes } from "./runs.ts";
 import { scheduleRoutes } from "./schedules.ts";
@@ -56,5 +57,6 @@ export function apiRoutes(options: ApiOptions): Route[] {
     ...gatewayRoutes(parts),
     ...webhookRoutes(parts),
     ...scheduleRoutes(parts),
+    ...processRoutes(parts),
   ];
 }

@@ -16,6 +16,7 @@ import type { SystemPrompt } from "../prompt/index.ts";
 import type { Models } from "../models/index.ts";
 import type { Secrets } from "../secrets/index.ts";
 import type { Hands } from "../hands.ts";
+import type { ProcessDesk } from "../processes/index.ts";
 import type { Metrics } from "../telemetry/index.ts";
 import type { StoringBoard } from "../storing.ts";
 import type { MountParts } from "./contract.ts";
@@ -47,6 +48,8 @@ export interface ApiParts extends MountParts {
   readonly journals?: Pick<JournalPlace, "left">;
   /** Without it there are no servers. */
   readonly mcp?: Pick<Mcp, "states" | "restart" | "keysOf">;
+  /** Without it nothing runs in the background. */
+  readonly processes?: Pick<ProcessDesk, "kept" | "stop">;
   /** Absent where there can be no bot. */
   readonly bot?: BotDesk;
   /** Absent where there can be none. */

@@ -1,7 +1,7 @@
 import type { LaneKey, OwnerId } from "@holdfast/protocol";
 
 import type { Route } from "../http/index.ts";
-import { sessionFor } from "../lane-session.ts";
+import { answersAreDelivered, sessionFor } from "../lane-session.ts";
 import {
   isTimeZone,
   type Kept,
@@ -26,8 +26,7 @@ export function scheduleRoutes(parts: ApiParts): Route[] {
     }
     if (target === undefined) return null;
     if ("lane" in target) {
-      // Whose answers are delivered; any other lane is a session's own.
-      if (!/^(?:telegram|webhook):/.test(target.lane))
+      if (!answersAreDelivered(target.lane))
         return notFitting("target.lane", "expected the lane of a chat; otherwise name a session");
       const known = await store.reads.lane(owner, target.lane);
       return known === null ? problem("lane_not_found") : null;

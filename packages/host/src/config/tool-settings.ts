@@ -47,4 +47,25 @@ export const toolSettings = {
     fallback: () => 8,
     fallbackInWords: "8",
   }),
+  processesPerSession: setting({
+    about: "how many background processes a session may have at once",
+    allowed: "a number from 0 (none at all) to 20",
+    schema: wholeNumber(0, 20),
+    fallback: () => 4,
+    fallbackInWords: "4",
+  }),
+  processHours: setting({
+    about: "how many hours a background process may run",
+    allowed: "a number from 1 to 720",
+    schema: wholeNumber(1, 720),
+    fallback: () => 12,
+    fallbackInWords: "12",
+  }),
+  processReports: setting<"turn" | "notice">({
+    about: "what the end of a background process does in its session",
+    allowed: "turn (the agent is told, behind what waits) or notice (only people see it)",
+    schema: z.enum(["turn", "notice"]),
+    fallback: () => "turn",
+    fallbackInWords: "turn",
+  }),
 };

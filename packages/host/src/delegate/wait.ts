@@ -1,7 +1,7 @@
 import type { ApprovalRow, Log, RunRow } from "@holdfast/engine";
 import { decodeEvent, type Seq, terminalStates, textOf } from "@holdfast/protocol";
 
-import { createExcerpt } from "../tools/index.ts";
+import { createExcerpt } from "../excerpt.ts";
 import type { Child } from "./child.ts";
 
 export interface Waiting {

@@ -2,7 +2,7 @@ import type { Store, ToolResult } from "@holdfast/engine";
 import type { OwnerId, ToolFile } from "@holdfast/protocol";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 
-import { createExcerpt, type Excerpt } from "../tools/index.ts";
+import { createExcerpt, type Excerpt } from "../excerpt.ts";
 
 const longestOutput = 1024 * 1024;
 const mostBlocks = 1_000;

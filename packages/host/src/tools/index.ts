@@ -13,7 +13,7 @@ import { createReadFile } from "./read-file.ts";
 import { createRemember } from "./remember.ts";
 import { createSearchSessions } from "./search-sessions.ts";
 import { createSendFile } from "./send-file.ts";
-import { createTerminal } from "./terminal.ts";
+import { type Background, createTerminal } from "./terminal.ts";
 import { createTodo } from "./todo.ts";
 import { openWorkspaces, type Workspaces } from "./workspace.ts";
 import { createWriteFile } from "./write-file.ts";
@@ -21,8 +21,7 @@ import { createWriteFile } from "./write-file.ts";
 export { openWorkspaces, type Workspaces };
 
 export { allowedEnvironment } from "./environment.ts";
-export { defineTool, failed } from "./define-tool.ts";
-export { createExcerpt, type Excerpt } from "./excerpt.ts";
+export { defineTool, failed, ok } from "./define-tool.ts";
 
 export interface ToolParts {
   readonly home: string;
@@ -31,6 +30,8 @@ export interface ToolParts {
   /** `host` or `host:port` beyond the public internet that may be fetched. */
   readonly egressAllow: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Without it every command ends with its call. */
+  readonly background?: Background;
 }
 
 /** The tools that every session has, by name, always in one order: they are part of how a context begins. */
@@ -38,7 +39,11 @@ export function openTools(parts: ToolParts): ReadonlyMap<string, Tool> {
   const { home, store, workspaces, egressAllow } = parts;
   const files = { workspaces };
   const tools = [
-    createTerminal({ workspaces, environment: allowedEnvironment(parts.environment) }),
+    createTerminal({
+      workspaces,
+      environment: allowedEnvironment(parts.environment),
+      ...(parts.background && { background: parts.background }),
+    }),
     createReadFile(files),
     createWriteFile(files),
     createEditFile(files),

@@ -5,6 +5,7 @@ import { historyRoutes } from "./history.ts";
 import { ledgerRoutes } from "./ledger.ts";
 import { mcpRoutes } from "./mcp.ts";
 import { modelRoutes } from "./models.ts";
+import { processRoutes } from "./processes.ts";
 import { runRoutes } from "./runs.ts";
 import { scheduleRoutes } from "./schedules.ts";
 import { sessionRoutes } from "./sessions.ts";
@@ -31,6 +32,7 @@ export {
   scheduleView,
   type ScheduleView,
 } from "./schedules.ts";
+export type { ProcessView } from "./processes.ts";
 export * from "./views.ts";
 export type { UsageTotalsView } from "./ledger.ts";
 export {
@@ -61,6 +63,7 @@ export const routes = {
   ...gatewayRoutes,
   ...webhookRoutes,
   ...scheduleRoutes,
+  ...processRoutes,
   ...transferRoutes,
   ...modelRoutes,
   ...mcpRoutes,

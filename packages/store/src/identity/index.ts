@@ -6,7 +6,7 @@ import type { Holder, Liveness } from "@holdfast/engine";
 import { factsOf, type ProcessFacts, type SystemFacts, thisSystem } from "./process-facts.ts";
 
 export { holder } from "./holder.ts";
-export type { ProcessFacts, SystemFacts } from "./process-facts.ts";
+export { factsOf, type ProcessFacts, type SystemFacts } from "./process-facts.ts";
 
 let own: ProcessFacts | undefined;
 

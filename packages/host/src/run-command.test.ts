@@ -4,8 +4,8 @@ import { join } from "node:path";
 
 import { expect, onTestFinished, test } from "vitest";
 
-import { withoutFiles } from "../testing/index.ts";
-import { allowedEnvironment } from "./environment.ts";
+import { withoutFiles } from "./testing/index.ts";
+import { allowedEnvironment } from "./tools/index.ts";
 import { type Command, runCommand } from "./run-command.ts";
 
 function run(argv: Command["argv"], rest: Partial<Command> = {}) {

@@ -13,6 +13,8 @@ export interface Command {
   /** How much of the output is kept, in characters: its beginning and its end. */
   readonly keep?: number;
   readonly signal: AbortSignal;
+  /** The leader of its process group, as soon as there is one. */
+  readonly onStart?: (pid: number) => void;
   /** Standard output and standard error as they come. */
   readonly onOutput?: (text: string) => void;
 }
@@ -88,6 +90,7 @@ export function runCommand(command: Command): Promise<CommandEnd> {
     );
     // One that could not be started may have no output at all, as where this process has no more files to open.
     if (child.pid === undefined) return;
+    command.onStart?.(child.pid);
     take(child.stdout);
     take(child.stderr);
     child.once("exit", () => {

@@ -1,0 +1,79 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+
+import type { Holder, Liveness } from "@holdfast/engine";
+
+import { beatMs, type Begun, fileNames, type ProcessEnd, readBegun, readEnd } from "./files.ts";
+import type { Process } from "./kept-processes.ts";
+
+export type Seen =
+  | { readonly kind: "running"; readonly begun: Begun }
+  /** Its host is about to start it. */
+  | { readonly kind: "starting" }
+  | { readonly kind: "ended"; readonly end: ProcessEnd };
+
+/** So long nobody has minded it, where it cannot be proven that somebody does. */
+const silentMs = 12 * beatMs;
+
+/**
+ * How a process stands, by what its files say and by who is alive. An end is what who minded it has written down; without
+ * one, and with nobody left who could write it, the process is lost, and that is said and nothing else.
+ */
+export async function lookAt(
+  folder: string,
+  process: Pick<Process, "by">,
+  liveness: Liveness,
+): Promise<Seen> {
+  const first = await readEnd(folder);
+  if (first !== null) return { kind: "ended", end: first };
+  const begun = await readBegun(folder);
+  // Its host may have died in the moment between: who minds it then says so within this time, or never.
+  if (begun === null && (await isYoung(folder))) return { kind: "starting" };
+  const minder = begun?.minder ?? process.by;
+  if (await isGone(folder, minder, liveness)) {
+    // Who minded it may have written the end down and gone while we looked.
+    const end = await readEnd(folder);
+    if (end !== null) return { kind: "ended", end };
+    if (begun !== null) endGroup(begun.leader, liveness);
+    return { kind: "ended", end: { kind: "lost" } };
+  }
+  return begun === null ? { kind: "starting" } : { kind: "running", begun };
+}
+
+async function isYoung(folder: string): Promise<boolean> {
+  const spec = await stat(join(folder, fileNames.spec)).catch(() => null);
+  return spec !== null && Date.now() - spec.mtimeMs < beatMs;
+}
+
+async function isGone(folder: string, minder: Holder, liveness: Liveness): Promise<boolean> {
+  switch (liveness.isDead(minder)) {
+    case "dead":
+      return true;
+    case "alive":
+      return false;
+    case "unknown": {
+      const beat = await stat(join(folder, fileNames.beat)).catch(() => null);
+      return beat === null || Date.now() - beat.mtimeMs > silentMs;
+    }
+  }
+}
+
+/** What nobody minds any more has no time limit and cannot be stopped: it ends. Only what is proven to be it is killed. */
+function endGroup(leader: Holder, liveness: Liveness): void {
+  if (liveness.isDead(leader) !== "alive") return;
+  try {
+    process.kill(-leader.pid, "SIGKILL");
+  } catch {
+    // It has just gone.
+  }
+}
+
+/** Asks who minds it to end it. */
+export function askToStop({ minder }: Begun, liveness: Liveness): void {
+  if (liveness.isDead(minder) !== "alive") return;
+  try {
+    process.kill(minder.pid, "SIGTERM");
+  } catch {
+    // It has just gone.
+  }
+}

@@ -1,0 +1,50 @@
+import { z } from "zod";
+
+import { processId, sessionId } from "../ids.ts";
+import { defineRoute } from "./define.ts";
+import { keyed, session } from "./sessions.ts";
+
+export const processView = z.looseObject({
+  id: processId,
+  sessionId,
+  /** The command, perhaps cut. */
+  command: z.string(),
+  state: z.enum(["running", "stopping", "ended"]),
+  /** How it ended, in words that complete "it …"; `null` while it runs. */
+  end: z.string().nullable(),
+  /** The machine that it runs on. */
+  host: z.string(),
+  startedAt: z.int(),
+  endedAt: z.int().nullable(),
+});
+export type ProcessView = z.infer<typeof processView>;
+
+const withProcess = z.looseObject({ process: processView });
+
+export const processRoutes = {
+  listProcesses: defineRoute({
+    method: "GET",
+    path: "/api/sessions/:id/processes",
+    summary: "The background processes that a session has started, the oldest first",
+    access: "principal",
+    params: session,
+    answer: {
+      media: "json",
+      status: 200,
+      schema: z.looseObject({ processes: z.array(processView) }),
+    },
+    problems: ["session_not_found"],
+    repeat: "safe",
+  }),
+  stopProcess: defineRoute({
+    method: "POST",
+    path: "/api/processes/:id/stop",
+    summary: "End a background process; one that runs on another host ends there within seconds",
+    access: "principal",
+    params: z.strictObject({ id: processId }),
+    headers: keyed,
+    answer: { media: "json", status: 200, schema: withProcess },
+    problems: ["process_not_found"],
+    repeat: "key",
+  }),
+} as const;
