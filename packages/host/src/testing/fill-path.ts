@@ -17,6 +17,7 @@ const strangerIds: Readonly<Record<string, () => string>> = {
   approvals: () => ids.make("approval"),
   rules: () => ids.make("approval"),
   schedules: () => ids.make("schedule"),
+  processes: () => ids.make("process"),
   blobs: () => `blob_${"0".repeat(64)}`,
 };
 
