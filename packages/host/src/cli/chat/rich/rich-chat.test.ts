@@ -6,13 +6,13 @@ import { createClient } from "@holdfast/protocol";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { serveHere, TerminalWindow } from "../../../testing/index.ts";
 import { runCommandLine } from "../../index.ts";
-// Loaded before anybody waits for it.
-import "./index.ts";
 
 /** One host for all of them. */
 let served: Awaited<ReturnType<typeof serveHere>>;
 const home = mkdtempSync(join(tmpdir(), "holdfast-rich-"));
 beforeAll(async () => {
+  // Loaded before anybody waits for it.
+  await import("./index.ts");
   served = await serveHere(home);
 });
 afterAll(async () => {
