@@ -30,7 +30,7 @@ const entries = {
 };
 
 /** Loaded by everything. All other packages are loaded from where they are, when they are needed. */
-const bundled = /^(@holdfast\/|zod$|zod\/|hono$|hono\/|@hono\/|uuidv7$)/;
+const bundled = /^(@holdfast\/|zod$|zod\/|hono$|hono\/|@hono\/|uuidv7$|node:http$)/;
 
 const besideTheModule = /new URL\(\s*"([^"]+)",\s*import\.meta\.url,?\s*\)/g;
 /** Where it does not matter which module it is. */
@@ -52,14 +52,27 @@ const placesOfSources = {
   },
 };
 
+/** Imported as a module, `node:http` hands out everything that it has at once, and loads a WebSocket client that nobody uses. */
+const httpByItself = {
+  name: "http-by-itself",
+  resolveId: (id) => (id === "node:http" ? "\0http" : null),
+  load(id) {
+    if (id !== "\0http") return null;
+    const unused = new Set(["WebSocket", "CloseEvent", "MessageEvent"]);
+    const names = Object.keys(process.getBuiltinModule("node:http"));
+    const used = names.filter((each) => !unused.has(each)).join(", ");
+    return `export const { ${used} } = process.getBuiltinModule("node:http");`;
+  },
+};
+
 const startedAt = new Date();
 const bundle = await rolldown({
   cwd: root,
   input: entries,
   platform: "node",
-  plugins: [placesOfSources],
+  plugins: [placesOfSources, httpByItself],
   external: (id, importer) =>
-    importer !== undefined && /^[^./]/.test(id) && !existsSync(id) && !bundled.test(id),
+    importer !== undefined && /^[^./\0]/.test(id) && !existsSync(id) && !bundled.test(id),
 });
 await bundle.write({ dir: dist, format: "esm", entryFileNames: "[name].js", comments: false });
 await bundle.close();

@@ -135,6 +135,22 @@ describe.each(databases)("cost on $name", ({ name, create }) => {
     expect(cost.scanned).toEqual([]);
   });
 
+  test("[P12] looking for work goes through no session that rests, and through nothing that is over", async () => {
+    const { scanned } = await counter.count(async ({ work, reads }) => {
+      const now = Date.now();
+      await work.queued(few);
+      await work.live(few);
+      await work.untitled(few);
+      await work.unremembered(few, now);
+      await work.undelivered(few);
+      await work.expiredApprovals(few);
+      await reads.memory(busy.owner);
+      await reads.outbox(busy.owner, { states: ["pending", "unknown"], limit: few });
+    });
+    // By an index of its own it may: in that one there is only what has to be done.
+    expect(scanned.filter((scan) => /\b(s|sessions|events|outbox)$/.test(scan))).toEqual([]);
+  });
+
   test("[P12] opening a session looks at none of the messages that it does not show", async () => {
     const damaged: number[] = [];
     const store = await openPlace(database.place, { onDamage: ({ seq }) => damaged.push(seq) });

@@ -41,7 +41,7 @@ export function makeReads({ ask, glance }: Readers, report: ReportDamage): Reads
     event: async (...args) => decodeRows(await ask("event", args), report)[0] ?? null,
     run: (...args) => glance("run", args),
     lane: (...args) => glance("lane", args),
-    lanes: (...args) => ask("lanes", args),
+    lanes: (...args) => glance("lanes", args),
     outbox: (...args) => ask("outbox", args),
     inbound: (...args) => ask("inbound", args),
     usage: (...args) => ask("usage", args),

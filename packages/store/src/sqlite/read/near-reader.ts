@@ -22,6 +22,7 @@ export type NearQuery =
   | "snapshot"
   | "run"
   | "lane"
+  | "lanes"
   | "lease"
   | "request"
   | "approval"

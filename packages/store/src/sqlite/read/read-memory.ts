@@ -14,12 +14,14 @@ const of = (table: string) => `
   SELECT r.*, s.id AS session_id FROM ${table} r JOIN sessions s ON s.key = r.session_key`;
 const marksOf = `${of("marks")} WHERE s.owner_id = ? AND s.id = ? ORDER BY r.seq LIMIT ?`;
 const tryOf = `${of("memory_tries")} WHERE s.owner_id = ? AND s.id = ?`;
+// CROSS: from what is marked to its sessions, never the other way round.
 const waiting = `
   SELECT count(*) AS sessions, coalesce(sum(m.turns), 0) AS turns, min(m.oldest) AS oldest
     FROM (SELECT session_key, count(*) AS turns, min(at) AS oldest FROM marks GROUP BY session_key) m
-    JOIN sessions s ON s.key = m.session_key WHERE s.owner_id = ? AND s.trashed_at IS NULL`;
+    CROSS JOIN sessions s ON s.key = m.session_key WHERE s.owner_id = ? AND s.trashed_at IS NULL`;
 const failing = `
-  ${of("memory_tries")} WHERE s.owner_id = ? AND s.trashed_at IS NULL AND r.code IS NOT NULL
+  SELECT r.*, s.id AS session_id FROM memory_tries r CROSS JOIN sessions s ON s.key = r.session_key
+   WHERE s.owner_id = ? AND s.trashed_at IS NULL AND r.code IS NOT NULL
    ORDER BY r.retry_at DESC LIMIT 1`;
 
 export function memoryQueries(connection: Connection): MemoryQueries {

@@ -1,5 +1,5 @@
 import type { LaneRow, OutboxQuery, OutboxRow, OutboxWork, RegisterRow } from "@holdfast/engine";
-import type { OwnerId, Seq, SessionId } from "@holdfast/protocol";
+import type { OutboxState, OwnerId, Seq, SessionId } from "@holdfast/protocol";
 
 import { int, text } from "../columns.ts";
 import type { Connection } from "../connection.ts";
@@ -16,27 +16,42 @@ export interface OutboxQueries {
   registeredUnder(owner: OwnerId, prefix: string, limit: number): RegisterRow[];
 }
 
+/** Names that begin so are a stretch of the key: up to the last of all characters. */
+const under = (name: string) => `${name} >= ?2 AND ${name} < ?2 || char(0x10ffff)`;
 const lanesUnder = `
-  SELECT r.*, s.id AS session_id FROM lanes r JOIN sessions s ON s.key = r.session_key
-   WHERE r.owner_id = ?1 AND substr(r.lane, 1, length(?2)) = ?2 ORDER BY r.at DESC, r.lane LIMIT ?3`;
+  SELECT r.*, s.id AS session_id FROM lanes r CROSS JOIN sessions s ON s.key = r.session_key
+   WHERE r.owner_id = ?1 AND ${under("r.lane")} ORDER BY r.at DESC, r.lane LIMIT ?3`;
 const chunks = `
   SELECT r.*, s.id AS session_id FROM outbox r JOIN sessions s ON s.key = r.session_key WHERE s.owner_id = ?1`;
+/** Of all sessions, from the few that are not over to their sessions. */
+const chunksNotOver = `
+  SELECT r.*, s.id AS session_id
+    FROM outbox r INDEXED BY outbox_by_state CROSS JOIN sessions s ON s.key = r.session_key
+   WHERE s.owner_id = ?1 AND ${notOver("r.state")}`;
 const inOrder = "ORDER BY s.id, r.begun, r.delivery, r.chunk LIMIT ?2";
 // The head of a session with a live run stands in `live`.
 const undelivered = `
   SELECT s.owner_id, s.id, coalesce(l.head, s.head) AS head
-    FROM (SELECT session_key, min(at) AS oldest FROM outbox
-           WHERE state IN ('pending', 'sending') AND (retry_at IS NULL OR retry_at <= ?2)
+    FROM (SELECT session_key, min(at) AS oldest FROM outbox INDEXED BY outbox_by_state
+           WHERE ${notOver("state")} AND state IN ('pending', 'sending') AND (retry_at IS NULL OR retry_at <= ?2)
            GROUP BY session_key) o
     JOIN sessions s ON s.key = o.session_key LEFT JOIN live l ON l.session_key = s.key
    WHERE s.trashed_at IS NULL ORDER BY o.oldest, s.id LIMIT ?1`;
+
+/** As the index of what is not over yet says it: in other words SQLite would not see that it may use it. */
+function notOver(state: string): string {
+  return `${state} IN ('pending', 'sending', 'unknown', 'failed')`;
+}
+
+const indexed = new Set<OutboxState>(["pending", "sending", "unknown", "failed"]);
 
 export function outboxQueries(connection: Connection): OutboxQueries {
   return {
     lanes: (owner, prefix, limit) =>
       connection.sql(lanesUnder).all(owner, prefix, limit).map(decodeLane),
     outbox(owner, { session, delivery, states, limit }) {
-      const sql = `${chunks} AND s.trashed_at IS NULL AND r.state IN (${states.map((state) => `'${state}'`).join(", ")})
+      const ofAll = session === undefined && states.every((state) => indexed.has(state));
+      const sql = `${ofAll ? chunksNotOver : chunks} AND s.trashed_at IS NULL AND r.state IN (${states.map((state) => `'${state}'`).join(", ")})
         ${session === undefined ? "" : "AND s.id = ?3"}
         ${delivery === undefined ? "" : `AND r.delivery = ?${session === undefined ? 3 : 4}`} ${inOrder}`;
       const named = [session, delivery].filter((each) => each !== undefined);
@@ -64,10 +79,7 @@ export function outboxQueries(connection: Connection): OutboxQueries {
     },
     registeredUnder: (owner, prefix, limit) =>
       connection
-        .sql(
-          `SELECT * FROM register WHERE owner_id = ?1 AND substr(key, 1, length(?2)) = ?2
-            ORDER BY key LIMIT ?3`,
-        )
+        .sql(`SELECT * FROM register WHERE owner_id = ?1 AND ${under("key")} ORDER BY key LIMIT ?3`)
         .all(owner, prefix, limit)
         .map(decodeRegister),
   };

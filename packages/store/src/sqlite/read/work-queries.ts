@@ -19,10 +19,10 @@ const queued = `
    WHERE i.state = 'queued' AND s.live_run IS NULL AND s.trashed_at IS NULL
    GROUP BY s.key ORDER BY min(i.at) LIMIT ?`;
 
-/** A scan of the sessions with a live run: they all have a row in `live`. */
+/** A scan of the sessions with a live run: they all have a row in `live`. CROSS: the planner could not know that they are the few. */
 const live = `
   SELECT s.owner_id, s.id, s.id AS session_id, r.kind, r.fence, r.holder, r.expires_at
-    FROM live l JOIN sessions s ON s.key = l.session_key
+    FROM live l CROSS JOIN sessions s ON s.key = l.session_key
     LEFT JOIN leases r ON r.session_key = s.key AND r.kind = 'run'
    WHERE s.trashed_at IS NULL AND (s.live_state IN ('claimed', 'running')
       OR EXISTS (SELECT 1 FROM runs WHERE id = s.live_run AND cancel_requested = 1))
