@@ -77,6 +77,8 @@ export const issuers: Readonly<Record<Provider, Issuer>> = {
 export type Unusable = {
   readonly code: "model_unknown" | "model_unusable";
   readonly sentence: string;
+  /** A key is kept, and for another address. */
+  readonly keyFrom?: { readonly from: "stored" };
 };
 
 /**
@@ -99,9 +101,9 @@ export function accountOf(parts: AccountParts, provider: Provider): Account | Un
   }
   if (operated === null) return { code: "model_unusable", sentence: whatToSet(provider) };
   if (needsKey === "yes") {
-    const bound =
-      stored === null ? "" : `The stored key belongs to ${stored.baseUrl}, not to ${operated}. `;
-    return { code: "model_unusable", sentence: bound + whatToSet(provider) };
+    if (stored === null) return { code: "model_unusable", sentence: whatToSet(provider) };
+    const sentence = `The stored key belongs to ${stored.baseUrl}, not to ${operated}: store the one for that.`;
+    return { code: "model_unusable", sentence, keyFrom: { from: "stored" } };
   }
   return { provider, baseUrl: operated, key: null, keyFrom: { from: "none" } };
 }

@@ -52,8 +52,8 @@ function describe(models: Models, provider: Provider): ProviderListing {
   const { title } = issuers[provider];
   const account = models.account(provider);
   if ("code" in account) {
-    const { sentence: problem } = account;
-    return { provider, title, usable: false, baseUrl: null, key: { from: "none" }, problem };
+    const { sentence: problem, keyFrom: key = { from: "none" } } = account;
+    return { provider, title, usable: false, baseUrl: null, key, problem };
   }
   const { baseUrl, keyFrom: key } = account;
   return { provider, title, usable: true, baseUrl, key };

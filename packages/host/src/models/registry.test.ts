@@ -103,6 +103,10 @@ describe("a key and its address belong together", () => {
     const moved = open({ anthropicBaseUrl: `${other.url}/v1` });
     await moved.secrets.put("anthropic", stored);
     expect(moved.models.check("anthropic/m")?.sentence).toContain("belongs to");
+    // It is there, and nobody is told to store one as if it were not.
+    const { providers } = await listModels(moved.models);
+    const listed = providers.find(({ provider }) => provider === "anthropic");
+    expect(listed).toMatchObject({ usable: false, key: { from: "stored" } });
     expect(await ask(moved.models, "anthropic/m")).toMatchObject({ code: "model_unusable" });
     expect(other.requests).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import type { StoredEvent } from "../events/index.ts";
 import type { SessionRead } from "../http/index.ts";
 import type { Seq, SessionId } from "../ids.ts";
-import { reduceEvent, type SessionState, startState } from "../reducer/index.ts";
+import { keepTail, reduceEvent, type SessionState, startState } from "../reducer/index.ts";
 import type { StreamStatus } from "../sse/index.ts";
 import {
   createTeller,
@@ -77,7 +77,7 @@ async function* followFrom(
   for await (const item of client.follow(state.session.id, state.seq, options)) {
     if (item.kind === "resync") return;
     if (item.kind === "event") {
-      state = reduceEvent(state, item.event);
+      state = keepTail(reduceEvent(state, item.event));
       yield { kind: "state", state, by: item.event };
       if (state.readAgain !== null) return;
     } else yield item;

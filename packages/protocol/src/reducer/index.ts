@@ -9,5 +9,6 @@ export {
 } from "./state.ts";
 export { entriesOf, foldJournal } from "./reads.ts";
 export { inPlace } from "./late.ts";
+export { keepTail } from "./keep-tail.ts";
 export type { Gap } from "./gaps.ts";
 export { foldSession, type SessionFacts } from "./session.ts";

@@ -60,6 +60,14 @@ export function Models() {
   );
 }
 
+/** What is wrong with a key that is there; where there is none, the field says it all but what else would do. */
+function ProviderHint({ provider: { provider, key, problem } }: { provider: ProviderView }) {
+  if (problem === undefined) return null;
+  const others: Readonly<Record<string, string>> = words.models.orSet;
+  const hint = key.from === "none" ? (others[provider] ?? problem) : problem;
+  return <p className="quiet">{hint}</p>;
+}
+
 function ProviderRow({ provider }: { provider: ProviderView }) {
   const { client, models, toasts } = useApp();
   const [key, setKey] = useState("");
@@ -92,7 +100,7 @@ function ProviderRow({ provider }: { provider: ProviderView }) {
         <strong>{provider.title}</strong>
         <span className="quiet">{w.from[provider.key.from](provider.key.name ?? "")}</span>
       </div>
-      {provider.problem !== undefined && <p className="quiet">{provider.problem}</p>}
+      <ProviderHint provider={provider} />
       {name !== undefined && (
         <form className="row" onSubmit={(event) => void save(event)}>
           {takesAddress && (

@@ -49,6 +49,7 @@ export function Transcript({ view, store, pending, unsent, at }: TranscriptProps
   const named = useNamedEntry(list, rows, view, store, at);
   useMore(list, rows, view, store);
   useEndInSight(place, list);
+  useHeldSizes(list, rows);
   const isAway = useIsAway(place, list) || island !== null;
 
   return (
@@ -147,6 +148,15 @@ function useMore(
       if (top !== undefined && bottom !== undefined) store.look({ first: top, last: bottom });
     }
   }, [store, rows, first, last, earlier, island, loading]);
+}
+
+/** The list remembers how tall every row was that it ever drew; of those that are gone nobody asks again. */
+function useHeldSizes({ itemSizeCache: sizes }: List, rows: readonly Row[]): void {
+  useEffect(() => {
+    if (sizes.size <= 2 * rows.length) return;
+    const held = new Set<unknown>(rows.map(({ key }) => key));
+    for (const key of sizes.keys()) if (!held.has(key)) sizes.delete(key);
+  }, [sizes, rows]);
 }
 
 /** Who reads along at the end stays there when the room for it changes: a queue grows, a keyboard opens. */

@@ -10,9 +10,16 @@ export const settingsWords = {
       stored: () => "key stored",
       none: () => "no key",
     },
+    orSet: {
+      anthropic: "Paste a key, or set ANTHROPIC_API_KEY where the host is started.",
+      openai: "Paste a key, or set OPENAI_API_KEY where the host is started.",
+      google: "Paste a key, or set GEMINI_API_KEY where the host is started.",
+      "openai-compatible":
+        "Give its address, and a key if it wants one; or set HOLDFAST_OPENAI_BASE_URL where the host is started.",
+    },
     key: (title: string) => `Key for ${title}`,
     keyHint: "Paste a key",
-    keyOrWord: "A key, or any word if it wants none",
+    keyOrWord: "A key, or any word",
     address: (title: string) => `Address of ${title}`,
     addressHint: "https://…",
     saved: "The key is stored.",
