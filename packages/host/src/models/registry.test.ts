@@ -104,7 +104,7 @@ describe("a key and its address belong together", () => {
     await moved.secrets.put("anthropic", stored);
     expect(moved.models.check("anthropic/m")?.sentence).toContain("belongs to");
     // It is there, and nobody is told to store one as if it were not.
-    const { providers } = await listModels(moved.models);
+    const { providers } = await listModels(moved.models, async () => []);
     const listed = providers.find(({ provider }) => provider === "anthropic");
     expect(listed).toMatchObject({ usable: false, key: { from: "stored" } });
     expect(await ask(moved.models, "anthropic/m")).toMatchObject({ code: "model_unusable" });
