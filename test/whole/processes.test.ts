@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
-import type { Client, SessionId } from "@holdfast/protocol";
+import { type Client, executeCommand, type SessionId } from "@holdfast/protocol";
 import { requirePage } from "../support/page.ts";
 import { followUntil, hasEnded, readLog, serve, valueOf } from "./client.ts";
 
@@ -65,8 +65,12 @@ test("a person stops a process, and one whose session goes to the trash ends", a
     "trap 'echo > stopped; exit 0' TERM; while :; do sleep 0.05; done",
   );
   const [process] = valueOf(await client.listProcesses({ params: { id: one } })).processes;
-  const stopped = valueOf(await client.stopProcess({ params: { id: process!.id } }));
-  expect(stopped.process).toMatchObject({ end: "was stopped" });
+  const place = { client, sessionId: one, key: "typed-1", now: Date.now };
+  const argument = process!.id.slice(-6);
+  expect(await executeCommand(place, { name: "processes", argument })).toMatchObject({
+    kind: "processes",
+    processes: [{ id: process!.id, end: "was stopped" }],
+  });
   expect(existsSync(join(home, "workspaces", one, "stopped"))).toBe(true);
   expect(await reportsIn(client, one)).toEqual([]);
 

@@ -2,6 +2,7 @@ import {
   type Change,
   type CommandAnswer,
   type CommandSpec,
+  processInWords,
   scheduleInWords,
   shortId,
   type SessionView,
@@ -61,6 +62,9 @@ function inFull(answer: CommandAnswer): string | null {
     case "schedules":
       if (answer.schedules.length === 0) return "Nothing is scheduled.";
       return answer.schedules.map((schedule) => `- ${scheduleInWords(schedule)}`).join("\n");
+    case "processes":
+      if (answer.processes.length === 0) return "Nothing runs in the background.";
+      return answer.processes.map((process) => `- ${processInWords(process)}`).join("\n");
     case "inbox":
       return answer.inbox.length === 0 ? "Nothing is waiting." : `${answer.inbox.length} waiting.`;
     case "document":

@@ -3,6 +3,7 @@ import type {
   ApprovalView,
   InboxItem,
   RunView,
+  ProcessView,
   ScheduleView,
   SearchHitView,
   SessionView,
@@ -67,6 +68,7 @@ export type CommandAnswer =
       readonly approvals: readonly ApprovalView[];
     }
   | { readonly kind: "schedules"; readonly schedules: readonly ScheduleView[] }
+  | { readonly kind: "processes"; readonly processes: readonly ProcessView[] }
   | { readonly kind: "inbox"; readonly inbox: readonly InboxItem[] }
   | { readonly kind: "stopped"; readonly run: RunView | null }
   | {

@@ -8,6 +8,7 @@ import {
   stop,
   undo,
 } from "./about-history.ts";
+import { processes } from "./about-processes.ts";
 import { beginSession, branch, listSessions, resume, search, status } from "./about-sessions.ts";
 import { memory, model, schedule, title, usage } from "./about-settings.ts";
 import { type CommandAnswer, refused } from "./answers.ts";
@@ -54,6 +55,7 @@ const inSession: Record<
   title,
   compact,
   model,
+  processes,
   status,
   stop,
   queue: (place, text) => (text === "" ? showInbox(place) : say(place, text, "queue")),

@@ -3,6 +3,7 @@ export { completeTyped, type Completion } from "./complete.ts";
 export { type CommandPlace, executeCommand } from "./execute.ts";
 export { findSessions, shortId } from "./find-session.ts";
 export { nearestName, nearNames } from "./nearest.ts";
+export { processInWords } from "./about-processes.ts";
 export { scheduleInWords } from "./schedule-words.ts";
 export { type Invocation, parseTyped, type Typed, typedFor } from "./parse.ts";
 export {

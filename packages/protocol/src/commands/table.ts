@@ -100,6 +100,12 @@ export const commands = [
     aliases: ["schedules"],
     needs: "nothing",
   }),
+  define(
+    "processes",
+    words("process"),
+    "What this session runs in the background. With the id of one, or the end of it: stop that one.",
+    { aliases: ["background"], example: "/processes 7k2x" },
+  ),
   define("status", nothing, "How the session stands: its run, what waits, what asks for you.", {
     aliases: ["info"],
   }),

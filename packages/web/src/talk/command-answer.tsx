@@ -1,5 +1,6 @@
 import {
   type CommandAnswer,
+  processInWords,
   scheduleInWords,
   usageOf,
   type UsageTotalsView,
@@ -23,6 +24,7 @@ export type Readable = Extract<
       | "status"
       | "inbox"
       | "schedules"
+      | "processes"
       | "title";
   }
 >;
@@ -38,6 +40,7 @@ export function isReadable(answer: CommandAnswer): answer is Readable {
     "status",
     "inbox",
     "schedules",
+    "processes",
     "title",
   ];
   return kinds.includes(answer.kind);
@@ -136,6 +139,16 @@ function Body({ answer, onLeave }: { answer: Readable; onLeave: () => void }) {
         <ol>
           {answer.schedules.map((schedule) => (
             <li key={schedule.id}>{scheduleInWords(schedule)}</li>
+          ))}
+        </ol>
+      );
+    case "processes":
+      return answer.processes.length === 0 ? (
+        <p className="quiet">{words.command.nothingInBackground}</p>
+      ) : (
+        <ol>
+          {answer.processes.map((process) => (
+            <li key={process.id}>{processInWords(process)}</li>
           ))}
         </ol>
       );

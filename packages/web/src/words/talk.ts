@@ -203,6 +203,7 @@ export const talkWords = {
       status: "How this conversation stands",
       inbox: "What waits",
       schedules: "What is scheduled",
+      processes: "In the background",
       title: "Title",
     },
     changed: {
@@ -222,6 +223,7 @@ export const talkWords = {
     messages: "Messages",
     since: "Begun",
     nothingWaits: "Nothing waits.",
+    nothingInBackground: "Nothing runs in the background.",
     nothingScheduled:
       "Nothing is scheduled. Schedules, at the foot of the list, has a prompt said at its times.",
     tokens: (input: number, output: number, costMicros: number) =>

@@ -1,6 +1,7 @@
 import {
   type CommandAnswer,
   type CommandSpec,
+  processInWords,
   scheduleInWords,
   shortId,
   usageOf,
@@ -77,6 +78,9 @@ export function answerRows(answer: CommandAnswer, look: Look): string[] {
       if (answer.schedules.length === 0)
         return note("Nothing is scheduled: holdfast schedules add.");
       return answer.schedules.map((schedule) => cleanLine(scheduleInWords(schedule)));
+    case "processes":
+      if (answer.processes.length === 0) return note("Nothing runs in the background.");
+      return answer.processes.map((process) => cleanLine(processInWords(process)));
     case "inbox":
       if (answer.inbox.length === 0) return note("Nothing waits.");
       return answer.inbox.map(({ text, mode }) => `${mode}: ${cleanLine(text)}`);
