@@ -7,18 +7,32 @@ export interface Bot extends AsyncDisposable {
   readonly host: ServedHost;
 }
 
+export const hookSecret = "what-the-platform-shows";
+
+/** Nobody asks for it: what is pushed comes from here. */
+const pushed = {
+  HOLDFAST_TELEGRAM_WEBHOOK: "https://holdfast.example.org",
+  HOLDFAST_TELEGRAM_WEBHOOK_SECRET: hookSecret,
+};
+
 /** A host with a bot that so many people may speak to; they have the numbers from 1 on. */
-export async function startBot({ address, folder }: Place, people: number): Promise<Bot> {
+export async function startBot(
+  { address, folder }: Place,
+  people: number,
+  how: "pushed" | "asked for" = "asked for",
+): Promise<Bot> {
   const platform = new FakeBotApi();
   await platform.start();
-  const polled = Promise.withResolvers<void>();
-  platform.faults.before = (method) => void (method === "getUpdates" && polled.resolve());
+  const ready = Promise.withResolvers<void>();
+  const last = how === "pushed" ? "setWebhook" : "getUpdates";
+  platform.faults.before = (method) => void (method === last && ready.resolve());
   const host = await startHost(address, folder, {
     HOLDFAST_TELEGRAM_TOKEN: botToken,
     HOLDFAST_TELEGRAM_API_ROOT: platform.address,
     HOLDFAST_TELEGRAM_ALLOW: Array.from({ length: people }, (_, index) => index + 1).join(","),
+    ...(how === "pushed" && pushed),
   });
-  await polled.promise;
+  await ready.promise;
   return {
     platform,
     host,

@@ -1,14 +1,23 @@
-import { admitMessage, type Admission, type Failed, type Log } from "@holdfast/engine";
+import {
+  admitMessage,
+  type Admission,
+  type Failed,
+  inputEvents,
+  type Log,
+  type NewInput,
+} from "@holdfast/engine";
 import {
   type Attachment,
   type IdSource,
   type InputMode,
   type LaneKey,
+  newEvent,
   type OwnerId,
   type SessionId,
 } from "@holdfast/protocol";
 
-import { sessionFor } from "../lane-session.ts";
+import { idsFrom } from "../keyed-ids.ts";
+import { sessionFor, sessionOfLane } from "../lane-session.ts";
 import { safeFileName } from "../paths/index.ts";
 import type { Adapter, IncomingFile } from "./adapter.ts";
 
@@ -50,22 +59,48 @@ export async function admitFromChat(deps: AdmitDeps, came: CameIn): Promise<Admi
     if (kept.status !== "kept") return { ...kept, file: safeFileName(file.name) };
     attachments.push(kept.attachment);
   }
-  const session = await sessionFor(deps, came.lane, came.key);
   const { key, replyTo, clientId, lane, text, mode } = came;
-  const admission = await admitMessage(log, ids, {
+  const said = {
     owner,
-    session,
     clientId,
     text,
     mode,
     lane,
     inbound: { key, ...(replyTo !== null && { replyTo }) },
     ...(attachments.length > 0 && { attachments }),
-  });
+  };
+  const first = await admitFirst(deps, said, key);
+  if (first !== null) return first;
+  const session = await sessionFor(deps, lane, key);
+  const admission = await admitMessage(log, ids, { ...said, session });
   if (admission.status === "accepted") return { status: "admitted", session };
   if (admission.status === "refused" && admission.code === "inbound_taken")
     return { status: "taken", session };
   return admission;
+}
+
+/**
+ * The first message of a lane makes its session in the same transaction: one sync for both. All ids follow from the message, so two
+ * who see it make the same commit. `null`: there is a session, or it was not taken like this, and goes the longer way.
+ */
+async function admitFirst(
+  { log, owner }: AdmitDeps,
+  said: Omit<NewInput, "session"> & { readonly lane: LaneKey },
+  key: string,
+): Promise<Admitted | null> {
+  const { lane } = said;
+  if ((await sessionOfLane({ log, owner }, lane)) !== null) return null;
+  const made = idsFrom(`lane ${lane} ${key}`);
+  const session = made.make("session");
+  const begun = [
+    newEvent(made.make("event"), "session.created", {}),
+    newEvent(made.make("event"), "lane.bound", { lane }),
+  ];
+  const { events, refused } = await inputEvents(made, { ...said, session });
+  if (refused !== undefined) return null;
+  const result = await log.commit({ owner, session, events: [...begun, ...events] });
+  if (result.status === "failed") return result;
+  return result.status === "committed" ? { status: "admitted", session } : null;
 }
 
 async function keepFile(

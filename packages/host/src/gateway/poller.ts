@@ -25,12 +25,20 @@ const cursorSchema = z.int().nonnegative();
  * far that was is durable, so that a host that begins again asks for nothing that it had.
  */
 export async function poll(deps: PollerDeps, signal: AbortSignal): Promise<void> {
+  const cursor = await KeptCursor.read(deps);
+  try {
+    await pollFrom(deps, cursor, signal);
+  } finally {
+    await cursor.settled;
+  }
+}
+
+async function pollFrom(deps: PollerDeps, cursor: KeptCursor, signal: AbortSignal): Promise<void> {
   const { adapter, clock, onState } = deps;
-  let { cursor, revision } = await readCursor(deps);
   // Whether anybody is there is found out without waiting.
   let patience: "wait" | "look" = "look";
   while (!signal.aborted) {
-    const received = await adapter.receive(cursor, patience, signal);
+    const received = await adapter.receive(cursor.at, patience, signal);
     if (signal.aborted) return;
     if (received.status !== "received") {
       patience = "look";
@@ -42,7 +50,7 @@ export async function poll(deps: PollerDeps, signal: AbortSignal): Promise<void>
     }
     patience = "wait";
     onState({ state: "receiving" });
-    if (received.next === cursor) continue;
+    if (received.next === cursor.at) continue;
     const taken = await Promise.allSettled(received.incoming.map(deps.take));
     const failed = taken.find((each) => each.status === "rejected");
     if (failed !== undefined) {
@@ -50,8 +58,7 @@ export async function poll(deps: PollerDeps, signal: AbortSignal): Promise<void>
       await clock.sleep(againMs, signal);
       continue;
     }
-    cursor = received.next;
-    revision = await keepCursor(deps, cursor, revision);
+    cursor.move(received.next);
   }
 }
 
@@ -65,20 +72,51 @@ function pauseOf(trouble: Trouble): number {
   return trouble.status === "later" ? trouble.afterMs : againMs;
 }
 
+/**
+ * How far a bot's messages were taken. Nobody waits for it to be kept: one that could not be, or was not yet when its host died,
+ * costs a repetition, which the inbound keys see through.
+ */
+class KeptCursor {
+  readonly #deps: PollerDeps;
+  #at: number;
+  #revision: number;
+  #keeping: Promise<void> = Promise.resolve();
+
+  private constructor(deps: PollerDeps, at: number, revision: number) {
+    this.#deps = deps;
+    this.#at = at;
+    this.#revision = revision;
+  }
+
+  static async read(deps: PollerDeps): Promise<KeptCursor> {
+    const row = await deps.register.read(deps.owner, keyOf(deps));
+    if (row === null) return new KeptCursor(deps, 0, 0);
+    const parsed = cursorSchema.safeParse(JSON.parse(row.value));
+    return new KeptCursor(deps, parsed.success ? parsed.data : 0, row.revision);
+  }
+
+  get at(): number {
+    return this.#at;
+  }
+
+  /** All of it is written, or could not be. */
+  get settled(): Promise<void> {
+    return this.#keeping;
+  }
+
+  move(to: number): void {
+    this.#at = to;
+    this.#keeping = this.#keeping.then(() => this.#keep(to));
+  }
+
+  async #keep(at: number): Promise<void> {
+    // Meanwhile it may have gone further, and that is kept then.
+    if (at !== this.#at) return;
+    const { register, owner } = this.#deps;
+    const row = { owner, key: keyOf(this.#deps), value: JSON.stringify(at) };
+    const result = await register.put({ ...row, expect: this.#revision });
+    if (result.status !== "failed") this.#revision = result.row?.revision ?? 0;
+  }
+}
+
 const keyOf = ({ bot }: PollerDeps) => `poller/${bot}`;
-
-async function readCursor(deps: PollerDeps): Promise<{ cursor: number; revision: number }> {
-  const row = await deps.register.read(deps.owner, keyOf(deps));
-  if (row === null) return { cursor: 0, revision: 0 };
-  const parsed = cursorSchema.safeParse(JSON.parse(row.value));
-  return { cursor: parsed.success ? parsed.data : 0, revision: row.revision };
-}
-
-/** A cursor that could not be kept costs a repetition, which the inbound keys see through. */
-async function keepCursor(deps: PollerDeps, cursor: number, revision: number): Promise<number> {
-  const { register, owner } = deps;
-  const change = { owner, key: keyOf(deps), value: JSON.stringify(cursor), expect: revision };
-  const result = await register.put(change);
-  if (result.status === "failed") return revision;
-  return result.row?.revision ?? 0;
-}

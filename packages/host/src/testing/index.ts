@@ -9,6 +9,7 @@ export { openServer, readAll, statusIn } from "./raw.ts";
 export { runHere, serveHere } from "./command-rig.ts";
 export { type HookAnswer, isSigned, openHookReceiver } from "./hook-receiver.ts";
 export { adapterFor, aHook, hookSecret, openWebhookRig, type WebhookRig } from "./webhooks.ts";
+export { KeptSchedules } from "../schedules/index.ts";
 export { type Away, SimulatedPlatform } from "./simulated-platform.ts";
 export { memorySecrets, modelsOf, noModelConfig } from "./models.ts";
 export * from "./provider-bed.ts";
