@@ -240,8 +240,9 @@ const variants = [
 const looks = (pictures === undefined ? variants.slice(0, 2) : variants).flatMap(
   ([colorScheme, size]) => {
     const own = states.filter(({ only = size }) => only === size);
-    const half = Math.ceil(own.length / 2);
-    return [own.slice(0, half), own.slice(half)].map((some) => {
+    const third = Math.ceil(own.length / 3);
+    return [0, 1, 2].map((part) => {
+      const some = own.slice(part * third, (part + 1) * third);
       const names = some.map(({ name }) => name).join(", ");
       return { colorScheme, size, some, names };
     });

@@ -99,3 +99,27 @@ export function Lanes({ view: { lanes, people } }: { view: GatewayView }) {
     </section>
   );
 }
+
+/** Programs that may speak to the agent by signed requests. Their secrets are shown once, where they are let in. */
+export function Programs({ view: { webhooks } }: { view: GatewayView }) {
+  const w = words.gateway;
+  if (webhooks.length === 0) return null;
+  return (
+    <section className="settings-part">
+      <h3>{w.programs}</h3>
+      <p className="quiet">{w.programsHint}</p>
+      <ul className="facts-list">
+        {webhooks.map(({ name, to }) => (
+          <li key={name}>
+            <span className="fact-text">
+              <strong>{revealUnseen(name)}</strong>
+              <span className="quiet">
+                {to === null ? w.heardOnly : w.hearsAt(revealUnseen(to))}
+              </span>
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

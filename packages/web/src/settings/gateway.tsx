@@ -3,7 +3,7 @@ import { sentenceOf, useApp } from "../app-context.ts";
 import { type FormEvent, useState } from "react";
 import { momentOf, revealUnseen } from "../ui/index.ts";
 import { words } from "../words.ts";
-import { Lanes, Outbox } from "./gateway-traffic.tsx";
+import { Lanes, Outbox, Programs } from "./gateway-traffic.tsx";
 import { platformName } from "./lane-name.ts";
 import { Facts, Part } from "./part.tsx";
 import { useEvery, useRead } from "./use-read.ts";
@@ -35,6 +35,7 @@ export function Gateway() {
         <>
           <Requests view={read.value} ask={ask} />
           <People view={read.value} ask={ask} />
+          <Programs view={read.value} />
           <Outbox view={read.value} ask={ask} />
           <Lanes view={read.value} />
         </>

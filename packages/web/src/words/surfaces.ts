@@ -77,6 +77,11 @@ export const surfacesWords = {
     mayGo: { allowed: "may speak to it", denied: "is not answered" },
     since: (standing: string, moment: string) => `${standing}, since ${moment}`,
     leadsTo: (title: string, moment: string) => `leads to “${title}”, ${moment}`,
+    programs: "Programs",
+    programsHint:
+      "They speak to the agent by signed webhooks. In a terminal, holdfast gateway webhook lets one in, gives it another secret or removes it.",
+    heardOnly: "is heard, and hears nothing back",
+    hearsAt: (address: string) => `answers go to ${address}`,
     lanes: "Chats",
     lanesHint: "Each chat, and each topic of a group, leads to one conversation.",
     outbox: "What has not arrived",
