@@ -5,6 +5,7 @@ export class Facts {
   readonly #client: Pick<Client, "readUsage" | "listModels">;
   readonly #onNews: () => void;
   #usual: string;
+  #asked = 0;
   #usage: { readonly of: SessionId; readonly totals: UsageTotalsView } | undefined;
 
   constructor(
@@ -34,8 +35,11 @@ export class Facts {
   }
 
   async learnUsage(id: SessionId): Promise<void> {
+    this.#asked += 1;
+    const asked = this.#asked;
     const read = await this.#client.readUsage({ query: { sessionId: id } });
-    if (!read.ok) return;
+    // An answer may be overtaken by that to a later question.
+    if (!read.ok || asked !== this.#asked) return;
     this.#usage = { of: id, totals: read.value.usage };
     this.#onNews();
   }
