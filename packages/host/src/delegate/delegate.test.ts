@@ -2,9 +2,16 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { admitMessage, answerApproval, requestCancel } from "@holdfast/engine";
+import { admitMessage, answerApproval, requestCancel, systemClock } from "@holdfast/engine";
 import { openSession } from "@holdfast/engine/testing";
-import { ids, type RunState, type Seq, type SessionId, terminalStates } from "@holdfast/protocol";
+import {
+  type CallId,
+  ids,
+  type RunState,
+  type Seq,
+  type SessionId,
+  terminalStates,
+} from "@holdfast/protocol";
 import { createMemoryStore } from "@holdfast/store";
 import { expect, onTestFinished, test } from "vitest";
 
@@ -13,7 +20,7 @@ import { prepareConversations } from "../conversations.ts";
 import { openHands } from "../hands.ts";
 import { openMemories } from "../memory/index.ts";
 import { openModels } from "../open-model.ts";
-import { createChildKeeper } from "./index.ts";
+import { createChildKeeper, createDelegate } from "./index.ts";
 
 /** Conversations of a host with the rehearsal model. */
 async function open(environment: Record<string, string> = {}) {
@@ -190,4 +197,26 @@ test("a child that fails is a result that says why, with what it had said", asyn
   expect(result).toMatchObject({ outcome: "failed" });
   expect(result?.output).toContain("Its run ended as failed");
   expect(result?.output).toContain(child!.id);
+});
+
+test("[P7] tasks of one step are worked on side by side, counted one by one, and the same call begun twice has one child", async () => {
+  const host = await open();
+  const { log, owner, session, runner } = host;
+  const tool = createDelegate({
+    log,
+    ids,
+    clock: systemClock,
+    poke: (...of) => runner.poke(...of),
+    depth: 1,
+    children: 2,
+  });
+  const runId = ids.make("run");
+  const hands = { signal: new AbortController().signal, write: () => undefined };
+  const give = (callId: CallId) =>
+    tool.run({ owner, session, runId, callId, input: { task: "{words:2}" } }, hands);
+  const [first, second, third] = [ids.make("call"), ids.make("call"), ids.make("call")];
+  const given = await Promise.all([first, first, second, third].map(give));
+  expect(given.map(({ outcome }) => outcome)).toEqual(["ok", "ok", "ok", "failed"]);
+  expect(given[0]).toEqual(given[1]);
+  expect(await host.children()).toHaveLength(2);
 });
