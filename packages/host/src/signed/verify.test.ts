@@ -67,10 +67,10 @@ test("[safety] where there is no secret nothing is believed", () => {
 });
 
 test.each([
-  ["five minutes ago", -300_000, "signed"],
-  ["in five minutes", 300_000, "signed"],
-  ["longer ago", -301_000, "stale"],
-  ["later", 301_000, "stale"],
-])("[safety] what was signed %s is %s", (_, offset, status) => {
+  ["five minutes ago", "signed", -300_000],
+  ["in five minutes", "signed", 300_000],
+  ["longer ago", "stale", -301_000],
+  ["later", "stale", 301_000],
+])("[safety] what was signed %s is %s", (_, status, offset) => {
   expect(verify({ at: now + offset })).toBe(status);
 });
