@@ -1,20 +1,27 @@
 import type { SessionId } from "@holdfast/protocol";
-import { useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { useApp } from "../app-context.ts";
 import { titleOf } from "../sessions/index.ts";
 import { words } from "../words.ts";
+import { useEvery } from "./use-read.ts";
 
-/** What conversations are called. Each is asked for once. */
+/** What conversations are called. Each is asked for once, and again while it has no title yet. */
 export function useTitles(ids: readonly SessionId[]): (id: SessionId) => string {
   const { client } = useApp();
   const [titles, setTitles] = useState<ReadonlyMap<SessionId, string>>(new Map());
   const asked = useRef(new Set<SessionId>());
   const wanted = ids.join(" ");
+  const [round, setRound] = useState(0);
+  useEvery(
+    2_000,
+    useCallback(() => setRound((old) => old + 1), []),
+  );
   useEffect(() => {
     const missing = ids.filter((id) => !asked.current.has(id));
     for (const id of missing) {
       asked.current.add(id);
       void client.readSession({ params: { id }, query: { limit: 1 } }).then((read) => {
+        if (read.ok && read.value.session.title === null) asked.current.delete(id);
         const title = read.ok ? titleOf(read.value.session) : words.schedules.gone;
         setTitles((old) => new Map(old).set(id, title));
         return undefined;
@@ -22,6 +29,6 @@ export function useTitles(ids: readonly SessionId[]): (id: SessionId) => string 
     }
     // What is wanted stands in one text: a list of the same ids asks for nothing.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
-  }, [client, wanted]);
+  }, [client, wanted, round]);
   return (id) => titles.get(id) ?? words.schedules.reading;
 }
