@@ -84,7 +84,10 @@ test("no key that was meant for something else is a yes; one is chosen, then Ent
   // Enter alone, and what is pasted, choose nothing.
   type("\r\r\u001b[200~o\u001b[201~");
   await window.showing(/› o\n/);
-  type("\u0015d");
+  // What is asked for behind them is answered behind them.
+  type("\u0015/status\r");
+  expect(await window.showing(/Last run: /)).not.toContain("— once");
+  type("d");
   await window.showing(/❯ d {2}deny/);
   type("\u001b[A\u001b[A\u001b[A");
   await window.showing(/❯ o {2}once/);
