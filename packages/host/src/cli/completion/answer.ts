@@ -4,12 +4,13 @@ import { flagOf, settingNames } from "../../config/index.ts";
 import { exit, type Terminal } from "../command.ts";
 import { titleOf } from "../describe-session.ts";
 import { reachRunning } from "../reach.ts";
-import { cleanLine } from "../screen/index.ts";
 
 /** Longer than this nobody waits behind a Tab. */
 const patienceMs = 700;
 const newest = 100;
 const mostOffered = 30;
+/** A server names its models as it likes, and bash puts what is offered into the line as it is: such a name could be a command. */
+const plainWord = /^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$/;
 
 /**
  * Answers a shell that completes a line: `__complete session|model <typed> <words of the line>`, a value and what it is to a line.
@@ -59,7 +60,7 @@ async function offersOf(
     const listed = await client.listModels({}, { signal });
     const models = listed.ok ? listed.value.models.filter(({ usable }) => usable) : [];
     return models.flatMap(({ name }) =>
-      name.toLowerCase().startsWith(wanted) ? [[cleanLine(name), ""] as const] : [],
+      name.toLowerCase().startsWith(wanted) && plainWord.test(name) ? [[name, ""] as const] : [],
     );
   }
   if (what !== "session") return [];

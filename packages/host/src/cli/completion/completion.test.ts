@@ -1,9 +1,11 @@
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { runHere } from "../../testing/index.ts";
+import { runHere, serveHere } from "../../testing/index.ts";
 
 function makeHome(): string {
   const home = mkdtempSync(join(tmpdir(), "holdfast-completion-"));
@@ -15,7 +17,7 @@ function makeHome(): string {
 async function offeredFor(lines: readonly string[]): Promise<string[][]> {
   const { said: script } = await runHere(["completion", "bash"], {});
   const driver = `
-    holdfast() { printf '%s\\tasked for %s\\n' k3m9x2 "$*"; }
+    holdfast() { printf '%s\\tasked for %s\\n' k3m9x2 "$*"; [[ $* == *all* ]] && printf '%s\\tand this\\n' p7q8r9; }
     COMP_WORDBREAKS=$' \\t\\n:='
     press() {
       local IFS=$' \\t\\n:='
@@ -38,12 +40,13 @@ async function offeredFor(lines: readonly string[]): Promise<string[][]> {
 }
 
 test("bash offers commands, their words, their flags and what those take", async () => {
-  const [first, act, session, named, listed, flags, choices, setting, behind, none] =
+  const [first, act, session, named, listed, alone, flags, choices, setting, behind, none] =
     await offeredFor([
       "holdfast se",
       "holdfast sessions re",
       "holdfast sessions --limit 3 show ",
       "holdfast chat --home /a --session gar",
+      "?holdfast chat --session all",
       "?holdfast chat --session gar",
       "holdfast run --s",
       "holdfast export garden --format ",
@@ -56,7 +59,12 @@ test("bash offers commands, their words, their flags and what those take", async
   expect(session).toEqual(["k3m9x2"]);
   expect(named).toEqual(["k3m9x2"]);
   // Where they are only listed, each says what it is; the host is asked with the home of this very line.
-  expect(listed).toEqual(["k3m9x2  (asked for __complete session gar --session)"]);
+  expect(listed).toEqual([
+    "k3m9x2  (asked for __complete session all --session)",
+    "p7q8r9  (and this)",
+  ]);
+  // A lone one may be put into the line: then nothing of a title may be in it.
+  expect(alone).toEqual(["k3m9x2"]);
   expect(flags).toEqual(["--session", "--store"]);
   expect(choices).toEqual(["md", "html", "json"]);
   expect(setting).toEqual(["read-only"]);
@@ -76,6 +84,27 @@ test("a name with a colon goes on behind the colon, where bash ends a word", asy
   const env = { PATH: process.env["PATH"], SCRIPT: script };
   const said = execFileSync("bash", ["--norc", "-c", driver], { encoding: "utf8", env });
   expect(said).toBe("7b\n");
+});
+
+test("a model that a server calls like a command is not offered: bash would put it into the line as it is", async () => {
+  const names = ["qwen:7b", "x;touch${IFS}stolen", "$(id)", "`id`", "a b", "x>y", "x\nid", "-x'"];
+  const server = createServer((_, answer) =>
+    answer
+      .writeHead(200, { "content-type": "application/json" })
+      .end(JSON.stringify({ data: names.map((id) => ({ id })) })),
+  ).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("No port.");
+  const served = await serveHere(makeHome(), {
+    HOLDFAST_OPENAI_BASE_URL: `http://127.0.0.1:${address.port}/v1`,
+  });
+  onTestFinished(() => served.close());
+  const asked = ["__complete", "model", "openai-compatible/"];
+  expect(await runHere(asked, served.settings)).toMatchObject({
+    said: "openai-compatible/qwen:7b\n",
+  });
 });
 
 test("where nobody serves, and for a line that makes no sense, nothing is offered and nothing is said", async () => {

@@ -85,7 +85,9 @@ ${chooseOffer(commands, '"${parts[@]:2}"')}
         if [[ -z $each ]]; then continue; fi
         # Only where they are listed, and nothing is put into the line, do they say what they are.
         if [[ $COMP_TYPE == 63 && -n $part ]]; then COMPREPLY+=("$each  ($part)"); else COMPREPLY+=("$each"); fi
-      done <<< "$lines" ;;
+      done <<< "$lines"
+      # bash puts a lone one into the line even then, and a title is anybody's words.
+      if (( \${#COMPREPLY[@]} == 1 )); then COMPREPLY=("\${COMPREPLY[0]%%  (*}"); fi ;;
     *) while read -r each; do COMPREPLY+=("$each"); done < <(compgen -W "$offer" -- "$typed") ;;
   esac
   # bash takes a colon for the end of a word: what stands before it is already in the line.
