@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 
-import { type WebhookView, webhookName } from "@holdfast/protocol";
+import { type WebhookView, webhookName, webhookSecret } from "@holdfast/protocol";
 
 import type { Config } from "./config/index.ts";
 import { done, failed, type Outcome } from "./failure.ts";
@@ -110,7 +110,8 @@ function readConfigured(
     const secrets: string[] = [];
     for (const each of [given.secret, given.oldSecret]) {
       const secret = typeof each === "object" ? environment[each.env] : each;
-      if (typeof each === "object" && (secret ?? "").length < shortest)
+      // What a variable holds nobody has looked at yet, and a key that decodes to nothing signs for anybody.
+      if (typeof each === "object" && !webhookSecret.safeParse(secret).success)
         return failed("config.invalid", unset(name, each.env));
       if (secret !== undefined) secrets.push(secret);
     }
@@ -124,7 +125,7 @@ const shortest = 24;
 const unsigned = (name: string) =>
   `The webhook ${name} has no secret, and would take anything from anybody: give it one of ${shortest} or more characters under webhooks, or name a variable that holds it.`;
 const unset = (name: string, variable: string) =>
-  `The secret of the webhook ${name} is to stand in ${variable}, which holds no ${shortest} characters.`;
+  `The secret of the webhook ${name} is to stand in ${variable}, which holds none: ${shortest} to 256 visible ASCII characters, or whsec_ and the key in base64.`;
 
 function makeSecret(): string {
   return `whsec_${randomBytes(32).toString("base64")}`;

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 
 import { readConfig } from "./config/index.ts";
 import { openHost } from "./open-host.ts";
@@ -26,6 +26,12 @@ test.each([
     /^The secret of the webhook ci is to stand in NOBODY_HAS_SET_THIS/,
   ],
   [
+    // As a page shows it. Decoded, nothing is left of it, and anybody could sign with that.
+    "a program's webhook whose variable holds a masked one",
+    { HOLDFAST_WEBHOOKS: '{"ci":{"secret":{"env":"MASKED_SECRET"}}}' },
+    /^The secret of the webhook ci is to stand in MASKED_SECRET/,
+  ],
+  [
     "a webhook that is told",
     { HOLDFAST_NOTIFY_URL: "https://hooks.example.org" },
     /^A webhook that is told without a signature would believe anybody: set HOLDFAST_NOTIFY_SECRET/,
@@ -35,6 +41,8 @@ test.each([
   async (_, environment, sentence) => {
     const home = mkdtempSync(join(tmpdir(), "holdfast-no-secret-"));
     onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+    vi.stubEnv("MASKED_SECRET", `whsec_${"*".repeat(40)}`);
+    onTestFinished(() => void vi.unstubAllEnvs());
     const config = readConfig({ flags: { home }, environment, personFolder: home });
     if (!config.ok) throw new Error(config.failure.sentence);
     const opened = await openHost(
