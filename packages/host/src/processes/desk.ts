@@ -82,8 +82,12 @@ export class ProcessDesk {
     return this.#place;
   }
 
+  get parentFolder(): string {
+    return join(this.#parts.home, "processes");
+  }
+
   folderOf(id: ProcessId): string {
-    return join(this.#parts.home, "processes", id);
+    return join(this.parentFolder, id);
   }
 
   /** P7: it is written down before it starts, so that whatever dies, somebody finds it and says what became of it. */

@@ -3,6 +3,7 @@ import { join } from "node:path";
 
 import { currentHolder, factsOf } from "@holdfast/store/identity";
 
+import { systemCode } from "../failure.ts";
 import { type CommandEnd, runCommand } from "../run-command.ts";
 import { beatMs, fileNames, type ProcessEnd, readSpec } from "./files.ts";
 import { keepOutput } from "./output.ts";
@@ -55,6 +56,7 @@ if (spec !== null) {
       stopping.abort();
     }
   }, beatMs);
+  let unknown: string | null = null;
   const end = await runCommand({
     ...spec,
     // It is kept in files; nothing of it is needed here.
@@ -62,14 +64,20 @@ if (spec !== null) {
     signal: stopping.signal,
     onStart: (pid) => {
       const leader = { ...minder, ...factsOf(pid), agent: "process" };
-      put(fileNames.begun, { minder, leader });
-      tellHost("begun");
+      try {
+        put(fileNames.begun, { minder, leader });
+        tellHost("begun");
+      } catch (error) {
+        // No host could find it, and none could stop it: it must not go on.
+        unknown = systemCode(error);
+        stopping.abort();
+      }
     },
     onOutput: (text) => output.add(text),
   });
   clearInterval(beats);
   try {
-    put(fileNames.end, endOf(end));
+    put(fileNames.end, unknown === null ? endOf(end) : { kind: "not_started", code: unknown });
   } catch {
     // No room, or no home any more: then it counts as lost, which is what it is.
   }

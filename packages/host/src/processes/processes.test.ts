@@ -1,5 +1,7 @@
+import { execFileSync } from "node:child_process";
 import {
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   realpathSync,
@@ -16,8 +18,9 @@ import { createMemoryStore } from "@holdfast/store";
 import { createLiveness, currentHolder, factsOf } from "@holdfast/store/identity";
 import { expect, onTestFinished, test } from "vitest";
 
+import { idsFrom } from "../keyed-ids.ts";
 import { openTools, openWorkspaces } from "../tools/index.ts";
-import { readBegun, readEnd } from "./files.ts";
+import { fileNames, readBegun, readEnd } from "./files.ts";
 import { createProcesses, createProcessWatch, ProcessDesk } from "./index.ts";
 
 interface HostOptions {
@@ -156,6 +159,8 @@ test("one that is lost with who minds it is told as lost, and nothing of it runs
 test("one that was written down and never begun is told as lost", async () => {
   const host = await open();
   const id = await host.start("exit 0");
+  // Who minds it writes there until then.
+  while ((await readEnd(host.desk.folderOf(id))) === null) await systemClock.sleep(20);
   const [found] = await host.desk.kept.list(host.owner);
   rmSync(host.desk.folderOf(id), { recursive: true });
   const by = { ...found!.process.by, processStart: "1" };
@@ -172,6 +177,25 @@ test("one that cannot be started is a failed call, and nothing more is said of i
   const [only] = await host.desk.kept.list(host.owner);
   expect(only?.process).toMatchObject({ told: "silent", end: { kind: "not_started" } });
   expect(await host.said()).toEqual([]);
+});
+
+test("one that cannot be written down as begun is no more than a failed call: nothing runs that nobody could stop", async () => {
+  const host = await open();
+  const { owner, session } = host;
+  const call = { owner, session, runId: ids.make("run"), callId: ids.make("call"), input: null };
+  // As on a disk without room.
+  const folder = host.desk.folderOf(idsFrom(`process ${call.callId}`).make("process"));
+  mkdirSync(join(folder, `${fileNames.begun}.new`), { recursive: true });
+  const mark = `600.${process.pid}`;
+  const command = {
+    argv: ["sleep", mark] as [string, string],
+    folder: host.home,
+    environment: { PATH: process.env["PATH"] ?? "" },
+    timeLimitMs: 600_000,
+    shown: "sleep",
+  };
+  expect(await host.desk.start(call, command)).toMatchObject({ status: "refused" });
+  expect(execFileSync("ps", ["-eo", "args"], { encoding: "utf8" })).not.toContain(`sleep ${mark}`);
 });
 
 test("stopped by its session's agent, a process and all that it started end, and no turn begins", async () => {

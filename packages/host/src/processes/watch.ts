@@ -1,5 +1,4 @@
 import { readdir, rm } from "node:fs/promises";
-import { dirname } from "node:path";
 
 import { admitMessage, type Clock, type Log, type Runner, StoreFailure } from "@holdfast/engine";
 import {
@@ -166,11 +165,11 @@ async function say(
 
 /** Files of processes whose place in the register was given to others. */
 async function removeOthers(desk: ProcessDesk, owner: OwnerId): Promise<void> {
+  // The folders first: one whose folder is there has had its place since before, so that none is taken from what just starts.
+  const names = await readdir(desk.parentFolder).catch(() => []);
   const known = new Set((await desk.kept.list(owner)).map(({ process }) => process.id));
-  const [anyone] = known;
-  if (anyone === undefined) return;
-  const parent = dirname(desk.folderOf(anyone));
-  for (const name of await readdir(parent).catch(() => [])) {
+  if (known.size === 0) return;
+  for (const name of names) {
     const id = processId.safeParse(name);
     if (id.success && !known.has(id.data))
       await rm(desk.folderOf(id.data), { recursive: true, force: true });
