@@ -120,7 +120,7 @@ test("a host that cannot start says why in one sentence", async () => {
   expect(await runHere(["serve", "--prot", "1"], {})).toEqual({
     code: 2,
     said: "",
-    told: "Unknown option '--prot'.\n",
+    told: `Unknown option '--prot'. "holdfast serve --help" shows what it takes.\n`,
   });
 });
 

@@ -25,7 +25,7 @@ export const commands: Readonly<Record<string, Entry>> = {
     load: async () => (await import("./sessions.ts")).sessions,
   },
   gateway: {
-    summary: "the chat bot: who asks to speak to it, and what has not arrived",
+    summary: "the chat bot and webhooks: who may speak, and what has not arrived",
     load: async () => (await import("./gateway.ts")).gateway,
   },
   schedules: {

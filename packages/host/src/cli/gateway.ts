@@ -1,12 +1,13 @@
 import { type Client, type GatewayView, sentenceOf, type WebhookView } from "@holdfast/protocol";
 import { type Command, exit, type Terminal } from "./command.ts";
-import { reachHost } from "./reach.ts";
+import { type Reached, reachHost } from "./reach.ts";
 import { cleanLine } from "./screen/index.ts";
 
 const used =
   "It is used like this: holdfast gateway [allow <code> | deny <code> | webhook <name> [url] | rotate <name> | remove <name>]";
 
-type Act = (client: Client, terminal: Terminal, words: readonly string[]) => Promise<number>;
+type Place = Pick<Reached, "client" | "address">;
+type Act = (place: Place, terminal: Terminal, words: readonly string[]) => Promise<number>;
 
 /** What can be done, with how many words it takes. */
 const acts: Readonly<Record<string, { readonly takes: readonly number[]; readonly act: Act }>> = {
@@ -48,16 +49,15 @@ export const gateway: Command = {
       terminal.complain(reached.failure.sentence);
       return exit.failed;
     }
-    const { client, close } = reached.value;
     try {
-      return await chosen.act(client, terminal, words);
+      return await chosen.act(reached.value, terminal, words);
     } finally {
-      await close();
+      await reached.value.close();
     }
   },
 };
 
-async function show(client: Client, terminal: Terminal): Promise<number> {
+async function show({ client }: Place, terminal: Terminal): Promise<number> {
   const read = await client.readGateway();
   if (!read.ok) {
     terminal.complain(sentenceOf(read.error));
@@ -73,14 +73,18 @@ const noBot =
 function linesOf(view: GatewayView): string[] {
   const { state, bot, trouble, requests, people, lanes, outbox, webhooks } = view;
   const isBot = state !== "off" && view.platform !== "webhook";
-  const unsure = outbox.filter((chunk) => chunk.state === "unknown" || chunk.state === "failed");
+  const troubled = outbox.filter(
+    ({ state: how, message }) => how === "unknown" || how === "failed" || message !== null,
+  );
   return [
     isBot ? `@${bot?.name ?? "…"}: ${trouble === null ? state : trouble.message}` : noBot,
     ...requests.map(({ name, code }) => `asks: ${name} — holdfast gateway allow ${code}`),
     ...people.map((person) => `${person.state}: ${person.name} (${person.person})`),
     ...webhooks.map(webhookLine),
     ...lanes.map(({ lane }) => `chat: ${lane}`),
-    ...unsure.map((chunk) => `${chunk.state}: ${chunk.lane} ${chunk.message ?? chunk.code ?? ""}`),
+    ...troubled.map(
+      (chunk) => `${chunk.state}: ${chunk.lane} ${chunk.message ?? chunk.code ?? ""}`,
+    ),
   ];
 }
 
@@ -90,26 +94,25 @@ function webhookLine({ name, to, rotating }: WebhookView): string {
 }
 
 async function putWebhook(
-  client: Client,
+  place: Place,
   terminal: Terminal,
   [name = "", url]: readonly string[],
 ): Promise<number> {
-  const params = { name };
-  return tellWebhook(
-    terminal,
-    await client.putWebhook({ params, body: url === undefined ? {} : { url } }),
-  );
+  const body = url === undefined ? {} : { url };
+  return tellWebhook(place, terminal, await place.client.putWebhook({ params: { name }, body }));
 }
 
 async function rotateWebhook(
-  client: Client,
+  place: Place,
   terminal: Terminal,
   [name = ""]: readonly string[],
 ): Promise<number> {
-  return tellWebhook(terminal, await client.rotateWebhook({ params: { name }, body: {} }));
+  const rotated = await place.client.rotateWebhook({ params: { name }, body: {} });
+  return tellWebhook(place, terminal, rotated);
 }
 
 function tellWebhook(
+  { address = "/" }: Place,
   terminal: Terminal,
   result: Awaited<ReturnType<Client["putWebhook"]>>,
 ): number {
@@ -119,13 +122,13 @@ function tellWebhook(
   }
   const { webhook, secret } = result.value;
   terminal.say(cleanLine(webhookLine(webhook)));
-  terminal.say(`address: /api/gateway/webhook/${webhook.name}`);
+  terminal.say(`address: ${address.replace(/\/*$/, "/")}api/gateway/webhook/${webhook.name}`);
   if (secret !== null) terminal.say(`secret, shown this once: ${secret}`);
   return exit.done;
 }
 
 async function removeWebhook(
-  client: Client,
+  { client }: Place,
   terminal: Terminal,
   [name = ""]: readonly string[],
 ): Promise<number> {
@@ -139,7 +142,7 @@ async function removeWebhook(
 }
 
 async function decide(
-  client: Client,
+  { client }: Place,
   terminal: Terminal,
   [code = ""]: readonly string[],
   decision: "allow" | "deny",

@@ -30,7 +30,7 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
     terminal.complain(notACommand(name));
     return exit.misuse;
   }
-  return runCommand(await entry.load(), rest, terminal);
+  return runCommand({ name, command: await entry.load() }, rest, terminal);
 }
 
 function notACommand(name: string): string {
@@ -42,13 +42,13 @@ function notACommand(name: string): string {
 }
 
 async function runCommand(
-  command: Command,
+  { name, command }: { readonly name: string; readonly command: Command },
   args: readonly string[],
   terminal: Terminal,
 ): Promise<number> {
   const parsed = parseFlags(args, command);
   if (!parsed.ok) {
-    terminal.complain(parsed.sentence);
+    terminal.complain(`${parsed.sentence} "holdfast ${name} --help" shows what it takes.`);
     return exit.misuse;
   }
   if (parsed.given.flags["help"] === true) {

@@ -89,7 +89,7 @@ async function followWords(following: Following, signal: AbortSignal): Promise<E
       if (again !== waitsFor) voice.status(again ?? "");
       waitsFor = again;
       const end = await endOf(client, item.state, accepted.runId);
-      if (end !== null) return finish(end, own, voice);
+      if (end !== null) return finish(end, own, { voice, session: accepted.sessionId });
     }
     return null;
   } finally {
@@ -105,13 +105,19 @@ function told(patience: Patience, voice: Voice) {
   };
 }
 
-function finish(end: End, { live }: SessionState, voice: Voice): End {
+function finish(
+  end: End,
+  { live }: SessionState,
+  { voice, session }: { readonly voice: Voice; readonly session: SessionId },
+): End {
+  // A chat without a session named begins a new one, where nothing waits.
+  const there = `holdfast chat --session ${shortId(session)}`;
   if (end.state === "waiting") {
     for (const { name, input } of live?.approvals ?? [])
       voice.note(`It waits for your word about this call:\n${describeCall(name, input)}`);
-    voice.note("Answer it with holdfast chat, on the page, or at POST /api/approvals/<id>.");
+    voice.note(`Answer it with ${there}, on the page, or at POST /api/approvals/<id>.`);
   }
-  if (end.state === "paused") voice.note("It is paused: /resume in holdfast chat lets it go on.");
+  if (end.state === "paused") voice.note(`It is paused: /resume in ${there} lets it go on.`);
   return end;
 }
 

@@ -74,7 +74,7 @@ function classify(error: unknown, about: FailureContext): ModelFailure {
   const words = wordsIn(read);
   if (status === undefined) return withoutStatus(read, words, about);
   const { provider } = about;
-  const said = read.message === "" ? `It answered with status ${status}.` : read.message;
+  const said = asSentence(read.message || `It answered with status ${status}`);
   if (overflow.some((form) => form.test(words)) && status < 500 && status !== 429)
     return { class: "overflow", code: "model_overflow", message: said };
   if (status === 402 || (noCredit.test(words) && status < 500))
@@ -116,6 +116,11 @@ function classify(error: unknown, about: FailureContext): ModelFailure {
     code: "model_refused_request",
     message: `${provider} does not take the request: ${said}`,
   };
+}
+
+/** Others' words stand before ours, and often have no end. */
+function asSentence(text: string): string {
+  return /[.!?…]["'”’)\]]*\s*$/.test(text) ? text : `${text}.`;
 }
 
 const garbled = /AI_(?:TypeValidation|JSONParse|InvalidResponseData|NoContentGenerated)/;

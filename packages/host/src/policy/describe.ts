@@ -9,6 +9,7 @@ const longestShown = 8_000;
 const terminal = z.looseObject({
   command: z.union([z.string(), z.array(z.string())]),
   folder: z.string().optional(),
+  background: z.boolean().optional(),
 });
 const writing = z.looseObject({ path: z.string(), content: z.string() });
 const editing = z.looseObject({
@@ -74,11 +75,12 @@ function inWords({ name, input, place = "" }: Asked): string {
 function terminalWords(input: Json, place: string): string | undefined {
   const data = terminal.safeParse(input).data;
   if (data === undefined) return undefined;
-  const { command, folder, ...rest } = data;
+  const { command, folder, background, ...rest } = data;
+  const how = background === true ? " in the background," : "";
   const within = folder === undefined ? place : `${place}, in ${JSON.stringify(folder)}`;
-  const where = within + also(rest);
-  if (typeof command === "string") return `Gives this line to a shell in ${where}:\n${command}`;
-  return [`Runs in ${where}:`, ...command.map((word) => `  ${JSON.stringify(word)}`)].join("\n");
+  const where = `${how} in ${within}${also(rest)}`;
+  if (typeof command === "string") return `Gives this line to a shell${where}:\n${command}`;
+  return [`Runs${where}:`, ...command.map((word) => `  ${JSON.stringify(word)}`)].join("\n");
 }
 
 /** What else was asked for stands before what may be long, so that it is never what is cut. */

@@ -260,6 +260,9 @@ test("a person is shown what will really run", async () => {
   expect(await shown("terminal", { command: ["make"], seconds: 600 })).toBe(
     `Runs in ${place}, seconds 600:\n  "make"`,
   );
+  expect(await shown("terminal", { command: ["make"], background: true, seconds: 600 })).toBe(
+    `Runs in the background, in ${place}, seconds 600:\n  "make"`,
+  );
   expect(await shown("terminal", { command: `echo ${"a".repeat(20_000)}; rm -rf /` })).toMatch(
     /\[\d+ more characters are not shown here/,
   );

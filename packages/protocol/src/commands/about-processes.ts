@@ -20,8 +20,9 @@ export async function processes(place: SessionPlace, named: string): Promise<Com
   return { kind: "processes", processes: [stopped.value.process] };
 }
 
-/** `npm test: runs (prc_…)` */
+/** `npm test: runs; /processes 7k2x4m stops it`, or how it ended and its id. */
 export function processInWords({ id, command, state, end }: ProcessView): string {
-  const how = end ?? (state === "stopping" ? "is being stopped" : "runs");
-  return `${command}: ${how} (${id})`;
+  if (end === null && state === "running")
+    return `${command}: runs; /processes ${id.slice(-6)} stops it`;
+  return `${command}: ${end ?? "is being stopped"} (${id})`;
 }

@@ -1,4 +1,3 @@
-import { emitKeypressEvents } from "node:readline";
 import {
   type ConnectionState,
   type InputMode,
@@ -8,7 +7,7 @@ import {
   type SessionView,
   shortId,
 } from "@holdfast/protocol";
-import type { Input, Terminal } from "../command.ts";
+import type { Terminal } from "../command.ts";
 import { titleOf } from "../describe-session.ts";
 import type { Reached } from "../reach.ts";
 import { cleanLine, type Key, LineEditor, type Look, paintFor } from "../screen/index.ts";
@@ -17,6 +16,7 @@ import type { ApprovalWord, OpenApproval } from "./approval.ts";
 import { completeLine } from "./complete-line.ts";
 import { Conversation, type Listener } from "./conversation.ts";
 import { keepHistory, readHistory } from "./history-file.ts";
+import { listenToKeys } from "./listen-to-keys.ts";
 import { answerRows } from "./say-answer.ts";
 import { handleTyped } from "./typed-line.ts";
 
@@ -238,19 +238,4 @@ export class KeyboardChat implements Listener {
     this.#hint = choices.join("  ");
     this.#face.draw([]);
   }
-}
-
-function listenToKeys(
-  input: Input,
-  onKey: (typed: string | undefined, key: Key) => void,
-): () => void {
-  emitKeypressEvents(input);
-  input.setRawMode?.(true);
-  input.on("keypress", onKey);
-  input.resume();
-  return () => {
-    input.off("keypress", onKey);
-    input.setRawMode?.(false);
-    input.pause();
-  };
 }

@@ -68,7 +68,8 @@ async function lookAtModels(client: Client, home: string): Promise<DoctorFinding
   const model = models.find(({ name }) => name === usual);
   const provider = providers.find((each) => each.provider === model?.provider);
   if (usual === "rehearsal") {
-    const mend = "Set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or HOLDFAST_MODEL=ollama/…";
+    const mend =
+      "Paste a key on the page, under Settings, Models and keys, or set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or HOLDFAST_MODEL=ollama/…";
     return [care("Model", "the rehearsal model answers: no provider is set", mend)];
   }
   if (model?.usable !== true) {
