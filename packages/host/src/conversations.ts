@@ -24,12 +24,12 @@ import { createLiveness, currentHolder } from "@holdfast/store/identity";
 import { openSpillFolder } from "@holdfast/store/spill";
 
 import { openAgents } from "./agents.ts";
-import { createDelegate, isChildLane } from "./delegate/index.ts";
+import { createDelegate } from "./delegate/index.ts";
 import { type Compactor, openCompactor } from "./compaction.ts";
 import { type Memories, notesSnapshot, openReviews, reviewWith } from "./memory/index.ts";
 import type { Config } from "./config/index.ts";
 import { type Mcp, withoutServers, withServerTools } from "./mcp/index.ts";
-import { isProcessLane } from "./processes/index.ts";
+import { isPersonsWord } from "./persons-word.ts";
 import { openPrompt, type SystemPrompt } from "./prompt/index.ts";
 import { summariseWith } from "./summarise.ts";
 import { createTitler, type Models } from "./models/index.ts";
@@ -108,6 +108,7 @@ export async function prepareConversations(
     log,
     reviewer: reviewWith(smallModel),
     providers: review.value === "on" ? memories : { ...memories, current: () => null },
+    isPersons: isPersonsWord,
     onError,
   });
   const tokens = createTokenCounter();
@@ -162,8 +163,7 @@ export async function prepareConversations(
     limits: limitsOf(config),
     toolPolicy: hands.policy,
     agents,
-    // What another agent has asked for, or the host has said, is no word of a person's.
-    remembers: ({ lane }) => (isChildLane(lane) || isProcessLane(lane) ? null : memories.current()),
+    remembers: ({ lane }) => (isPersonsWord({ lane, clientId: null }) ? memories.current() : null),
     recall: besides(createRecall({ providers: memories, clock: systemClock }), place),
     place,
     fit: compactor,
@@ -222,6 +222,7 @@ function keepMemory(
     idleMs,
     sweepMs,
     providers,
+    isPersons: isPersonsWord,
     onError,
   });
 }

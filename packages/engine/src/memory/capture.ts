@@ -18,23 +18,32 @@ const longestText = 32_000;
 
 export type Said = MemoryTurn["messages"][number];
 
+/** Whether a person has said it, by where it came from and what its sender calls it. */
+export type IsPersons = (from: {
+  readonly lane: string | null;
+  readonly clientId: string | null;
+}) => boolean;
+
+export const everybodys: IsPersons = () => true;
+
 /**
  * The turns of a segment. One that was undone is left out; one that was cleared is not, since clearing ends a talk and
- * does not take it back. One without a word says nothing.
+ * does not take it back. One without a word says nothing, and neither does one without a person's.
  */
 export async function captureTurns(
   reads: Reads,
   owner: OwnerId,
   session: SessionId,
   segment: Pick<Segment, "marks" | "upTo">,
+  isPersons: IsPersons,
 ): Promise<readonly MemoryTurn[]> {
   const inView = await readInView(reads, owner, session, segment);
   const turns: MemoryTurn[] = [];
   for (const mark of segment.marks) {
     const { seq: generation, runId, at } = mark;
     const entries = inView.get(runId) ?? (await clearedEntries(reads, owner, mark));
-    const messages = entries.flatMap(wordsOf);
-    if (messages.length > 0) turns.push({ generation, runId, at, messages });
+    const messages = entries.flatMap((entry) => wordsOf(entry, isPersons));
+    if (hasPerson(messages)) turns.push({ generation, runId, at, messages });
   }
   return turns;
 }
@@ -57,7 +66,8 @@ async function readInView(
     const [oldest] = page?.entries ?? [];
     for (const entry of page?.entries.toReversed() ?? []) {
       const { runId } = entry;
-      if (runId === undefined || !runs.has(runId) || wordsOf(entry).length === 0) continue;
+      if (runId === undefined || !runs.has(runId) || wordsOf(entry, everybodys).length === 0)
+        continue;
       found.set(runId, [entry, ...(found.get(runId) ?? [])]);
     }
     if (page?.more !== true || oldest === undefined || oldest.at < begun) return found;
@@ -65,13 +75,22 @@ async function readInView(
   }
 }
 
+/** Whether somebody is among those who speak whose words are worth keeping. */
+export function hasPerson(said: readonly Said[]): boolean {
+  return said.some(({ role }) => role === "user");
+}
+
 /** What was given to the model beside a person's words is no part of them: what is recalled is not remembered again. */
-export function wordsOf(entry: StoredEvent): readonly Said[] {
+export function wordsOf(entry: StoredEvent, isPersons: IsPersons): readonly Said[] {
   const decoded = decodeEvent(entry);
   if (decoded.kind !== "known" || entry.data["superseded"] === true) return [];
   const { event } = decoded;
   if (event.type !== "message.user" && event.type !== "message.assistant") return [];
   const role = event.type === "message.user" ? "user" : "assistant";
+  if (event.type === "message.user") {
+    const { lane = null, clientId = null } = event.data;
+    if (!isPersons({ lane, clientId })) return [];
+  }
   const text = textOf(event.data.parts).slice(0, longestText);
   return text === "" ? [] : [{ role, text }];
 }

@@ -18,7 +18,7 @@ import type {
   MemoryHandle,
   MemoryTurn,
 } from "../ports/index.ts";
-import { captureTurns } from "./capture.ts";
+import { captureTurns, everybodys, type IsPersons } from "./capture.ts";
 import { mostTurns, nextSegment, type Segment } from "./segment.ts";
 
 export interface CommitDeps {
@@ -31,6 +31,8 @@ export interface CommitDeps {
   readonly leaseMs: number;
   /** How long a provider may take; then it has failed. */
   readonly patienceMs: number;
+  /** Everything that was said is a person's, unless this says otherwise. */
+  readonly isPersons?: IsPersons;
 }
 
 export interface Target {
@@ -132,7 +134,13 @@ async function underLease(
     return done.status === "committed" ? "committed" : "failed";
   };
 
-  const turns = await captureTurns(log.store.reads, owner, session, segment);
+  const turns = await captureTurns(
+    log.store.reads,
+    owner,
+    session,
+    segment,
+    deps.isPersons ?? everybodys,
+  );
   // Everything in it was undone: there is nobody to tell.
   if (turns.length === 0) return { outcome: await clear(), segment };
   const handle = await find(segment);

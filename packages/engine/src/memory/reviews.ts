@@ -10,7 +10,7 @@ import type {
   ReviewAnswer,
   Reviewer,
 } from "../ports/index.ts";
-import { type Said, wordsOf } from "./capture.ts";
+import { everybodys, hasPerson, type IsPersons, type Said, wordsOf } from "./capture.ts";
 
 /**
  * What a review works with. It can read, and it can hand over what it found: it has nothing with which it could write to the
@@ -32,6 +32,8 @@ export interface ReviewsDeps {
   /** After so many messages a session is reviewed again. */
   readonly everyMessages: number;
   readonly patienceMs: number;
+  /** Everything that was said is a person's, unless this says otherwise. */
+  readonly isPersons?: IsPersons;
 }
 
 export interface ReviewFigures {
@@ -111,8 +113,9 @@ export class Reviews {
     if (handle === null || !(await this.#isDue(owner, session))) return;
     const page = await this.#deps.reads.entries(owner, session, { limit: material.entries });
     const last = page?.entries.at(-1);
-    const said = newest((page?.entries ?? []).flatMap(wordsOf));
-    if (last === undefined || said.length === 0) return;
+    const { isPersons = everybodys } = this.#deps;
+    const said = newest((page?.entries ?? []).flatMap((entry) => wordsOf(entry, isPersons)));
+    if (last === undefined || !hasPerson(said)) return;
     const id = `review:${session}:${last.seq}`;
     const stop = new AbortController();
     this.#current = { session, stop };

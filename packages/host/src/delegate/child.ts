@@ -45,7 +45,7 @@ function laneOf(given: GivenBy): LaneKey {
 }
 
 /** What is said there is another agent's word, and no person's. */
-export function isChildLane(lane: LaneKey | null): boolean {
+export function isChildLane(lane: string | null): boolean {
   return lane?.startsWith(lanePrefix) === true;
 }
 

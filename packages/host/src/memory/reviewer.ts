@@ -1,4 +1,5 @@
 import {
+  type IsPersons,
   type Log,
   type MemoryProviders,
   type Model,
@@ -18,11 +19,18 @@ export interface ReviewParts {
   readonly log: Log;
   readonly reviewer: Reviewer;
   readonly providers: MemoryProviders;
+  readonly isPersons?: IsPersons;
   readonly onError: (error: unknown) => void;
 }
 
 /** What a review has used goes into the ledger, quietly, and that is all that the session hears of it. */
-export function openReviews({ log, reviewer, providers, onError }: ReviewParts): Reviews {
+export function openReviews({
+  log,
+  reviewer,
+  providers,
+  isPersons,
+  onError,
+}: ReviewParts): Reviews {
   return new Reviews({
     reads: log.store.reads,
     clock: systemClock,
@@ -30,6 +38,7 @@ export function openReviews({ log, reviewer, providers, onError }: ReviewParts):
     providers,
     everyMessages,
     patienceMs,
+    ...(isPersons && { isPersons }),
     onError,
     async recordUsage(owner, session, model, usage) {
       const event = newEvent(ids.make("event"), "usage.recorded", usageOfCall(model, usage));

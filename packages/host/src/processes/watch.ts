@@ -1,14 +1,7 @@
 import { readdir, rm } from "node:fs/promises";
 
 import { admitMessage, type Clock, type Log, type Runner, StoreFailure } from "@holdfast/engine";
-import {
-  type IdSource,
-  type LaneKey,
-  laneKey,
-  newEvent,
-  type OwnerId,
-  processId,
-} from "@holdfast/protocol";
+import { type IdSource, laneKey, newEvent, type OwnerId, processId } from "@holdfast/protocol";
 
 import { idsFrom } from "../keyed-ids.ts";
 import type { ProcessDesk } from "./desk.ts";
@@ -36,7 +29,7 @@ const forgottenMs = 600_000;
 const lanePrefix = "process:";
 
 /** What is said there is the host's word, and no person's. */
-export function isProcessLane(lane: LaneKey | null): boolean {
+export function isProcessLane(lane: string | null): boolean {
   return lane?.startsWith(lanePrefix) === true;
 }
 
