@@ -28,50 +28,52 @@ async function outcomeOf(args: string[], settings: Record<string, string>, typed
   return { code, said: command.stdout(), told: command.stderr() };
 }
 
-test("[P1] a run and a chat whose server is killed go on with the next one, exactly once; without one, the run says where it stands", async () => {
-  const first = await serve();
-  const settings = { HOLDFAST_HOME: first.home };
-  const announced = join(first.home, "running");
-  const [file = ""] = readdirSync(announced);
-  expect(statSync(join(announced, file)).mode & 0o777).toBe(0o600);
+test(
+  "[P1] a run and a chat whose server is killed go on with the next one, exactly once; without one, the run says where it stands",
+  { timeout: 60_000 },
+  async () => {
+    const first = await serve();
+    const settings = { HOLDFAST_HOME: first.home };
+    const announced = join(first.home, "running");
+    const [file = ""] = readdirSync(announced);
+    expect(statSync(join(announced, file)).mode & 0o777).toBe(0o600);
 
-  const command = startOnPipes(["run", "{rate:60} {words:150}"], settings);
-  command.endInput();
-  const chat = startOnTerminal(["chat"], settings);
-  await chat.saying(/›/);
-  chat.type("{rate:60} {words:100}\r");
-  const [before] = await Promise.all([
-    command.saying(/\w+ \w+ \w+ \w+/),
-    chat.saying(/grips the rock/),
-  ]);
-  await first.host.kill();
-  await Promise.all([
-    command.saying(/does not answer/),
-    chat.saying(/The host (does not answer|is away)/),
-  ]);
-  chat.type("and then {words:3}\r");
-  expect(readdirSync(announced)).toEqual([file]);
+    const chat = startOnTerminal(["chat"], settings);
+    await chat.saying(/›/);
+    const command = startOnPipes(["run", "{rate:40} {words:150}"], settings);
+    command.endInput();
+    const before = await command.saying(/\w+ \w+ \w+ \w+/);
+    chat.type("{rate:40} {words:100}\r");
+    await chat.saying(/grips the rock/);
+    await first.host.kill();
+    await Promise.all([
+      command.saying(/does not answer/),
+      chat.saying(/The host (does not answer|is away)/),
+    ]);
+    chat.type("and then {words:3}\r");
+    expect(readdirSync(announced)).toEqual([file]);
 
-  // Another port: they find the host by its home, and what the dead one left is ignored.
-  const second = await serve(settings);
-  expect(readdirSync(announced)).toEqual([`${second.host.pid}.json`]);
-  expect(await command.exited).toEqual({ code: 0, signal: null });
-  expect(command.stdout().startsWith(before)).toBe(true);
-  expect(command.stderr().match(/does not answer/g)).toHaveLength(1);
-  // The model was asked again from the beginning, and a pipe still gets the answer once.
-  expect(command.stdout()).toBe(`${await answerOnceIn(second.client, 150)}\n`);
+    // Another port: they find the host by its home, and what the dead one left is ignored.
+    const second = await serve(settings);
+    expect(readdirSync(announced)).toEqual([`${second.host.pid}.json`]);
+    expect(await command.exited).toEqual({ code: 0, signal: null });
+    expect(command.stdout().startsWith(before)).toBe(true);
+    expect(command.stderr().match(/does not answer/g)).toHaveLength(1);
+    // The model was asked again from the beginning, and a pipe still gets the answer once.
+    expect(command.stdout()).toBe(`${await answerOnceIn(second.client, 150)}\n`);
 
-  await chat.saying(/A holdfast is\.\s/);
-  chat.type("\u0004");
-  expect(await chat.exited).toMatchObject({ code: 0 });
+    await chat.saying(/A holdfast is\.\s/);
+    chat.type("\u0004");
+    expect(await chat.exited).toMatchObject({ code: 0 });
 
-  const lost = startOnPipes(["run", "--wait", "0.2", "{rate:30} {words:500}"], settings);
-  lost.endInput();
-  await lost.saying(/\w+ \w+/);
-  await second.host.kill();
-  expect(await lost.exited).toEqual({ code: 7, signal: null });
-  expect(lost.stderr()).toMatch(/holdfast chat --session \w{6} shows/);
-});
+    const lost = startOnPipes(["run", "--wait", "0.2", "{rate:30} {words:500}"], settings);
+    lost.endInput();
+    await lost.saying(/\w+ \w+/);
+    await second.host.kill();
+    expect(await lost.exited).toEqual({ code: 7, signal: null });
+    expect(lost.stderr()).toMatch(/holdfast chat --session \w{6} shows/);
+  },
+);
 
 /** The one answer with so many words: its message was said once, and its run has completed once. */
 async function answerOnceIn(client: Client, words: number): Promise<string> {
