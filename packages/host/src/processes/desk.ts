@@ -18,7 +18,7 @@ import { currentHolder } from "@holdfast/store/identity";
 import { hasChildTag } from "../delegate/index.ts";
 import { idsFrom } from "../keyed-ids.ts";
 import { answersAreDelivered } from "../lane-session.ts";
-import { readText, replaceFile } from "../write-file.ts";
+import { readText, replaceFile, underLock } from "../write-file.ts";
 import { fileNames, type ProcessEnd, type ProcessSpec, readEnd } from "./files.ts";
 import { type KeptProcess, KeptProcesses, type Process } from "./kept-processes.ts";
 import { askToStop, lookAt, type Seen } from "./look.ts";
@@ -52,8 +52,11 @@ export type Started =
 const mostOfAHost = 20;
 const longestShown = 400;
 const startPatienceMs = 10_000;
+const wakeMs = 500;
 const stopPatienceMs = 6_000;
 const pollMs = 100;
+/** More than the grace that a process has to end in. */
+const overtimeMs = 5_000;
 const mostTries = 20;
 
 /** Starts background processes, and knows those of every host on the store. Their files are in the home that started them. */
@@ -72,14 +75,30 @@ export class ProcessDesk {
 
   /** The name of this home: it tells its own processes from those of others. */
   place(): Promise<string> {
-    const file = join(this.#parts.home, "processes", "place");
-    this.#place ??= readText(file).then(async (known) => {
-      if (known !== "") return known;
-      const made = randomUUID();
-      await replaceFile(file, made);
-      return made;
+    this.#place ??= this.#findPlace().catch((error: unknown) => {
+      // A disk that takes nothing now may do so later.
+      this.#place = undefined;
+      throw error;
     });
     return this.#place;
+  }
+
+  /** Several hosts may begin on one home: whoever comes first names it. */
+  async #findPlace(): Promise<string> {
+    const file = join(this.parentFolder, "place");
+    for (;;) {
+      const known = await readText(file);
+      if (known !== "") return known;
+      const made = await underLock(file, async () => {
+        const meanwhile = await readText(file);
+        if (meanwhile !== "") return meanwhile;
+        const name = randomUUID();
+        await replaceFile(file, name);
+        return name;
+      });
+      if (made !== "busy") return made;
+      await this.#parts.clock.sleep(pollMs);
+    }
   }
 
   get parentFolder(): string {
@@ -172,6 +191,12 @@ export class ProcessDesk {
     return lookAt(this.folderOf(process.id), process, this.#parts.liveness);
   }
 
+  /** Who minds it ends it in time; one that has not done so for long is told to. */
+  remind({ startedAt, timeLimitMs }: Process, seen: Seen, now: number): void {
+    if (seen.kind === "running" && now > startedAt + timeLimitMs + overtimeMs)
+      askToStop(seen.begun, this.#parts.liveness);
+  }
+
   async output(process: Process, most: number): Promise<{ text: string; isWhole: boolean } | null> {
     if (process.place !== (await this.place())) return null;
     return readOutput(this.folderOf(process.id), most);
@@ -228,7 +253,11 @@ async function startMinder(
   minder.once("message", hear("heard"));
   minder.once("exit", hear("gone"));
   minder.once("error", hear("gone"));
-  await clock.sleep(startPatienceMs, heard.signal);
+  for (let waited = 0; !heard.signal.aborted && waited < startPatienceMs; waited += wakeMs) {
+    await clock.sleep(wakeMs, heard.signal);
+    // What it has started may have put it to sleep before it could say so.
+    minder.kill("SIGCONT");
+  }
   if (minder.connected) minder.disconnect();
   minder.unref();
   return how;

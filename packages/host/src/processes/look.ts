@@ -68,11 +68,12 @@ function endGroup(leader: Holder, liveness: Liveness): void {
   }
 }
 
-/** Asks who minds it to end it. */
+/** Asks who minds it to end it, and wakes them: what they mind may have put them to sleep. */
 export function askToStop({ minder }: Begun, liveness: Liveness): void {
   if (liveness.isDead(minder) !== "alive") return;
   try {
     process.kill(minder.pid, "SIGTERM");
+    process.kill(minder.pid, "SIGCONT");
   } catch {
     // It has just gone.
   }

@@ -213,6 +213,29 @@ test("stopped by its session's agent, a process and all that it started end, and
   expect(await host.said()).toEqual([]);
 });
 
+test("one that has put who minds it to sleep is stopped all the same, when asked and when its time is over", async () => {
+  const host = await open();
+  const putToSleep = async (id: ProcessId): Promise<void> => {
+    const begun = await readBegun(host.desk.folderOf(id));
+    process.kill(begun!.minder.pid, "SIGSTOP");
+  };
+  // At once, before anything could be written down about it.
+  const first = await host.start("kill -STOP $PPID; sleep 600");
+  await putToSleep(first);
+  expect((await host.ask({ action: "stop", id: first })).output).toContain("was stopped");
+  const second = await host.start("sleep 600");
+  await putToSleep(second);
+  const found = await host.desk.kept.find(host.owner, null, second);
+  await host.desk.kept.change({ ...found!, process: { ...found!.process, startedAt: 0 } });
+  expect(await untilTold(host, second)).toMatchObject({ end: { kind: "stopped" } });
+});
+
+test("two hosts that begin on one home at once call it the same", async () => {
+  const host = await open();
+  const others = [1, 2, 3].map(() => openHere(host.home, host.store, host).desk.place());
+  expect(new Set(await Promise.all(others)).size).toBe(1);
+});
+
 test("with its session in the trash a process ends", async () => {
   const host = await open();
   const id = await host.start("sleep 600");

@@ -100,6 +100,7 @@ async function tend(parts: ProcessWatchParts, found: KeptProcess): Promise<"runn
     return end(parts, found, { kind: "lost" }, now);
   }
   if (seen.kind === "ended") return end(parts, found, seen.end, now);
+  desk.remind(process, seen, now);
   const session = await log.store.reads.session(owner, process.session);
   if (process.stop !== null) await desk.stop(owner, null, process.id);
   else if (session === null || session.trashedAt !== null)
