@@ -16,6 +16,7 @@ const needsPostgres = "{packages/*/src,test}/**/*.pg.test.ts";
 
 export default defineConfig({
   test: {
+    // The limits end what hangs. A busy machine is no reason to fail, so they are far from what anything takes.
     // vitest leaves one core idle by itself; these tests mostly wait for processes and disks.
     maxWorkers: "100%",
     projects: [
@@ -27,7 +28,8 @@ export default defineConfig({
           exclude: [needsPostgres],
           pool: "threads",
           isolate: false,
-          testTimeout: 10_000,
+          testTimeout: 20_000,
+          expect: { poll: { timeout: 15_000 } },
         },
       },
       {
@@ -38,6 +40,7 @@ export default defineConfig({
           pool: "forks",
           isolate: false,
           testTimeout: 30_000,
+          expect: { poll: { timeout: 20_000 } },
           hookTimeout: 30_000,
         },
       },
@@ -50,6 +53,7 @@ export default defineConfig({
           pool: "forks",
           isolate: false,
           testTimeout: 30_000,
+          expect: { poll: { timeout: 20_000 } },
           hookTimeout: 30_000,
         },
       },

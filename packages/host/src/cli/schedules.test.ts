@@ -31,7 +31,8 @@ test("a prompt is scheduled, listed, switched off and on, and removed from the t
   expect((await on("off", "tomatoes")).said).toMatch(/\(Europe\/Berlin\), off\n$/);
   expect((await on("on", "tomatoes")).said).toBe(added.said);
   const past = await on("add", "Too late", "--at", "08:00", "--date", "2020-01-01", ...where);
-  expect(past).toMatchObject({ said: "", told: expect.stringContaining("this time has passed") });
+  expect(past.said).toBe("");
+  expect(past.told).toContain("this time has passed");
   expect((await on("list")).said).toBe(added.said);
   expect((await on("remove", "tomatoes")).said).toBe(
     "Removed: Water the tomatoes. What it has said stays.\n",
