@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdir } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -155,7 +155,7 @@ export class ProcessDesk {
       return `A session has ${perSession} background processes at most: stop one first.`;
     if (running.filter(({ process }) => process.place === place).length >= mostOfAHost)
       return `This host has ${mostOfAHost} background processes at most.`;
-    const isKept = await this.kept.add(owner, {
+    const added = await this.kept.add(owner, {
       id,
       session,
       runId,
@@ -171,7 +171,11 @@ export class ProcessDesk {
       endedAt: null,
       told: null,
     });
-    return isKept ? null : "There is no place for another background process now.";
+    if (added.status === "full") return "There is no place for another background process now.";
+    // Nobody can ask for its output any more. What is not removed now is when a host begins.
+    if (added.before?.place === place)
+      await rm(this.folderOf(added.before.id), { recursive: true, force: true }).catch(() => {});
+    return null;
   }
 
   /** Where people hear the answers of the run that starts it, if they are delivered. */

@@ -78,17 +78,21 @@ export class KeptProcesses {
     return found !== undefined && isTheirs ? found : null;
   }
 
-  /** `false`: there is no place for it, or the store does not take it now. */
-  async add(owner: OwnerId, process: Process): Promise<boolean> {
+  /** With whom it was that had its place before. `full`: there is none for it, or the store does not take it now. */
+  async add(
+    owner: OwnerId,
+    process: Process,
+  ): Promise<{ readonly status: "added"; readonly before: Process | null } | { status: "full" }> {
     for (let tries = 0; tries < mostTries; tries += 1) {
       const rows = await this.#register.list(owner, prefix, places);
       const place = freePlace(rows);
-      if (place === null) return false;
-      const put = await this.#register.put({ owner, ...place, value: JSON.stringify(process) });
-      if (put.status === "put") return true;
-      if (put.status === "failed") return false;
+      if (place === null) break;
+      const { before, ...free } = place;
+      const put = await this.#register.put({ owner, ...free, value: JSON.stringify(process) });
+      if (put.status === "put") return { status: "added", before };
+      if (put.status === "failed") break;
     }
-    return false;
+    return { status: "full" };
   }
 
   /** `false`: somebody else was faster, and it is to be looked at again. */
@@ -102,14 +106,15 @@ function freePlace(rows: readonly { key: string; value: string; revision: number
   const taken = new Set(rows.map(({ key }) => key));
   for (let place = 0; place < places; place += 1) {
     const key = `${prefix}${String(place).padStart(3, "0")}`;
-    if (!taken.has(key)) return { key, expect: 0 };
+    if (!taken.has(key)) return { key, expect: 0, before: null };
   }
   const over = rows
     .map(({ key, value, revision }) => ({ key, expect: revision, process: decode(value) }))
     .filter(({ process }) => process === null || process.told !== null)
     .toSorted((a, b) => (a.process?.startedAt ?? 0) - (b.process?.startedAt ?? 0));
   const [oldest] = over;
-  return oldest === undefined ? null : { key: oldest.key, expect: oldest.expect };
+  if (oldest === undefined) return null;
+  return { key: oldest.key, expect: oldest.expect, before: oldest.process };
 }
 
 function decode(value: string): Process | null {

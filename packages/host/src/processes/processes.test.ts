@@ -187,13 +187,10 @@ test("one that cannot be written down as begun is no more than a failed call: no
   const folder = host.desk.folderOf(idsFrom(`process ${call.callId}`).make("process"));
   mkdirSync(join(folder, `${fileNames.begun}.new`), { recursive: true });
   const mark = `600.${process.pid}`;
-  const command = {
-    argv: ["sleep", mark] as [string, string],
-    folder: host.home,
-    environment: { PATH: process.env["PATH"] ?? "" },
-    timeLimitMs: 600_000,
-    shown: "sleep",
-  };
+  const argv: [string, string] = ["sleep", mark];
+  const environment = { PATH: process.env["PATH"] ?? "" };
+  const spec = { argv, environment, folder: host.home, timeLimitMs: 600_000 };
+  const command = { ...spec, shown: "sleep" };
   expect(await host.desk.start(call, command)).toMatchObject({ status: "refused" });
   expect(execFileSync("ps", ["-eo", "args"], { encoding: "utf8" })).not.toContain(`sleep ${mark}`);
 });
@@ -234,6 +231,19 @@ test("two hosts that begin on one home at once call it the same", async () => {
   const host = await open();
   const others = [1, 2, 3].map(() => openHere(host.home, host.store, host).desk.place());
   expect(new Set(await Promise.all(others)).size).toBe(1);
+});
+
+test("when all places are taken the oldest that is over makes room, and its files go with it", async () => {
+  const host = await open();
+  const first = await host.start("exit 0");
+  const told = await untilTold(host, first);
+  const startedAt = told.startedAt + 1;
+  for (let place = 1; place < 200; place += 1)
+    await host.desk.kept.add(host.owner, { ...told, id: ids.make("process"), startedAt });
+  expect(existsSync(host.desk.folderOf(first))).toBe(true);
+  const second = await host.start("exit 0");
+  expect(existsSync(host.desk.folderOf(second))).toBe(true);
+  expect(existsSync(host.desk.folderOf(first))).toBe(false);
 });
 
 test("with its session in the trash a process ends", async () => {
