@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
-import { type Client, executeCommand, type SessionId } from "@holdfast/protocol";
+import { type Client, executeCommand, processInWords, type SessionId } from "@holdfast/protocol";
 import { requirePage } from "../support/page.ts";
 import { followUntil, hasEnded, readLog, serve, valueOf } from "./client.ts";
 
@@ -67,6 +67,7 @@ test("a person stops a process, and one whose session goes to the trash ends", a
   const [process] = valueOf(await client.listProcesses({ params: { id: one } })).processes;
   const place = { client, sessionId: one, key: "typed-1", now: Date.now };
   const argument = process!.id.slice(-6);
+  expect(processInWords(process!)).toContain(`: runs; /processes ${argument} stops it`);
   expect(await executeCommand(place, { name: "processes", argument })).toMatchObject({
     kind: "processes",
     processes: [{ id: process!.id, end: "was stopped" }],

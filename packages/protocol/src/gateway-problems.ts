@@ -18,7 +18,7 @@ export const gatewayProblems = {
   bot_elsewhere: {
     status: 409,
     title: "The chat gateway does not run in this process.",
-    next: "Set HOLDFAST_TELEGRAM_TOKEN where a host has the gateway role.",
+    next: "Ask, or start, a host whose roles (HOLDFAST_ROLES) include gateway.",
   },
   bot_not_found: {
     status: 404,

@@ -87,7 +87,7 @@ test.each([
     "a call that asks ends it so",
     '{tool:terminal {"command":["ls","a b"]}}',
     6,
-    /terminal: ls 'a b'/,
+    /terminal: ls 'a b'\nAnswer it with holdfast chat --session [a-z0-9]{6}, on the page/,
   ],
   ["nothing to ask is a misuse", "", 2, /There is nothing to ask/],
 ])("run: %s", async (_, prompt, code, told) => {

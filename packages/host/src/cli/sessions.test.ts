@@ -33,6 +33,8 @@ test("sessions are listed, found, renamed, branched, deleted and brought back by
   expect((await on("list", "--trash")).said).toMatch(/\tKitchen\n$/);
   expect((await on("restore", "kitchen")).said).toMatch(/^Back: Kitchen/);
   expect((await on("list", "--json")).said.trim().split("\n")).toHaveLength(2);
+  const asked = await runHere(["chat"], settings, "/sessions zebra\n");
+  expect(asked.said + asked.told).toContain("No session holds “zebra”.");
   expect(await on("swim")).toMatchObject({ code: 2 });
   expect(await on("delete")).toMatchObject({ code: 1, said: "" });
 });

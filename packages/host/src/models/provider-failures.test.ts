@@ -81,6 +81,11 @@ describe.each(wires)("$title", (wire) => {
     expect(await failureOf(wire, page)).toMatchObject({ class: kind, code });
   });
 
+  test("what it says of the key is a sentence, and what to do another", async () => {
+    const failure = await failureOf(wire, refuses(401, openaiError(null, "Incorrect key")));
+    expect(failure?.message).toMatch(/does not take the key: [\w ]+\. \S/);
+  });
+
   test.each([
     [{ "retry-after": "7" }, 7_000],
     [{ "retry-after-ms": "250", "retry-after": "7" }, 250],

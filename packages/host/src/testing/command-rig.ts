@@ -42,10 +42,11 @@ export async function serveHere(home: string, environment: Readonly<Record<strin
   });
   const opened = await openHost(config.value, logger);
   if (!opened.ok) throw new Error(opened.failure.sentence);
-  const { app, token, begin, stop } = opened.value;
+  const { app, token, chats, begin, stop } = opened.value;
   const listener = await listen(app, { host: "127.0.0.1", port: 0 });
   if (!listener.ok) throw new Error(listener.failure.sentence);
   begin();
+  chats.start();
   return {
     settings: {
       HOLDFAST_HOME: home,

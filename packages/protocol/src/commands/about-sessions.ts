@@ -27,7 +27,10 @@ export async function listSessions(place: CommandPlace, words: string): Promise<
   const query = { limit: listed, ...(words !== "" && { q: words.slice(0, 200) }) };
   const found = await client.listSessions({ query });
   if (!found.ok) return refusedBy(found.error);
-  return { kind: "sessions", sessions: found.value.sessions, current, why: "listed" };
+  const { sessions } = found.value;
+  if (words !== "" && sessions.length === 0)
+    return refused("session_not_found", `No session holds “${words}”. /sessions lists them all.`);
+  return { kind: "sessions", sessions, current, why: "listed" };
 }
 
 export async function resume(place: CommandPlace, asked: string): Promise<CommandAnswer> {
