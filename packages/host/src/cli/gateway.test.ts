@@ -2,11 +2,11 @@ import { createHmac } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { runHere, serveHere } from "../testing/index.ts";
+
 // Loaded when it is first needed: before the test begins, so that nothing in it waits for that.
-import "../gateway/index.ts";
-import "./gateway.ts";
+beforeAll(() => Promise.all([import("../gateway/index.ts"), import("./gateway.ts")]));
 
 async function serve() {
   const home = mkdtempSync(join(tmpdir(), "holdfast-cli-gateway-"));
