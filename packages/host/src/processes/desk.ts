@@ -16,10 +16,11 @@ import {
 import { currentHolder } from "@holdfast/store/identity";
 
 import { hasChildTag } from "../delegate/index.ts";
+import { systemCode } from "../failure.ts";
 import { idsFrom } from "../keyed-ids.ts";
 import { answersAreDelivered } from "../lane-session.ts";
 import { readText, replaceFile, underLock } from "../write-file.ts";
-import { fileNames, type ProcessEnd, type ProcessSpec, readEnd } from "./files.ts";
+import { fileNames, type ProcessEnd, type ProcessSpec, readBegun, readEnd } from "./files.ts";
 import { type KeptProcess, KeptProcesses, type Process } from "./kept-processes.ts";
 import { askToStop, lookAt, type Seen } from "./look.ts";
 import { readOutput } from "./output.ts";
@@ -118,20 +119,33 @@ export class ProcessDesk {
     const refused = await turn;
     if (refused !== null) return { status: "refused", words: refused };
     const { shown: _, ...spec } = command;
-    await mkdir(this.folderOf(id), { recursive: true, mode: 0o700 });
-    await replaceFile(join(this.folderOf(id), fileNames.spec), JSON.stringify(spec));
-    const heard = await startMinder(this.folderOf(id), command.environment, this.#parts.clock);
-    const seen = await readEnd(this.folderOf(id));
-    const end =
-      seen ?? (heard === "gone" ? ({ kind: "not_started", code: "minder" } as const) : null);
+    const end = await this.#begin(id, spec);
     if (end?.kind !== "not_started") return { status: "started", id };
     await this.#noteNotStarted(call.owner, id, end);
     return { status: "refused", words: `It ${endInWords(end)}.` };
   }
 
+  /** How it ended, if that is known already. */
+  async #begin(id: ProcessId, spec: ProcessSpec): Promise<ProcessEnd | null> {
+    const folder = this.folderOf(id);
+    try {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await replaceFile(join(folder, fileNames.spec), JSON.stringify(spec));
+    } catch (error) {
+      return { kind: "not_started", code: systemCode(error) };
+    }
+    const heard = await startMinder(folder, spec.environment, this.#parts.clock);
+    const end = await readEnd(folder);
+    if (end !== null || heard !== "gone") return end;
+    // P7: who minded it is gone and it had begun: what became of it is not for the call to say.
+    return (await readBegun(folder)) === null ? { kind: "not_started", code: "minder" } : null;
+  }
+
   /** The call itself says so: nothing is left to be told. What is not noted is told as an end. */
   async #noteNotStarted(owner: OwnerId, id: ProcessId, end: ProcessEnd): Promise<void> {
-    await replaceFile(join(this.folderOf(id), fileNames.end), JSON.stringify(end));
+    // Where there is no room for it either, the register alone has it.
+    const file = join(this.folderOf(id), fileNames.end);
+    await replaceFile(file, JSON.stringify(end)).catch(() => undefined);
     const found = await this.kept.find(owner, null, id);
     if (found === null) return;
     const endedAt = await this.#parts.store.now();
@@ -223,11 +237,15 @@ export class ProcessDesk {
 
   async #carryOut(found: KeptProcess): Promise<KeptProcess> {
     const deadline = this.#parts.clock.now() + stopPatienceMs;
-    for (let asked = false; this.#parts.clock.now() < deadline; asked = true) {
+    let asked = false;
+    while (this.#parts.clock.now() < deadline) {
       const seen = await this.look(found.process);
       if (seen.kind === "elsewhere") return found;
       if (seen.kind === "ended") return { ...found, process: { ...found.process, end: seen.end } };
-      if (seen.kind === "running" && !asked) askToStop(seen.begun, this.#parts.liveness);
+      if (seen.kind === "running" && !asked) {
+        askToStop(seen.begun, this.#parts.liveness);
+        asked = true;
+      }
       await this.#parts.clock.sleep(pollMs);
     }
     return found;

@@ -37,6 +37,9 @@ export const fileNames = {
 
 export const beatMs = 5_000;
 
+/** Who minds a process begins it within this time of its being written down, or never. */
+export const beginWithinMs = 10_000;
+
 export function readSpec(folder: string): Promise<ProcessSpec | null> {
   return readJson(join(folder, fileNames.spec), processSpec);
 }

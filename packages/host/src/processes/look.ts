@@ -3,7 +3,15 @@ import { join } from "node:path";
 
 import type { Holder, Liveness } from "@holdfast/engine";
 
-import { beatMs, type Begun, fileNames, type ProcessEnd, readBegun, readEnd } from "./files.ts";
+import {
+  beatMs,
+  beginWithinMs,
+  type Begun,
+  fileNames,
+  type ProcessEnd,
+  readBegun,
+  readEnd,
+} from "./files.ts";
 import type { Process } from "./kept-processes.ts";
 
 export type Seen =
@@ -26,23 +34,29 @@ export async function lookAt(
 ): Promise<Seen> {
   const first = await readEnd(folder);
   if (first !== null) return { kind: "ended", end: first };
+  const age = await specAge(folder);
   const begun = await readBegun(folder);
-  // Its host may have died in the moment between: who minds it then says so within this time, or never.
-  if (begun === null && (await isYoung(folder))) return { kind: "starting" };
-  const minder = begun?.minder ?? process.by;
-  if (await isGone(folder, minder, liveness)) {
-    // Who minded it may have written the end down and gone while we looked.
-    const end = await readEnd(folder);
-    if (end !== null) return { kind: "ended", end };
-    if (begun !== null) endGroup(begun.leader, liveness);
-    return { kind: "ended", end: { kind: "lost" } };
+  if (begun === null) {
+    // Its host may have died in the moment between: who minds it then says so within this time, or never.
+    const mayBegin =
+      age === null ? !(await isGone(folder, process.by, liveness)) : age < beginWithinMs + beatMs;
+    return mayBegin ? { kind: "starting" } : endedOrLost(folder);
   }
-  return begun === null ? { kind: "starting" } : { kind: "running", begun };
+  if (!(await isGone(folder, begun.minder, liveness))) return { kind: "running", begun };
+  const seen = await endedOrLost(folder);
+  if (seen.end.kind === "lost") endGroup(begun.leader, liveness);
+  return seen;
 }
 
-async function isYoung(folder: string): Promise<boolean> {
+/** Who minded it may have written the end down and gone while we looked. */
+async function endedOrLost(folder: string): Promise<Extract<Seen, { kind: "ended" }>> {
+  return { kind: "ended", end: (await readEnd(folder)) ?? { kind: "lost" } };
+}
+
+/** How long ago it was written down; `null`: it is not, yet or any more. */
+export async function specAge(folder: string): Promise<number | null> {
   const spec = await stat(join(folder, fileNames.spec)).catch(() => null);
-  return spec !== null && Date.now() - spec.mtimeMs < beatMs;
+  return spec && Date.now() - spec.mtimeMs;
 }
 
 async function isGone(folder: string, minder: Holder, liveness: Liveness): Promise<boolean> {

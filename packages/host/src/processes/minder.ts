@@ -5,7 +5,8 @@ import { currentHolder, factsOf } from "@holdfast/store/identity";
 
 import { systemCode } from "../failure.ts";
 import { type CommandEnd, runCommand } from "../run-command.ts";
-import { beatMs, fileNames, type ProcessEnd, readSpec } from "./files.ts";
+import { beatMs, beginWithinMs, fileNames, type ProcessEnd, readSpec } from "./files.ts";
+import { specAge } from "./look.ts";
 import { keepOutput } from "./output.ts";
 
 /**
@@ -39,7 +40,9 @@ function tellHost(word: "begun" | "ended"): void {
 }
 
 const spec = await readSpec(folder);
-if (spec !== null) {
+const age = await specAge(folder);
+// P7: later it may have been told as lost already.
+if (spec !== null && age !== null && age < beginWithinMs) {
   const stopping = new AbortController();
   process.on("SIGTERM", () => stopping.abort());
   // A terminal that goes away, or Ctrl-C in it, is meant for the host.

@@ -5,11 +5,14 @@ import {
   mkdtempSync,
   readFileSync,
   realpathSync,
+  renameSync,
   rmSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 import { createLog, type Store, systemClock, type ToolResult } from "@holdfast/engine";
 import { openSession } from "@holdfast/engine/testing";
@@ -166,6 +169,48 @@ test("one that was written down and never begun is told as lost", async () => {
   const by = { ...found!.process.by, processStart: "1" };
   await host.desk.kept.change({ ...found!, process: { ...found!.process, by } });
   expect(await untilTold(host, id)).toMatchObject({ end: { kind: "lost" } });
+});
+
+test("one that was written down long ago and has not begun never begins, and is told as lost while its host lives", async () => {
+  const host = await open();
+  const id = await host.start("exit 0");
+  const folder = host.desk.folderOf(id);
+  while ((await readEnd(folder)) === null) await systemClock.sleep(20);
+  for (const name of ["end.json", "begun.json"]) rmSync(join(folder, name));
+  const long = new Date(Date.now() - 60_000);
+  utimesSync(join(folder, "spec.json"), long, long);
+  const minder = fileURLToPath(new URL("minder.ts", import.meta.url));
+  execFileSync(process.execPath, [minder, folder]);
+  expect(existsSync(join(folder, "begun.json"))).toBe(false);
+  expect(await untilTold(host, id)).toMatchObject({ end: { kind: "lost" } });
+});
+
+test("where its files cannot be written, nothing is started, and its place is free again", async () => {
+  const host = await open({ perSession: 1 });
+  await host.desk.place();
+  const files = join(host.home, "processes");
+  renameSync(files, `${files}.away`);
+  writeFileSync(files, "in the way");
+  const failed = await host.run("exit 0");
+  expect(failed).toMatchObject({ outcome: "failed" });
+  expect(failed.output).toContain("could not be started (");
+  rmSync(files);
+  renameSync(`${files}.away`, files);
+  const id = await host.start("exit 0");
+  expect(await untilTold(host, id)).toMatchObject({ told: "accepted" });
+  expect(await host.said()).toHaveLength(1);
+});
+
+test("files of a process that the register has forgotten go, and those of the others stay", async () => {
+  const host = await open();
+  const id = await host.start("exit 0");
+  await untilTold(host, id);
+  const forgotten = host.desk.folderOf(ids.make("process"));
+  mkdirSync(forgotten);
+  host.watch.start();
+  while (existsSync(forgotten)) await systemClock.sleep(20);
+  await host.watch.stop();
+  expect(existsSync(host.desk.folderOf(id))).toBe(true);
 });
 
 test("one that cannot be started is a failed call, and nothing more is said of it", async () => {

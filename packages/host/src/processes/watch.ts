@@ -26,6 +26,7 @@ const busyMs = 500;
 const idleMs = 5_000;
 /** A host that has said nothing so long after its process had to be over is gone. */
 const forgottenMs = 600_000;
+const tidyMs = 3_600_000;
 const lanePrefix = "process:";
 
 /** What is said there is the host's word, and no person's. */
@@ -57,13 +58,15 @@ export function createProcessWatch(parts: ProcessWatchParts) {
   }
 
   async function work(): Promise<void> {
-    let hasTidied = false;
+    let tidyAt = clock.now();
     while (!signal.aborted) {
       let isBusy = false;
       try {
         isBusy = await look();
-        if (!hasTidied) await removeOthers(desk, owner);
-        hasTidied = true;
+        if (clock.now() >= tidyAt) {
+          await removeOthers(desk, owner);
+          tidyAt = clock.now() + tidyMs;
+        }
       } catch (error) {
         // That the store is away is told by who watches it.
         if (!(error instanceof StoreFailure))
@@ -162,6 +165,7 @@ async function removeOthers(desk: ProcessDesk, owner: OwnerId): Promise<void> {
   // The folders first: one whose folder is there has had its place since before, so that none is taken from what just starts.
   const names = await readdir(desk.parentFolder).catch(() => []);
   const known = new Set((await desk.kept.list(owner)).map(({ process }) => process.id));
+  // A store that knows of none may be another one than they were started with.
   if (known.size === 0) return;
   for (const name of names) {
     const id = processId.safeParse(name);
