@@ -1,4 +1,4 @@
-import { inputEvents, type Log, type Reads, type ToolCall } from "@holdfast/engine";
+import { inputEvents, type Log, type Reads, StoreFailure, type ToolCall } from "@holdfast/engine";
 import {
   decodeEvent,
   type IdSource,
@@ -91,7 +91,7 @@ function idsOf(given: GivenBy): IdSource {
 
 /**
  * One commit makes the session, says whose it is and accepts its task. P3: all of its ids follow from the call, so that
- * whoever sends it again after a crash is answered as the first time.
+ * whoever sends it again after a crash is answered as the first time. Throws where the store cannot be asked.
  */
 export async function admitChild(
   log: Log,
@@ -131,6 +131,7 @@ export async function admitChild(
       ...events,
     ],
   });
+  if (result.status === "failed") throw new StoreFailure(result.code, result.message);
   return result.status === "committed" ? null : result.message;
 }
 

@@ -2,7 +2,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { admitMessage, answerApproval, requestCancel, systemClock } from "@holdfast/engine";
+import {
+  admitMessage,
+  answerApproval,
+  requestCancel,
+  StoreFailure,
+  systemClock,
+} from "@holdfast/engine";
 import { openSession } from "@holdfast/engine/testing";
 import {
   type CallId,
@@ -153,29 +159,35 @@ test("[P6] a cancel of the parent is one of its child", async () => {
   expect(row?.lastState).toBe("cancelled");
 });
 
-test("[P6] a child whose parent ended without it is ended by whoever looks after children", async () => {
-  const host = await open();
-  const runId = await host.say(delegate("{stall:600}"));
-  const child = await untilChild(host, host.session);
-  await host.until(child, (state) => state === "running");
-  // As a host that dies: what was in its hands is left, and nothing is told to anybody.
-  await host.runner.stop();
-  await requestCancel(host.log, ids, host.owner, runId);
-  const keeper = createChildKeeper({
-    log: host.log,
-    ids,
-    clock: { now: () => 0, sleep: async () => undefined },
-    owner: host.owner,
-    runner: { poke: () => undefined },
-    report: (bug) => {
-      throw bug;
-    },
-  });
-  await keeper.look();
-  const row = await host.store.reads.session(host.owner, child);
-  const run = await host.store.reads.run(host.owner, row!.liveRun!);
-  expect(run?.cancelRequested).toBe(true);
-});
+test.each([
+  ["the last", "lookAtAll"],
+  ["those at work", "lookAtLive"],
+] as const)(
+  "[P6] a child whose parent ended without it is ended by whoever looks at %s",
+  async (_, look) => {
+    const host = await open();
+    const runId = await host.say(delegate("{stall:600}"));
+    const child = await untilChild(host, host.session);
+    await host.until(child, (state) => state === "running");
+    // As a host that dies: what was in its hands is left, and nothing is told to anybody.
+    await host.runner.stop();
+    await requestCancel(host.log, ids, host.owner, runId);
+    const keeper = createChildKeeper({
+      log: host.log,
+      ids,
+      clock: { now: () => 0, sleep: async () => undefined },
+      owner: host.owner,
+      runner: { poke: () => undefined },
+      report: (bug) => {
+        throw bug;
+      },
+    });
+    await keeper[look]();
+    const row = await host.store.reads.session(host.owner, child);
+    const run = await host.store.reads.run(host.owner, row!.liveRun!);
+    expect(run?.cancelRequested).toBe(true);
+  },
+);
 
 test("tasks are handed on as deep as the settings say, and a run has as many children as they say", async () => {
   const host = await open({ HOLDFAST_DELEGATE_DEPTH: "1", HOLDFAST_DELEGATE_CHILDREN: "1" });
@@ -186,6 +198,27 @@ test("tasks are handed on as deep as the settings say, and a run has as many chi
   expect(second).toMatchObject({ outcome: "failed" });
   expect(second?.output).toContain("A run may have 1 children");
   expect(await host.children()).toHaveLength(1);
+});
+
+test("[P7] a store that is away for a moment is no word about a task: its answer is heard when the store is back", async () => {
+  const host = await open();
+  const { reads } = host.store;
+  const readRun = reads.run.bind(reads);
+  let failures = 0;
+  Object.assign(reads, {
+    run: async (...of: Parameters<typeof readRun>) => {
+      const run = await readRun(...of);
+      // Only the one who waits for the child asks for a run of another session that has begun.
+      const isChild = run !== null && run.session !== host.session && run.state === "completed";
+      if (!isChild || failures > 0) return run;
+      failures += 1;
+      throw new StoreFailure("store_unavailable", "The store is away.");
+    },
+  });
+  await host.say(delegate("{words:3}"));
+  await host.until(host.session, ended);
+  expect(failures).toBe(1);
+  expect((await host.results())[0]).toMatchObject({ outcome: "ok" });
 });
 
 test("a child that fails is a result that says why, with what it had said", async () => {

@@ -9,7 +9,7 @@ import {
   terminalStates,
 } from "@holdfast/protocol";
 
-import { childOf, everyChild, type GivenBy } from "./child.ts";
+import { childOf, everyChild, type GivenBy, hasChildTag, parentOf } from "./child.ts";
 
 export interface ChildKeeperParts {
   readonly log: Log;
@@ -22,44 +22,68 @@ export interface ChildKeeperParts {
 }
 
 const usualLookMs = 10_000;
-/** The newest ones: a child does not outlive its call by so many others. */
+/** Those who rest cost nothing, and what is gone through for them grows with every child that there ever was. */
+const lookAtAllMs = 3_600_000;
 const mostLookedAt = 200;
-const mostRemembered = 2_000;
 
 /**
  * Ends children whose parent has ended without them: its host was killed between a cancel and theirs. P6: so a cancel
  * reaches them whatever dies.
  */
 export function createChildKeeper(parts: ChildKeeperParts) {
-  const { clock } = parts;
+  const { clock, log, owner } = parts;
+  const { reads, work: toDo } = log.store;
   const stopping = new AbortController();
-  const ended = new Set<LaneKey>();
+  const { signal } = stopping;
   let working: Promise<void> = Promise.resolve();
 
-  async function look(): Promise<void> {
-    const { log, owner } = parts;
-    const lanes = await log.store.reads.lanes(owner, everyChild, mostLookedAt);
-    if (ended.size > mostRemembered) ended.clear();
-    for (const { lane } of lanes) {
-      if (stopping.signal.aborted) return;
-      if (!ended.has(lane) && (await tend(parts, lane)) === "ended") ended.add(lane);
+  /** The newest of all that there ever were. */
+  async function lookAtAll(): Promise<void> {
+    for (const { lane } of await reads.lanes(owner, everyChild, mostLookedAt)) {
+      const given = givenBy(owner, lane);
+      if (signal.aborted) return;
+      if (given !== null) await tend(parts, given);
+    }
+  }
+
+  /** P12: only those that are worked on, or wait for a person's word. */
+  async function lookAtLive(): Promise<void> {
+    const { approvals } = await reads.approvals(owner, { limit: mostLookedAt });
+    const live = (await toDo.live(mostLookedAt)).filter((each) => each.owner === owner);
+    for (const session of new Set([...live, ...approvals].map((each) => each.session))) {
+      if (signal.aborted) return;
+      const row = await reads.session(owner, session);
+      const parent = row !== null && hasChildTag(row) && (await parentOf(reads, owner, session));
+      if (parent)
+        await tend(parts, {
+          owner,
+          session: parent.sessionId,
+          runId: parent.runId,
+          callId: parent.callId,
+        });
     }
   }
 
   async function work(): Promise<void> {
-    while (!stopping.signal.aborted) {
+    let allAt = clock.now();
+    while (!signal.aborted) {
       try {
-        await look();
+        if (clock.now() >= allAt) {
+          await lookAtAll();
+          allAt = clock.now() + lookAtAllMs;
+        }
+        await lookAtLive();
       } catch (error) {
         if (!(error instanceof StoreFailure))
           parts.report(error instanceof Error ? error : new Error(String(error)));
       }
-      await clock.sleep(parts.lookMs ?? usualLookMs, stopping.signal);
+      await clock.sleep(parts.lookMs ?? usualLookMs, signal);
     }
   }
 
   return {
-    look,
+    lookAtAll,
+    lookAtLive,
     start(): void {
       working = work();
     },
@@ -70,22 +94,15 @@ export function createChildKeeper(parts: ChildKeeperParts) {
   };
 }
 
-async function tend(
-  { log, ids, owner, runner }: ChildKeeperParts,
-  lane: LaneKey,
-): Promise<"ended" | "goes on"> {
+async function tend({ log, ids, owner, runner }: ChildKeeperParts, given: GivenBy): Promise<void> {
   const { reads } = log.store;
-  const given = givenBy(owner, lane);
-  if (given === null) return "ended";
   const child = childOf(given);
   const run = await reads.run(owner, child.runId);
-  if (run === null || terminalStates.has(run.state)) return "ended";
+  if (run === null || run.cancelRequested || terminalStates.has(run.state)) return;
   const parent = await reads.run(owner, given.runId);
-  const isOver = parent === null || parent.cancelRequested || terminalStates.has(parent.state);
-  if (!isOver || run.cancelRequested) return "goes on";
+  if (parent !== null && !parent.cancelRequested && !terminalStates.has(parent.state)) return;
   await requestCancel(log, ids, owner, child.runId);
   runner.poke(owner, child.session);
-  return "goes on";
 }
 
 function givenBy(owner: OwnerId, lane: LaneKey): GivenBy | null {

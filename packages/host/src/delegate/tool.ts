@@ -5,6 +5,7 @@ import {
   requestCancel,
   type Runner,
   type RunRow,
+  StoreFailure,
   type Tool,
   type ToolCall,
   type ToolHands,
@@ -16,7 +17,7 @@ import { z } from "zod";
 import { idsFrom } from "../keyed-ids.ts";
 import { defineTool, failed } from "../tools/index.ts";
 import { admitChild, type Child, childOf, lanesOf, parentOf } from "./child.ts";
-import { lastWords, waitForChild } from "./wait.ts";
+import { lastWords, untilStored, waitForChild } from "./wait.ts";
 
 export interface DelegateParts {
   readonly log: Log;
@@ -56,7 +57,7 @@ const input = z.strictObject({
  * have to do with each other stands in the store, so that whoever begins the call again finds the child where it is.
  */
 export function createDelegate(parts: DelegateParts): Tool {
-  const { log, depth } = parts;
+  const { log, clock, depth } = parts;
   const admitOneByOne = createTurns();
   let waiting = 0;
 
@@ -80,24 +81,25 @@ export function createDelegate(parts: DelegateParts): Tool {
     const child = childOf(call);
     const over = new AbortController();
     const finished = new AbortController();
-    void parts.clock
-      .sleep(ms, AbortSignal.any([finished.signal, hands.signal]))
-      .then(() => over.abort());
+    void clock.sleep(ms, AbortSignal.any([finished.signal, hands.signal])).then(() => over.abort());
     const signal = AbortSignal.any([hands.signal, over.signal]);
     const asked = new Set<string>();
     const onAsked = async (approval: ApprovalRow): Promise<void> => {
       if (asked.has(approval.id)) return;
+      await tellWaiting(log, call, child, approval);
       asked.add(approval.id);
       hands.write(`\nIt waits for a person's word: ${approval.tool}.\n`);
-      await tellWaiting(log, call, child, approval);
     };
     hands.write(`Session ${child.session} has the task.\n`);
     parts.poke(child.owner, child.session);
     try {
-      const run = await waitForChild(log, child, { signal, onAsked });
+      const run = await waitForChild(log, child, { clock, signal, onAsked });
       if (hands.signal.aborted) return await leave(parts, call, child);
-      if (over.signal.aborted && run === null) return await stopLate(parts, child, ms);
-      return await resultOf(log, child, run);
+      return await untilStored(clock, hands.signal, () =>
+        over.signal.aborted && run === null
+          ? stopLate(parts, child, ms)
+          : resultOf(log, child, run),
+      );
     } finally {
       finished.abort();
     }
@@ -117,7 +119,9 @@ export function createDelegate(parts: DelegateParts): Tool {
       waiting += 1;
       try {
         // Those of one step come at once, and each counts the ones before it.
-        const refused = await admitOneByOne(() => admit(call, task, title));
+        const refused = await untilStored(clock, hands.signal, () =>
+          admitOneByOne(() => admit(call, task, title)),
+        );
         if (refused !== null) return failed(refused);
         return await follow(call, hands, minutes * minuteMs);
       } finally {
@@ -157,8 +161,9 @@ async function tellWaiting(
     };
     const own = each === session ? runId : undefined;
     const event = newEvent(ids.make("event"), "notice.added", notice, own);
-    // What cannot be told now is told by whoever follows the child next; the approval itself stands.
-    await log.commit({ owner, session: each, events: [event] });
+    // A session that takes no more is left out; the approval itself stands.
+    const result = await log.commit({ owner, session: each, events: [event] });
+    if (result.status === "failed") throw new StoreFailure(result.code, result.message);
   }
 }
 
@@ -181,7 +186,8 @@ async function stopLate(
   child: Child,
   ms: number,
 ): Promise<ToolResult> {
-  await requestCancel(log, ids, child.owner, child.runId);
+  const cancel = await requestCancel(log, ids, child.owner, child.runId);
+  if (cancel.status === "failed") throw new StoreFailure(cancel.code, cancel.message);
   poke(child.owner, child.session);
   const { answer } = await lastWords(log, child);
   return told(child, `It took longer than ${ms / minuteMs} minutes and was stopped.`, answer);

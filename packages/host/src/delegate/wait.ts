@@ -1,10 +1,38 @@
-import type { ApprovalRow, Log, RunRow } from "@holdfast/engine";
+import {
+  type ApprovalRow,
+  type Clock,
+  type Log,
+  type RunRow,
+  StoreFailure,
+} from "@holdfast/engine";
 import { decodeEvent, type Seq, terminalStates, textOf } from "@holdfast/protocol";
 
 import { createExcerpt } from "../excerpt.ts";
 import type { Child } from "./child.ts";
 
+const againMs = 1_000;
+
+/**
+ * P7: that the store is away is no word about a task, whose child works on elsewhere or is there already: it is asked again
+ * until it answers or nobody waits any more. Whatever is done so may be done twice.
+ */
+export async function untilStored<T>(
+  clock: Clock,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof StoreFailure) || signal.aborted) throw error;
+      await clock.sleep(againMs, signal);
+    }
+  }
+}
+
 export interface Waiting {
+  readonly clock: Clock;
   readonly signal: AbortSignal;
   /** Told of what waits for a person's word, perhaps more than once. */
   readonly onAsked: (approval: ApprovalRow) => Promise<void>;
@@ -16,7 +44,7 @@ const telling: ReadonlySet<string> = new Set(["run.state", "approval.asked"]);
 export async function waitForChild(
   log: Log,
   child: Child,
-  { signal, onAsked }: Waiting,
+  { clock, signal, onAsked }: Waiting,
 ): Promise<RunRow | null> {
   const { owner, session, runId } = child;
   const { reads } = log.store;
@@ -30,6 +58,16 @@ export async function waitForChild(
     return "goes on";
   }
 
+  /** A look that fails when nobody waits any more has seen nothing. */
+  async function lookAgain(): Promise<RunRow | "goes on" | null> {
+    try {
+      return await untilStored(clock, signal, look);
+    } catch (error) {
+      if (error instanceof StoreFailure) return null;
+      throw error;
+    }
+  }
+
   let after = 0 as Seq;
   while (!signal.aborted) {
     for await (const item of log.tail(owner, session, after, { signal })) {
@@ -37,7 +75,7 @@ export async function waitForChild(
       if (item.kind === "cut") after = item.after;
       if (item.kind === "status") continue;
       if (item.kind === "events" && !item.events.some(({ type }) => telling.has(type))) continue;
-      const run = await look();
+      const run = await lookAgain();
       if (run !== "goes on") return run;
     }
   }
