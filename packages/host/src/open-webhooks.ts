@@ -30,13 +30,23 @@ export function openWebhooks(
   const hooks = opened.value;
   const { store } = parts.log;
   const isHere = config.roles.value.includes("gateway");
-  let gateway: Promise<Gateway> | undefined;
+  let gateway: Promise<Gateway | undefined> | undefined;
   let state: "waiting" | "started" | "stopped" = "waiting";
 
-  async function openHere(): Promise<Gateway> {
-    const made = await openHookGateway(config, hooks, parts);
-    if (state === "started") made.start();
-    return made;
+  async function openHere(): Promise<Gateway | undefined> {
+    try {
+      const made = await openHookGateway(config, hooks, parts);
+      if (state !== "started") return made;
+      made.start();
+      // Before that it takes nothing, and would say that another process does.
+      await made.whenOpen;
+      return made;
+    } catch (error) {
+      // Whoever needs it next tries again.
+      gateway = undefined;
+      parts.report(error instanceof Error ? error : new Error(String(error)));
+      return undefined;
+    }
   }
 
   function ensure(): void {

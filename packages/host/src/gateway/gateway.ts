@@ -48,6 +48,8 @@ export interface Gateway extends GatewayDesk {
   readonly routes: readonly Route[];
   /** What was pushed to us; `undefined` before we know who we are. */
   readonly take: Reception["take"] | undefined;
+  /** Resolves when we know who we are, or never will. */
+  readonly whenOpen: Promise<void>;
   start(): void;
   stop(): Promise<void>;
 }
@@ -69,6 +71,7 @@ export function openGateway(deps: GatewayDeps): Gateway {
   const stopping = new AbortController();
   const status = new Status();
   let open: Open | undefined;
+  const opened = Promise.withResolvers<void>();
   /** While the bot is ours to send for. */
   let couriers: Couriers | undefined;
   let work: Promise<void> = Promise.resolve();
@@ -115,6 +118,7 @@ export function openGateway(deps: GatewayDeps): Gateway {
       owes,
     });
     open = { adapter, people, reception, names };
+    opened.resolve();
     const { store } = log;
     const lease = { ...deps, store, bot: botOf(bot), onHeld };
     await holdBot(lease, stopping.signal, (held) =>
@@ -215,8 +219,9 @@ export function openGateway(deps: GatewayDeps): Gateway {
     get take() {
       return open?.reception.take.bind(open.reception);
     },
+    whenOpen: opened.promise,
     start() {
-      work = run().catch(onError);
+      work = run().catch(onError).finally(opened.resolve);
     },
     async stop() {
       stopping.abort();

@@ -73,6 +73,7 @@ export function openWebhookRig(
       take: (name, posted) => {
         const { store, owner } = rig;
         const reception = async () => {
+          await gateway.whenOpen;
           const { take } = gateway;
           return take && { take };
         };
