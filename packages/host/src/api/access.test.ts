@@ -80,7 +80,7 @@ test("[safety] a sign-in that is revoked closes its streams at once, and no othe
     void (async () => {
       for (;;) if ((await reader?.read())?.done !== false) return ended();
     })();
-    await vi.waitFor(() => expect(ended).toHaveBeenCalled());
+    await expect.poll(() => ended).toHaveBeenCalled();
   }
   expect((await askAs(rig, lost, "GET", "/api/sign-ins")).status).toBe(401);
   expect((await askAs(rig, kept, "GET", "/api/sign-ins")).status).toBe(200);

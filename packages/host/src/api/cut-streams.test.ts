@@ -1,7 +1,7 @@
 import { systemClock } from "@holdfast/engine";
 import { aNotice } from "@holdfast/engine/testing";
 import { createClient, type Seq, type SessionId } from "@holdfast/protocol";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 
 import { type ApiRig, converse, newSession, openApi } from "../testing/index.ts";
 
@@ -134,7 +134,7 @@ test("[P5] what is being said arrives whole, however often the stream breaks mea
   })();
   await converse(rig, id, "Hello");
   const head = (await rig.store.reads.session(rig.owner, id))?.head ?? 0;
-  await vi.waitFor(() => expect(seen.at(-1)).toBe(head));
+  await expect.poll(() => seen.at(-1)).toBe(head);
   stop.abort();
   await following;
   expect(seen).toEqual([...new Set(seen)].toSorted((a, b) => a - b));

@@ -12,7 +12,7 @@ import {
 } from "@holdfast/protocol";
 import { once } from "node:events";
 import { connect } from "node:net";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 
 import { listen } from "../http/index.ts";
 import { type ApiRig, openApi } from "../testing/index.ts";
@@ -81,7 +81,7 @@ test("a reader gets what follows its cursor and then what comes, and its leaving
   await append(rig, id, [aNotice()]);
   expect(await stream.seqs(1)).toEqual([4]);
   await stream.leave();
-  await vi.waitFor(() => expect(rig.log.watchedSessions).toBe(0));
+  await expect.poll(() => rig.log.watchedSessions).toBe(0);
 });
 
 test("[P5] where a browser says how far it has come, its address does not count", async () => {
@@ -138,7 +138,7 @@ test("a client that does not read for thirty seconds is dropped, and one that re
   const events = `/api/sessions/${id}/events?after=1`;
   const slow = reading(await rig.ask("GET", events));
   const absent = reading(await rig.ask("GET", events));
-  await vi.waitFor(() => expect(rig.log.watchedSessions).toBe(1));
+  await expect.poll(() => rig.log.watchedSessions).toBe(1);
   await append(rig, id, [aNotice()]);
   await turn();
   await clock.advance(29_000);
@@ -149,14 +149,14 @@ test("a client that does not read for thirty seconds is dropped, and one that re
   await slow.leave();
   // What was written before is all that it ever gets.
   expect(await absent.nextFrame()).toBe("end");
-  await vi.waitFor(() => expect(rig.log.watchedSessions).toBe(0));
+  await expect.poll(() => rig.log.watchedSessions).toBe(0);
 });
 
 test("a reader that the session has left behind is sent away with its cursor, and comes back by it", async () => {
   const { rig, id } = await open();
   const path = (after: number) => `/api/sessions/${id}/events?after=${after}`;
   const slow = reading(await rig.ask("GET", path(1)));
-  await vi.waitFor(() => expect(rig.log.watchedSessions).toBe(1));
+  await expect.poll(() => rig.log.watchedSessions).toBe(1);
   const count = 4_000;
   for (let at = 0; at < count; at += 200)
     await append(
@@ -266,7 +266,7 @@ test("over a real connection too, who stops reading is cut off", async () => {
     `GET /api/sessions/${id}/events?after=1 HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: ${authorization}\r\n\r\n`,
   );
   await once(socket, "readable");
-  await vi.waitFor(() => expect(rig.log.watchedSessions).toBe(0), { timeout: 8_000 });
+  await expect.poll(() => rig.log.watchedSessions).toBe(0);
   let end = "";
   socket.on("data", (piece) => (end = (end + piece.toString()).slice(-10)));
   await once(socket, "close");

@@ -291,8 +291,7 @@ test("a check of the store runs as a job, and tells how far it is", async () => 
   const before = valueOf(await rig.client.readFsck());
   expect(before).toMatchObject({ state: "never", clean: null });
   expect(valueOf(await rig.client.startFsck({ body: {} })).state).toBe("running");
-  await vi.waitFor(async () => {
-    const now = valueOf(await rig.client.readFsck());
-    expect(now).toMatchObject({ state: "done", clean: true, sessions: 1, findings: 0 });
-  });
+  await expect
+    .poll(async () => valueOf(await rig.client.readFsck()))
+    .toMatchObject({ state: "done", clean: true, sessions: 1, findings: 0 });
 });

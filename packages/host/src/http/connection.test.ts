@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 
 import { createStrangers } from "./strangers.ts";
 import { openApi, openServer, readAll, statusIn } from "../testing/index.ts";
@@ -96,7 +96,7 @@ test("[safety] connections of strangers have a budget: the oldest goes, and who 
     const socket = await server.dial();
     socket.on("close", () => gone.push(name)).resume();
   }
-  await vi.waitFor(() => expect(gone).toEqual(["a", "b"]));
+  await expect.poll(() => gone).toEqual(["a", "b"]);
   expect(strangers.count).toBe(3);
   known.write(ask);
   expect(String((await once(known, "data"))[0])).toMatch(/^HTTP\/1\.1 200 /);
@@ -109,7 +109,7 @@ test("[safety] who asks on and on without reading an answer holds nothing but a 
   let read = "";
   patient.setEncoding("latin1").on("data", (piece: string) => (read += piece));
   patient.write(ask.repeat(10));
-  await vi.waitFor(() => expect(read.match(/HTTP\/1\.1 200 /g)).toHaveLength(10));
+  await expect.poll(() => read.match(/HTTP\/1\.1 200 /g)).toHaveLength(10);
   const greedy = await server.dial();
   greedy.write(ask.repeat(1_000));
   expect((await readAll(greedy)).match(/HTTP\/1\.1 200 /g) ?? []).toHaveLength(0);
