@@ -7,6 +7,7 @@ export { broken, fitting } from "./from-schema.ts";
 export { serveOpenViking } from "./openviking-server.ts";
 export { openServer, readAll, statusIn } from "./raw.ts";
 export { runHere, serveHere } from "./command-rig.ts";
+export { openProcesses, openProcessHost, untilTold } from "./processes.ts";
 export { type HookAnswer, isSigned, openHookReceiver } from "./hook-receiver.ts";
 export { adapterFor, aHook, hookSecret, openWebhookRig, type WebhookRig } from "./webhooks.ts";
 export { KeptSchedules } from "../schedules/index.ts";
