@@ -32,14 +32,17 @@ export async function lookAt(
   process: Pick<Process, "by">,
   liveness: Liveness,
 ): Promise<Seen> {
-  const first = await readEnd(folder);
-  if (first !== null) return { kind: "ended", end: first };
   const age = await specAge(folder);
+  const isYoung = age !== null && age < beginWithinMs + beatMs;
+  const first = await readEnd(folder);
+  // P11: that it could not be started is the word of the call, as long as there is somebody who says it.
+  const isForCall = isYoung && first?.kind === "not_started";
+  if (isForCall && liveness.isDead(process.by) === "alive") return { kind: "starting" };
+  if (first !== null) return { kind: "ended", end: first };
   const begun = await readBegun(folder);
   if (begun === null) {
     // Its host may have died in the moment between: who minds it then says so within this time, or never.
-    const mayBegin =
-      age === null ? !(await isGone(folder, process.by, liveness)) : age < beginWithinMs + beatMs;
+    const mayBegin = age === null ? !(await isGone(folder, process.by, liveness)) : isYoung;
     return mayBegin ? { kind: "starting" } : endedOrLost(folder);
   }
   if (!(await isGone(folder, begun.minder, liveness))) return { kind: "running", begun };

@@ -1,14 +1,14 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { createLog, systemClock } from "@holdfast/engine";
 import { openSession } from "@holdfast/engine/testing";
-import { ids, processId } from "@holdfast/protocol";
+import { ids, type ProcessId, processId } from "@holdfast/protocol";
 import { createLiveness, currentHolder, factsOf } from "@holdfast/store/identity";
 import { expect, onTestFinished, test } from "vitest";
 
 import { openProcesses, openProcessHost, untilTold } from "../testing/index.ts";
-import { readEnd } from "./files.ts";
+import { fileNames, readBegun, readEnd } from "./files.ts";
 import { createProcesses } from "./index.ts";
 
 async function open(options?: Parameters<typeof openProcesses>[0]) {
@@ -67,6 +67,23 @@ test("one that cannot be started is a failed call, and nothing more is said of i
   expect(await host.said()).toEqual([]);
 });
 
+test("that one could not be started is left to its call, and is told where that could not note it", async () => {
+  const host = await open();
+  await host.run(["no-such-program"]);
+  const [noted] = await host.desk.kept.list(host.owner);
+  const before = { ...noted!.process, end: null, endedAt: null, told: null };
+  await host.desk.kept.change({ ...noted!, process: before });
+  const spec = join(host.desk.folderOf(before.id), fileNames.spec);
+  // However long this has taken.
+  utimesSync(spec, new Date(), new Date());
+  await host.watch.look();
+  expect(await host.said()).toEqual([]);
+  const longAgo = new Date(Date.now() - 60_000);
+  utimesSync(spec, longAgo, longAgo);
+  await untilTold(host, before.id);
+  expect(JSON.stringify(await host.said())).toContain("could not be started (ENOENT)");
+});
+
 test("stopped by its session's agent, a process and all that it started end, and no turn begins", async () => {
   const host = await open();
   const id = await host.start("sleep 600 & echo $! > child; wait");
@@ -101,7 +118,7 @@ test("one that has put who minds it to sleep is stopped all the same, when asked
 
 test("two hosts that begin on one home at once call it the same", async () => {
   const host = await open();
-  const others = [1, 2, 3].map(() => openHere(host.home, host.store, host).desk.place());
+  const others = [1, 2, 3].map(() => openProcessHost(host.home, host.store, host).desk.place());
   expect(new Set(await Promise.all(others)).size).toBe(1);
 });
 
