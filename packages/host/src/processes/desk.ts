@@ -186,7 +186,7 @@ export class ProcessDesk {
       told: null,
     });
     if (added.status === "full") return "There is no place for another background process now.";
-    // Nobody can ask for its output any more. What is not removed now is when a host begins.
+    // Nobody can ask for its output any more. What is not removed now is later, with what else is left over.
     if (added.before?.place === place)
       await rm(this.folderOf(added.before.id), { recursive: true, force: true }).catch(() => {});
     return null;
