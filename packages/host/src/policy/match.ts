@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { normalize } from "node:path/posix";
 
 import type { Json } from "@holdfast/protocol";
 import { z } from "zod";
@@ -17,14 +18,15 @@ export interface Asked {
 
 /** What a call is about, read from its arguments once. */
 export type Subject =
-  | { readonly kind: "argv"; readonly argv: readonly string[] }
-  | { readonly kind: "shell"; readonly line: string }
+  | { readonly kind: "argv"; readonly argv: readonly string[]; readonly folder?: string }
+  | { readonly kind: "shell"; readonly line: string; readonly folder?: string }
   | { readonly kind: "paths"; readonly paths: readonly string[] }
   | { readonly kind: "host"; readonly host: string }
   | { readonly kind: "tool" };
 
 const command = z.looseObject({
   command: z.union([z.string(), z.array(z.string()).min(1)]),
+  folder: z.string().optional(),
 });
 const withPath = z.looseObject({ path: z.string() });
 const withPatch = z.looseObject({ patch: z.string() });
@@ -35,11 +37,13 @@ const pathTools: ReadonlySet<string> = new Set(["read_file", "write_file", "edit
 /** `null`: nobody can say what it would do, so no rule covers it. */
 export async function subjectOf({ name, input, place }: Asked): Promise<Subject | null> {
   if (name === "terminal") {
-    const given = command.safeParse(input).data?.command;
-    if (given === undefined) return null;
+    const asked = command.safeParse(input).data;
+    if (asked === undefined) return null;
+    const { command: given } = asked;
+    const where = elsewhere(asked.folder);
     return typeof given === "string"
-      ? { kind: "shell", line: given }
-      : { kind: "argv", argv: given };
+      ? { kind: "shell", line: given, ...where }
+      : { kind: "argv", argv: given, ...where };
   }
   if (pathTools.has(name)) {
     const path = withPath.safeParse(input).data?.path;
@@ -58,6 +62,12 @@ export async function subjectOf({ name, input, place }: Asked): Promise<Subject 
     return url === null ? null : { kind: "host", host: hostOf(url) };
   }
   return { kind: "tool" };
+}
+
+/** The same words do something else in another folder: `make` reads what lies there. */
+function elsewhere(folder = "."): { readonly folder?: string } {
+  const named = normalize(folder).replace(/(?<=.)\/$/, "");
+  return named === "." ? {} : { folder: named };
 }
 
 function hostOf({ hostname }: URL): string {
@@ -88,9 +98,11 @@ export function covers(rule: Rule, name: string, subject: Subject | null): boole
   if (rule.kind === "tool") return true;
   switch (subject?.kind) {
     case "argv":
-      return rule.kind === "argv" && coversArgv(rule, subject.argv);
+      return (
+        rule.kind === "argv" && rule.folder === subject.folder && coversArgv(rule, subject.argv)
+      );
     case "shell":
-      return rule.kind === "shell" && rule.line === subject.line;
+      return rule.kind === "shell" && rule.folder === subject.folder && rule.line === subject.line;
     case "paths": {
       const matches = rule.kind === "path" ? compileGlob(rule.pattern) : null;
       if (matches === null) return false;
@@ -108,9 +120,17 @@ export function covers(rule: Rule, name: string, subject: Subject | null): boole
 export function concerns(rule: Rule, name: string, subject: Subject | null): boolean {
   if (rule.tool !== name) return false;
   if (subject === null || subject.kind === "tool") return true;
+  // What is closed without a folder is closed in each of them.
+  if ((rule.kind === "argv" || rule.kind === "shell") && rule.folder === undefined)
+    return covers(rule, name, atTheTop(subject));
   if (rule.kind !== "path" || subject.kind !== "paths") return covers(rule, name, subject);
   const matches = compileGlob(rule.pattern);
   return matches === null || subject.paths.some(matches);
+}
+
+function atTheTop(subject: Subject): Subject {
+  if (subject.kind === "argv") return { kind: "argv", argv: subject.argv };
+  return subject.kind === "shell" ? { kind: "shell", line: subject.line } : subject;
 }
 
 /** Argument by argument: what stands in one never becomes two, and never reaches a shell. */
@@ -158,13 +178,14 @@ export function suggestRules(name: string, subject: Subject | null): readonly st
   switch (subject?.kind) {
     case "argv": {
       const [program = ""] = subject.argv;
-      rules.push({ kind: "argv", tool: name, argv: subject.argv, rest: "none" });
+      const where = subject.folder === undefined ? {} : { folder: subject.folder };
+      rules.push({ kind: "argv", tool: name, argv: subject.argv, rest: "none", ...where });
       if (!runners.has(programOf(subject.argv)))
-        rules.push({ kind: "argv", tool: name, argv: [program], rest: "any" });
+        rules.push({ kind: "argv", tool: name, argv: [program], rest: "any", ...where });
       break;
     }
     case "shell":
-      rules.push({ kind: "shell", tool: name, line: subject.line });
+      rules.push({ ...subject, tool: name });
       break;
     case "paths":
       rules.push(...pathRules(name, subject.paths));

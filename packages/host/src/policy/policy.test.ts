@@ -47,6 +47,12 @@ describe("a rule", () => {
       rest: fc.constantFrom("none" as const, "any" as const),
     }),
     fc.record({ kind: fc.constant("shell" as const), tool: fc.constant("terminal"), line: word }),
+    fc.record({
+      kind: fc.constant("shell" as const),
+      tool: fc.constant("terminal"),
+      line: word,
+      folder: word.filter((text) => text !== ""),
+    }),
   );
 
   test("is read back as what was written", () => {
@@ -105,6 +111,18 @@ describe("arguments", () => {
     await allow(rule);
     expect(await decide(ask("terminal", { command }))).toBe(expected);
   });
+});
+
+test("[safety] a command that is allowed is allowed in the workspace itself, and elsewhere only where the rule says so", async () => {
+  const { decide, allow } = open();
+  await allow("terminal: make *");
+  await allow('terminal at "docs": make');
+  const make = (folder: string | undefined, ...words: string[]) =>
+    decide(ask("terminal", { command: ["make", ...words], ...(folder && { folder }) }));
+  for (const folder of [undefined, ".", "./", "docs/.."]) expect(await make(folder)).toBe("allow");
+  for (const folder of ["docs", "./docs/"]) expect(await make(folder)).toBe("allow");
+  expect(await make("docs", "install")).toBe("ask");
+  for (const folder of ["scratch", "docs/deep", place]) expect(await make(folder)).toBe("ask");
 });
 
 test("a rule for paths goes by where a path really leads, and never into .git", async () => {
@@ -180,6 +198,8 @@ test("the operator's rules go before the mode and before what people allow; the 
     'allow terminal shell: "ls"',
   ]);
   await allow("terminal: rm x");
+  // What is closed is closed in every folder.
+  expect(await decide(ask("terminal", { command: ["rm", "y"], folder: "docs" }))).toBe("deny");
   expect(await decide(ask("terminal", { command: ["rm", "x"] }))).toBe("deny");
   expect(await decide(ask("terminal", { command: ["git", "push"] }))).toBe("ask");
   expect(await decide(ask("terminal", { command: "ls" }))).toBe("allow");
@@ -227,6 +247,10 @@ test("what is offered covers the call, the narrowest first, and not everything b
     "terminal: python3 -c x",
   ]);
   expect(await rules("terminal", { command: "a; b" })).toEqual(['terminal shell: "a; b"']);
+  expect(await rules("terminal", { command: ["git", "log"], folder: "docs/" })).toEqual([
+    'terminal at "docs": git log',
+    'terminal at "docs": git *',
+  ]);
   expect(await rules("write_file", { path: "docs/[a].md", content: "" })).toEqual([
     "write_file in docs/\\[a\\].md",
     "write_file in docs/**",

@@ -6,6 +6,7 @@ import { compileGlob } from "../text/index.ts";
  *     terminal: git status        these arguments and no others
  *     terminal: git *             this program, whatever comes behind
  *     terminal shell: "make; ls"  this very line
+ *     terminal at "docs": make    the same in another folder than the workspace itself
  *     write_file in docs/**       files whose path is like this
  *     fetch_url host example.org  this host; *.example.org for what is below it
  *     remember                    the whole tool
@@ -16,8 +17,14 @@ export type Rule =
       readonly tool: string;
       readonly argv: readonly string[];
       readonly rest: "none" | "any";
+      readonly folder?: string;
     }
-  | { readonly kind: "shell"; readonly tool: string; readonly line: string }
+  | {
+      readonly kind: "shell";
+      readonly tool: string;
+      readonly line: string;
+      readonly folder?: string;
+    }
   | { readonly kind: "path"; readonly tool: string; readonly pattern: string }
   | { readonly kind: "host"; readonly tool: string; readonly host: string }
   | { readonly kind: "tool"; readonly tool: string };
@@ -25,22 +32,28 @@ export type Rule =
 export const longestRule = 2_000;
 const toolName = /^[A-Za-z0-9_.-]{1,128}$/;
 const hostName = /^(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*$|^[0-9a-f:]+$/;
-const grammar = /^([A-Za-z0-9_.-]{1,128})(?:( shell)?: (.+)| in (.+)| host (.+))?$/s;
+const grammar =
+  /^([A-Za-z0-9_.-]{1,128})(?:(?: at ("(?:[^"\\]|\\.)*"))?( shell)?: (.+)| in (.+)| host (.+))?$/s;
 
 /** `null`: this is no rule. */
 export function parseRule(text: string): Rule | null {
   const found = text.length > longestRule ? null : grammar.exec(text);
   if (found === null) return null;
-  const [, tool = "", shell, words, pattern, host] = found;
+  const [, tool = "", at, shell, words, pattern, host] = found;
+  const folder = at === undefined ? undefined : unquote(at);
+  // The workspace itself has no name of its own here.
+  if (folder === null || folder === "") return null;
+  const where = folder === undefined ? {} : { folder };
   if (pattern !== undefined)
     return compileGlob(pattern) === null ? null : { kind: "path", tool, pattern };
   if (host !== undefined) return hostName.test(host) ? { kind: "host", tool, host } : null;
   if (words === undefined) return toolName.test(tool) ? { kind: "tool", tool } : null;
   if (shell !== undefined) {
     const line = unquote(words);
-    return line === null ? null : { kind: "shell", tool, line };
+    return line === null ? null : { kind: "shell", tool, line, ...where };
   }
-  return parseArgv(tool, words);
+  const rule = parseArgv(tool, words);
+  return rule && { ...rule, ...where };
 }
 
 /** The one way to write a rule down: what is read from it is the same rule. */
@@ -48,9 +61,9 @@ export function formatRule(rule: Rule): string {
   const { tool } = rule;
   switch (rule.kind) {
     case "argv":
-      return `${tool}: ${[...rule.argv.map(quoteWord), ...(rule.rest === "any" ? ["*"] : [])].join(" ")}`;
+      return `${tool}${at(rule)}: ${[...rule.argv.map(quoteWord), ...(rule.rest === "any" ? ["*"] : [])].join(" ")}`;
     case "shell":
-      return `${tool} shell: ${JSON.stringify(rule.line)}`;
+      return `${tool}${at(rule)} shell: ${JSON.stringify(rule.line)}`;
     case "path":
       return `${tool} in ${rule.pattern}`;
     case "host":
@@ -58,6 +71,10 @@ export function formatRule(rule: Rule): string {
     case "tool":
       return tool;
   }
+}
+
+function at({ folder }: { readonly folder?: string }): string {
+  return folder === undefined ? "" : ` at ${JSON.stringify(folder)}`;
 }
 
 /** Words by spaces; one with a space, or with anything else that is not plain, in quotes. A bare `*` at the end is the rest. */
