@@ -6,11 +6,9 @@ import type { PolicyQuestion } from "@holdfast/engine";
 import { anOwner } from "@holdfast/engine/testing";
 import { ids, type Json } from "@holdfast/protocol";
 import { createMemoryStore } from "@holdfast/store";
-import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { createPolicy, keepRules } from "./index.ts";
-import { formatRule, parseRule, parseToolRule, type Rule } from "./rule.ts";
 
 let place: string;
 beforeEach(() => {
@@ -36,56 +34,6 @@ function open(mode: Mode = "ask", rules: readonly string[] = []) {
     policy.remember({ owner, tool, approvalId: ids.make("approval"), session, rule, by: null });
   return { kept, policy, decide, allow };
 }
-
-describe("a rule", () => {
-  const word = fc.string({ unit: "binary", maxLength: 12 }).filter((text) => text.isWellFormed());
-  const rules: fc.Arbitrary<Rule> = fc.oneof(
-    fc.record({
-      kind: fc.constant("argv" as const),
-      tool: fc.constant("terminal"),
-      argv: fc.array(word, { minLength: 1, maxLength: 5 }).filter(([first]) => first !== ""),
-      rest: fc.constantFrom("none" as const, "any" as const),
-    }),
-    fc.record({ kind: fc.constant("shell" as const), tool: fc.constant("terminal"), line: word }),
-    fc.record({
-      kind: fc.constant("shell" as const),
-      tool: fc.constant("terminal"),
-      line: word,
-      folder: word.filter((text) => text !== ""),
-    }),
-  );
-
-  test("is read back as what was written", () => {
-    fc.assert(
-      fc.property(rules, (rule) => {
-        expect(parseRule(formatRule(rule))).toEqual(rule);
-      }),
-    );
-  });
-
-  test.each([
-    "",
-    "terminal:",
-    "terminal: *",
-    "terminal: g*t status",
-    'terminal: "git',
-    'terminal: "git"x',
-    "terminal shell: not quoted",
-    "write_file in [",
-    "fetch_url host http://example.org",
-    "fetch_url host *",
-    "a b",
-    "../x",
-    "x".repeat(3_000),
-  ])("%j is none", (text) => {
-    expect(parseRule(text)).toBeNull();
-  });
-
-  test("of the operator says what it does", () => {
-    expect(parseToolRule("deny fetch_url")).toMatchObject({ effect: "deny" });
-    expect(parseToolRule("permit fetch_url")).toBeNull();
-  });
-});
 
 describe("arguments", () => {
   test.each<[string, Json, "allow" | "ask"]>([

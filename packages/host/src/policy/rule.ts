@@ -39,8 +39,8 @@ const grammar =
 export function parseRule(text: string): Rule | null {
   const found = text.length > longestRule ? null : grammar.exec(text);
   if (found === null) return null;
-  const [, tool = "", at, shell, words, pattern, host] = found;
-  const folder = at === undefined ? undefined : unquote(at);
+  const [, tool = "", place, shell, words, pattern, host] = found;
+  const folder = place === undefined ? undefined : unquote(place);
   // The workspace itself has no name of its own here.
   if (folder === null || folder === "") return null;
   const where = folder === undefined ? {} : { folder };
@@ -61,9 +61,9 @@ export function formatRule(rule: Rule): string {
   const { tool } = rule;
   switch (rule.kind) {
     case "argv":
-      return `${tool}${at(rule)}: ${[...rule.argv.map(quoteWord), ...(rule.rest === "any" ? ["*"] : [])].join(" ")}`;
+      return `${tool}${whereOf(rule)}: ${[...rule.argv.map(quoteWord), ...(rule.rest === "any" ? ["*"] : [])].join(" ")}`;
     case "shell":
-      return `${tool}${at(rule)} shell: ${JSON.stringify(rule.line)}`;
+      return `${tool}${whereOf(rule)} shell: ${JSON.stringify(rule.line)}`;
     case "path":
       return `${tool} in ${rule.pattern}`;
     case "host":
@@ -73,7 +73,7 @@ export function formatRule(rule: Rule): string {
   }
 }
 
-function at({ folder }: { readonly folder?: string }): string {
+function whereOf({ folder }: { readonly folder?: string }): string {
   return folder === undefined ? "" : ` at ${JSON.stringify(folder)}`;
 }
 
