@@ -34,7 +34,7 @@ export function loadPage(folder: string): Outcome<Page> {
       .map((path) => ({
         name: path.slice(folder.length + 1).replaceAll(sep, "/"),
         type: types[extname(path)] ?? "application/octet-stream",
-        body: new Uint8Array(readFileSync(path)),
+        body: readFileSync(path),
       }));
     if (page.some(({ name }) => name === "index.html")) return done(page);
   } catch {

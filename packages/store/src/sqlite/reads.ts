@@ -47,7 +47,7 @@ export function makeReads({ ask, glance }: Readers, report: ReportDamage): Reads
     usage: (...args) => ask("usage", args),
     blob: (...args) => ask("blob", args),
     approval: (...args) => glance("approval", args),
-    approvals: (...args) => ask("approvals", args),
+    approvals: (...args) => glance("approvals", args),
     answered: (...args) => ask("answered", args),
     unremembered: (...args) => ask("unremembered", args),
     memory: (...args) => ask("memory", args),

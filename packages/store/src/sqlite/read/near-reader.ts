@@ -26,6 +26,7 @@ export type NearQuery =
   | "lease"
   | "request"
   | "approval"
+  | "approvals"
   | "approvalsFor";
 
 /** A read that comes to more characters than this is left to the thread that reads. */
