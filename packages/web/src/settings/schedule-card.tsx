@@ -29,7 +29,7 @@ export function ScheduleCard(props: ScheduleCardProps) {
   const [last] = recent;
   return (
     <li className="provider">
-      <div className="row">
+      <div className="row schedule-head">
         <span className={isOn && nextAt !== null ? "dot" : "dot off"} />
         <strong className="schedule-title">{title}</strong>
         <span className="spread" />
