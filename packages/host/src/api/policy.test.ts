@@ -47,16 +47,11 @@ test("[safety] by no method and no way of writing a path does a stranger get pas
   onTestFinished(() => server.close());
   const kept = Object.values<ContractRoute>(routes).filter(({ access }) => access !== "open");
   const [first] = kept;
-  const anyPath = first === undefined ? "" : fillPath(first);
   const asked = [
-    // One route by every method and in every way, and every route by its own, as it is and in some of the ways in turn.
-    ...methods.flatMap((method) => waysTo(anyPath).map((path) => ({ method, path }))),
-    ...kept.flatMap((route, place) => {
-      const path = fillPath(route);
-      const ways = waysTo(path).filter((_, at) => (at + place) % 4 === 0);
-      return [path, ...ways].map((way) => ({ method: route.method, path: way }));
-    }),
-  ];
+    // One route by every method, and every route by its own.
+    ...methods.map((method) => ({ method, path: first === undefined ? "" : fillPath(first) })),
+    ...kept.map((route) => ({ method: route.method, path: fillPath(route) })),
+  ].flatMap(({ method, path }) => waysTo(path).map((way) => ({ method, path: way })));
   const passed: string[] = [];
   for (let from = 0; from < asked.length; from += 40) {
     const answers = asked.slice(from, from + 40).map(async ({ method, path }) => {
@@ -67,7 +62,7 @@ test("[safety] by no method and no way of writing a path does a stranger get pas
     await Promise.all(answers);
   }
   expect(passed).toEqual([]);
-  expect(asked.length).toBeGreaterThan(300);
+  expect(asked.length).toBeGreaterThan(500);
 });
 
 test("[safety] only health, login and the page answer without a principal, under a base path too", async () => {

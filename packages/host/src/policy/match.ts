@@ -1,5 +1,4 @@
 import { isIP } from "node:net";
-import { normalize } from "node:path/posix";
 
 import type { Json } from "@holdfast/protocol";
 import { z } from "zod";
@@ -40,7 +39,8 @@ export async function subjectOf({ name, input, place }: Asked): Promise<Subject 
     const asked = command.safeParse(input).data;
     if (asked === undefined) return null;
     const { command: given } = asked;
-    const where = elsewhere(asked.folder);
+    const where = await elsewhere(place, asked.folder);
+    if (where === null) return null;
     return typeof given === "string"
       ? { kind: "shell", line: given, ...where }
       : { kind: "argv", argv: given, ...where };
@@ -65,20 +65,33 @@ export async function subjectOf({ name, input, place }: Asked): Promise<Subject 
 }
 
 /** The same words do something else in another folder: `make` reads what lies there. */
-function elsewhere(folder = "."): { readonly folder?: string } {
-  const named = normalize(folder).replace(/(?<=.)\/$/, "");
-  return named === "." ? {} : { folder: named };
+async function elsewhere(
+  place: string | undefined,
+  folder: string | undefined,
+): Promise<{ readonly folder?: string } | null> {
+  if (folder === undefined) return {};
+  const [real] = (await realPaths(place, [folder])) ?? [];
+  if (real === undefined) return null;
+  return real === "" || real === "." ? {} : { folder: real };
 }
 
 function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
 }
 
-/** Where the files really are: a link inside of a folder that is allowed may lead to one that is not. */
 async function pathsOf(
   place: string | undefined,
   paths: readonly string[],
 ): Promise<Subject | null> {
+  const real = await realPaths(place, paths);
+  return real && { kind: "paths", paths: real };
+}
+
+/** Where they really are: a link inside of a folder that is allowed may lead to one that is not. */
+async function realPaths(
+  place: string | undefined,
+  paths: readonly string[],
+): Promise<readonly string[] | null> {
   const jail = place === undefined ? null : await Jail.open(place);
   if (jail?.ok !== true) return null;
   const real: string[] = [];
@@ -87,7 +100,7 @@ async function pathsOf(
     if (!found.ok) return null;
     real.push(found.value);
   }
-  return { kind: "paths", paths: real };
+  return real;
 }
 
 /** What is in there is run by git itself sooner or later. */

@@ -67,10 +67,16 @@ test("[safety] a command that is allowed is allowed in the workspace itself, and
   await allow('terminal at "docs": make');
   const make = (folder: string | undefined, ...words: string[]) =>
     decide(ask("terminal", { command: ["make", ...words], ...(folder && { folder }) }));
-  for (const folder of [undefined, ".", "./", "docs/.."]) expect(await make(folder)).toBe("allow");
+  for (const folder of ["docs/deep", "scratch/deep"])
+    mkdirSync(join(place, folder), { recursive: true });
+  symlinkSync("scratch/deep", join(place, "link"));
+  for (const folder of [undefined, ".", "./", place]) expect(await make(folder)).toBe("allow");
   for (const folder of ["docs", "./docs/"]) expect(await make(folder)).toBe("allow");
   expect(await make("docs", "install")).toBe("ask");
-  for (const folder of ["scratch", "docs/deep", place]) expect(await make(folder)).toBe("ask");
+  // It goes by where a folder really is, as the tool does.
+  await allow('terminal at "link": make');
+  for (const folder of ["scratch", "docs/deep", "link"]) expect(await make(folder)).toBe("ask");
+  expect(await make("link/..")).toBe("allow");
 });
 
 test("a rule for paths goes by where a path really leads, and never into .git", async () => {

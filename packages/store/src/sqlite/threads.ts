@@ -39,7 +39,7 @@ export interface ThreadOptions<Note> {
   readonly onLost?: () => void;
 }
 
-/** What passes through a storage thread is soon forgotten: room for more of it was only memory, and no speed. */
+/** What passes through a storage thread is soon forgotten, and V8 would keep up to 134 MB of room for it. */
 const resourceLimits = { maxYoungGenerationSizeMb: 12 };
 
 /** Our end of a worker thread: requests with replies, and notes. A thread that dies rejects what was asked of it. */
