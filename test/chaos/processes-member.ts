@@ -188,9 +188,12 @@ function endOf({ child, stderr }: Life): string {
   return `${child.exitCode ?? child.signalCode}${stderr === "" ? "" : `: ${stderr}`}`;
 }
 
-/** That the store cannot be reached is told, by a runner with a stack and by a host in a line; nothing else is to be there. */
+/**
+ * That the store cannot be reached, or takes nothing, is told: by a runner with a stack and by a host in a line. Nothing else
+ * is to be there.
+ */
 const expected =
-  /^(StoreFailure: |\s+at )|"level":"warn".*"msg":"The store (does not answer|answers again)/;
+  /^(StoreFailure: |\s+at )|"level":"warn".*"msg":"The store (does not answer|takes no writes|answers again)/;
 
 function unexpectedIn(stderr: string): string {
   const lines = stderr.split("\n").filter((line) => line.trim() !== "");
