@@ -86,7 +86,8 @@ test("a webhook that is connected while the host runs is heard at once, by its n
   const served = await serve({ HOLDFAST_EGRESS_ALLOW: host });
   const params = { name: "home" };
   const put = valueOf(await served.client.putWebhook({ params, body: { url: receiver.url } }));
-  expect(put.webhook).toEqual({ name: "home", to: host, connectedBy: "page", rotating: false });
+  const shown = { name: "home", to: host, connectedBy: "page", rotating: false, commands: [] };
+  expect(put.webhook).toEqual(shown);
   const old = put.secret ?? "";
   expect((await say(served, "msg-1", "One {words:3}", old, "home")).status).toBe(202);
   await receiver.until(1);

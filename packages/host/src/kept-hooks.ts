@@ -27,6 +27,9 @@ export interface KeptHooks extends Hooks {
   remove(name: string): Promise<"removed" | "configured" | "not_found">;
 }
 
+/** What more a hook may only the configuration says. */
+const narrow = { network: "public", commands: [], sessions: "own" } as const;
+
 const prefix = "webhook:";
 const noAddress = "none:";
 const [newest, before] = [
@@ -49,7 +52,7 @@ export function openHooks(
     const old = secrets.read(before(name));
     const url = stored.baseUrl === noAddress ? null : stored.baseUrl;
     const known = old === null ? [stored.key] : [stored.key, old.key];
-    return { name, secrets: known, url, network: "public", connectedBy: "page" };
+    return { ...narrow, name, secrets: known, url, connectedBy: "page" };
   }
 
   const find = (name: string) => fixed.get(name) ?? connected(name);
@@ -106,7 +109,9 @@ function readConfigured(
 ): Outcome<ReadonlyMap<string, Hook>> {
   const hooks = new Map<string, Hook>();
   for (const [name, given] of Object.entries(webhooks.value)) {
-    const { url = null, network = "public" } = given;
+    const { url = null, network = narrow.network } = given;
+    const { commands = narrow.commands, sessions = narrow.sessions } = given;
+    const rights = { network, commands, sessions };
     const secrets: string[] = [];
     for (const each of [given.secret, given.oldSecret]) {
       const secret = typeof each === "object" ? environment[each.env] : each;
@@ -116,7 +121,7 @@ function readConfigured(
       if (secret !== undefined) secrets.push(secret);
     }
     if (given.secret === undefined) return failed("config.invalid", unsigned(name));
-    hooks.set(name, { name, secrets, url, network, connectedBy: "configuration" });
+    hooks.set(name, { ...rights, name, secrets, url, connectedBy: "configuration" });
   }
   return done(hooks);
 }
@@ -131,7 +136,7 @@ function makeSecret(): string {
   return `whsec_${randomBytes(32).toString("base64")}`;
 }
 
-export function viewHook({ name, url, connectedBy, secrets }: Hook): WebhookView {
+export function viewHook({ name, url, connectedBy, secrets, commands }: Hook): WebhookView {
   const to = url === null ? null : new URL(url).host;
-  return { name, to, connectedBy, rotating: secrets.length > 1 };
+  return { name, to, connectedBy, rotating: secrets.length > 1, commands: [...commands] };
 }

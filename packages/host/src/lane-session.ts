@@ -1,7 +1,9 @@
 import { type Log, StoreFailure } from "@holdfast/engine";
-import type { LaneKey, OwnerId, SessionId } from "@holdfast/protocol";
+import { type LaneKey, type OwnerId, seq, type SessionId } from "@holdfast/protocol";
 
 import { idsFrom } from "./keyed-ids.ts";
+
+const zero = seq.parse(0);
 
 interface LaneDeps {
   readonly log: Log;
@@ -36,4 +38,24 @@ export async function sessionFor(deps: LaneDeps, lane: LaneKey, key: string): Pr
   const { session, result } = await log.createSession({ owner, lane, ids });
   if (result.status === "failed") throw new StoreFailure(result.code, result.message);
   return session;
+}
+
+/** A lane is bound among the first things of a session that it has begun, and of a branch that it has made. */
+const firstFew = 16;
+
+/**
+ * Whether a session is a lane's own: the one that it is in, or one that it has begun. One that it was only led to is not, nor is
+ * a branch that somebody else has made of one.
+ */
+export async function hasBegun(
+  { log, owner }: LaneDeps,
+  lane: LaneKey,
+  session: SessionId,
+): Promise<boolean> {
+  const { reads } = log.store;
+  if ((await reads.lane(owner, lane)) === session) return true;
+  const page = await reads.events(owner, session, { after: zero, limit: firstFew });
+  return (page?.events ?? []).some(
+    ({ type, data }) => type === "lane.bound" && data["lane"] === lane,
+  );
 }

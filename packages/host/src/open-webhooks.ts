@@ -116,7 +116,7 @@ async function openHookGateway(
         now: Date.now,
       }),
     names: webhookNames,
-    people: whoeverSigned,
+    people: whoeverSigned(hooks),
     listed: [],
     hook: undefined,
     onError: (error) => report(error instanceof Error ? error : new Error(String(error))),

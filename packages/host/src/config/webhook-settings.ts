@@ -1,4 +1,4 @@
-import { isHookAddress, webhookName, webhookSecret } from "@holdfast/protocol";
+import { isHookAddress, webhookCommand, webhookName, webhookSecret } from "@holdfast/protocol";
 import { z } from "zod";
 
 import { setting } from "./setting.ts";
@@ -15,6 +15,10 @@ const webhook = z.strictObject({
   oldSecret: secret.optional(),
   url: z.string().max(2_048).refine(isHookAddress).optional(),
   network: z.enum(["public", "private"]).optional(),
+  /** What its texts may be beside messages. */
+  commands: z.array(webhookCommand).max(webhookCommand.options.length).optional(),
+  /** What these commands reach: the sessions that a conversation of its own has begun, or all of the owner's. */
+  sessions: z.enum(["own", "all"]).optional(),
 });
 export type Webhooks = Readonly<Record<string, z.infer<typeof webhook>>>;
 
@@ -26,7 +30,7 @@ export const webhookSettings = {
   webhooks: setting<Webhooks>({
     about: "the programs that may speak to the agent by signed webhooks",
     allowed:
-      'an object of webhooks by name, like {"build-server": {"secret": {"env": "BUILD_SECRET"}, "url": "https://build.example.org/holdfast"}}; "network": "private" where the address is not on the public internet, "oldSecret" while two secrets count',
+      'an object of webhooks by name, like {"build-server": {"secret": {"env": "BUILD_SECRET"}, "url": "https://build.example.org/holdfast"}}; "network": "private" where the address is not on the public internet, "oldSecret" while two secrets count, "commands": ["new", "stop"] for what its texts may be beside messages, "sessions": "all" where these may reach every session',
     // The environment and flags bring the same object as a text.
     schema: z.union([z.string().transform(asJson).pipe(all), all]),
     fallback: () => ({}),

@@ -1,17 +1,20 @@
 import {
+  type CommandAnswer,
   commands,
   executeCommand,
   type InputMode,
+  type Invocation,
   type LaneKey,
   type SessionId,
   type Typed,
 } from "@holdfast/protocol";
 
 import type { CommandLine, Incoming } from "./adapter.ts";
-import { sessionFor, sessionOfLane } from "../lane-session.ts";
+import { hasBegun, sessionFor, sessionOfLane } from "../lane-session.ts";
 import { commandWords } from "./command-words.ts";
 import { oweAnswer, oweNote, settleUnknown } from "./notes.ts";
 import { moveLane, type ReceptionDeps } from "./reception-deps.ts";
+import { mayUse } from "./rights.ts";
 import { TryAgain } from "./try-again.ts";
 
 type Message = Extract<Incoming, { kind: "message" | "edit" }>;
@@ -53,14 +56,27 @@ export class ChatCommands {
     // P11: what was done and answered before is not done again.
     if ((await log.store.reads.inbound(owner, key)) !== null) return "done";
     const before = await sessionOfLane(this.#deps, lane);
-    const { client } = this.#deps;
-    const place = { client, sessionId: before, lane, key, now: Date.now };
-    const answer = await executeCommand(place, typed.invocation);
+    const answer = await this.#execute(typed.invocation, here, before);
     if (answer.kind === "moved")
       unlessFailed(await moveLane(this.#deps, lane, answer.session.id, key));
     if (answer.kind === "sent") return this.#owe(here, answer.sessionId, answer.runId);
     const words = commandWords(answer);
     return words === null ? "done" : this.#tell(here, words);
+  }
+
+  async #execute(
+    invocation: Invocation,
+    { message, lane, key }: Here,
+    sessionId: SessionId | null,
+  ): Promise<CommandAnswer> {
+    const { client, people } = this.#deps;
+    const rights = people.rightsOf(message.person);
+    const place = { client, sessionId, lane, key, now: Date.now };
+    const mayReach = (id: SessionId) => hasBegun(this.#deps, lane, id);
+    const reach = rights.sessions === "all" ? {} : { mayReach };
+    const answer = await executeCommand({ ...place, ...reach }, invocation);
+    if (answer.kind !== "help") return answer;
+    return { ...answer, commands: answer.commands.filter(({ name }) => mayUse(rights, name)) };
   }
 
   async #own(

@@ -48,7 +48,17 @@ const letters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 export type Guests = Pick<
   People,
   "isAllowed" | "meet" | "requests" | "paired" | "askedIn" | "decide" | "change"
->;
+> & {
+  readonly rightsOf: (person: Pick<Person, "id">) => Rights;
+};
+
+/** What somebody who may speak can do by it. */
+export interface Rights {
+  /** What is none of these is a message, just as it stands. */
+  readonly commands: "all" | readonly string[];
+  /** What they reach: the sessions that the very lane has begun, or all of the owner's. */
+  readonly sessions: "own" | "all";
+}
 
 /**
  * Who may speak to a bot. A stranger gets one line with a code, for its owner to confirm, and nothing else; what is kept of
@@ -80,6 +90,11 @@ export class People {
   async isAllowed({ id }: Pick<Person, "id">): Promise<boolean> {
     if (this.#listed.has(id)) return true;
     return (await this.#read(id))?.state === "allowed";
+  }
+
+  /** Paired people speak for their owner. */
+  rightsOf(): Rights {
+    return { commands: "all", sessions: "all" };
   }
 
   /** What a stranger is told, if anything: a code once, and again only when that one is over. */

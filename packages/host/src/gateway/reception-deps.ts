@@ -22,7 +22,7 @@ export interface ReceptionDeps {
   readonly adapter: Adapter;
   readonly names: Names;
   readonly owner: OwnerId;
-  readonly people: Pick<Guests, "isAllowed" | "meet">;
+  readonly people: Pick<Guests, "isAllowed" | "meet" | "rightsOf">;
   /** Something is owed to a chat in this session. */
   readonly owes: (session: SessionId) => void;
 }

@@ -1,5 +1,5 @@
 import { answerApproval, type AnswerWords, changeInput } from "@holdfast/engine";
-import { type InputMode, type LaneKey, parseTyped } from "@holdfast/protocol";
+import type { InputMode, LaneKey } from "@holdfast/protocol";
 
 import type { Incoming, Place } from "./adapter.ts";
 import { sessionOfLane } from "../lane-session.ts";
@@ -11,6 +11,7 @@ import { oweNote } from "./notes.ts";
 import { choicesOf } from "./question-words.ts";
 import { answerInWords } from "./questions.ts";
 import type { ReceptionDeps } from "./reception-deps.ts";
+import { typedBy } from "./rights.ts";
 import { TryAgain } from "./try-again.ts";
 
 type Message = Extract<Incoming, { kind: "message" | "edit" }>;
@@ -65,7 +66,8 @@ export class Reception {
   }
 
   async #say(message: Message): Promise<void> {
-    const typed = message.files.length > 0 ? null : parseTyped(message.text);
+    const rights = this.#deps.people.rightsOf(message.person);
+    const typed = message.files.length > 0 ? null : typedBy(rights, message.text);
     const lane = this.#laneOf(message);
     if (typed !== null && typed.kind !== "message" && typed.kind !== "nothing") {
       const said = await this.#commands.take(typed, message, lane);

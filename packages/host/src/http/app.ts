@@ -63,7 +63,7 @@ export function createApp(parts: AppParts): Hono<HostEnv> {
     checkAddress(parts, (path) => assets.has(path)),
   );
   table.use(app, guardRoutes(table, door));
-  table.use(app, limitBody(table));
+  table.use(app, limitBody(table, door));
 
   for (const route of routesOf(parts, door)) {
     table.mount(app, { ...route, path: parts.basePath + route.path });

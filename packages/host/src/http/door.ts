@@ -1,6 +1,7 @@
 import { type Attempts, createAttempts, type Doorkeeper, type Passwords } from "../auth/index.ts";
 import { type ClientAddress, readClientAddress } from "./client-address.ts";
 import type { Strangers } from "./strangers.ts";
+import { openWaitingRoom, type WaitingRoom } from "./waiting-room.ts";
 
 export interface DoorParts {
   readonly doorkeeper: Doorkeeper;
@@ -9,6 +10,7 @@ export interface DoorParts {
   readonly token?: "strong" | "guessable";
   readonly attempts?: Attempts;
   readonly strangers?: Strangers;
+  readonly waitingRoom?: WaitingRoom;
   /** Addresses whose word about who asks is believed. */
   readonly proxies?: readonly string[];
 }
@@ -20,6 +22,7 @@ export interface Door {
   readonly token: "strong" | "guessable";
   readonly attempts: Attempts;
   readonly strangers: Strangers | undefined;
+  readonly waitingRoom: WaitingRoom;
   readonly addressOf: ClientAddress;
 }
 
@@ -30,6 +33,7 @@ export function openDoor(parts: DoorParts): Door {
     token: parts.token ?? "strong",
     attempts: parts.attempts ?? createAttempts(),
     strangers: parts.strangers,
+    waitingRoom: parts.waitingRoom ?? openWaitingRoom(),
     addressOf: readClientAddress(parts.proxies ?? []),
   };
 }

@@ -7,3 +7,4 @@ export { listen, type ListenOptions } from "./listen.ts";
 export { refuse } from "./problem.ts";
 export type { HostEnv, Route } from "./route.ts";
 export { createStrangers, type Strangers } from "./strangers.ts";
+export type { WaitingRoom } from "./waiting-room.ts";

@@ -16,7 +16,13 @@ import { openCompactor } from "../compaction.ts";
 import { openPrompt } from "../prompt/index.ts";
 import { summariseWith } from "../summarise.ts";
 import { createDoorkeeper, type Doorkeeper, keepPassword } from "../auth/index.ts";
-import { createApp, type HostEnv, type Route, type Strangers } from "../http/index.ts";
+import {
+  createApp,
+  type HostEnv,
+  type Route,
+  type Strangers,
+  type WaitingRoom,
+} from "../http/index.ts";
 import type { Mcp } from "../mcp/index.ts";
 import type { Secrets } from "../secrets/index.ts";
 import { createRedactor } from "../redact.ts";
@@ -69,6 +75,7 @@ export interface ApiOptions {
   /** Where a password is kept; without it there can be none. */
   readonly home?: string;
   readonly strangers?: Strangers;
+  readonly waitingRoom?: WaitingRoom;
   /** With it only models that can be reached are taken; else any. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly secrets?: Secrets;
@@ -80,7 +87,7 @@ export interface ApiOptions {
 
 export function openApi(script: Script = [], options: ApiOptions = {}): ApiRig {
   const { clock = systemClock, tools = [], remembers = "nothing" } = options;
-  const { home, strangers, environment } = options;
+  const { home, strangers, waitingRoom, environment } = options;
   const rules = { keepsAnswers: true, begins: true };
   const { storeClock } = options;
   const store = withRules(createMemoryStore(storeClock && { clock: storeClock }), rules);
@@ -177,6 +184,7 @@ export function openApi(script: Script = [], options: ApiOptions = {}): ApiRig {
     doorkeeper,
     ...passwords,
     ...(strangers && { strangers }),
+    ...(waitingRoom && { waitingRoom }),
     host: "127.0.0.1",
     origin: undefined,
     basePath: "",

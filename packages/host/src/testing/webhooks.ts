@@ -18,8 +18,9 @@ export const hookSecret = "a-secret-that-both-sides-know";
 
 /** Of a program on this machine. */
 export function aHook(url: string | null, rest: Partial<Hook> = {}): Hook {
+  const usual = { network: "private", commands: [], sessions: "own" } as const;
   const connectedBy = "configuration";
-  return { name: "ci", secrets: [hookSecret], url, network: "private", connectedBy, ...rest };
+  return { name: "ci", secrets: [hookSecret], url, ...usual, connectedBy, ...rest };
 }
 
 export function adapterFor(hooks: readonly Hook[], rig?: ApiRig) {
@@ -85,7 +86,7 @@ export function openWebhookRig(
   const gateway = openGatewayOn(rig, async () => adapter, {
     platform: "webhook",
     names: webhookNames,
-    people: whoeverSigned,
+    people: whoeverSigned(list),
     ...options.bot,
   });
   gateway.start();

@@ -3,9 +3,11 @@ import { terminalStates } from "../events/index.ts";
 import type { RunView, SessionRead } from "../http/index.ts";
 import { type CommandAnswer, refused, refusedBy } from "./answers.ts";
 import { findSessions } from "./find-session.ts";
-import { type CommandPlace, keyed, type SessionPlace } from "./place.ts";
+import { type CommandPlace, keyed, reachable, type SessionPlace } from "./place.ts";
 
 const listed = 20;
+/** Where only some may be told of, they are looked for among so many. */
+const lookedAt = 200;
 
 /** Commands that lead from one session to another, or tell of them. */
 export async function beginSession(place: CommandPlace, title: string): Promise<CommandAnswer> {
@@ -24,10 +26,12 @@ export async function beginSession(place: CommandPlace, title: string): Promise<
 
 export async function listSessions(place: CommandPlace, words: string): Promise<CommandAnswer> {
   const { client, sessionId: current } = place;
-  const query = { limit: listed, ...(words !== "" && { q: words.slice(0, 200) }) };
+  const limit = place.mayReach === undefined ? listed : lookedAt;
+  const query = { limit, ...(words !== "" && { q: words.slice(0, 200) }) };
   const found = await client.listSessions({ query });
   if (!found.ok) return refusedBy(found.error);
-  const { sessions } = found.value;
+  const all = await reachable(place, found.value.sessions, ({ id }) => id);
+  const sessions = all.slice(0, listed);
   if (words !== "" && sessions.length === 0)
     return refused("session_not_found", `No session holds “${words}”. /sessions lists them all.`);
   return { kind: "sessions", sessions, current, why: "listed" };
@@ -37,12 +41,13 @@ export async function resume(place: CommandPlace, asked: string): Promise<Comman
   if (asked === "") return place.sessionId === null ? listSessions(place, "") : goOn(place);
   const found = await findSessions(place.client, asked);
   if (!found.ok) return refusedBy(found.error);
-  const [session, ...others] = found.sessions;
+  const sessions = await reachable(place, found.sessions, ({ id }) => id);
+  const [session, ...others] = sessions;
   if (session === undefined)
     return refused("session_not_found", `No session fits “${asked}”. /sessions lists them.`);
   if (others.length > 0) {
     const { sessionId: current } = place;
-    return { kind: "sessions", sessions: found.sessions.slice(0, listed), current, why: "which" };
+    return { kind: "sessions", sessions: sessions.slice(0, listed), current, why: "which" };
   }
   return { kind: "moved", how: "resumed", session };
 }
@@ -92,5 +97,6 @@ export function readHere({ client, sessionId: id }: SessionPlace): Promise<Resul
 export async function search(place: CommandPlace, words: string): Promise<CommandAnswer> {
   const found = await place.client.search({ query: { q: words.slice(0, 200), limit: listed } });
   if (!found.ok) return refusedBy(found.error);
-  return { kind: "hits", words, hits: found.value.hits };
+  const hits = await reachable(place, found.value.hits, ({ sessionId }) => sessionId);
+  return { kind: "hits", words, hits };
 }

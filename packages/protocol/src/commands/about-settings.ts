@@ -57,8 +57,16 @@ export async function usage({ client, sessionId, now }: CommandPlace): Promise<C
   };
 }
 
-export async function schedule({ client }: CommandPlace): Promise<CommandAnswer> {
+export async function schedule(place: CommandPlace): Promise<CommandAnswer> {
+  const { client, lane, mayReach } = place;
   const listed = await client.listSchedules();
   if (!listed.ok) return refusedBy(listed.error);
-  return { kind: "schedules", schedules: listed.value.schedules };
+  const { schedules } = listed.value;
+  if (mayReach === undefined) return { kind: "schedules", schedules };
+  const isHere = await Promise.all(
+    schedules.map(async ({ target }) =>
+      "lane" in target ? target.lane === lane : mayReach(target.sessionId),
+    ),
+  );
+  return { kind: "schedules", schedules: schedules.filter((_, index) => isHere[index]) };
 }

@@ -12,6 +12,8 @@ export interface CommandPlace {
    * delivers twice cuts once.
    */
   readonly key: string;
+  /** Which sessions may be told of and gone to from here; all of them unless told. */
+  readonly mayReach?: (session: SessionId) => Promise<boolean>;
   /** Milliseconds since the epoch, by the surface's clock. */
   readonly now: () => number;
 }
@@ -19,6 +21,17 @@ export interface CommandPlace {
 /** A place that is in a session. */
 export interface SessionPlace extends CommandPlace {
   readonly sessionId: SessionId;
+}
+
+/** Those of them that may be told of here. */
+export async function reachable<T>(
+  { mayReach }: CommandPlace,
+  found: readonly T[],
+  sessionOf: (each: T) => SessionId,
+): Promise<readonly T[]> {
+  if (mayReach === undefined) return found;
+  const isWithin = await Promise.all(found.map((each) => mayReach(sessionOf(each))));
+  return found.filter((_, index) => isWithin[index]);
 }
 
 export function keyed(place: CommandPlace): { readonly "idempotency-key": string } {

@@ -17,6 +17,8 @@ import { workspaceRoutes } from "./workspace.ts";
 export {
   isHookAddress,
   type WebhookMessage,
+  type WebhookCommand,
+  webhookCommand,
   webhookMessage,
   webhookName,
   webhookSecret,

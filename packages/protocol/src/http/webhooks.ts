@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+import { commands } from "../commands/index.ts";
 import { blobId, runId, sessionId } from "../ids.ts";
 import { defineRoute } from "./define.ts";
 
@@ -43,6 +44,10 @@ export const webhookMessage = z
   );
 export type WebhookMessage = z.infer<typeof webhookMessage>;
 
+/** What a webhook may be let do beside saying things: the commands of every surface, and those that only chats have. */
+export const webhookCommand = z.enum([...commands.map(({ name }) => name), "interrupt", "resend"]);
+export type WebhookCommand = z.infer<typeof webhookCommand>;
+
 const webhookView = z.looseObject({
   name: webhookName,
   /** Where answers go, by its host alone: who knows the whole address may be let in by it. */
@@ -51,6 +56,8 @@ const webhookView = z.looseObject({
   connectedBy: z.enum(["configuration", "page"]),
   /** Whether the secret before this one still counts. */
   rotating: z.boolean(),
+  /** The commands that its texts may be; whatever else it says is a message. */
+  commands: z.array(webhookCommand),
 });
 export type WebhookView = z.infer<typeof webhookView>;
 

@@ -85,22 +85,6 @@ test("[P11] an answer of which nobody knows whether it arrived is posted again u
   await expect.poll(owed).toEqual([]);
 });
 
-test("commands work as in every chat, and answer through the same door", async () => {
-  const { receiver, rig, heard } = await open([says("One."), says("Two.")]);
-  const { sessionId } = await json(await rig.say("msg-1", { text: "About gardens" }));
-  await receiver.until(1);
-  const moved = await json(await rig.say("msg-2", { text: "/new Kitchen" }));
-  expect(moved.runId).toBeNull();
-  await receiver.until(2);
-  expect(heard()[1]).toContain("A new session has begun");
-  expect((await json(await rig.say("msg-3", { text: "About pots" }))).sessionId).not.toBe(
-    sessionId,
-  );
-  await rig.say("msg-2", { text: "/new Kitchen" });
-  await receiver.until(3);
-  expect((await rig.store.reads.sessions(rig.owner, { limit: 9 })).sessions).toHaveLength(2);
-});
-
 test("an approval is asked with the answers that it takes, and a message with one of them answers it, once", async () => {
   let paid = 0;
   const pay = aTool("pay", async () => ok(`paid ${++paid}`), { approval: () => "ask" });

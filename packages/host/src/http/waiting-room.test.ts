@@ -1,0 +1,67 @@
+import { expect, onTestFinished, test } from "vitest";
+
+import { openApi, openServer, readAll, statusIn } from "../testing/index.ts";
+import { openWaitingRoom } from "./waiting-room.ts";
+
+const size = { inAll: 300_000, perAddress: 200_000, free: 8_192 };
+
+async function open() {
+  const rig = openApi([], { waitingRoom: openWaitingRoom(size) });
+  const server = await openServer(rig.app);
+  onTestFinished(async () => {
+    await server.close();
+    await rig.close();
+    expect(rig.bugs).toEqual([]);
+  });
+  return server;
+}
+
+const head = (path: string, told: string): string =>
+  `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nConnection: close\r\n${told}\r\n`;
+const hook = "/api/gateway/webhook/ci";
+const piece = `${(250_000).toString(16)}\r\n${"x".repeat(250_000)}\r\n`;
+
+test("[safety] what strangers send before anybody has looked at a signature has so much room: the rest is told when to come again", async () => {
+  const server = await open();
+  const first = await server.dial();
+  first.write(head(hook, "Transfer-Encoding: chunked\r\n") + piece);
+  const ask = async (told: string, body: string) => {
+    const socket = await server.dial();
+    socket.write(head(hook, told) + body);
+    return readAll(socket);
+  };
+  // As soon as the first one's bytes are there.
+  const announced = () => ask("Content-Length: 100000\r\n", "x".repeat(100_000));
+  await expect.poll(async () => statusIn(await announced()), { timeout: 10_000 }).toBe(429);
+  const refused = await ask("Transfer-Encoding: chunked\r\n", piece);
+  expect([statusIn(refused), /^retry-after: 10\r$/im.test(refused)]).toEqual([429, true]);
+  // Who has little to say is still heard.
+  const small = await server.dial();
+  small.write(head("/api/login", "Content-Length: 2\r\n") + "{}");
+  expect(statusIn(await readAll(small))).toBe(400);
+  // What was looked at makes room.
+  first.write("0\r\n\r\n");
+  expect(statusIn(await readAll(first))).toBe(401);
+  expect(statusIn(await ask("Transfer-Encoding: chunked\r\n", `${piece}0\r\n\r\n`))).toBe(401);
+});
+
+test("[safety] nobody from one address takes the room of all others, and what was never sent takes none", () => {
+  const room = openWaitingRoom(size);
+  const one = room.enter("203.0.113.7");
+  expect([one.take(100_000), one.take(100_000), one.take(100_000)]).toEqual([true, true, false]);
+  expect([room.hasRoom("203.0.113.7", 50_000), room.hasRoom("203.0.113.8", 50_000)]).toEqual([
+    false,
+    true,
+  ]);
+  // A proxy on this machine speaks for many.
+  expect([room.enter("127.0.0.1").take(110_000), room.hasRoom("203.0.113.8", 50_000)]).toEqual([
+    true,
+    false,
+  ]);
+  one.leave();
+  one.leave();
+  expect([room.hasRoom("203.0.113.8", 190_000), room.hasRoom("203.0.113.7", 208_193)]).toEqual([
+    true,
+    false,
+  ]);
+});
