@@ -20,7 +20,10 @@ export interface Statement {
 export interface Connection {
   readonly database: DatabaseSync;
   exec(sql: string): void;
-  /** Prepared once for each text. */
+  /**
+   * Prepared once for each text. A limit is written `LIMIT ? + 0`: SQLite takes the value of a bare parameter there into its
+   * plan, and so makes another one with each value that is bound, which costs more than most of what is read.
+   */
   sql(text: string): Statement;
   /** Rows as lists of values: cheaper than objects where the columns are known. */
   cells(text: string, ...values: SQLInputValue[]): Cells[];

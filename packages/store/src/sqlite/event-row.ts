@@ -94,7 +94,7 @@ const chainPart = `
     SELECT pos, prev FROM deltas WHERE pos = ?
     UNION ALL
     SELECT older.pos, older.prev FROM chain JOIN deltas older ON older.pos = chain.prev
-    LIMIT ?
+    LIMIT ? + 0
   )
   SELECT ${eventColumns}, d.prev FROM chain JOIN deltas d USING (pos)`;
 

@@ -97,7 +97,7 @@ export function auditQueries(connection: Connection): AuditQueries {
     auditSessions: (after, limit) =>
       connection
         .sql(
-          `SELECT ${sessionJson} AS session FROM ${sessionTables} WHERE s.id > ? ORDER BY s.id LIMIT ?`,
+          `SELECT ${sessionJson} AS session FROM ${sessionTables} WHERE s.id > ? ORDER BY s.id LIMIT ? + 0`,
         )
         .all(after, limit)
         .map((row) => decodeSession(text(row, "session")).row),
@@ -106,7 +106,7 @@ export function auditQueries(connection: Connection): AuditQueries {
       if (key === null) return [];
       const log = connection
         .sql(
-          `SELECT ${eventColumns} FROM events WHERE session_key = ? AND seq > ? ORDER BY seq LIMIT ?`,
+          `SELECT ${eventColumns} FROM events WHERE session_key = ? AND seq > ? ORDER BY seq LIMIT ? + 0`,
         )
         .all(key, after, limit);
       const open = readChain(connection, readSession(connection, id)?.lastDelta ?? null, after);
@@ -144,7 +144,7 @@ export function auditQueries(connection: Connection): AuditQueries {
         .map(decodeLease),
     auditBlobs: (after, limit) =>
       connection
-        .sql("SELECT * FROM blobs WHERE key > ? ORDER BY key LIMIT ?")
+        .sql("SELECT * FROM blobs WHERE key > ? ORDER BY key LIMIT ? + 0")
         .all(after, limit)
         .map(rawBlob),
     auditPurges: () => connection.sql("SELECT * FROM purges").all().map(purge),

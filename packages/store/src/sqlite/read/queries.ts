@@ -175,7 +175,7 @@ export function makeQueries(connection: Connection): Queries {
       connection
         .sql(
           `SELECT ${leaseColumns} FROM leases r JOIN sessions s ON s.key = r.session_key
-            WHERE r.kind = ? AND r.expires_at <= ? ORDER BY r.expires_at LIMIT ?`,
+            WHERE r.kind = ? AND r.expires_at <= ? ORDER BY r.expires_at LIMIT ? + 0`,
         )
         .all(kind, now, limit)
         .map(decodeLease),

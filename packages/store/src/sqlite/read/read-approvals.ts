@@ -21,15 +21,15 @@ const approvals = `
   SELECT r.*, s.id AS session_id FROM approvals r JOIN sessions s ON s.key = r.session_key`;
 const openOnes = `
   ${approvals} WHERE r.owner_id = ?1 AND r.state = 'open' AND (r.asked_at, r.id) > (?2, ?3)
-   ORDER BY r.asked_at, r.id LIMIT ?4`;
+   ORDER BY r.asked_at, r.id LIMIT ?4 + 0`;
 const openInSession = `
   ${approvals} WHERE r.owner_id = ?1 AND r.state = 'open' AND (r.asked_at, r.id) > (?2, ?3)
      AND r.session_key = (SELECT key FROM sessions WHERE id = ?5)
-   ORDER BY r.asked_at, r.id LIMIT ?4`;
+   ORDER BY r.asked_at, r.id LIMIT ?4 + 0`;
 const answeredOnes = `
   ${approvals} WHERE r.owner_id = ?1 AND r.state = 'answered' AND (r.answered_at, r.id) < (?2, ?3)
      AND (?5 IS NULL OR s.id = ?5)
-   ORDER BY r.answered_at DESC, r.id DESC LIMIT ?4`;
+   ORDER BY r.answered_at DESC, r.id DESC LIMIT ?4 + 0`;
 const bearingOn = `
   ${approvals} WHERE s.owner_id = ?1 AND s.id = ?2
      AND (r.run_id = ?3 OR r.decision IN ('session', 'always'))

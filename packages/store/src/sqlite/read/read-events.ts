@@ -20,7 +20,7 @@ export interface RawEntries {
 }
 
 const eventsAfter = `
-  SELECT ${eventColumns} FROM events WHERE session_key = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`;
+  SELECT ${eventColumns} FROM events WHERE session_key = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ? + 0`;
 
 /** The log and the open deltas, merged by number. */
 export function readEvents(
@@ -45,7 +45,7 @@ function bySeq(a: Cells, b: Cells): number {
 
 const entriesBefore = `
   SELECT ${eventColumns} FROM events
-   WHERE session_key = ? AND entry = 1 AND seq BETWEEN ? AND ? ORDER BY seq DESC LIMIT ?`;
+   WHERE session_key = ? AND entry = 1 AND seq BETWEEN ? AND ? ORDER BY seq DESC LIMIT ? + 0`;
 
 /** Walks the visible ranges from the newest backwards, in whichever log each of them lies. */
 export function readEntries(

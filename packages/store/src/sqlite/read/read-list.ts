@@ -24,7 +24,7 @@ function listSql(what: string, { tag, project, pinned }: ListQuery, live = ""): 
        ${project === undefined ? "" : "AND s.project = ?"}
        ${pinned === undefined ? "" : "AND s.pinned = 1"}
        AND (${place}.sort_at, ${place}.id) < (?, ?)
-     ORDER BY ${place}.sort_at DESC, ${place}.id DESC LIMIT ?`;
+     ORDER BY ${place}.sort_at DESC, ${place}.id DESC LIMIT ? + 0`;
 }
 
 const withLive = "LEFT JOIN live l ON l.session_key = s.key";
@@ -58,7 +58,7 @@ export function readListed(connection: Connection, owner: OwnerId, query: ListQu
   const rows = listSql(`${sessionViewJson} AS view`, query, withLive);
   const whole = `SELECT CAST('[' || coalesce(group_concat(view), '') || ']' AS BLOB) AS json FROM (${rows}) page`;
   const page = connection.sql(whole).get(...values, query.limit);
-  const places = `${listSql(`${place}.sort_at, ${place}.id`, query)} OFFSET ?`;
+  const places = `${listSql(`${place}.sort_at, ${place}.id`, query)} OFFSET ? + 0`;
   const [last, behind] = connection.cells(places, ...values, 2, query.limit - 1);
   if (page === undefined) throw new Error("A list without a row.");
   const next =

@@ -12,7 +12,7 @@ export interface MemoryQueries {
 
 const of = (table: string) => `
   SELECT r.*, s.id AS session_id FROM ${table} r JOIN sessions s ON s.key = r.session_key`;
-const marksOf = `${of("marks")} WHERE s.owner_id = ? AND s.id = ? ORDER BY r.seq LIMIT ?`;
+const marksOf = `${of("marks")} WHERE s.owner_id = ? AND s.id = ? ORDER BY r.seq LIMIT ? + 0`;
 const tryOf = `${of("memory_tries")} WHERE s.owner_id = ? AND s.id = ?`;
 // CROSS: from what is marked to its sessions, never the other way round.
 const waiting = `

@@ -20,7 +20,7 @@ export interface OutboxQueries {
 const under = (name: string) => `${name} >= ?2 AND ${name} < ?2 || char(0x10ffff)`;
 const lanesUnder = `
   SELECT r.*, s.id AS session_id FROM lanes r CROSS JOIN sessions s ON s.key = r.session_key
-   WHERE r.owner_id = ?1 AND ${under("r.lane")} ORDER BY r.at DESC, r.lane LIMIT ?3`;
+   WHERE r.owner_id = ?1 AND ${under("r.lane")} ORDER BY r.at DESC, r.lane LIMIT ?3 + 0`;
 const chunks = `
   SELECT r.*, s.id AS session_id FROM outbox r JOIN sessions s ON s.key = r.session_key WHERE s.owner_id = ?1`;
 /** Of all sessions, from the few that are not over to their sessions. */
@@ -28,7 +28,7 @@ const chunksNotOver = `
   SELECT r.*, s.id AS session_id
     FROM outbox r INDEXED BY outbox_by_state CROSS JOIN sessions s ON s.key = r.session_key
    WHERE s.owner_id = ?1 AND ${notOver("r.state")}`;
-const inOrder = "ORDER BY s.id, r.begun, r.delivery, r.chunk LIMIT ?2";
+const inOrder = "ORDER BY s.id, r.begun, r.delivery, r.chunk LIMIT ?2 + 0";
 // The head of a session with a live run stands in `live`.
 const undelivered = `
   SELECT s.owner_id, s.id, coalesce(l.head, s.head) AS head
@@ -36,7 +36,7 @@ const undelivered = `
            WHERE ${notOver("state")} AND state IN ('pending', 'sending') AND (retry_at IS NULL OR retry_at <= ?2)
            GROUP BY session_key) o
     JOIN sessions s ON s.key = o.session_key LEFT JOIN live l ON l.session_key = s.key
-   WHERE s.trashed_at IS NULL ORDER BY o.oldest, s.id LIMIT ?1`;
+   WHERE s.trashed_at IS NULL ORDER BY o.oldest, s.id LIMIT ?1 + 0`;
 
 /** As the index of what is not over yet says it: in other words SQLite would not see that it may use it. */
 function notOver(state: string): string {
@@ -79,7 +79,9 @@ export function outboxQueries(connection: Connection): OutboxQueries {
     },
     registeredUnder: (owner, prefix, limit) =>
       connection
-        .sql(`SELECT * FROM register WHERE owner_id = ?1 AND ${under("key")} ORDER BY key LIMIT ?3`)
+        .sql(
+          `SELECT * FROM register WHERE owner_id = ?1 AND ${under("key")} ORDER BY key LIMIT ?3 + 0`,
+        )
         .all(owner, prefix, limit)
         .map(decodeRegister),
   };

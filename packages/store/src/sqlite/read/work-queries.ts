@@ -17,7 +17,7 @@ export interface WorkQueries {
 const queued = `
   SELECT s.owner_id, s.id FROM inputs i JOIN sessions s ON s.key = i.session_key
    WHERE i.state = 'queued' AND s.live_run IS NULL AND s.trashed_at IS NULL
-   GROUP BY s.key ORDER BY min(i.at) LIMIT ?`;
+   GROUP BY s.key ORDER BY min(i.at) LIMIT ? + 0`;
 
 /** A scan of the sessions with a live run: they all have a row in `live`. CROSS: the planner could not know that they are the few. */
 const live = `
@@ -26,12 +26,12 @@ const live = `
     LEFT JOIN leases r ON r.session_key = s.key AND r.kind = 'run'
    WHERE s.trashed_at IS NULL AND (s.live_state IN ('claimed', 'running')
       OR EXISTS (SELECT 1 FROM runs WHERE id = s.live_run AND cancel_requested = 1))
-   ORDER BY coalesce(r.expires_at, 0) LIMIT ?`;
+   ORDER BY coalesce(r.expires_at, 0) LIMIT ? + 0`;
 
 const untitled = `
   SELECT owner_id, id FROM sessions
    WHERE title_source = 'derived' AND last_state = 'completed' AND trashed_at IS NULL
-   ORDER BY key LIMIT ?`;
+   ORDER BY key LIMIT ? + 0`;
 
 /** One scan of what is marked, in the order of its key. */
 const unremembered = `
@@ -40,11 +40,11 @@ const unremembered = `
     JOIN sessions s ON s.key = m.session_key LEFT JOIN memory_tries t ON t.session_key = m.session_key
    WHERE s.trashed_at IS NULL
      AND CASE WHEN t.retry_at IS NULL THEN m.newest <= ?2 ELSE t.retry_at <= ?3 END
-   ORDER BY m.oldest, s.id LIMIT ?1`;
+   ORDER BY m.oldest, s.id LIMIT ?1 + 0`;
 
 const expired = `
   SELECT r.owner_id, s.id, r.id AS approval FROM approvals r JOIN sessions s ON s.key = r.session_key
-   WHERE r.state = 'open' AND r.expires_at <= ? ORDER BY r.expires_at, r.id LIMIT ?`;
+   WHERE r.state = 'open' AND r.expires_at <= ? ORDER BY r.expires_at, r.id LIMIT ? + 0`;
 
 export function workQueries(connection: Connection): WorkQueries {
   return {

@@ -30,7 +30,7 @@ const looksPerAnswer = 400;
 
 const candidatesBelow = `
   SELECT postings.rowid AS id, d.place FROM postings CROSS JOIN documents d ON d.id = postings.rowid
-   WHERE postings MATCH ? AND postings.rowid >= ? AND postings.rowid <= ? ORDER BY postings.rowid DESC LIMIT ?`;
+   WHERE postings MATCH ? AND postings.rowid >= ? AND postings.rowid <= ? ORDER BY postings.rowid DESC LIMIT ? + 0`;
 
 /** Newest first. The index says where to look; what is shown is what the store says now. */
 export class Answerer {

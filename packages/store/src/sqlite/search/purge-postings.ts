@@ -46,7 +46,7 @@ function pending(index: Connection): Pending | undefined {
 
 const documentsOf = `
   SELECT postings.rowid AS id, d.place FROM postings CROSS JOIN documents d ON d.id = postings.rowid
-   WHERE postings MATCH ? AND postings.rowid > ? ORDER BY postings.rowid LIMIT ?`;
+   WHERE postings MATCH ? AND postings.rowid > ? ORDER BY postings.rowid LIMIT ? + 0`;
 
 function dropSome(index: Connection, store: StoreReader): void {
   const session = pending(index);

@@ -28,7 +28,7 @@ export function forgetRequests(connection: Connection, limit: number, now: numbe
   const { changes } = connection
     .sql(
       `DELETE FROM requests WHERE (owner_id, key) IN (
-         SELECT owner_id, key FROM requests WHERE at <= ? ORDER BY at LIMIT ?)`,
+         SELECT owner_id, key FROM requests WHERE at <= ? ORDER BY at LIMIT ? + 0)`,
     )
     .run(now - answerKeptMs, limit);
   return Number(changes);

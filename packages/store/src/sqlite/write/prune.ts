@@ -7,7 +7,7 @@ const chainPart = `
     SELECT pos, prev FROM deltas WHERE pos = ?
     UNION ALL
     SELECT d.pos, d.prev FROM chain JOIN deltas d ON d.pos = chain.prev
-    LIMIT ?
+    LIMIT ? + 0
   )
   SELECT pos, prev FROM chain`;
 

@@ -32,7 +32,7 @@ export function collectBlobs(connection: Connection, limit: number, now: number)
   const { changes } = connection
     .sql(
       `DELETE FROM blobs WHERE key IN (
-         SELECT key FROM blobs WHERE refs = 0 AND created_at <= ? ORDER BY created_at LIMIT ?)`,
+         SELECT key FROM blobs WHERE refs = 0 AND created_at <= ? ORDER BY created_at LIMIT ? + 0)`,
     )
     .run(now - blobGraceMs, limit);
   return Number(changes);
