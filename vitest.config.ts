@@ -24,6 +24,7 @@ export default defineConfig({
         // Tests beside the code share one module graph per worker: they keep no global state.
         test: {
           name: "unit",
+          setupFiles: "test/support/fixed-seed.ts",
           include: [`${sources}/**/*.test.{ts,tsx}`],
           exclude: [needsPostgres],
           pool: "threads",
@@ -35,6 +36,7 @@ export default defineConfig({
       {
         test: {
           name: "postgres",
+          setupFiles: "test/support/fixed-seed.ts",
           include: [needsPostgres],
           globalSetup: "test/support/postgres-global.ts",
           pool: "forks",
@@ -47,6 +49,7 @@ export default defineConfig({
       {
         test: {
           name: "whole",
+          setupFiles: "test/support/fixed-seed.ts",
           include: ["test/**/*.test.ts"],
           exclude: [needsPostgres],
           globalSetup: "test/support/page-global.ts",

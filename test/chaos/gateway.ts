@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as rest } from "node:timers/promises";
 
-import { ownerId } from "@holdfast/protocol";
+import { type Client, ownerId } from "@holdfast/protocol";
 import { openSqliteStore } from "@holdfast/store";
 
 import { FakeBotApi } from "../support/telegram/index.ts";
@@ -108,7 +108,18 @@ async function stateOf({ client }: ChaosHost): Promise<string> {
   return JSON.stringify(read.ok ? [read.value.state, read.value.outbox] : read.error);
 }
 
-/** Everything that came was taken, and everything that is owed is out. */
+/** Every message that was taken has its answer: a run that waits for its lease owes nothing yet. */
+async function areAnswered(client: Client): Promise<boolean> {
+  const listed = await client.listSessions();
+  if (!listed.ok) return false;
+  for (const { id } of listed.value.sessions) {
+    const read = await client.readSession({ params: { id } });
+    if (!read.ok || read.value.inbox.length > 0 || read.value.run?.endedAt === null) return false;
+  }
+  return true;
+}
+
+/** Everything that came was taken and answered, and everything that is owed is out. */
 async function settled({ client }: ChaosHost, platform: FakeBotApi): Promise<void> {
   const until = performance.now() + patienceMs;
   for (let quiet = 0; quiet < 3;) {
@@ -117,6 +128,7 @@ async function settled({ client }: ChaosHost, platform: FakeBotApi): Promise<voi
     const isQuiet =
       read.ok &&
       platform.unconfirmed === 0 &&
+      (await areAnswered(client)) &&
       read.value.outbox.every(({ state }) => state !== "pending" && state !== "sending");
     quiet = isQuiet ? quiet + 1 : 0;
     if (performance.now() > until) return;

@@ -4,7 +4,7 @@ import type { DoorMember } from "./processes-doors.ts";
 import type { History } from "./processes-history.ts";
 import type { Member } from "./processes-member.ts";
 import type { Place } from "./processes-place.ts";
-import { leaseMs } from "./processes-protocol.ts";
+import { leaseMs, leaveMs } from "./processes-protocol.ts";
 import type { Chance } from "./random.ts";
 
 export interface NemesisOptions {
@@ -16,7 +16,7 @@ export interface NemesisOptions {
   readonly say: (line: string) => void;
 }
 
-const longestWaitMs = 2_000;
+const longestWaitMs = 10_000;
 /** A lease, half of it by the clock of whoever takes over, and some time to do so. */
 const longStopMs = leaseMs * 2.5;
 
@@ -122,7 +122,7 @@ export class Nemesis {
   async #leave(): Promise<void> {
     const { member } = this.#options.chance.pick(this.#options.members);
     await member.ready;
-    await member.leave(15_000);
+    await member.leave(leaveMs);
     this.#startLate(member);
   }
 

@@ -5,6 +5,9 @@ import type { Backend } from "./store-protocol.ts";
 /** Short, so that a runner that is stopped for a while wakes up behind another's take-over. */
 export const leaseMs = 2_000;
 
+/** Whoever is asked to leave and is still there after this hangs. */
+export const leaveMs = 60_000;
+
 /** What a runner is told when it starts. Every line behind it is an `Errand`. */
 export interface RunnerOrders {
   readonly backend: Backend;

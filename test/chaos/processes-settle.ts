@@ -7,7 +7,7 @@ import { ids, type OwnerId, type SessionId } from "@holdfast/protocol";
 import type { Book } from "./processes-book.ts";
 import type { DoorMember } from "./processes-doors.ts";
 import type { History } from "./processes-history.ts";
-import type { Answer } from "./processes-protocol.ts";
+import { type Answer, leaveMs } from "./processes-protocol.ts";
 
 export interface SettleOptions {
   readonly members: readonly DoorMember[];
@@ -35,7 +35,7 @@ export async function settle(options: SettleOptions): Promise<LastReads> {
   const blind = await followersBehind(options);
   if (blind.length > 0) wrong(`not shown to the end: ${blind.join(", ")}`);
   const reads = await readEverywhere(options);
-  await Promise.all(members.map(({ member }) => member.leave(15_000)));
+  await Promise.all(members.map(({ member }) => member.leave(leaveMs)));
   return reads;
 }
 
@@ -102,7 +102,7 @@ async function readEverywhere({ members, book, history }: SettleOptions): Promis
   const reads = new Map<SessionId, Map<string, Answer>>();
   for (const session of book.all.keys()) {
     // A read may itself bring in what a runner had spilled; the next one then sees it.
-    await within(10_000, async () => {
+    await within(60_000, async () => {
       const answers = new Map<string, Answer>();
       for (const door of members)
         answers.set(door.name, await door.ask(history.nextNumber(), { act: "read", session }));

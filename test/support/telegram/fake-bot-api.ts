@@ -1,6 +1,7 @@
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 
+import { findFreePort } from "../free-port.ts";
 import { type Fault, FaultBook } from "./faults.ts";
 import {
   type Button,
@@ -70,8 +71,10 @@ export class FakeBotApi {
 
   async start(): Promise<void> {
     const server = createServer((request, response) => void this.#serve(request, response));
-    await new Promise<void>((resolve) => server.listen(this.#port, "127.0.0.1", resolve));
-    this.#port = (server.address() as AddressInfo).port;
+    // After an outage it is to be there again, at the same place.
+    if (this.#port === 0) this.#port = await findFreePort();
+    server.listen(this.#port, "127.0.0.1");
+    await once(server, "listening");
     this.#server = server;
   }
 

@@ -187,5 +187,5 @@ async function play(steps: readonly Step[], moods: readonly number[]): Promise<v
 test("[P5] any interleaving of commits here and elsewhere, slow and failing reads and leaving readers yields exactly the missing suffix", async () => {
   const moods = fc.array(fc.nat(7), { maxLength: 12 }).map((some) => [...some, 0]);
   const program = fc.array(step, { minLength: 1, maxLength: 40 });
-  await fc.assert(fc.asyncProperty(program, moods, play), { numRuns: 400, timeout: 1500 });
+  await fc.assert(fc.asyncProperty(program, moods, play), { numRuns: 200, timeout: 15_000 });
 });

@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
-import { createServer } from "node:net";
 import { join } from "node:path";
 
 import { until } from "@holdfast/engine/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { findFreePort } from "../../../../test/support/free-port.ts";
 import { type McpRig, openMcpRig } from "../testing/index.ts";
 
 const main = join(
@@ -12,17 +12,9 @@ const main = join(
   "../../../../node_modules/@modelcontextprotocol/server-everything/dist/index.js",
 );
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === "object" && address !== null ? address.port : 0;
-}
-
 /** Over HTTP it is a process of its own. */
 async function serveEverything() {
-  const port = await freePort();
+  const port = await findFreePort();
   const child = spawn(process.execPath, [main, "streamableHttp"], {
     env: { ...process.env, PORT: String(port) },
     stdio: ["ignore", "ignore", "pipe"],

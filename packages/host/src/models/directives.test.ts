@@ -142,8 +142,7 @@ test("an open directive ends where the next begins; an open tool takes all the r
 });
 
 test("a long text full of open braces is read in one pass", () => {
-  const startedAt = performance.now();
+  // Work that grew with the square of the length would outlast the test's time.
   for (const piece of ["{tool:a ", "{tool:a}", "{words:", '{tool:a "'])
-    parseDirectives(piece.repeat(20_000));
-  expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(parseDirectives(piece.repeat(100_000)).length).toBeGreaterThan(0);
 });

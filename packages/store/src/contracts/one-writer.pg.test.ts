@@ -68,7 +68,7 @@ describe.each(databases)("the one writer on $name", ({ create }) => {
       aCommit({ owner, session }, [aDelta(runId, text)], { under: { lease: "run", fence } });
     await sleeper.store.commit(say("before"));
     const takeOver = async () => {
-      const deadline = performance.now() + 5_000;
+      const deadline = performance.now() + 20_000;
       for (;;) {
         const taken = await successor.store.leases.acquire({ ...request, holder: aHolder() });
         if (taken.status === "acquired") return taken.lease.fence;

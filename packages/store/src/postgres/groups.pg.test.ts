@@ -140,7 +140,7 @@ test("one session that two nodes create at once is created once", async () => {
 
 test("a row that someone holds for too long makes its writes busy, and holds the others up once", async () => {
   await using database = await createDatabase();
-  const store = await openPostgresStore({ url: database.url, lockTimeoutMs: 200 });
+  const store = await openPostgresStore({ url: database.url, lockTimeoutMs: 500 });
   const [held, free] = [await openSession(store), await openSession(store)];
   const holder = await connect(database.url);
   await holder.query("BEGIN");
@@ -149,7 +149,7 @@ test("a row that someone holds for too long makes its writes busy, and holds the
   const waiting = Array.from({ length: 50 }, () => held.send([aUserMessage("waits")]));
   expect(await free.send([aUserMessage("goes on")])).toMatchObject({ status: "committed" });
   // Once for the group and once for the session, and not once for each of fifty.
-  expect(performance.now() - startedAt).toBeLessThan(5_000);
+  expect(performance.now() - startedAt).toBeLessThan(20_000);
   for (const result of await Promise.all(waiting)) {
     expect(result).toMatchObject({ status: "failed", code: "store_busy" });
   }
