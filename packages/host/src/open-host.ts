@@ -190,6 +190,7 @@ export async function openHost(
       desk: hands.processes,
       runner,
       reports: config.processReports.value,
+      turnsInARow: config.processTurns.value,
       report,
     }),
     notifier: await openConfiguredNotifier(config, store, redact, logger),

@@ -68,4 +68,12 @@ export const toolSettings = {
     fallback: () => "turn",
     fallbackInWords: "turn",
   }),
+  processTurns: setting({
+    about:
+      "how many turns in a row the ends of background processes may begin in a session where nobody says anything",
+    allowed: "a number from 0 to 1000",
+    schema: wholeNumber(0, 1_000),
+    fallback: () => 10,
+    fallbackInWords: "10",
+  }),
 };

@@ -15,6 +15,7 @@ import { type IdSource, newEvent, type ParentLink, terminalStates } from "@holdf
 import { z } from "zod";
 
 import { idsFrom } from "../keyed-ids.ts";
+import { oneByOne } from "../one-by-one.ts";
 import { defineTool, failed } from "../tools/index.ts";
 import { admitChild, type Child, childOf, lanesOf, parentOf } from "./child.ts";
 import { lastWords, untilStored, waitForChild } from "./wait.ts";
@@ -58,7 +59,7 @@ const input = z.strictObject({
  */
 export function createDelegate(parts: DelegateParts): Tool {
   const { log, clock, depth } = parts;
-  const admitOneByOne = createTurns();
+  const admitOneByOne = oneByOne();
   let waiting = 0;
 
   /** `null`: it is there. Otherwise why it cannot be, in words. */
@@ -129,15 +130,6 @@ export function createDelegate(parts: DelegateParts): Tool {
       }
     },
   });
-}
-
-function createTurns(): <T>(turn: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (turn) => {
-    const next = last.then(turn, turn);
-    last = next.catch(() => undefined);
-    return next;
-  };
 }
 
 /** A notice in every session above: whoever looks at one of them sees that something waits, and where. */

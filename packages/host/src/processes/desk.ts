@@ -19,6 +19,7 @@ import { hasChildTag } from "../delegate/index.ts";
 import { systemCode } from "../failure.ts";
 import { idsFrom } from "../keyed-ids.ts";
 import { answersAreDelivered } from "../lane-session.ts";
+import { oneByOne } from "../one-by-one.ts";
 import { readText, replaceFile, underLock } from "../write-file.ts";
 import { fileNames, type ProcessEnd, type ProcessSpec, readBegun, readEnd } from "./files.ts";
 import { type KeptProcess, KeptProcesses, type Process } from "./kept-processes.ts";
@@ -66,7 +67,7 @@ export class ProcessDesk {
   readonly kept: KeptProcesses;
   readonly #parts: DeskParts;
   #place: Promise<string> | undefined;
-  #turns: Promise<unknown> = Promise.resolve();
+  readonly #enterOneByOne = oneByOne();
 
   constructor(parts: DeskParts) {
     this.#parts = parts;
@@ -114,9 +115,7 @@ export class ProcessDesk {
   async start(call: ToolCall, command: StartedCommand): Promise<Started> {
     const id = idsFrom(`process ${call.callId}`).make("process");
     // Those of one step come at once, and each counts the ones before it.
-    const turn = this.#turns.then(() => this.#enter(id, call, command));
-    this.#turns = turn.catch(() => undefined);
-    const refused = await turn;
+    const refused = await this.#enterOneByOne(() => this.#enter(id, call, command));
     if (refused !== null) return { status: "refused", words: refused };
     const { shown: _, ...spec } = command;
     const end = await this.#begin(id, spec);

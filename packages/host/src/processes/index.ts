@@ -1,5 +1,6 @@
 export { ProcessDesk } from "./desk.ts";
 export type { Process } from "./kept-processes.ts";
 export { createProcesses } from "./tool.ts";
-export { createProcessWatch, isProcessLane } from "./watch.ts";
+export { isProcessLane } from "./turns-in-a-row.ts";
+export { createProcessWatch } from "./watch.ts";
 export { endInWords } from "./words.ts";

@@ -31,6 +31,8 @@ const kept = z.object({
   stop: z.enum(["asked", "session"]).nullable(),
   end: processEnd.nullable(),
   endedAt: z.int().nullable(),
+  /** How its end is told, decided with it. */
+  tells: z.enum(["turn", "notice"]).optional(),
   /** What became of the word about its end: `accepted`, `silent`, or why it was refused. */
   told: z.string().nullable(),
 });

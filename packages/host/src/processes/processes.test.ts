@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { createLog, systemClock } from "@holdfast/engine";
-import { openSession } from "@holdfast/engine/testing";
+import { admitMessage, createLog, systemClock } from "@holdfast/engine";
+import { anEvent, createRunner, openSession, says, scriptedModel } from "@holdfast/engine/testing";
 import { ids, type ProcessId, processId } from "@holdfast/protocol";
 import { createLiveness, currentHolder, factsOf } from "@holdfast/store/identity";
 import { expect, onTestFinished, test } from "vitest";
@@ -171,6 +171,43 @@ test("where people alone are to be told, an end is a notice", async () => {
   expect(await host.said()).toEqual([]);
   const notices = (await host.chat.entries()).filter(({ type }) => type === "notice.added");
   expect(notices.map(({ data }) => data["kind"])).toEqual(["process_ended"]);
+});
+
+const aNotice = () => ({ noticeId: ids.make("notice"), kind: "filler", text: "Much was done." });
+
+/** Everything that waits is taken up and answered. */
+async function answerAll({ store, owner, session, chat }: Awaited<ReturnType<typeof open>>) {
+  const runner = createRunner(store, createLog(store), {
+    model: scriptedModel(() => says("Well.")),
+  });
+  runner.poke(owner, session);
+  await runner.idle();
+  expect((await chat.snapshot()).inbox).toEqual([]);
+}
+
+test("turns in a row that only ends of processes have begun have a bound, over restarts too, until a person says something", async () => {
+  const options = { turnsInARow: 2, perSession: 9 };
+  const first = await open(options);
+  const tellOne = async (host: ReturnType<typeof openProcessHost>) =>
+    (await untilTold(host, await first.start("exit 0"))).told;
+  expect([await tellOne(first), await tellOne(first)]).toEqual(["accepted", "accepted"]);
+  // They count whether they wait or were taken up, however much was done for them.
+  await answerAll(first);
+  const filler = Array.from({ length: 150 }, () => anEvent("notice.added", aNotice()));
+  await first.chat.commit(filler);
+  const second = openProcessHost(first.home, first.store, { ...options, owner: first.owner });
+  expect([await tellOne(second), (await first.said()).length]).toEqual(["committed", 2]);
+  const notices = (await first.chat.entries()).filter(({ type }) => type === "notice.added");
+  expect(JSON.stringify(notices)).toMatch(/The last 2 turns .* say something, and it goes on/);
+  const { owner, session, store } = first;
+  const said = { owner, session, clientId: "mine", text: "Go on" };
+  await admitMessage(createLog(store), ids, said);
+  expect([await tellOne(second), await tellOne(second), await tellOne(second)]).toEqual([
+    "accepted",
+    "accepted",
+    "committed",
+  ]);
+  expect(await first.said()).toHaveLength(5);
 });
 
 test("of a long output the beginning and the end are kept, within bounds", async () => {

@@ -7,7 +7,8 @@ import { idsFrom } from "../keyed-ids.ts";
 import type { ProcessDesk } from "./desk.ts";
 import type { ProcessEnd } from "./files.ts";
 import type { KeptProcess } from "./kept-processes.ts";
-import { reportOf } from "./words.ts";
+import { howToTell, reportKey } from "./turns-in-a-row.ts";
+import { reportOf, restText } from "./words.ts";
 
 export interface ProcessWatchParts {
   readonly log: Log;
@@ -18,6 +19,8 @@ export interface ProcessWatchParts {
   readonly runner: Pick<Runner, "poke">;
   /** Whether an end begins a turn, or is only shown to people. */
   readonly reports: "turn" | "notice";
+  /** How many turns in a row ends may begin with nobody saying anything. */
+  readonly turnsInARow: number;
   readonly report: (bug: Error) => void;
 }
 
@@ -27,12 +30,6 @@ const idleMs = 5_000;
 /** A host that has said nothing so long after its process had to be over is gone. */
 const forgottenMs = 600_000;
 const tidyMs = 3_600_000;
-const lanePrefix = "process:";
-
-/** What is said there is the host's word, and no person's. */
-export function isProcessLane(lane: string | null): boolean {
-  return lane?.startsWith(lanePrefix) === true;
-}
 
 /**
  * Looks after background processes: sees their ends, ends those that are to end, and tells their sessions. P11: the process
@@ -118,7 +115,11 @@ async function end(
   how: ProcessEnd,
   endedAt: number,
 ): Promise<"over"> {
-  const process = { ...found.process, end: how, endedAt };
+  const { owner, reports, turnsInARow } = parts;
+  const { reads } = parts.log.store;
+  const tells =
+    reports === "notice" ? reports : await howToTell(reads, owner, found.process, turnsInARow);
+  const process = { ...found.process, end: how, endedAt, tells };
   if (await parts.desk.kept.change({ ...found, process }))
     await tell(parts, { ...found, process, revision: found.revision + 1 }, how);
   return "over";
@@ -133,16 +134,17 @@ async function tell(parts: ProcessWatchParts, found: KeptProcess, how: ProcessEn
 
 /** `null`: the store could not be asked. Otherwise what became of it, for good. */
 async function say(
-  { log, ids, owner, runner, reports }: ProcessWatchParts,
+  { log, ids, owner, runner, reports, turnsInARow }: ProcessWatchParts,
   { process }: KeptProcess,
   how: ProcessEnd,
 ): Promise<string | null> {
   const { session, id, lane } = process;
-  const key = `${lanePrefix}${id}`;
+  const key = reportKey(id);
   const text = reportOf(process, how);
-  if (reports === "notice") {
+  if ((process.tells ?? reports) === "notice") {
     const own = idsFrom(key);
-    const notice = { noticeId: own.make("notice"), kind: "process_ended", text };
+    const words = reports === "notice" ? text : `${text} ${restText(turnsInARow)}`;
+    const notice = { noticeId: own.make("notice"), kind: "process_ended", text: words };
     const events = [newEvent(own.make("event"), "notice.added", notice)];
     const result = await log.commit({ owner, session, events });
     return result.status === "failed" ? null : result.status;

@@ -17,6 +17,17 @@ export function endInWords(end: ProcessEnd): string {
   }
 }
 
+/** Why an end begins no turn. */
+export function restText(turns: number): string {
+  const why =
+    turns === 0
+      ? "Ends of background commands begin no turns here"
+      : turns === 1
+        ? "The last turn was begun by the end of a background command, and by no person"
+        : `The last ${turns} turns were begun by ends of background commands, and none by a person`;
+  return `${why}, so this one begins none: say something, and it goes on.`;
+}
+
 /** What the session is told when a process has ended. The host's own words: nothing of what the process wrote. */
 export function reportOf({ id, shown, startedAt, endedAt }: Process, end: ProcessEnd): string {
   const seconds = Math.max(0, Math.round(((endedAt ?? startedAt) - startedAt) / 1000));

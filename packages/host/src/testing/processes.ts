@@ -15,11 +15,12 @@ interface HostOptions {
   readonly owner: OwnerId;
   readonly perSession?: number;
   readonly reports?: "turn" | "notice";
+  readonly turnsInARow?: number;
 }
 
 /** What a host has to do with background processes; another on the same home and store is that host after a restart. */
 export function openProcessHost(home: string, store: Store, options: HostOptions) {
-  const { perSession = 4, reports = "turn", owner } = options;
+  const { perSession = 4, reports = "turn", turnsInARow = 10, owner } = options;
   const desk = new ProcessDesk({
     home,
     store,
@@ -36,6 +37,7 @@ export function openProcessHost(home: string, store: Store, options: HostOptions
     desk,
     runner: { poke: (_, session) => void poked.push(session) },
     reports,
+    turnsInARow,
     report: (bug) => {
       throw bug;
     },

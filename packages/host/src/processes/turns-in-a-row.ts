@@ -1,0 +1,58 @@
+import type { Reads } from "@holdfast/engine";
+import { type OwnerId, type ProcessId, type Seq, type SessionId } from "@holdfast/protocol";
+
+const lanePrefix = "process:";
+const pageSize = 100;
+
+/** Names the message about the end of a process, for good. */
+export function reportKey(id: ProcessId): string {
+  return `${lanePrefix}${id}`;
+}
+
+/** What is said there is the host's word, and no person's. */
+export function isProcessLane(lane: string | null): boolean {
+  return lane?.startsWith(lanePrefix) === true;
+}
+
+/**
+ * What the end of a process is to its session: the beginning of a turn, or only shown, where as many turns in a row as may be
+ * were begun by ends of processes and by nobody else. It is counted in the log, so that no restart begins anew.
+ */
+export async function howToTell(
+  reads: Pick<Reads, "snapshot" | "entries">,
+  owner: OwnerId,
+  { id, session }: { readonly id: ProcessId; readonly session: SessionId },
+  most: number,
+): Promise<"turn" | "notice"> {
+  const key = reportKey(id);
+  let count = 0;
+  for await (const clientId of newestMessages(reads, owner, session)) {
+    // Whoever told it has died before that was written down.
+    if (clientId === key) return "turn";
+    if (!isProcessLane(clientId)) break;
+    count += 1;
+    if (count >= most) return "notice";
+  }
+  return count < most ? "turn" : "notice";
+}
+
+/** The names of what was said, the newest first: what waits is newer than all entries. */
+async function* newestMessages(
+  reads: Pick<Reads, "snapshot" | "entries">,
+  owner: OwnerId,
+  session: SessionId,
+): AsyncGenerator<string | null> {
+  const snapshot = await reads.snapshot(owner, session, { limit: pageSize });
+  for (const { clientId } of snapshot?.inbox.toReversed() ?? []) yield clientId;
+  let page = snapshot?.entries ?? null;
+  while (page !== null) {
+    for (const { type, data } of page.entries.toReversed())
+      if (type === "message.user")
+        yield typeof data["clientId"] === "string" ? data["clientId"] : null;
+    const before: Seq | undefined = page.entries[0]?.seq;
+    page =
+      page.more && before !== undefined
+        ? await reads.entries(owner, session, { before, limit: pageSize })
+        : null;
+  }
+}
