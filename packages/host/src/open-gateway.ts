@@ -9,6 +9,7 @@ import { done, failed, type Outcome } from "./failure.ts";
 import type { Gateway, GatewayDeps } from "./gateway/index.ts";
 import type { HostEnv, Route } from "./http/index.ts";
 import type { Secrets } from "./secrets/index.ts";
+import { oneByOne } from "./one-by-one.ts";
 
 /** The one bot of a host: named in the configuration, or connected on the page and let go there while the host runs. */
 export interface BotPlace extends BotDesk {
@@ -35,14 +36,8 @@ export async function openBotPlace(config: Config, parts: BotParts): Promise<Out
   const isHere = config.roles.value.includes("gateway");
   let open: { readonly gateway: Gateway; readonly by: "configuration" | "page" } | undefined;
   let hasStarted = false;
-  let turn: Promise<unknown> = Promise.resolve();
-
-  /** One after the other: a bot that is let go of is gone before the next one comes. */
-  function inTurn<T>(act: () => Promise<T>): Promise<T> {
-    const acted = turn.then(act);
-    turn = acted.catch(() => {});
-    return acted;
-  }
+  /** A bot that is let go of is gone before the next one comes. */
+  const inTurn = oneByOne();
 
   async function take(token: string, by: "configuration" | "page"): Promise<void> {
     open = {

@@ -2,6 +2,7 @@ import crypto, { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemCode } from "../failure.ts";
+import { oneByOne } from "../one-by-one.ts";
 
 export const shortestPassword = 10;
 
@@ -44,7 +45,8 @@ const form = /^\$(argon2id|scrypt)\$([\w-]+)\$([\w-]+)$/;
 export function keepPassword(home: string): Passwords {
   const path = join(home, "password");
   let underWay = 0;
-  let turn: Promise<unknown> = Promise.resolve();
+  /** However many guess, the host pays for one at a time. */
+  const inTurn = oneByOne();
 
   function read(): { kind: Kind; salt: Buffer; hash: Buffer } | undefined {
     try {
@@ -75,11 +77,8 @@ export function keepPassword(home: string): Passwords {
     async matches(given) {
       if (underWay >= mostWaiting) return "busy";
       underWay += 1;
-      // One after the other: however many guess, the host pays for one at a time.
-      const judged = turn.then(() => judge(given));
-      turn = judged.catch(() => undefined);
       try {
-        return await judged;
+        return await inTurn(() => judge(given));
       } finally {
         underWay -= 1;
       }

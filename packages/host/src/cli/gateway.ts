@@ -1,6 +1,6 @@
 import { type Client, type GatewayView, sentenceOf, type WebhookView } from "@holdfast/protocol";
 import { type Command, exit, type Terminal } from "./command.ts";
-import { type Reached, reachHost } from "./reach.ts";
+import { type Reached, withHost } from "./reach.ts";
 import { cleanLine } from "./screen/index.ts";
 
 const used =
@@ -44,16 +44,7 @@ export const gateway: Command = {
       terminal.complain(used);
       return exit.misuse;
     }
-    const reached = await reachHost(given, terminal, { here: "rests" });
-    if (!reached.ok) {
-      terminal.complain(reached.failure.sentence);
-      return exit.failed;
-    }
-    try {
-      return await chosen.act(reached.value, terminal, words);
-    } finally {
-      await reached.value.close();
-    }
+    return withHost(given, terminal, (reached) => chosen.act(reached, terminal, words));
   },
 };
 

@@ -4,7 +4,7 @@ import { type Client, createClient, type Fetch } from "@holdfast/protocol";
 import { type Config, readConfig } from "../config/index.ts";
 import { done, failed, type Outcome } from "../failure.ts";
 import { isLoopback } from "../networks.ts";
-import type { Arguments, Terminal } from "./command.ts";
+import { type Arguments, exit, type Terminal } from "./command.ts";
 import { pause } from "./pause.ts";
 import { findRunningHost } from "./running-hosts.ts";
 
@@ -25,6 +25,24 @@ export interface ReachOptions {
    */
   readonly here: "works" | "rests";
   readonly report?: (bug: Error) => void;
+}
+
+/** For a command that is over in a moment. Resolves to its exit code. */
+export async function withHost(
+  given: Arguments,
+  terminal: Terminal,
+  act: (reached: Reached) => Promise<number>,
+): Promise<number> {
+  const reached = await reachHost(given, terminal, { here: "rests" });
+  if (!reached.ok) {
+    terminal.complain(reached.failure.sentence);
+    return exit.failed;
+  }
+  try {
+    return await act(reached.value);
+  } finally {
+    await reached.value.close();
+  }
 }
 
 /**

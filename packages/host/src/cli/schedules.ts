@@ -10,7 +10,7 @@ import {
   sentenceOf,
 } from "@holdfast/protocol";
 import { type Arguments, type Command, exit, hasFlag, type Terminal, textFlag } from "./command.ts";
-import { reachHost } from "./reach.ts";
+import { withHost } from "./reach.ts";
 import { cleanJson, cleanLine } from "./screen/index.ts";
 
 interface Call {
@@ -69,16 +69,7 @@ export const schedules: Command = {
       terminal.complain(`"schedules ${name}" is not known: ${Object.keys(acts).join(", ")} are.`);
       return exit.misuse;
     }
-    const reached = await reachHost(given, terminal, { here: "rests" });
-    if (!reached.ok) {
-      terminal.complain(reached.failure.sentence);
-      return exit.failed;
-    }
-    try {
-      return await act({ client: reached.value.client, terminal, given, words });
-    } finally {
-      await reached.value.close();
-    }
+    return withHost(given, terminal, ({ client }) => act({ client, terminal, given, words }));
   },
 };
 

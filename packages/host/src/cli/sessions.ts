@@ -9,7 +9,7 @@ import {
 import { type Arguments, type Command, exit, hasFlag, type Terminal, textFlag } from "./command.ts";
 import { sessionRow, titleOf } from "./describe-session.ts";
 import { pause } from "./pause.ts";
-import { reachHost } from "./reach.ts";
+import { withHost } from "./reach.ts";
 import { cleanJson, cleanLine, columnsOf, type Look, paintFor } from "./screen/index.ts";
 import { Presenter, RowMaker } from "./talk/index.ts";
 
@@ -67,18 +67,9 @@ export const sessions: Command = {
       terminal.complain(`"sessions ${name}" is not known: ${Object.keys(acts).join(", ")} are.`);
       return exit.misuse;
     }
-    const reached = await reachHost(given, terminal, { here: "rests" });
-    if (!reached.ok) {
-      terminal.complain(reached.failure.sentence);
-      return exit.failed;
-    }
     const { output, environment } = terminal;
     const look = { width: columnsOf(output, 100) - 1, paint: paintFor(output, environment) };
-    try {
-      return await act({ client: reached.value.client, terminal, given, look, words });
-    } finally {
-      await reached.value.close();
-    }
+    return withHost(given, terminal, ({ client }) => act({ client, terminal, given, look, words }));
   },
 };
 

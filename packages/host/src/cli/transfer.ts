@@ -4,24 +4,10 @@ import { findSessions, jsonObject, sentenceOf } from "@holdfast/protocol";
 import { readConfig } from "../config/index.ts";
 import { systemCode } from "../failure.ts";
 import { restoreBackup } from "../migrate/index.ts";
-import { type Arguments, type Command, exit, type Terminal, textFlag } from "./command.ts";
-import { type Reached, reachHost } from "./reach.ts";
+import { type Command, exit, type Terminal, textFlag } from "./command.ts";
+import { withHost } from "./reach.ts";
 import { isPiped, readAll } from "./read-input.ts";
 import { cleanLine, cleanText } from "./screen/index.ts";
-
-async function withHost(
-  given: Arguments,
-  terminal: Terminal,
-  act: (reached: Reached) => Promise<number>,
-): Promise<number> {
-  const reached = await reachHost(given, terminal, { here: "rests" });
-  if (!reached.ok) return fail(terminal, reached.failure.sentence);
-  try {
-    return await act(reached.value);
-  } finally {
-    await reached.value.close();
-  }
-}
 
 function fail(terminal: Terminal, sentence: string, code: number = exit.failed): number {
   terminal.complain(sentence);

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { z } from "zod";
 
 import { systemCode } from "../failure.ts";
+import { oneByOne } from "../one-by-one.ts";
 
 /** A key and the only address that it is sent to. */
 export interface StoredKey {
@@ -34,7 +35,7 @@ export function openSecrets(home: string, report: (error: Error) => void): Secre
   const path = join(home, "secrets.json");
   let seen = "";
   let known: Keys = {};
-  let writing: Promise<unknown> = Promise.resolve();
+  const writeInTurn = oneByOne();
 
   function look(): Keys {
     const { mtimeMs, size, ino, mode } = statSync(path);
@@ -68,12 +69,10 @@ export function openSecrets(home: string, report: (error: Error) => void): Secre
   }
 
   function change(edit: (keys: Keys) => Keys): Promise<void> {
-    const done = writing.then(() => {
+    return writeInTurn(async () => {
       const keys = edit(loadToChange());
-      return replace(path, `${JSON.stringify({ version: 1, keys }, null, 2)}\n`);
+      await replace(path, `${JSON.stringify({ version: 1, keys }, null, 2)}\n`);
     });
-    writing = done.catch(() => {});
-    return done;
   }
 
   return {

@@ -1,7 +1,7 @@
 import type { Client, ContextView, SessionId } from "@holdfast/protocol";
 import { type ReactNode, useEffect, useState } from "react";
 import { sentenceOf, useApp } from "../app-context.ts";
-import { Icon, momentOf } from "../ui/index.ts";
+import { momentOf, Panel } from "../ui/index.ts";
 import { words } from "../words.ts";
 import { CachePlot } from "./cache-plot.tsx";
 import { WindowPicture } from "./window-picture.tsx";
@@ -19,25 +19,10 @@ export function ContextPanel({ id, version, onClose }: ContextPanelProps) {
   const { client } = useApp();
   const { view, trouble } = useContextOf(client, id, version);
   return (
-    <aside className="panel" aria-label={words.context.title}>
-      <header className="bar">
-        <h2>{words.context.title}</h2>
-        <span className="spread" />
-        <button
-          type="button"
-          className="icon-button"
-          aria-label={words.common.close}
-          title={words.common.close}
-          onClick={onClose}
-        >
-          <Icon name="close" />
-        </button>
-      </header>
-      <div className="panel-body">
-        {trouble !== null && <p className="quiet">{trouble}</p>}
-        {view !== null && <Shown id={id} view={view} />}
-      </div>
-    </aside>
+    <Panel title={words.context.title} onClose={onClose}>
+      {trouble !== null && <p className="quiet">{trouble}</p>}
+      {view !== null && <Shown id={id} view={view} />}
+    </Panel>
   );
 }
 

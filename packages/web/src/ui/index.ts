@@ -8,4 +8,5 @@ export { Markdown, plainOutput, revealUnseen } from "./markdown/index.ts";
 export { CopyButton, copyText } from "./copy-button.tsx";
 export { dayOf, daysBetween, momentOf, shortTimeOf, timeOf } from "./times.ts";
 export { saveText } from "./save-text.ts";
+export { Panel } from "./panel.tsx";
 export { Listbox, optionId } from "./listbox.tsx";

@@ -1,0 +1,31 @@
+import type { ReactNode } from "react";
+import { words } from "../words.ts";
+import { Icon } from "./icons.tsx";
+
+interface PanelProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}
+
+/** What stands beside a conversation, and goes again. */
+export function Panel({ title, onClose, children }: PanelProps) {
+  return (
+    <aside className="panel" aria-label={title}>
+      <header className="bar">
+        <h2>{title}</h2>
+        <span className="spread" />
+        <button
+          type="button"
+          className="icon-button"
+          aria-label={words.common.close}
+          title={words.common.close}
+          onClick={onClose}
+        >
+          <Icon name="close" />
+        </button>
+      </header>
+      <div className="panel-body">{children}</div>
+    </aside>
+  );
+}
