@@ -14,7 +14,9 @@ import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const home = process.argv[2] ?? join(root, "packages", "host", "dist");
+const [home = join(root, "packages", "host", "dist"), ...more] = process.argv.slice(2);
+/** What else is to be put together with the host's own parts, as `name=path`: a benchmark measures what people run. */
+const given = Object.fromEntries(more.map((each) => each.split("=", 2)));
 const name = `${Date.now().toString(36)}-${process.pid}`;
 const dist = join(home, name);
 
@@ -27,6 +29,7 @@ const entries = {
   search: "packages/store/src/sqlite/search/thread.ts",
   backup: "packages/store/src/sqlite/backup.ts",
   "look-from-outside": "packages/store/src/sqlite/look-from-outside.ts",
+  ...given,
 };
 
 /** Loaded by everything. All other packages are loaded from where they are, when they are needed. */
@@ -82,11 +85,16 @@ announce();
 function announce() {
   const door = join(home, "main.js");
   const before = existsSync(door) ? readFileSync(door, "utf8") : "";
-  writeFileSync(`${door}.new`, `await import("./${name}/main.js");\n`);
-  // Dated when the sources were read: what was changed since then is newer.
-  utimesSync(`${door}.new`, startedAt, startedAt);
-  renameSync(`${door}.new`, door);
+  for (const each of ["main", ...Object.keys(given)]) openDoor(each);
   for (const each of readdirSync(home, { withFileTypes: true }))
     if (each.isDirectory() && each.name !== name && !before.includes(each.name))
       rmSync(join(home, each.name), { recursive: true, force: true });
+}
+
+function openDoor(entry) {
+  const door = join(home, `${entry}.js`);
+  writeFileSync(`${door}.new`, `await import("./${name}/${entry}.js");\n`);
+  // Dated when the sources were read: what was changed since then is newer.
+  utimesSync(`${door}.new`, startedAt, startedAt);
+  renameSync(`${door}.new`, door);
 }

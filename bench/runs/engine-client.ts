@@ -1,5 +1,6 @@
 import { type Started, started, startTask } from "../harness/index.ts";
 import type { StoreAddress } from "../store/place.ts";
+import { buildEngine, compiled } from "./build-engine.ts";
 import type { TaskName, Tasks } from "./tasks.ts";
 
 export function startEngine<Name extends TaskName>(
@@ -7,8 +8,11 @@ export function startEngine<Name extends TaskName>(
   address: StoreAddress,
   task: Tasks[Name]["task"],
 ): Started<Tasks[Name]["result"]> {
-  const script = new URL("./engine-process.ts", import.meta.url);
-  const child = startTask(script, { name, address, task }, { execArgv: ["--expose-gc"] });
+  const child = startTask(
+    buildEngine(),
+    { name, address, task },
+    { execArgv: ["--expose-gc"], env: { ...process.env, NODE_COMPILE_CACHE: compiled } },
+  );
   // Each task has its own kind of result, and the process was started for this one.
   return started(child, (message) => message as Tasks[Name]["result"]);
 }

@@ -1,4 +1,4 @@
-import { type Audit, type Failed, StoreFailure } from "@holdfast/engine";
+import { type Audit, type Failed, StoreFailure } from "@holdfast/engine/ports";
 
 import type { Queries } from "./read/index.ts";
 import type { Operations } from "./write/index.ts";

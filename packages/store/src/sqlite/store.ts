@@ -18,7 +18,7 @@ import {
   StoreFailure,
   type WatchPace,
   type Work,
-} from "@holdfast/engine";
+} from "@holdfast/engine/ports";
 import type { OwnerId, SessionId } from "@holdfast/protocol";
 
 import { blobIdOf, GroupQueue, type Pace } from "../shared/index.ts";

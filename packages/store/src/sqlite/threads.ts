@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
-import { StoreFailure } from "@holdfast/engine";
+import { StoreFailure } from "@holdfast/engine/ports";
 
 import { OpenFailure, type OpenFailureCode } from "../shared/index.ts";
 import type { Bell } from "./bell.ts";

@@ -1,6 +1,6 @@
 import type { SQLInputValue, StatementSync } from "node:sqlite";
 
-import { StoreFailure } from "@holdfast/engine";
+import { StoreFailure } from "@holdfast/engine/ports";
 
 import { type Cells, connect, type Connection, type Row } from "../connection.ts";
 import { failureOf, isBusy } from "../errors.ts";

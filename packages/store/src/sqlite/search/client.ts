@@ -1,4 +1,9 @@
-import { type Search, type SearchHit, type SearchResult, StoreFailure } from "@holdfast/engine";
+import {
+  type Search,
+  type SearchHit,
+  type SearchResult,
+  StoreFailure,
+} from "@holdfast/engine/ports";
 
 import { ThreadClient } from "../threads.ts";
 import type { Progress } from "./mender.ts";
