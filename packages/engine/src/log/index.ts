@@ -14,6 +14,7 @@ export {
   type LogOptions,
   type NewSession,
 } from "./log.ts";
+export { joinDeltas, numbersOf } from "./join-deltas.ts";
 export { goesOnByWord, type PersonsWord, rests } from "./run-states.ts";
 export { inputNamedBy, type Loaded, type Needs, needsOf } from "./needs.ts";
 export { newestFirst } from "./newest-first.ts";

@@ -82,6 +82,22 @@ export interface EntryPage {
   readonly more: boolean;
 }
 
+/**
+ * An event of a journal. Deltas that follow each other and say more of the same may come as one, which has the time of the
+ * first of them, and the number and the id of the last: a long journal is handed over and folded at a fraction of the cost.
+ */
+export interface JournalEvent extends StoredEvent {
+  readonly joined?: JoinedDeltas;
+}
+
+export interface JoinedDeltas {
+  /** The number of the first one; those between follow without a gap. */
+  readonly from: Seq;
+  /** For each of them: how long after the first one, and how many characters it says. */
+  readonly times: readonly number[];
+  readonly lengths: readonly number[];
+}
+
 /** One session as it was at one instant. */
 export interface Snapshot {
   readonly session: SessionRow;
@@ -89,7 +105,7 @@ export interface Snapshot {
   readonly run: RunRow | null;
   readonly inbox: readonly InputRow[];
   /** The live run's passing events since its running step began, to be folded by the reader. */
-  readonly journal: readonly StoredEvent[];
+  readonly journal: readonly JournalEvent[];
 }
 
 export interface UsageTotals {

@@ -8,10 +8,10 @@ import {
   type Part,
   roleOf,
   type Seq,
-  type StoredEvent,
 } from "@holdfast/protocol";
 
-import type { Clock } from "../ports/index.ts";
+import { numbersOf } from "../log/index.ts";
+import type { Clock, JournalEvent } from "../ports/index.ts";
 import { GrowingText } from "./growing-text.ts";
 import { Timing } from "./timing.ts";
 
@@ -85,14 +85,15 @@ export class StepFolder {
     this.add({ ...event, seq: nowhere, at: 0 });
   }
 
-  add(stored: StoredEvent): void {
+  add(stored: JournalEvent): void {
     const decoded = decodeEvent(stored);
     if (decoded.kind !== "known") return;
     const { event } = decoded;
+    const numbers = numbersOf(stored);
     const found = event.seq === nowhere ? ({ recovered: true } as const) : {};
     switch (event.type) {
       case "message.delta":
-        return this.#addDelta(event.data, event.seq, event.at);
+        return this.#addDelta(event.data, stored, numbers);
       case "tool.started": {
         const { deltas = [] } = this.#tools.get(event.data.callId) ?? {};
         const output = new GrowingText();
@@ -101,7 +102,7 @@ export class StepFolder {
       }
       case "tool.output": {
         const tool = this.#tools.get(event.data.callId);
-        extend(tool?.deltas ?? this.#stray, event.seq);
+        extend(tool?.deltas ?? this.#stray, numbers);
         if (tool === undefined) return;
         tool.output.add(event.data.text);
         this.#tools.set(event.data.callId, { ...tool, ...found });
@@ -126,18 +127,25 @@ export class StepFolder {
     return { message, tools: new Map(tools), stray: copied(this.#stray) };
   }
 
-  #addDelta(delta: EventData<"message.delta">, seq: Seq, at: number): void {
+  #addDelta(
+    delta: EventData<"message.delta">,
+    { seq, at, joined }: JournalEvent,
+    numbers: readonly [Seq, Seq],
+  ): void {
     const { messageId: id, text } = delta;
     this.#message ??= { id, begunAt: at, parts: [], deltas: [], timing: new Timing() };
     const { parts, deltas, timing, begunAt } = this.#message;
     growPart(parts, delta, seq);
-    extend(deltas, seq);
-    if (seq !== nowhere) timing.add(at - begunAt, text.length);
+    extend(deltas, numbers);
+    if (joined !== undefined)
+      for (const [index, ms] of joined.times.entries())
+        timing.add(at + ms - begunAt, joined.lengths[index] ?? 0);
+    else if (seq !== nowhere) timing.add(at - begunAt, text.length);
   }
 }
 
 export function foldStep(
-  journal: Iterable<StoredEvent>,
+  journal: Iterable<JournalEvent>,
   spilled: Iterable<NewEvent> = [],
 ): StepFold {
   const folder = new StepFolder();
@@ -152,7 +160,7 @@ const mostAtOnce = 2_000;
 /** As `foldStep`, without holding the event loop up. */
 export async function foldLongStep(
   clock: Clock,
-  journal: readonly StoredEvent[],
+  journal: readonly JournalEvent[],
   spilled: Iterable<NewEvent> = [],
 ): Promise<StepFold> {
   const folder = new StepFolder();
@@ -165,9 +173,9 @@ export async function foldLongStep(
 }
 
 /** The numbers of every delta in a journal. */
-export function deltaRanges(journal: Iterable<StoredEvent>): Range[] {
+export function deltaRanges(journal: Iterable<JournalEvent>): Range[] {
   const ranges: Range[] = [];
-  for (const event of journal) if (roleOf(event) === "delta") extend(ranges, event.seq);
+  for (const event of journal) if (roleOf(event) === "delta") extend(ranges, numbersOf(event));
   return ranges;
 }
 
@@ -186,11 +194,11 @@ function growPart(
 }
 
 /** Numbers that follow each other are one range. */
-function extend(ranges: Range[], seq: Seq): void {
-  if (seq === nowhere) return;
+function extend(ranges: Range[], [from, to]: readonly [Seq, Seq]): void {
+  if (to === nowhere) return;
   const last = ranges.at(-1);
-  if (last !== undefined && last[1] + 1 === seq) last[1] = seq;
-  else ranges.push([seq, seq]);
+  if (last !== undefined && last[1] + 1 === from) last[1] = to;
+  else ranges.push([from, to]);
 }
 
 function copied(ranges: readonly Range[]): Range[] {

@@ -89,6 +89,37 @@ export function readChain(
   return lastDelta === null ? [] : connection.cells(chainSql, lastDelta, after).toReversed();
 }
 
+/** Some of a chain, the newest first, with where it goes on: `null` at its beginning. */
+export interface ChainPart {
+  readonly rows: readonly Cells[];
+  readonly older: number | null;
+}
+
+export function readChainPart(connection: Connection, from: number, limit: number): ChainPart {
+  const beside = readBeside(connection, from, limit);
+  if (beside.older === null || beside.rows.length >= limit / 4) return beside;
+  const rest = followChain(connection, beside.older, limit - beside.rows.length);
+  return { rows: [...beside.rows, ...rest.rows], older: rest.older };
+}
+
+const besideSql = `
+  SELECT ${eventColumns}, prev, pos FROM deltas
+   WHERE pos <= ?1 AND pos > ?1 - ?2 AND session_key = (SELECT session_key FROM deltas WHERE pos = ?1)
+   ORDER BY pos DESC`;
+
+/** What streams by itself lies side by side: there one look finds what would else be found step by step. */
+function readBeside(connection: Connection, from: number, limit: number): ChainPart {
+  const rows: Cells[] = [];
+  let older: number | null = from;
+  for (const row of connection.cells(besideSql, from, limit)) {
+    if (older === null) break;
+    if (row[columns.length + 1] !== older) continue;
+    rows.push(row);
+    older = linkOf(row);
+  }
+  return { rows, older };
+}
+
 const chainPart = `
   WITH RECURSIVE chain (pos, prev) AS (
     SELECT pos, prev FROM deltas WHERE pos = ?
@@ -98,14 +129,14 @@ const chainPart = `
   )
   SELECT ${eventColumns}, d.prev FROM chain JOIN deltas d USING (pos)`;
 
-/** Some of a chain, the newest first, with where it goes on: `null` at its beginning. */
-export interface ChainPart {
-  readonly rows: readonly Cells[];
-  readonly older: number | null;
+function followChain(connection: Connection, from: number, limit: number): ChainPart {
+  const rows = connection.cells(chainPart, from, limit);
+  const last = rows.at(-1);
+  return { rows, older: last === undefined ? null : linkOf(last) };
 }
 
-export function readChainPart(connection: Connection, from: number, limit: number): ChainPart {
-  const rows = connection.cells(chainPart, from, limit);
-  const prev = rows.at(-1)?.[columns.length] ?? null;
-  return { rows, older: prev === null ? null : Number(prev) };
+/** Behind the event's own columns stands where its chain goes on. */
+function linkOf(row: Cells): number | null {
+  const prev = row[columns.length] ?? null;
+  return prev === null ? null : Number(prev);
 }

@@ -1,5 +1,7 @@
+import { numbersOf } from "../../log/index.ts";
 import {
   aDelta,
+  aMessageId,
   anEvent,
   anInput,
   aRunState,
@@ -62,6 +64,36 @@ export const deltaCases: readonly StoreCase[] = [
       same(seqsOf(journal).slice(-2_504), numbers);
       same(session.head, 2_508);
       same(journal.filter(({ type }) => type === "usage.recorded").length, 4);
+    },
+  },
+  {
+    title: "a long answer is whole in a snapshot, also where others stream at the same time",
+    async run({ store }) {
+      const [chat, other] = [await openSession(store), await openSession(store)];
+      const { runId, under } = await chat.startRun();
+      const busy = await other.startRun();
+      const messageId = aMessageId();
+      const words = Array.from({ length: 6_000 }, (_, index) => `${index} `);
+      const stretches = [1_500, 10, 10, 10, 970, 3_500];
+      let said = 0;
+      for (const count of stretches) {
+        const some = words.slice(said, said + count);
+        said += count;
+        const deltas = some.map((word) => aDelta(runId, word, messageId));
+        await chat.commit(deltas, { under });
+        const others = Array.from({ length: 900 }, () => aDelta(busy.runId, "x"));
+        await other.commit(others, { under: busy.under });
+      }
+      const { journal } = await chat.snapshot();
+      const deltas = journal.filter(({ type }) => type === "message.delta");
+      same(textsOf(deltas).join(""), words.join(""));
+      const numbers = deltas
+        .map(numbersOf)
+        .flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, index) => from + index));
+      same(
+        numbers,
+        words.map((_, index) => 5 + index),
+      );
     },
   },
   {

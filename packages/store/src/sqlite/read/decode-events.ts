@@ -5,18 +5,21 @@ import type { Cells } from "../connection.ts";
 import { decodeEventCells } from "../event-row.ts";
 import type { RawEntries, RawEvents } from "./read-events.ts";
 
-/** Tells about a row that cannot be read. The view goes on without it; the row stays where it is. */
-export type ReportDamage = (damage: {
+/** A row that cannot be read. The view goes on without it; the row stays where it is. */
+export interface Damage {
   readonly id: string;
   readonly seq: number;
   readonly problem: string;
-}) => void;
+}
+
+export type ReportDamage = (damage: Damage) => void;
 
 export function decodeRows(rows: readonly Cells[], report: ReportDamage): StoredEvent[] {
   return rows.flatMap((cells) => {
     const read = decodeEventCells(cells);
     if (read.status === "intact") return [read.event];
-    report(read);
+    const { id, seq, problem } = read;
+    report({ id, seq, problem });
     return [];
   });
 }

@@ -35,6 +35,7 @@ import { type MemoryQueries, memoryQueries } from "./read-memory.ts";
 import { type OutboxQueries, outboxQueries } from "./read-outbox.ts";
 import { type WorkQueries, workQueries } from "./work-queries.ts";
 import {
+  type JoinedPart,
   noDeltas,
   type RawEntries,
   type RawEvents,
@@ -63,8 +64,8 @@ export interface Queries
   events(owner: OwnerId, id: SessionId, query: EventQuery): RawEvents | null;
   entries(owner: OwnerId, id: SessionId, query: EntryQuery): RawEntries | null;
   snapshot(owner: OwnerId, id: SessionId, query: EntryQuery): RawSnapshot | null;
-  /** Deltas of a journal, from there on backwards. */
-  deltas(from: number): ChainPart;
+  /** Deltas of a journal, from there on backwards; `null` when they were cleared away. */
+  deltas(from: number): JoinedPart | null;
   event(owner: OwnerId, session: SessionId, id: EventId): readonly Cells[];
   run(owner: OwnerId, id: RunId): RunRow | null;
   lane(owner: OwnerId, lane: LaneKey): SessionId | null;

@@ -1,8 +1,10 @@
-import type { EntryQuery, EventQuery, SessionRow } from "@holdfast/engine";
+import type { EntryQuery, EventQuery, JournalEvent, SessionRow } from "@holdfast/engine";
+import { joinDeltas } from "@holdfast/engine/log";
 
 import type { Cells, Connection } from "../connection.ts";
 import { type ChainPart, eventColumns, readChain, readChainPart } from "../event-row.ts";
 import type { StoredSession } from "../session-row.ts";
+import { type Damage, decodeRows } from "./decode-events.ts";
 
 /**
  * Pages of rows as they lie in the file. They leave the reader's thread like this: a payload is parsed once, where it is
@@ -88,8 +90,10 @@ const journalOf = `
   SELECT ${eventColumns} FROM events
    WHERE session_key = ? AND seq >= ? AND entry = 0 AND run_id = ? ORDER BY seq`;
 
-/** So many deltas leave the thread at once: taking them over holds nobody up for long. */
-const partSize = 1_000;
+/** So many deltas come with the rest of a snapshot, each by itself: few journals have more. */
+const withTheRest = 500;
+/** So many are read at once of those before them: others have their turn in between. */
+const partSize = 2_000;
 
 /** What the live run has written to the log since its running step began, and the newest of its deltas. */
 export function readJournal(
@@ -99,12 +103,27 @@ export function readJournal(
 ): { readonly journal: readonly Cells[]; readonly deltas: ChainPart } {
   return {
     journal: connection.cells(journalOf, session.key, run.journalFrom, run.id),
-    deltas: session.lastDelta === null ? noDeltas : readDeltas(connection, session.lastDelta),
+    deltas:
+      session.lastDelta === null
+        ? noDeltas
+        : readChainPart(connection, session.lastDelta, withTheRest),
   };
 }
 
 export const noDeltas: ChainPart = { rows: [], older: null };
 
-export function readDeltas(connection: Connection, from: number): ChainPart {
-  return readChainPart(connection, from, partSize);
+/** Some of a long journal, the oldest first, decoded and joined where it is read: little of it is left to be handed over. */
+export interface JoinedPart {
+  readonly events: readonly JournalEvent[];
+  readonly damaged: readonly Damage[];
+  readonly older: number | null;
+}
+
+/** `null`: it is not there any more. */
+export function readDeltas(connection: Connection, from: number): JoinedPart | null {
+  const { rows, older } = readChainPart(connection, from, partSize);
+  if (rows.length === 0) return null;
+  const damaged: Damage[] = [];
+  const deltas = decodeRows(rows.toReversed(), (damage) => damaged.push(damage));
+  return { events: joinDeltas(deltas), damaged, older };
 }

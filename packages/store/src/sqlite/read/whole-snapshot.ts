@@ -1,18 +1,19 @@
-import type { Snapshot } from "@holdfast/engine";
+import type { JournalEvent, Snapshot } from "@holdfast/engine";
 import type { StoredEvent } from "@holdfast/protocol";
 
 import type { ChainPart } from "../event-row.ts";
 import { decodeEntryPage, decodeRows, type ReportDamage } from "./decode-events.ts";
 import type { RawSnapshot } from "./queries.ts";
+import type { JoinedPart } from "./read-events.ts";
 
 interface SnapshotReads {
   readonly snapshot: () => Promise<RawSnapshot | null>;
-  readonly deltas: (from: number) => Promise<ChainPart>;
+  readonly deltas: (from: number) => Promise<JoinedPart | null>;
 }
 
 /**
- * A snapshot whose journal comes in parts, each of them decoded by itself: a long one holds the event loop up no longer than
- * a short one. Deltas never change, so those that are read later are the ones of the first instant, as long as they are
+ * A snapshot whose journal comes in parts. The newest is decoded here, the others where they are read: a long one holds the
+ * event loop up no longer than a short one. Deltas never change, so those that are read later are the ones of the first instant, as long as they are
  * there; once they are settled and cleared away, the instant is over and another one is read.
  */
 export async function readWholeSnapshot(
@@ -35,26 +36,26 @@ async function decodeDeltas(
   reads: SnapshotReads,
   newest: ChainPart,
   report: ReportDamage,
-): Promise<readonly StoredEvent[] | "cleared"> {
-  const parts: (readonly StoredEvent[])[] = [];
-  let part = newest;
-  for (;;) {
-    // The next one is read while this one is decoded.
-    const next = part.older === null ? undefined : reads.deltas(part.older);
-    parts.unshift(decodeRows(part.rows.toReversed(), report));
-    if (next === undefined) return parts.flat();
-    part = await next;
-    if (part.rows.length === 0) return "cleared";
+): Promise<readonly JournalEvent[] | "cleared"> {
+  const parts: (readonly JournalEvent[])[] = [decodeRows(newest.rows.toReversed(), report)];
+  let { older } = newest;
+  while (older !== null) {
+    const part = await reads.deltas(older);
+    if (part === null) return "cleared";
+    for (const damage of part.damaged) report(damage);
+    parts.push(part.events);
+    ({ older } = part);
   }
+  return parts.toReversed().flat();
 }
 
 /** Both are in the order of their numbers, and few are in the log. */
 function inOrder(
   log: readonly StoredEvent[],
-  deltas: readonly StoredEvent[],
-): readonly StoredEvent[] {
+  deltas: readonly JournalEvent[],
+): readonly JournalEvent[] {
   if (deltas.length === 0) return log;
-  const journal: StoredEvent[] = [];
+  const journal: JournalEvent[] = [];
   let next = 0;
   for (const delta of deltas) {
     for (let event = log[next]; event !== undefined && event.seq < delta.seq; event = log[next]) {

@@ -1,0 +1,71 @@
+import { roleOf, type Seq, type StoredEvent } from "@holdfast/protocol";
+
+import type { JournalEvent } from "../ports/index.ts";
+
+/**
+ * Puts deltas together that say more of the same, in the order of their numbers. Nothing of what a fold or a view makes of
+ * them is lost: what they say, the numbers that they have, and when how much was said.
+ */
+export function joinDeltas(deltas: Iterable<StoredEvent>): JournalEvent[] {
+  const joined: JournalEvent[] = [];
+  let stretch: StoredEvent[] = [];
+  for (const event of deltas) {
+    const last = stretch.at(-1);
+    if (last !== undefined && !goesOn(last, event)) {
+      joined.push(joinStretch(stretch));
+      stretch = [];
+    }
+    stretch.push(event);
+  }
+  if (stretch.length > 0) joined.push(joinStretch(stretch));
+  return joined;
+}
+
+function goesOn(last: StoredEvent, event: StoredEvent): boolean {
+  return (
+    event.seq === last.seq + 1 &&
+    event.type === last.type &&
+    event.v === last.v &&
+    event.runId === last.runId &&
+    event.quiet === last.quiet &&
+    saysMore(last.data, event.data) &&
+    roleOf(event) === "delta"
+  );
+}
+
+/** The same but for the text. What is more than a word or a number is never the same: it stays in an event of its own. */
+function saysMore(before: StoredEvent["data"], data: StoredEvent["data"]): boolean {
+  if (typeof before["text"] !== "string" || typeof data["text"] !== "string") return false;
+  const names = Object.keys(data);
+  return (
+    names.length === Object.keys(before).length &&
+    names.every((name) => name === "text" || data[name] === before[name])
+  );
+}
+
+function joinStretch(stretch: readonly StoredEvent[]): JournalEvent {
+  const [first] = stretch;
+  const last = stretch.at(-1);
+  if (first === undefined || last === undefined) throw new Error("There is nothing to be joined.");
+  if (first === last) return first;
+  const texts = stretch.map(textOf);
+  return {
+    ...last,
+    at: first.at,
+    data: { ...last.data, text: texts.join("") },
+    joined: {
+      from: first.seq,
+      times: stretch.map(({ at }) => at - first.at),
+      lengths: texts.map((text) => text.length),
+    },
+  };
+}
+
+function textOf({ data: { text } }: StoredEvent): string {
+  return typeof text === "string" ? text : "";
+}
+
+/** The numbers that an event of a journal stands for, from and to. */
+export function numbersOf({ seq, joined }: JournalEvent): readonly [Seq, Seq] {
+  return [joined?.from ?? seq, seq];
+}
