@@ -14,7 +14,7 @@ import { z } from "zod";
 import type { Principal } from "../auth/index.ts";
 import { answerWhole, type HostEnv, refuse, type Route } from "../http/index.ts";
 import { type AnswerOnce, decodeKept, type KeyedRequest } from "./answer-once.ts";
-import { type DecodedRequest, decodeRequest, type SentBytes } from "./decode.ts";
+import { decodeHead, type DecodedRequest, decodeRequest, type SentBytes } from "./decode.ts";
 import { idsFrom } from "../keyed-ids.ts";
 import {
   problem,
@@ -134,7 +134,8 @@ function mount<N extends RouteName>(
 
   async function reply(c: Context<HostEnv>): Promise<Response | ProblemReply> {
     if (stopping.aborted) return problem("shutting_down");
-    const decoded = await decodeRequest(c.req, route);
+    const decoded =
+      route.body === undefined ? decodeHead(c.req, route) : await decodeRequest(c.req, route);
     if (decoded.kind === "problem") return decoded;
     // The schemas that let it through are those that the types of the call are inferred from.
     const principal = c.get("principal");

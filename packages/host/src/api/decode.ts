@@ -24,20 +24,22 @@ export async function decodeRequest(
   request: HonoRequest,
   route: ContractRoute,
 ): Promise<Reply<DecodedRequest>> {
-  const params = decodeField(route.params, request.param());
-  if (params.kind === "problem") return params;
-  const query = decodeField(route.query, queryOf(request));
-  if (query.kind === "problem") return query;
-  const headers = decodeField(route.headers, request.header());
-  if (headers.kind === "problem") return headers;
+  const head = decodeHead(request, route);
+  if (head.kind === "problem" || route.body === undefined) return head;
   const body = await decodeBody(request, route.body);
-  if (body.kind === "problem") return body;
-  return answer({
-    params: params.value,
-    query: query.value,
-    headers: headers.value,
-    body: body.value,
-  });
+  return body.kind === "problem" ? body : answer({ ...head.value, body: body.value });
+}
+
+/** All of a request but its body: what is there when it arrives. Only what has a schema is looked at. */
+export function decodeHead(request: HonoRequest, route: ContractRoute): Reply<DecodedRequest> {
+  const params = decodeField(route.params, () => request.param());
+  if (params.kind === "problem") return params;
+  const query = decodeField(route.query, () => queryOf(request));
+  if (query.kind === "problem") return query;
+  const headers = decodeField(route.headers, () => request.header());
+  if (headers.kind === "problem") return headers;
+  const [given, asked, told] = [params.value, query.value, headers.value];
+  return answer({ params: given, query: asked, headers: told, body: undefined });
 }
 
 /** A name that is given twice is a list, which no schema of the contract takes. */
@@ -48,17 +50,22 @@ function queryOf(request: HonoRequest): Record<string, string | string[] | undef
   );
 }
 
-function decodeField(schema: z.ZodType | undefined, value: unknown): Reply<unknown> {
-  if (schema === undefined) return answer(undefined);
+function decodeField(schema: z.ZodType | undefined, read: () => unknown): Reply<unknown> {
+  if (schema === undefined) return nothing;
+  return decodeValue(schema, read());
+}
+
+const nothing = answer(undefined);
+
+function decodeValue(schema: z.ZodType, value: unknown): Reply<unknown> {
   const parsed = schema.safeParse(value);
   return parsed.success ? answer(parsed.data) : invalid(parsed.error);
 }
 
 async function decodeBody(
   request: HonoRequest,
-  schema: ContractRoute["body"],
+  schema: Exclude<ContractRoute["body"], undefined>,
 ): Promise<Reply<unknown>> {
-  if (schema === undefined) return answer(undefined);
   const type = request.header("content-type");
   const bytes = await request.arrayBuffer().catch(() => undefined);
   if (bytes === undefined) return problem("invalid_request", endedEarly);
@@ -77,10 +84,10 @@ function decodeJson(
   bytes: ArrayBuffer,
 ): Reply<unknown> {
   // Where everything may be left out, the body may be too.
-  if (type === undefined && bytes.byteLength === 0) return decodeField(schema, {});
+  if (type === undefined && bytes.byteLength === 0) return decodeValue(schema, {});
   if (!/^application\/json\s*(;|$)/i.test(type ?? "")) return problem("unsupported_media_type");
   const json = parseJson(bytes);
-  return json === undefined ? problem("malformed_json") : decodeField(schema, json.value);
+  return json === undefined ? problem("malformed_json") : decodeValue(schema, json.value);
 }
 
 function parseJson(bytes: ArrayBuffer): { readonly value: unknown } | undefined {

@@ -1,4 +1,10 @@
-import { type Reads, type RunRow, type Snapshot, withAmendments } from "@holdfast/engine";
+import {
+  pendingNotices,
+  type Reads,
+  type RunRow,
+  type Snapshot,
+  withAmendments,
+} from "@holdfast/engine";
 import {
   entriesOf,
   foldJournal,
@@ -32,11 +38,14 @@ export async function readSnapshot(
   const page = before === undefined ? "newest" : "earlier";
   let snapshot = await reads.snapshot(owner, id, query);
   if (snapshot === null) return null;
-  let visible = await withAmendments(reads, snapshot.session, snapshot.entries.entries, page);
-  // What a notice still waits for may have turned up: then this read has brought it in, and shows it.
-  if ((await runner.recoverLate(owner, id, visible)) === "changed") {
-    snapshot = (await reads.snapshot(owner, id, query)) ?? snapshot;
-    visible = await withAmendments(reads, snapshot.session, snapshot.entries.entries, page);
+  let visible = snapshot.entries.entries;
+  if (pendingNotices(visible).length > 0) {
+    visible = await withAmendments(reads, snapshot.session, visible, page);
+    // What a notice still waits for may have turned up: then this read has brought it in, and shows it.
+    if ((await runner.recoverLate(owner, id, visible)) === "changed") {
+      snapshot = (await reads.snapshot(owner, id, query)) ?? snapshot;
+      visible = await withAmendments(reads, snapshot.session, snapshot.entries.entries, page);
+    }
   }
   const { session, entries, inbox, journal } = snapshot;
   const parent = hasChildTag(session) ? await parentOf(reads, owner, id) : null;

@@ -48,7 +48,7 @@ export function createAttempts(now: () => number = Date.now): Attempts {
 /** One who has an IPv6 network has 2^64 addresses, and counts once. */
 function networkOf(address: string): string {
   const bare = address.replace(/^::ffff:(?=\d+\.)/i, "");
-  if (!isIPv6(bare)) return bare;
+  if (!bare.includes(":") || !isIPv6(bare)) return bare;
   const [head = "", tail] = (bare.split("%")[0] ?? bare).split("::");
   const left = head === "" ? [] : head.split(":");
   const right = tail === undefined || tail === "" ? [] : tail.split(":");

@@ -7,6 +7,7 @@ import { limitBody } from "./limit-body.ts";
 import { isAsset, type Page, pageRoutes } from "./page.ts";
 import { refuse } from "./problem.ts";
 import { nameRequests } from "./request-log.ts";
+import { RouterByMethod } from "./router.ts";
 import { createPolicyTable, guardRoutes, type HostEnv, type Route } from "./route.ts";
 import { signInRoutes } from "./sign-in.ts";
 
@@ -45,7 +46,7 @@ export interface AppParts extends DoorParts {
 
 /** The whole HTTP surface, without a server: tests ask it with `app.request`. */
 export function createApp(parts: AppParts): Hono<HostEnv> {
-  const app = new Hono<HostEnv>();
+  const app = new Hono<HostEnv>({ router: new RouterByMethod() });
   const table = createPolicyTable();
   const door = openDoor(parts);
 

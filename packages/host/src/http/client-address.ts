@@ -14,6 +14,7 @@ export function readClientAddress(proxies: readonly string[]): ClientAddress {
   const named = readNetworks(proxies);
   return (c) => {
     const peer = bare(connectionOf(c).incoming?.socket.remoteAddress ?? "unknown");
+    if (proxies.length === 0) return peer;
     if (!isWithin(named, peer)) return peer;
     const hops = (c.req.header("x-forwarded-for") ?? "").split(",").map((hop) => bare(hop.trim()));
     return hops.findLast((hop) => isIP(hop) !== 0 && !isWithin(named, hop)) ?? peer;

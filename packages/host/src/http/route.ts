@@ -78,7 +78,8 @@ export function guardRoutes(table: PolicyTable, door: Door): MiddlewareHandler<H
     const guessing = authorization !== undefined && door.token === "guessable";
     const wait = guessing ? door.attempts.take(door.addressOf(c)) : 0;
     if (wait > 0) return refuse(c, "too_many_requests", { retryAfter: Math.ceil(wait / 1000) });
-    const signIn = getCookie(c, cookieNameFor(c));
+    // Who shows a token is judged by it alone.
+    const signIn = authorization === undefined ? getCookie(c, cookieNameFor(c)) : undefined;
     const principal = door.doorkeeper.recognise({ authorization, signIn });
     if (principal === undefined) return refuse(c, "unauthorized");
     if (guessing) door.attempts.forgive(door.addressOf(c));
@@ -90,12 +91,19 @@ export function guardRoutes(table: PolicyTable, door: Door): MiddlewareHandler<H
   };
 }
 
+/** From the loosest on. */
+const policies: readonly Policy[] = ["open", "signed", "principal"];
+
+/** The strictest that was declared; nothing where anything that would handle the request has declared none. */
 function policyFor(c: Context, table: PolicyTable): Policy | undefined {
-  const declared = declaredFor(c, table);
-  if (declared.length === 0 || declared.includes(undefined)) return undefined;
-  const policies = new Set(declared.map((each) => each?.policy));
-  if (policies.has("principal")) return "principal";
-  return policies.has("signed") ? "signed" : "open";
+  let strictest = -1;
+  for (const { handler } of matchedRoutes(c)) {
+    const declared = table.declared.get(handler);
+    if (declared === undefined) return undefined;
+    if (declared !== "middleware")
+      strictest = Math.max(strictest, policies.indexOf(declared.policy));
+  }
+  return policies[strictest];
 }
 
 /** The strictest of those that would handle the request. */

@@ -10,12 +10,12 @@ function toTheirNotices<T>(
   above: (each: T) => unknown,
   notice: (each: T) => unknown,
 ): readonly T[] {
+  if (all.every((each) => above(each) === undefined)) return all;
   const late = new Map<unknown, T[]>();
   for (const each of all) {
     const name = above(each);
     if (name !== undefined) late.set(name, [...(late.get(name) ?? []), each]);
   }
-  if (late.size === 0) return all;
   return all.flatMap((each) => {
     if (above(each) !== undefined) return [];
     const name = notice(each);

@@ -2,7 +2,7 @@ import type { SQLInputValue, StatementSync } from "node:sqlite";
 
 import { StoreFailure } from "@holdfast/engine/ports";
 
-import { type Cells, connect, type Connection, type Row } from "../connection.ts";
+import { type Cells, connect, type Connection, type Row, type Statement } from "../connection.ts";
 import { failureOf, isBusy } from "../errors.ts";
 import { makeQueries, type Queries } from "./queries.ts";
 import { Unchanged } from "./unchanged.ts";
@@ -32,15 +32,8 @@ export type NearQuery =
 /** A read that comes to more characters than this is left to the thread that reads. */
 const most = 256 * 1024;
 
-/** What these are asked for does not name the time, so the same question comes again. */
+/** Looks for work: the same question again and again, and nearly always the same answer. Others ask about another session. */
 const askedAgain: ReadonlySet<NearQuery> = new Set<NearQuery>([
-  "session",
-  "sessions",
-  "listed",
-  "entries",
-  "snapshot",
-  "run",
-  "lane",
   "queuedWork",
   "liveWork",
   "untitledWork",
@@ -76,12 +69,13 @@ export class NearReader {
       const query = opened.queries[name] as (...given: unknown[]) => ReturnType<Queries[Name]>;
       const question = askedAgain.has(name) ? `${name} ${JSON.stringify(args)}` : undefined;
       connection.sql("BEGIN").run();
+      if (question === undefined) return { value: query(...args) };
       this.#look(connection);
-      const known = question === undefined ? undefined : this.#unchanged.get(question);
+      const known = this.#unchanged.get(question);
       // The same question got it from the same query.
       if (known !== undefined) return known as { readonly value: ReturnType<Queries[Name]> };
       const value = query(...args);
-      if (question !== undefined) this.#unchanged.keep(question, value, most - this.#left);
+      this.#unchanged.keep(question, value, most - this.#left);
       return { value };
     } catch (error) {
       if (error instanceof TooMuch || isBusy(error)) return undefined;
@@ -112,24 +106,25 @@ export class NearReader {
       known.set(text, statement);
       return statement;
     };
+    const statements = new Map<string, Statement>();
+    const bound = (text: string): Statement => {
+      const statement = connection.sql(text);
+      return {
+        run: (...values) => statement.run(...values),
+        get: (...values) => statement.get(...values),
+        all: (...values) => this.#collect<Row>(prepared(rows, text), values),
+      };
+    };
     const bounded: Connection = {
       ...connection,
       sql: (text) => {
-        const statement = connection.sql(text);
-        return {
-          run: (...values) => statement.run(...values),
-          get: (...values) => this.#count(statement.get(...values)),
-          all: (...values) => this.#collect<Row>(prepared(rows, text), values),
-        };
+        const statement = statements.get(text) ?? bound(text);
+        statements.set(text, statement);
+        return statement;
       },
       cells: (text, ...values) => this.#collect<Cells>(prepared(lists, text), values),
     };
     return { connection, queries: makeQueries(bounded) };
-  }
-
-  #count(row: Row | undefined): Row | undefined {
-    if (row !== undefined) this.#left -= lengthOf(Object.values(row));
-    return row;
   }
 
   #collect<Item extends Row | Cells>(statement: StatementSync, values: SQLInputValue[]): Item[] {

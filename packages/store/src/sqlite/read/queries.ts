@@ -2,6 +2,7 @@ import type {
   Blob,
   EntryQuery,
   EventQuery,
+  InputRow,
   LeaseKind,
   LeaseRow,
   ListedPage,
@@ -82,6 +83,7 @@ const liveRun = `
 const waiting = `
   SELECT r.*, s.id AS session_id FROM inputs r JOIN sessions s ON s.key = r.session_key
    WHERE r.session_key = ? AND r.state = 'queued' ORDER BY r.seq`;
+const waits = "SELECT 1 FROM inputs WHERE session_key = ? AND state = 'queued'";
 
 const eventById = `SELECT ${eventColumns} FROM events WHERE session_key = ? AND id = ?`;
 
@@ -128,7 +130,7 @@ export function makeQueries(connection: Connection): Queries {
         session: session.row,
         entries: readEntries(connection, session, query),
         run,
-        inbox: connection.sql(waiting).all(session.key).map(decodeInput),
+        inbox: readInbox(connection, session.key),
         ...(run === null
           ? { journal: [], deltas: noDeltas }
           : readJournal(connection, session, run)),
@@ -181,6 +183,12 @@ export function makeQueries(connection: Connection): Queries {
         .all(kind, now, limit)
         .map(decodeLease),
   };
+}
+
+/** Nearly always empty, which is cheaper to find out than to collect. */
+function readInbox(connection: Connection, key: number): InputRow[] {
+  if (connection.sql(waits).get(key) === undefined) return [];
+  return connection.sql(waiting).all(key).map(decodeInput);
 }
 
 function readUsage(

@@ -54,11 +54,8 @@ export function readList(connection: Connection, owner: OwnerId, query: ListQuer
  */
 export function readListed(connection: Connection, owner: OwnerId, query: ListQuery): ListedPage {
   const values = valuesOf(owner, query);
-  const place = placeOf(query.tag);
-  const rows = listSql(`${sessionViewJson} AS view`, query, withLive);
-  const whole = `SELECT CAST('[' || coalesce(group_concat(view), '') || ']' AS BLOB) AS json FROM (${rows}) page`;
+  const { whole, places } = textsFor(query);
   const page = connection.sql(whole).get(...values, query.limit);
-  const places = `${listSql(`${place}.sort_at, ${place}.id`, query)} OFFSET ? + 0`;
   const [last, behind] = connection.cells(places, ...values, 2, query.limit - 1);
   if (page === undefined) throw new Error("A list without a row.");
   const next =
@@ -68,16 +65,32 @@ export function readListed(connection: Connection, owner: OwnerId, query: ListQu
   return { json: bytes(page, "json"), next };
 }
 
-/** What was found and has not changed since is the same list, and is taken apart once. */
-const decoded = new WeakMap<readonly string[], SessionPage>();
-
-export function decodeList(found: readonly string[], query: ListQuery): SessionPage {
-  const page = decoded.get(found) ?? decodePage(found, query);
-  decoded.set(found, page);
-  return page;
+interface ListTexts {
+  readonly whole: string;
+  readonly places: string;
 }
 
-function decodePage(found: readonly string[], { limit }: ListQuery): SessionPage {
+/** Made once for each of the few kinds of list. */
+const texts = new Map<string, ListTexts>();
+
+function textsFor(query: ListQuery): ListTexts {
+  const { tag, project, pinned } = query;
+  const kind = [tag, project, pinned].map((filter) => filter !== undefined).join();
+  const known = texts.get(kind) ?? makeTexts(query);
+  texts.set(kind, known);
+  return known;
+}
+
+function makeTexts(query: ListQuery): ListTexts {
+  const place = placeOf(query.tag);
+  const rows = listSql(`${sessionViewJson} AS view`, query, withLive);
+  return {
+    whole: `SELECT CAST('[' || coalesce(group_concat(view), '') || ']' AS BLOB) AS json FROM (${rows}) page`,
+    places: `${listSql(`${place}.sort_at, ${place}.id`, query)} OFFSET ? + 0`,
+  };
+}
+
+export function decodeList(found: readonly string[], { limit }: ListQuery): SessionPage {
   const sessions = found.slice(0, limit).map((json) => decodeSession(json).row);
   const last = sessions.at(-1);
   const more = found.length > sessions.length && last !== undefined;
