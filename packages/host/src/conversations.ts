@@ -24,7 +24,7 @@ import { createLiveness, currentHolder } from "@holdfast/store/identity";
 import { openSpillFolder } from "@holdfast/store/spill";
 
 import { openAgents } from "./agents.ts";
-import { createDelegate } from "./delegate/index.ts";
+import { createDelegate, familyOf } from "./delegate/index.ts";
 import { type Compactor, openCompactor } from "./compaction.ts";
 import { type Memories, notesSnapshot, openReviews, reviewWith } from "./memory/index.ts";
 import type { Config } from "./config/index.ts";
@@ -161,6 +161,7 @@ export async function prepareConversations(
     sweepMs: roles.value.includes("web") ? leaseMs.value / 6 : lonelySweepMs,
     maxRuns: mostRuns,
     limits: limitsOf(config),
+    spendsWith: (run) => familyOf(store.reads, run),
     toolPolicy: hands.policy,
     agents,
     remembers: ({ lane }) => (isPersonsWord({ lane, clientId: null }) ? memories.current() : null),

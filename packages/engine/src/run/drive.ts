@@ -13,18 +13,17 @@ import type { RunHandle } from "./run-handle.ts";
 import { runTools } from "./run-tools.ts";
 import { type SetUpDeps, setUpStep } from "./set-up.ts";
 import { settledMessage, usageEvent } from "./settle.ts";
-import { daySpent, daySpentText, overSpent, type RunLimits } from "./spend.ts";
+import { daySpent, daySpentText, overSpent, type SpendDeps } from "./spend.ts";
 import type { VerdictDeps } from "./sort-calls.ts";
 import { type SpillDeps, spillMark } from "./spill.ts";
 import { type SteerDeps, takeSteering } from "./steer.ts";
 import type { Tick } from "./tick.ts";
 
-export interface DriveDeps extends SetUpDeps, VerdictDeps, SpillDeps, SteerDeps {
+export interface DriveDeps extends SetUpDeps, VerdictDeps, SpillDeps, SteerDeps, SpendDeps {
   readonly tick: Tick;
   /** P6: what was left alone can write nothing any more. */
   readonly raiseFence: () => Promise<void>;
   readonly random: Random;
-  readonly limits: RunLimits;
   /** Who has to remember the turn, if anybody has: a throw-away turn is nobody's. */
   readonly remembers?: Remembers;
   /** Without it, a context that is too long ends its run. */
@@ -36,6 +35,8 @@ export interface RunPosition {
   readonly step: number;
   /** How often the model has failed in that step; 0 when its answer is there. */
   readonly tries: number;
+  /** Whether the next call is the same step's, of one who stands in and has all of its tries. */
+  readonly isPassedOn: boolean;
   /** How much of its time the run had used, by the store's clock and without its rest. */
   readonly usedMs: number;
   /** Journal events of the step that a runner before us had begun and that are not settled. */
@@ -55,9 +56,8 @@ export async function driveRun(
   known?: KnownContext,
 ): Promise<void> {
   const begun = deps.clock.now() - position.usedMs;
-  let { step, tries, journal } = position;
+  let { step, tries, journal, isPassedOn } = position;
   let standIn: string | null = null;
-  let isPassedOn = false;
   const context = new RunContext(deps.log.store, run, known, deps.fit?.count);
   // Whoever takes over after a failure waits as the runner before would have.
   if (tries > 0) await deps.clock.sleep(backoffBefore(tries - 1, deps.random), run.signal);

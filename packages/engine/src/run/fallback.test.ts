@@ -188,4 +188,49 @@ describe("when a model cannot answer", () => {
     expect(second.models.map(({ requests }) => requests.length)).toEqual([0, 1]);
     expect(await rig.run(runId)).toMatchObject({ state: "completed" });
   });
+
+  test("one who stands in has all of its tries, also when hosts were killed before they asked it", async () => {
+    const busy = fails("overloaded", { code: "busy" });
+    /** Hosts that are gone as soon as they know that another has to be asked. */
+    const gone = [aHolder(), aHolder()];
+    const isGone = ({ nonce }: { nonce: string }) => gone.some((each) => each.nonce === nonce);
+    const hosts = gone.map((holder) => {
+      const { models, deps } = chainOf([busy, busy, busy], []);
+      const clock = manualClock();
+      const setUps = { count: 0, most: 3 };
+      const modelFor = async () => {
+        setUps.count += 1;
+        return setUps.count > setUps.most ? new Promise<never>(() => {}) : deps.modelFor();
+      };
+      const host = { model: models[0]!, holder, clock, dead: isGone };
+      return { ...host, setUps, deps: { ...deps, modelFor } };
+    });
+    const rig = await openRunRig(harness.store, hosts[0]!);
+    const { runId } = await rig.say("Hello");
+    rig.runner.poke(rig.chat.owner, rig.chat.session);
+    const [first, second] = [hosts[0]!, hosts[1]!];
+    for (const tries of [1, 2]) {
+      await until(() => first.setUps.count === tries && first.clock.sleepers > 0);
+      await first.clock.advance(5_000);
+    }
+    await until(() => first.setUps.count === 4);
+    expect(await rig.run(runId)).toMatchObject({ step: 1, tries: 2 });
+    second.setUps.most = 0;
+    const next = createRunner(harness.store, rig.log, second);
+    await next.sweep();
+    await until(() => second.setUps.count === 1);
+
+    const { models, deps } = chainOf([], [busy, busy, says("Here.")]);
+    const clock = manualClock();
+    const model = models[0]!;
+    const last = createRunner(harness.store, rig.log, { model, deps, clock, dead: isGone });
+    await last.sweep();
+    for (const tries of [1, 2]) {
+      await until(() => models[1]!.requests.length === tries && clock.sleepers > 0);
+      await clock.advance(5_000);
+    }
+    await last.idle();
+    expect(await rig.run(runId)).toMatchObject({ state: "completed", step: 1 });
+    expect(models.map(({ requests }) => requests.length)).toEqual([0, 3]);
+  });
 });

@@ -1,6 +1,13 @@
-import { decodeEvent, type NewEvent, type RunId, type StoredEvent } from "@holdfast/protocol";
+import {
+  decodeEvent,
+  type NewEvent,
+  type OwnerId,
+  type RunId,
+  type SessionId,
+  type StoredEvent,
+} from "@holdfast/protocol";
 
-import type { ModelFailure, NamedModel } from "../ports/index.ts";
+import type { ModelFailure, NamedModel, Reads } from "../ports/index.ts";
 import type { RunHandle } from "./run-handle.ts";
 
 /** Who answers a session's next call, and who does when that one cannot. */
@@ -28,6 +35,31 @@ function nameIn(entry: StoredEvent): string | null {
   if (decoded?.kind !== "known" || decoded.event.type !== "notice.added") return null;
   const { kind: told, details } = decoded.event.data;
   return told === kind && typeof details?.["to"] === "string" ? details["to"] : null;
+}
+
+const pageSize = 200;
+
+/**
+ * Whether the run was passed on to one who stands in, and nobody has asked that one yet: what the model before it has used of
+ * the tries is not for it to pay.
+ */
+export async function waitsToBePassedOn(
+  reads: Pick<Reads, "events">,
+  { owner, session, runId }: { owner: OwnerId; session: SessionId; runId: RunId },
+  entries: readonly StoredEvent[],
+): Promise<boolean> {
+  const isSwitch = (entry: StoredEvent) => entry.runId === runId && nameIn(entry) !== null;
+  let after = entries.findLast(isSwitch)?.seq;
+  while (after !== undefined) {
+    const page = await reads.events(owner, session, { after, limit: pageSize });
+    const events = page?.events ?? [];
+    if (events.some((event) => event.type === "step.started" && event.runId === runId))
+      return false;
+    const last = page?.more === true ? events.at(-1)?.seq : undefined;
+    if (last === undefined) return true;
+    after = last;
+  }
+  return false;
 }
 
 /** A name that the chain does not hold any more is nobody's: then the session's own model answers. */

@@ -12,6 +12,7 @@ import type { LeaseRow, Reads, RunRow, Snapshot } from "../ports/index.ts";
 import { tellUnrun } from "./begun-calls.ts";
 import type { ClaimDeps } from "./claim.ts";
 import type { RunPosition } from "./drive.ts";
+import { waitsToBePassedOn } from "./fallback.ts";
 import { findSpill, type FoundSpill } from "./find-spill.ts";
 import { deltaRanges, foldLongStep, foldStep, type StepFold } from "./fold-step.ts";
 import { leftoversOf } from "./leftovers.ts";
@@ -64,6 +65,7 @@ export async function recoverRun(
     const next = isAnswered(spill, row) ? completed : decideNext(row, deps.policy);
     const firstSeen = await log.store.now();
     const asked = { owner, session: lease.session, entries: snapshot.entries.entries };
+    const isPassedOn = await waitsToBePassedOn(log.store.reads, run, asked.entries);
     const fold = await foldLongStep(deps.clock, snapshot.journal, spill.events);
     const left = [
       ...settleLeftovers(run, snapshot, fold, { ...next, spill, firstSeen }),
@@ -78,7 +80,7 @@ export async function recoverRun(
       deps.onStoring?.(lease.session, "restored");
     }
     if (result.status === "committed" && next.goesOn)
-      return { run, position: positionOf(row, result.at) };
+      return { run, position: { ...positionOf(row, result.at), ...(isPassedOn && passedOn) } };
     if (result.status !== "committed") run.loseBy(result);
     if (run.refusal !== null) await giveUpRun(deps, owner, lease, run.refusal.code);
     return null;
@@ -96,8 +98,10 @@ function laneIn({ entries }: Snapshot, { id }: RunRow): LaneKey | null {
 /** Limits go on counting where they stood: what a run has used is in its row, not in a runner's memory. */
 function positionOf({ step, tries, startedAt, restedMs }: RunRow, now: number): RunPosition {
   const usedMs = Math.max(0, now - (startedAt ?? now) - restedMs);
-  return { step, tries, usedMs, journal: [] };
+  return { step, tries, isPassedOn: false, usedMs, journal: [] };
 }
+
+const passedOn = { tries: 0, isPassedOn: true } as const;
 
 interface NextMove {
   readonly goesOn: boolean;

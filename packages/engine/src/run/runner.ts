@@ -32,7 +32,7 @@ export type RunnerDeps = RunnerParts & (SetUpDeps | { readonly agents: WarmAgent
 const pageSize = 1_000;
 /** A cancel is noticed within twice this time. */
 const lookMs = 400;
-const start: RunPosition = { step: 0, tries: 0, usedMs: 0, journal: [] };
+const start: RunPosition = { step: 0, tries: 0, isPassedOn: false, usedMs: 0, journal: [] };
 
 /**
  * Works on sessions: claims what waits, takes over what was left behind, drives each run to its end. Any number of

@@ -1,3 +1,5 @@
+import type { RunId } from "@holdfast/protocol";
+
 import type { Log } from "../log/index.ts";
 import type { RunHandle } from "./run-handle.ts";
 
@@ -12,15 +14,29 @@ export interface RunLimits {
   readonly modelTries: number;
 }
 
-interface SpendDeps {
+/** All runs, this one among them, whose spend is held against one limit: those that others have begun on its behalf. */
+export type SpendsWith = (
+  run: Pick<RunHandle, "owner" | "session" | "runId">,
+) => Promise<readonly RunId[]>;
+
+export interface SpendDeps {
   readonly log: Log;
   readonly limits: RunLimits;
+  /** Each run by itself unless told. */
+  readonly spendsWith?: SpendsWith;
 }
 
-export async function overSpent({ log, limits }: SpendDeps, run: RunHandle): Promise<boolean> {
+export async function overSpent(
+  { log, limits, spendsWith }: SpendDeps,
+  run: RunHandle,
+): Promise<boolean> {
   if (limits.costMicros === undefined) return false;
-  const usage = await log.store.reads.usage(run.owner, { runId: run.runId });
-  return usage.costMicros >= limits.costMicros;
+  const runs = (await spendsWith?.(run)) ?? [run.runId];
+  const usages = await Promise.all(
+    runs.map((runId) => log.store.reads.usage(run.owner, { runId })),
+  );
+  const spent = usages.reduce((sum, { costMicros }) => sum + costMicros, 0);
+  return spent >= limits.costMicros;
 }
 
 const dayMs = 24 * 3_600_000;

@@ -45,7 +45,7 @@ export const operationSettings = {
     fallbackInWords: "no limit",
   }),
   spendPerRun: setting<number | undefined>({
-    about: "what one run may cost, in dollars; past it the run ends",
+    about: "what one run may cost with its children, in dollars; past it they end",
     allowed: "an amount like 1 or 0.25",
     schema: dollars,
     fallback: () => undefined,

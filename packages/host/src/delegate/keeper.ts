@@ -1,15 +1,8 @@
 import { type Clock, type Log, requestCancel, type Runner, StoreFailure } from "@holdfast/engine";
-import {
-  callId,
-  type IdSource,
-  type LaneKey,
-  type OwnerId,
-  runId,
-  sessionId,
-  terminalStates,
-} from "@holdfast/protocol";
+import { type IdSource, type OwnerId, terminalStates } from "@holdfast/protocol";
 
 import { childOf, everyChild, type GivenBy, hasChildTag, parentOf } from "./child.ts";
+import { givenBy } from "./given-by.ts";
 
 export interface ChildKeeperParts {
   readonly log: Log;
@@ -103,15 +96,4 @@ async function tend({ log, ids, owner, runner }: ChildKeeperParts, given: GivenB
   if (parent !== null && !parent.cancelRequested && !terminalStates.has(parent.state)) return;
   await requestCancel(log, ids, owner, child.runId);
   runner.poke(owner, child.session);
-}
-
-function givenBy(owner: OwnerId, lane: LaneKey): GivenBy | null {
-  const [session, run, call] = lane.slice(everyChild.length).split(":");
-  const [of, by, named] = [
-    sessionId.safeParse(session),
-    runId.safeParse(run),
-    callId.safeParse(call),
-  ];
-  if (!of.success || !by.success || !named.success) return null;
-  return { owner, session: of.data, runId: by.data, callId: named.data };
 }
