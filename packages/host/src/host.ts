@@ -3,6 +3,7 @@ import type { Config } from "./config/index.ts";
 import { done, type Outcome } from "./failure.ts";
 import { isWildcard, listen, loadPage } from "./http/index.ts";
 import { openHost } from "./open-host.ts";
+import { type BegunStore, leaveStore } from "./open-store.ts";
 import { type Logger, objectToOpenFiles } from "./telemetry/index.ts";
 
 export interface RunningHost {
@@ -17,12 +18,16 @@ export interface RunningHost {
 const pageFolder = fileURLToPath(new URL("../../web/dist", import.meta.url));
 
 /** Serves the page and the API on the address that the settings name. */
-export async function startHost(config: Config, logger: Logger): Promise<Outcome<RunningHost>> {
+export async function startHost(
+  config: Config,
+  logger: Logger,
+  begun?: BegunStore,
+): Promise<Outcome<RunningHost>> {
   const files = objectToOpenFiles();
   if (files !== undefined) logger.warn(files);
   const page = config.roles.value.includes("web") ? loadPage(pageFolder) : done([]);
-  if (!page.ok) return page;
-  const opened = await openHost(config, logger, page.value);
+  if (!page.ok) return leaveStore(page, begun);
+  const opened = await openHost(config, logger, page.value, begun);
   if (!opened.ok) return opened;
   const { app, doorkeeper, strangers, chats, begin, stop } = opened.value;
   const { host, origin, basePath } = config;

@@ -27,7 +27,7 @@ import { checkNotifying, openConfiguredNotifier } from "./open-notifier.ts";
 import { openModels } from "./open-model.ts";
 import { openScheduler } from "./open-scheduler.ts";
 import { createProcessWatch } from "./processes/index.ts";
-import { openStore } from "./open-store.ts";
+import { type BegunStore, leaveStore, openStore } from "./open-store.ts";
 import { createRedactor } from "./redact.ts";
 import { createMetrics, type Logger, openTelemetry, reportStore } from "./telemetry/index.ts";
 import { version } from "./version.ts";
@@ -48,6 +48,7 @@ export async function openHost(
   config: Config,
   logger: Logger,
   page?: Page,
+  begun?: BegunStore,
 ): Promise<Outcome<OpenHost>> {
   const home = prepareHome(config.home.value);
   if (!home.ok) return home;
@@ -56,8 +57,8 @@ export async function openHost(
   const notifying = checkNotifying(config);
   if (!notifying.ok) return notifying;
   const memories = await openConfiguredMemories(config);
-  if (!memories.ok) return memories;
-  const opened = await openStore(config, logger.report);
+  if (!memories.ok) return leaveStore(memories, begun);
+  const opened = await (begun ?? openStore(config, logger.report));
   if (!opened.ok) return opened;
 
   const stopping = new AbortController();

@@ -1,7 +1,7 @@
 import { type Config, readConfig } from "../config/index.ts";
 import type { Failure } from "../failure.ts";
-import { originOf, startHost } from "../host.ts";
 import { openLog } from "../open-log.ts";
+import { beginStore } from "../open-store.ts";
 import { letYoungSpaceGrow } from "../young-space.ts";
 import { type Command, exit } from "./command.ts";
 import { announceHost, findRunningHost, isHoldfast } from "./running-hosts.ts";
@@ -29,7 +29,10 @@ export const serve: Command = {
       return exit.failed;
     }
     const log = openLog(config.value, (line) => terminal.complain(line));
-    const host = await startHost(config.value, log);
+    // A thread of its own opens it, while this one loads the rest.
+    const { begun } = await beginStore(config.value, log.report);
+    const { startHost } = await import("../host.ts");
+    const host = await startHost(config.value, log, begun);
     if (!host.ok) {
       terminal.complain((await whoHasThePort(config.value, host.failure)) ?? host.failure.sentence);
       return exit.failed;
@@ -62,6 +65,7 @@ async function whoHasThePort(
   const running = await findRunningHost(home.value);
   if (running !== undefined && Number(new URL(running).port) === port.value)
     return `Holdfast is already running on this home, at ${running}: use that one ("holdfast chat" finds it by itself), or ${another}`;
+  const { originOf } = await import("../host.ts");
   const there = `${originOf(host.value, port.value)}${basePath.value}/`;
   if (!(await isHoldfast(there))) return undefined;
   return `Another Holdfast, with a home of its own, is already running at ${there}: ${another}`;

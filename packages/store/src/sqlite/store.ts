@@ -42,6 +42,8 @@ export interface SqliteOptions {
   readonly checkpointPages?: number;
   /** When the thread that reads is started: a process that hardly ever asks may leave it to its first question. */
   readonly reader?: "now" | "when asked";
+  /** Told when the threads are on their way: what the caller does from here on is done beside them. */
+  readonly onThreads?: () => void;
   /** Added to the clock; tests move time with it. */
   readonly clockOffset?: () => number;
   /** A module that calls `watchStatements`; tests fail or die at a chosen statement with it. */
@@ -264,6 +266,7 @@ export class SqliteStore implements Store {
   async start(): Promise<void> {
     const { writer } = this.#threads;
     const reader = this.#options.reader === "when asked" ? undefined : this.#threads.reader;
+    this.#options.onThreads?.();
     await Promise.all([writer.ready, reader?.ready]);
   }
 
