@@ -23,4 +23,9 @@ export class Bell {
     Atomics.wait(this.#count, 0, this.#heard);
     this.#heard = Atomics.load(this.#count, 0);
   }
+
+  /** Whether it stays silent for so long. Stands still meanwhile; what rings is still there for `wait`. */
+  isSilentFor(ms: number): boolean {
+    return Atomics.wait(this.#count, 0, this.#heard, ms) === "timed-out";
+  }
 }

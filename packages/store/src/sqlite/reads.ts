@@ -42,8 +42,10 @@ export function makeReads({ ask, glance }: Readers, report: ReportDamage): Reads
     run: (...args) => glance("run", args),
     lane: (...args) => glance("lane", args),
     lanes: (...args) => glance("lanes", args),
-    outbox: (...args) => ask("outbox", args),
-    inbound: (...args) => ask("inbound", args),
+    // Those of a session are few; those of all may be what a whole table holds.
+    outbox: (owner, query) =>
+      (query.session === undefined ? ask : glance)("outbox", [owner, query]),
+    inbound: (...args) => glance("inbound", args),
     usage: (...args) => ask("usage", args),
     blob: (...args) => ask("blob", args),
     approval: (...args) => glance("approval", args),

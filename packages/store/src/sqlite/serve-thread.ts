@@ -6,8 +6,10 @@ import type { FromThread, ToThread } from "./threads.ts";
 
 export interface ThreadServer<Request> {
   handle(request: Request): unknown;
-  /** What nobody should wait for: called when the answer is on its way. */
-  afterwards?(): void;
+  /** What nobody should wait for: called when the answer is on its way. Says whether there is more to do in a pause. */
+  afterwards?(): "done" | "in a pause";
+  /** The rest of it, when nothing has been asked for a moment. */
+  inAPause?(): void;
   /** Puts away what the thread holds, so that it can exit. */
   close(): void;
 }
@@ -37,7 +39,13 @@ export async function serveWaitingThread<Asked extends { readonly op: string }>(
   const server = await openOrSayWhyNot(port, open);
   if (server === undefined) return;
   say(port, { kind: "ready" });
+  let left: "done" | "in a pause" = "done";
   for (;;) {
+    if (left === "in a pause" && bell.isSilentFor(pauseMs)) {
+      server.inAPause?.();
+      left = "done";
+    }
+    // It may have been rung for what was answered already: then there is nothing to take, and it is not yet a pause.
     bell.wait();
     for (let next = take<Asked>(port); next !== undefined; next = take<Asked>(port)) {
       const { id, request } = next;
@@ -46,7 +54,7 @@ export async function serveWaitingThread<Asked extends { readonly op: string }>(
       } catch (error) {
         sayFailure(port, id, error);
       }
-      server.afterwards?.();
+      left = server.afterwards?.() ?? "done";
       if (request.op !== "close") continue;
       server.close();
       port.close();
@@ -54,6 +62,9 @@ export async function serveWaitingThread<Asked extends { readonly op: string }>(
     }
   }
 }
+
+/** What follows upon something else follows sooner than this. */
+const pauseMs = 5;
 
 async function answerInTime<Asked extends { readonly op: string }>(
   port: MessagePort,

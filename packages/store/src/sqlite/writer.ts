@@ -49,6 +49,7 @@ await serveWaitingThread<WriterRequest>(new Bell(bell), async () => {
       }
     },
     afterwards: () => writer.checkpoint(),
+    inAPause: () => writer.checkpointInAPause(),
     close: () => writer.close(),
   };
 });

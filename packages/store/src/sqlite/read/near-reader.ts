@@ -13,6 +13,8 @@ export type NearQuery =
   | keyof WorkQueries
   | "expiredLeases"
   | "undelivered"
+  | "outbox"
+  | "inbound"
   | "registered"
   | "registeredUnder"
   | "session"

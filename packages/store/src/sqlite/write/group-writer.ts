@@ -55,17 +55,31 @@ export class GroupWriter {
     return this.#alone(group, now);
   }
 
-  /** Passive, and by the writer itself: nobody waits for it, and the log cannot outgrow it unseen. */
-  checkpoint(): void {
-    const wanted = this.#isShortOfRoom ? 1 : this.#options.checkpointPages;
+  /**
+   * Passive, and by the writer itself, so that the log cannot outgrow it unseen. A full one takes longer than a hundred
+   * commits, and whoever writes next waits for it: a fifth of it is worth doing in a pause, where there is one.
+   */
+  checkpoint(): "done" | "in a pause" {
+    const { checkpointPages } = this.#options;
+    const wanted = this.#isShortOfRoom ? 1 : checkpointPages;
     if (this.#isShortOfRoom) this.#isShortOfRoom = false;
-    else if (this.#connection === undefined) return;
+    else if (this.#connection === undefined) return "done";
     try {
       const connection = (this.#connection ??= this.#options.open());
       const pages = Number(connection.sql("PRAGMA wal_checkpoint(NOOP)").get()?.["log"] ?? 0);
-      if (pages >= wanted) connection.sql("PRAGMA wal_checkpoint(PASSIVE)").get();
+      if (pages < wanted) return pages < checkpointPages / 5 ? "done" : "in a pause";
+      connection.sql("PRAGMA wal_checkpoint(PASSIVE)").get();
     } catch {
       // What was committed is safe in the log; the next group tries again.
+    }
+    return "done";
+  }
+
+  checkpointInAPause(): void {
+    try {
+      this.#connection?.sql("PRAGMA wal_checkpoint(PASSIVE)").get();
+    } catch {
+      // As above.
     }
   }
 
