@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { aNotice, openSession } from "@holdfast/engine/testing";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 
 import { connect } from "./connection.ts";
 import { openSqliteStore } from "./index.ts";
@@ -33,5 +33,5 @@ test("a log that is far from full is put into the file as soon as nobody writes"
   const { pages } = look();
   expect(pages).toBeGreaterThan(200 / 5);
   expect(pages).toBeLessThan(200);
-  await vi.waitFor(() => expect(look()).toEqual({ pages, put: pages }));
+  await expect.poll(look).toEqual({ pages, put: pages });
 });
