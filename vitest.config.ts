@@ -3,6 +3,9 @@ import { fileURLToPath } from "node:url";
 
 import { defineConfig } from "vitest/config";
 
+import { builtThreads } from "./test/support/built-threads.ts";
+import { LongFirst } from "./test/support/long-first.ts";
+
 // Many tests start processes and threads. What one of them has compiled the others take over: the environment is inherited.
 // Not while coverage is measured, which wants to see everything compiled.
 if (!process.argv.includes("--coverage")) {
@@ -14,13 +17,19 @@ if (!process.argv.includes("--coverage")) {
 const sources = "{packages/*/src,scripts}";
 const needsPostgres = "{packages/*/src,test}/**/*.pg.test.ts";
 
+// Whoever watches changes sources between runs, and what is built is built before the first.
+const plugins = process.argv.includes("run") ? [builtThreads()] : [];
+
 export default defineConfig({
   test: {
+    globalSetup: "test/support/host-global.ts",
     // The limits end what hangs. A busy machine is no reason to fail, so they are far from what anything takes.
     // vitest leaves one core idle by itself; these tests mostly wait for processes and disks.
     maxWorkers: "100%",
+    sequence: { sequencer: LongFirst },
     projects: [
       {
+        plugins,
         // Tests beside the code share one module graph per worker: they keep no global state.
         test: {
           name: "unit",
@@ -29,11 +38,13 @@ export default defineConfig({
           exclude: [needsPostgres],
           pool: "threads",
           isolate: false,
-          testTimeout: 20_000,
-          expect: { poll: { timeout: 15_000 } },
+          hookTimeout: 60_000,
+          testTimeout: 60_000,
+          expect: { poll: { timeout: 30_000 } },
         },
       },
       {
+        plugins,
         test: {
           name: "postgres",
           setupFiles: "test/support/fixed-seed.ts",
@@ -41,12 +52,13 @@ export default defineConfig({
           globalSetup: "test/support/postgres-global.ts",
           pool: "forks",
           isolate: false,
-          testTimeout: 30_000,
-          expect: { poll: { timeout: 20_000 } },
-          hookTimeout: 30_000,
+          testTimeout: 90_000,
+          expect: { poll: { timeout: 40_000 } },
+          hookTimeout: 90_000,
         },
       },
       {
+        plugins,
         test: {
           name: "whole",
           setupFiles: "test/support/fixed-seed.ts",
@@ -55,9 +67,9 @@ export default defineConfig({
           globalSetup: "test/support/page-global.ts",
           pool: "forks",
           isolate: false,
-          testTimeout: 30_000,
-          expect: { poll: { timeout: 20_000 } },
-          hookTimeout: 30_000,
+          testTimeout: 90_000,
+          expect: { poll: { timeout: 40_000 } },
+          hookTimeout: 90_000,
         },
       },
     ],

@@ -13,6 +13,8 @@ import { dirname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 
+import { hostEntries } from "./host-entries.ts";
+
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const [home = join(root, "packages", "host", "dist"), ...more] = process.argv.slice(2);
 /** What else is to be put together with the host's own parts, as `name=path`: a benchmark measures what people run. */
@@ -20,17 +22,7 @@ const given = Object.fromEntries(more.map((each) => each.split("=", 2)));
 const name = `${Date.now().toString(36)}-${process.pid}`;
 const dist = join(home, name);
 
-/** What is run by itself: the command line, who minds a background process, the store's threads, and the process that looks at the disk from outside. */
-const entries = {
-  main: "packages/host/src/main.ts",
-  minder: "packages/host/src/processes/minder.ts",
-  writer: "packages/store/src/sqlite/writer.ts",
-  reader: "packages/store/src/sqlite/reader.ts",
-  search: "packages/store/src/sqlite/search/thread.ts",
-  backup: "packages/store/src/sqlite/backup.ts",
-  "look-from-outside": "packages/store/src/sqlite/look-from-outside.ts",
-  ...given,
-};
+const entries = { ...hostEntries, ...given };
 
 /** Loaded by everything. All other packages are loaded from where they are, when they are needed. */
 const bundled = /^(@holdfast\/|zod$|zod\/|hono$|hono\/|@hono\/|uuidv7$|node:http$)/;

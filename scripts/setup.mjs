@@ -8,6 +8,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -162,24 +163,37 @@ const products = [
     proof: join(root, "packages", "host", "dist", "main.js"),
     sources: ["protocol", "engine", "store", "host"]
       .map((name) => `packages/${name}/src`)
-      .concat("scripts/build-host.mjs", "package-lock.json"),
+      .concat("scripts/build-host.mjs", "scripts/host-entries.ts", "package-lock.json"),
   },
 ];
+
+/** Whoever runs the tests may have a host running: they have one of their own. */
+const forTests = {
+  ...products[1],
+  name: "test-host",
+  command: [...products[1].command, join(root, "test", "dist", "host")],
+  proof: join(root, "test", "dist", "host", "main.js"),
+};
 
 async function build({ name, doing, done, folder, command, proof, sources }) {
   const stamp = join(stampFolder, name);
   const fingerprint = fingerprintOf(sources);
   if (existsSync(proof) && readStamp(stamp) === fingerprint) return;
-  const result = await run("node", command, { doing, done, path: pathWithOurNode(), folder });
+  // What is built is what is shipped, also for whoever tests it.
+  const env = { NODE_ENV: "production" };
+  const result = await run("node", command, { doing, done, path: pathWithOurNode(), folder, env });
   if (result.code !== 0) {
     throw new SetupProblem(`Cannot build the ${name}: see the message above.`, result.output);
   }
   mkdirSync(stampFolder, { recursive: true });
-  writeFileSync(stamp, fingerprint);
+  // By another name first: a stamp is whole or not there.
+  writeFileSync(`${stamp}.new`, fingerprint);
+  renameSync(`${stamp}.new`, stamp);
 }
 
 function fingerprintOf(sources) {
-  const hash = createHash("sha256");
+  // Copies of a clone may share what is installed, and with it the stamps.
+  const hash = createHash("sha256").update(root);
   for (const file of sources.flatMap((source) => listFiles(join(root, source)))) {
     const content = readFileSync(file);
     hash
@@ -213,7 +227,7 @@ let running;
 let interruptedBy;
 
 /** Runs a tool to its end, says that it does, and keeps what it said for the case that it fails. */
-function run(command, args, { doing, done, path, folder }) {
+function run(command, args, { doing, done, path, folder, env = {} }) {
   const startedAt = Date.now();
   const seconds = () => `${((Date.now() - startedAt) / 1000).toFixed(1)} s`;
   console.log(`${doing} …`);
@@ -221,7 +235,7 @@ function run(command, args, { doing, done, path, folder }) {
   return new Promise((resolve) => {
     const child = spawn(command, args, {
       cwd: folder,
-      env: { ...process.env, PATH: path },
+      env: { ...process.env, ...env, PATH: path },
       stdio: ["ignore", "pipe", "pipe"],
     });
     running = child;
@@ -254,21 +268,22 @@ function exitAfterSignal(signal) {
   process.exit(128 + constants.signals[signal]);
 }
 
-/** Tests build the page when they need it, and run the host from its sources. */
-function isWanted({ name }, mode) {
-  return mode === "start" || mode === name;
+/** Tests build the page and their host when they need them. */
+function wantedFor(mode) {
+  return mode === "start" ? products : [...products, forTests].filter(({ name }) => name === mode);
 }
 
 async function main(mode) {
   refuseOldNode();
-  if (mode !== "page") {
+  const isBuildOnly = mode !== "start" && wantedFor(mode).length > 0;
+  if (!isBuildOnly) {
     if (!installIsCurrent()) {
       refuseUnwritableFolder();
       await install();
     }
     refuseOldNodeForRunning();
   }
-  for (const product of products) if (isWanted(product, mode)) await build(product);
+  for (const product of wantedFor(mode)) await build(product);
 }
 
 process.on("SIGINT", endOnSignal);

@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { type Client, createClient } from "@holdfast/protocol";
 
 import { botToken, type FakeBotApi } from "../support/telegram/index.ts";
+import { builtHost } from "./built.ts";
 
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 const leash = new URL("./processes-leash.ts", import.meta.url).href;
@@ -20,7 +21,7 @@ export interface ChaosHost {
 /** A host whose bot lives on the platform. It ends with whoever started it. */
 export async function startChaosHost(home: string, platform: FakeBotApi): Promise<ChaosHost> {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("HOLDFAST_"));
-  const child = spawn(process.execPath, ["--import", leash, "packages/host/src/main.ts", "serve"], {
+  const child = spawn(process.execPath, ["--import", leash, builtHost, "serve"], {
     cwd: repository,
     stdio: ["pipe", "pipe", "inherit"],
     env: {

@@ -7,6 +7,7 @@ import { type Client, ownerId } from "@holdfast/protocol";
 import { openSqliteStore } from "@holdfast/store";
 
 import { FakeBotApi } from "../support/telegram/index.ts";
+import { requireBuilt } from "./built.ts";
 import { checkGateway, type Said } from "./gateway-check.ts";
 import { type ChaosHost, startChaosHost } from "./gateway-host.ts";
 import { nameOf, type Point, points, strikeAt } from "./gateway-points.ts";
@@ -34,6 +35,7 @@ export async function runGatewayChaos({
   at = points,
   say = () => {},
 }: GatewayChaosOptions): Promise<ChaosResult> {
+  requireBuilt();
   const chance = seededChance(seed);
   const folder = mkdtempSync(join(tmpdir(), "holdfast-chaos-gateway-"));
   const home = join(folder, "home");

@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 
 import { type Client, createClient, type Result } from "@holdfast/protocol";
 
+import { builtHost, compiledIn } from "./built.ts";
 import { readInShort } from "./processes-grant.ts";
 import { type Door, Member, type MemberOptions } from "./processes-member.ts";
 import {
@@ -25,9 +26,7 @@ export interface MemberWorld extends Pick<MemberOptions, "history" | "isTroubled
 export type DoorMember = Door & { readonly member: Member };
 
 const runnerScript = fileURLToPath(new URL("./processes-runner.ts", import.meta.url));
-/** From the root of the repository, where members are started. */
 const leash = new URL("./processes-leash.ts", import.meta.url).href;
-const hostScript = "packages/host/src/main.ts";
 
 /** A process with a runner and tools; clients talk to it through pipes. */
 export function runnerDoor(name: string, world: MemberWorld): DoorMember {
@@ -38,7 +37,7 @@ export function runnerDoor(name: string, world: MemberWorld): DoorMember {
     name,
     launch: (instance) => ({
       args: [runnerScript],
-      env: compiled(world),
+      env: envOf(world),
       orders: {
         ...world.orders,
         name: instance,
@@ -87,9 +86,9 @@ export function hostDoor(name: string, port: number, world: MemberWorld): HostDo
     ...world,
     name,
     launch: () => ({
-      args: ["--import", leash, hostScript, "serve"],
+      args: ["--import", leash, builtHost, "serve"],
       env: {
-        ...compiled(world),
+        ...envOf(world),
         HOLDFAST_HOME: join(world.folder, name),
         HOLDFAST_STORE: orders.target,
         HOLDFAST_PORT: String(port),
@@ -114,11 +113,6 @@ export function hostDoor(name: string, port: number, world: MemberWorld): HostDo
       return answer;
     },
   };
-}
-
-/** Whoever is killed leaves no compiled sources behind; those that somebody else left make a start fast. */
-function compiled({ folder }: MemberWorld): Record<string, string> {
-  return { NODE_COMPILE_CACHE: join(folder, "compiled") };
 }
 
 async function askOverHttp(client: Client, wish: Wish, signal: AbortSignal): Promise<Answer> {
@@ -165,6 +159,11 @@ async function askOverHttp(client: Client, wish: Wish, signal: AbortSignal): Pro
         read: readInShort(read.seq, read.entries, read.inbox.length),
       }));
   }
+}
+
+/** The folder tells that a process is one of ours. */
+function envOf({ folder }: MemberWorld): Record<string, string> {
+  return { ...compiledIn(join(folder, "compiled")), CHAOS_FOLDER: folder };
 }
 
 type Told = Omit<Extract<Answer, { kind: "done" }>, "kind">;

@@ -1,13 +1,12 @@
-import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 
 import { createLog, type Log } from "@holdfast/engine";
 import { ownerId } from "@holdfast/protocol";
 
 import { findFreePort } from "../support/free-port.ts";
+import { requireBuilt } from "./built.ts";
 import { Book } from "./processes-book.ts";
 import { checkAll } from "./processes-check.ts";
 import { ChaosClient } from "./processes-clients.ts";
@@ -47,7 +46,7 @@ const owner = ownerId.parse("owner");
 export async function runProcessChaos(options: ProcessChaosOptions): Promise<ChaosResult> {
   const { backend, kills, seed } = options;
   const startedAt = performance.now();
-  requirePage();
+  requireBuilt();
   const records = mkdtempSync(join(tmpdir(), "holdfast-nemesis-"));
   const history = new History(join(records, "history.jsonl"));
   await using place = await makePlace(backend);
@@ -145,11 +144,4 @@ function explained(problems: readonly string[], history: History, seed: number):
   const faults = history.of("fault").filter(({ what }) => what !== "start");
   const last = faults.slice(-8).map(({ what, whom }) => `${what} (${whom})`);
   return [...problems, `seed ${seed}; last faults: ${last.join(", ")}; history: ${history.file}`];
-}
-
-/** A host serves the page too, and does not start without it. */
-function requirePage(): void {
-  const setup = fileURLToPath(new URL("../../scripts/setup.mjs", import.meta.url));
-  const built = spawnSync(process.execPath, [setup, "page"], { stdio: "inherit" });
-  if (built.status !== 0) throw new Error("The page was not built; the reason stands above.");
 }

@@ -13,7 +13,7 @@ export interface WriterOptions {
   readonly orders: Omit<Orders, "task" | "seed" | "unanswered">;
   readonly ledger: Ledger;
   /** Where compiled sources are kept, so that a successor starts fast. */
-  readonly compileCache: string;
+  readonly compiled: Readonly<Record<string, string>>;
 }
 
 /** One writer after another in the same place: each gets what its predecessor was not answered for. */
@@ -44,8 +44,8 @@ export class Writer {
   }
 
   #spawn(given: Pick<Orders, "task" | "seed" | "unanswered">): void {
-    const { orders, compileCache } = this.#options;
-    const env = { ...process.env, NODE_COMPILE_CACHE: compileCache };
+    const { orders, compiled } = this.#options;
+    const env = { ...process.env, ...compiled };
     const child = spawn(process.execPath, [script], { env, stdio: ["pipe", "pipe", "inherit"] });
     this.#child = child;
     this.#ready = Promise.withResolvers<void>();

@@ -6,6 +6,7 @@ import type { Store } from "@holdfast/engine";
 import { anOwner, openSession } from "@holdfast/engine/testing";
 
 import { startPostgres } from "../support/postgres-global.ts";
+import { compiledIn } from "./built.ts";
 import { type Chance, seededChance } from "./random.ts";
 import type { ChaosResult } from "./report.ts";
 import { Ledger } from "./store-ledger.ts";
@@ -64,7 +65,7 @@ export async function runStoreChaos(options: StoreChaosOptions): Promise<ChaosRe
   const orders = { backend, target: place.target, ...sessions };
   const writers = Array.from(
     { length: count },
-    () => new Writer({ orders, ledger, compileCache: join(place.folder, "compiled") }),
+    () => new Writer({ orders, ledger, compiled: compiledIn(join(place.folder, "compiled")) }),
   );
   let told;
   try {

@@ -27,6 +27,6 @@ test("PostgreSQL and its data are gone after the test run was killed with kill -
       expect(isAlive(Number(pid))).toBe(false);
       expect(existsSync(String(dataFolder))).toBe(false);
     },
-    { timeout: 20_000, interval: 20 },
+    { timeout: 40_000, interval: 20 },
   );
 });

@@ -55,6 +55,7 @@ function cloneWithPage(): string {
     "packages/store/src/index.ts": "",
     "packages/host/src/main.ts": "",
     "scripts/build-host.mjs": buildHost,
+    "scripts/host-entries.ts": "",
     "node_modules/vite/bin/vite.js": vite,
   });
 }
@@ -221,7 +222,7 @@ test.each(["SIGINT", "SIGTERM"] as const)(
   `;
     const folder = clone({ "npm/npm-cli.js": hanging });
     const install = start(folder, "test");
-    await vi.waitFor(() => expect(existsSync(join(folder, "npm-pid"))).toBe(true), 5000);
+    await vi.waitFor(() => expect(existsSync(join(folder, "npm-pid"))).toBe(true), 30_000);
     const pid = Number(readFileSync(join(folder, "npm-pid"), "utf8"));
     if (install.pid !== undefined) process.kill(install.pid, signal);
     expect((await install.exited).code).toBe(signal === "SIGINT" ? 130 : 143);

@@ -7,9 +7,7 @@ const setup = fileURLToPath(new URL("../../scripts/setup.mjs", import.meta.url))
 
 /** Builds the page once for all tests; one that cannot be built fails only the tests of it. */
 export default async function buildPage(project: TestProject): Promise<void> {
-  // What is tested is what is shipped: under vitest's own NODE_ENV the page would be a development build.
-  const env = { ...process.env, NODE_ENV: "production" };
-  const child = spawn(process.execPath, [setup, "page"], { stdio: "inherit", env });
+  const child = spawn(process.execPath, [setup, "page"], { stdio: "inherit" });
   await once(child, "close");
   project.provide("page", child.exitCode === 0 ? "built" : "broken");
 }

@@ -12,6 +12,7 @@ import { join } from "node:path";
 
 import { makeFolder, settingsFor } from "../whole/host.ts";
 import { launchBrowser } from "./browser.ts";
+import { findFreePort } from "./free-port.ts";
 import { requirePage } from "./page.ts";
 import { type StartedProcess, startHost } from "./process.ts";
 
@@ -60,7 +61,8 @@ export function createPageRig(settings: Record<string, string> = {}): PageRig {
 
   beforeAll(async () => {
     home = join(makeFolder(whenOver), "home");
-    [browser] = await Promise.all([launchBrowser(), serve({})]);
+    const port = String(await findFreePort());
+    [browser] = await Promise.all([launchBrowser(), serve({ HOLDFAST_PORT: port })]);
   });
   afterAll(async () => {
     await browser.close();
@@ -76,7 +78,7 @@ export function createPageRig(settings: Record<string, string> = {}): PageRig {
       const context = await browser.newContext(options);
       onTestFinished(() => context.close());
       // Below the limit of a test, so that a failure names what was waited for.
-      context.setDefaultTimeout(6_000);
+      context.setDefaultTimeout(25_000);
       await context.request.post(new URL("api/login", through).href, {
         data: { token },
         headers: { origin: new URL(through).origin },
@@ -153,7 +155,7 @@ function squeeze(text: string): string {
 export async function expectShownIsStored(tab: Page, client: Client): Promise<void> {
   const id = sessionOf(tab);
   await expect
-    .poll(async () => [await shown(tab), await stored(client, id)], { timeout: 10_000 })
+    .poll(async () => [await shown(tab), await stored(client, id)])
     .toSatisfy(
       ([onScreen, inStore]: [string[], string[]]) =>
         onScreen.length === inStore.length &&

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
@@ -120,6 +121,12 @@ export function startProcess(args: readonly string[], options: StartOptions = {}
 
 export type StartedProcess = ReturnType<typeof startProcess>;
 
+/** The host that was built for the tests, or else its sources. */
+export function hostScript(): string {
+  const built = process.env["HOLDFAST_TEST_HOST"];
+  return built === undefined ? "packages/host/src/main.ts" : join(built, "main.js");
+}
+
 export function startHost(args: readonly string[], options: StartOptions = {}): StartedProcess {
-  return startProcess(["packages/host/src/main.ts", ...args], options);
+  return startProcess([hostScript(), ...args], options);
 }

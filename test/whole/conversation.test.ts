@@ -12,7 +12,7 @@ import {
   type StoredEvent,
 } from "@holdfast/protocol";
 import { requirePage } from "../support/page.ts";
-import { startHost, startProcess } from "../support/process.ts";
+import { hostScript, startHost, startProcess } from "../support/process.ts";
 import { followUntil, hasEnded, readLog, serve, textIn, valueOf, wordsIn } from "./client.ts";
 import { makeFolder, settingsFor } from "./host.ts";
 
@@ -177,7 +177,7 @@ test("a host on SQLite does not load the driver of PostgreSQL", async () => {
       return next(name, context);
     } });`;
   const preload = `data:text/javascript,${encodeURIComponent(refusing)}`;
-  const host = startProcess(["--import", preload, "packages/host/src/main.ts", "serve"], {
+  const host = startProcess(["--import", preload, hostScript(), "serve"], {
     env: settingsFor({ HOLDFAST_HOME: makeFolder() }),
   });
   expect(await host.line((text) => text.startsWith("Holdfast is at "))).toContain("127.0.0.1");

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createClient, type Result } from "@holdfast/protocol";
 import { beforeEach, expect, test } from "vitest";
 import { requirePage } from "../support/page.ts";
-import { startProcess } from "../support/process.ts";
+import { hostScript, startProcess } from "../support/process.ts";
 import { valueOf } from "./client.ts";
 import { makeFolder, settingsFor } from "./host.ts";
 
@@ -29,7 +29,7 @@ async function untilRefused(
 test("a disk that takes no more is told with each write, reads go on, and the host says that it is not ready", async () => {
   const home = join(makeFolder(), "home");
   const command = `trap '' XFSZ; ulimit -f ${largestFile}; exec "$@"`;
-  const args = ["-c", command, "sh", process.execPath, "packages/host/src/main.ts", "serve"];
+  const args = ["-c", command, "sh", process.execPath, hostScript(), "serve"];
   const env = settingsFor({ HOLDFAST_HOME: home, HOLDFAST_LOG_LEVEL: "warn" });
   // Without what it would write beside its home.
   const host = startProcess(args, {

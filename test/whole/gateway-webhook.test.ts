@@ -62,7 +62,7 @@ test("[P11] a host that is killed between a webhook's message and its answer mak
   expect(await entriesOf(second, "user")).toEqual(["Hello {words:5}"]);
   expect(await entriesOf(second, "assistant")).toHaveLength(1);
   const owed = async () => valueOf(await second.client.readGateway()).outbox;
-  await expect.poll(owed, { timeout: 10_000 }).toEqual([]);
+  await expect.poll(owed).toEqual([]);
   expect(receiver.taken).toHaveLength(2);
   expect((await say(second, "msg-1", "Something else")).status).toBe(409);
 });

@@ -26,7 +26,7 @@ test("a message to the bot is one turn, and its answer one message that grows un
     return [run?.state, plain(texts.join(" ")) === plain(platform.shownIn(7)[0]?.text ?? "")];
   };
   // The last words are shown before they are settled, or after.
-  await expect.poll(answered, { timeout: 20_000 }).toEqual(["completed", true]);
+  await expect.poll(answered).toEqual(["completed", true]);
   expect(platform.shownIn(7)).toHaveLength(1);
 });
 
@@ -157,7 +157,7 @@ test("[P11] of two hosts on one store one has the bot, and the other takes it ov
     const { state, trouble } = valueOf(await client.readGateway());
     return [state, trouble?.code];
   };
-  const soon = { timeout: 30_000, interval: 100 };
+  const soon = { interval: 100 };
   await expect.poll(() => standing(first), soon).toEqual(["receiving", undefined]);
   const second = await serveBot(platform, { HOLDFAST_HOME: first.home });
   await expect.poll(() => standing(second), soon).toEqual(["contended", "held_elsewhere"]);

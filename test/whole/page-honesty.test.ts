@@ -82,7 +82,7 @@ test("[P6] the only tab is closed while it is answered: the answer goes on, and 
     return live?.messages[0]?.parts.map(({ text }) => text).join("") ?? "";
   };
   const goesOn = async (): Promise<number> => (await said()).length;
-  await expect.poll(goesOn, { timeout: 10_000 }).toBeGreaterThan(2 * seen.length);
+  await expect.poll(goesOn).toBeGreaterThan(2 * seen.length);
   const later = await another(address);
   await untilAnswering(later);
   expect((await shown(later))[1]?.startsWith(seen)).toBe(true);
@@ -190,7 +190,7 @@ test("[S2.9] a new conversation names the one that it leaves, and that one's wor
   await tab.keyboard.press("Enter");
   await untilDone(tab);
   expect(sessionOf(tab)).not.toBe(left);
-  await expect.poll(kinds, { timeout: 10_000 }).toContain("memory.committed");
+  await expect.poll(kinds).toContain("memory.committed");
 });
 
 test("a host that asks before it goes on: the page shows what survived and resumes on a word", async () => {

@@ -81,13 +81,10 @@ test("words are found as they are typed, and a hit opens at its message, however
       body: { clientId: ids.make("message"), text: `hay ${turn} {words:1}` },
     });
   await expect
-    .poll(
-      async () => {
-        const read = await client.readSession({ params: { id } });
-        return read.ok ? read.value.inbox.length : -1;
-      },
-      { timeout: 25_000 },
-    )
+    .poll(async () => {
+      const read = await client.readSession({ params: { id } });
+      return read.ok ? read.value.inbox.length : -1;
+    })
     .toBe(0);
 
   const { tab } = await rig.openTab({ at: `?session=${id}` });
@@ -115,7 +112,7 @@ test("words are found as they are typed, and a hit opens at its message, however
         await tab.locator(".entries").evaluate((box) => box.scrollBy(0, box.clientHeight));
         return met.has("hay 59");
       },
-      { timeout: 15_000, interval: 20 },
+      { interval: 20 },
     )
     .toBe(true);
   const hay = Array.from({ length: 60 }, (_, turn) => `hay ${turn}`);

@@ -62,7 +62,7 @@ test("[P11] what is due is one turn, though its host is killed before it has wri
   const [second] = await Promise.all([serve(settings), serve(settings)]);
   const became = async () => valueOf(await second.client.listSchedules()).schedules;
   const done = [{ nextAt: null, last: { outcome: "accepted" } }];
-  await expect.poll(became, { timeout: 15_000 }).toMatchObject(done);
+  await expect.poll(became).toMatchObject(done);
   await followUntil(second.client, session, hasEnded);
   const { entries } = valueOf(await second.client.readSession({ params: { id: session } }));
   const said = entries.flatMap((entry) =>

@@ -37,7 +37,7 @@ test("[P6] a tab that is closed stops nothing, and stopping keeps what was said"
   const address = first.tab.url();
   const second = await first.another(address);
   await first.tab.close();
-  await answers(second).getByText("holdfast").waitFor();
+  await answers(second).getByText("holdfast").first().waitFor();
   expect((await shown(second))[1]?.startsWith(seen)).toBe(true);
   await stopButton(second).click();
   await second.getByText("Stopped here.").waitFor();
@@ -146,7 +146,7 @@ test("files are attached by picking, pasting and dropping; drafts outlive a relo
   await tab.getByRole("button", { name: "Remove dropped.txt" }).waitFor();
   await tab.getByRole("button", { name: "Remove pasted.txt" }).waitFor();
   // A file that is still on its way is no part of the draft yet.
-  await expect.poll(() => tab.locator(".chips progress").count(), { timeout: 15_000 }).toBe(0);
+  await expect.poll(() => tab.locator(".chips progress").count()).toBe(0);
   await messageField(tab).fill("with files");
   await tab.reload();
   await tab.getByRole("button", { name: "Remove notes.txt" }).waitFor();

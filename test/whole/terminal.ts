@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { startHost, startProcess, type StartedProcess } from "../support/process.ts";
+import { hostScript, startHost, startProcess, type StartedProcess } from "../support/process.ts";
 import { settingsFor } from "./host.ts";
 
 const shellSafe = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
@@ -23,12 +23,12 @@ export function startOnTerminal(
   const env = { ...settingsFor(settings), TERM: "xterm-256color", NO_COLOR: "1" };
   if (!hasScript()) {
     const preload = `data:text/javascript,${encodeURIComponent(pretend)}`;
-    return startProcess(["--import", preload, "packages/host/src/main.ts", ...args], {
+    return startProcess(["--import", preload, hostScript(), ...args], {
       env,
       stdin: "pipe",
     });
   }
-  const typed = [process.execPath, "packages/host/src/main.ts", ...args].map(shellSafe).join(" ");
+  const typed = [process.execPath, hostScript(), ...args].map(shellSafe).join(" ");
   const sized = `stty cols 80 rows 24; exec ${typed}`;
   return startProcess(["-qefc", sized, "/dev/null"], { env, stdin: "pipe", command: "script" });
 }

@@ -42,7 +42,7 @@ const programs = [
 
 describe.each(programs)("the $name store does what the model says", ({ runs, ...store }) => {
   const harness = openOnce(store);
-  test("in random programs", { timeout: 60_000 }, async () => {
+  test("in random programs", { timeout: 240_000 }, async () => {
     const checked = checkStorePrograms(harness(), { runs, steps: 100 });
     await expect(checked).resolves.toBeUndefined();
   });

@@ -56,7 +56,7 @@ export function gated(): { readonly promise: Promise<void>; readonly open: () =>
 
 /** Looks again and again, and the more seldom the longer it takes. Said aloud before the test's own time is over. */
 export async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
-  const deadline = performance.now() + 20_000;
+  const deadline = performance.now() + 40_000;
   for (let looks = 0; !(await condition()); looks += 1) {
     if (performance.now() > deadline) throw new Error("It did not come to that.");
     await (looks < 100 ? turn() : new Promise((resolve) => setTimeout(resolve, 5)));

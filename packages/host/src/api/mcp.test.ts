@@ -4,7 +4,6 @@ import { expect, onTestFinished, test } from "vitest";
 import { openMcp } from "../mcp/index.ts";
 import { memorySecrets, openApi, openWebServer } from "../testing/index.ts";
 
-const patient = { timeout: 10_000 };
 const key = "a-key-that-nobody-sees";
 
 async function openBed() {
@@ -43,17 +42,17 @@ test("a key stored for a server reaches the server's own address and no other, a
   const { rig, mcp, wiki, elsewhere, put } = await openBed();
   const stateOf = (name: string) => mcp.states().find((state) => state.name === name);
   mcp.start();
-  await expect.poll(() => stateOf("wiki")?.lastError, patient).toContain("no stored key");
+  await expect.poll(() => stateOf("wiki")?.lastError).toContain("no stored key");
   expect((await put("wiki", { key })).status).toBe(204);
-  await expect.poll(() => stateOf("wiki")?.state, patient).toBe("ready");
+  await expect.poll(() => stateOf("wiki")?.state).toBe("ready");
   expect(wiki.heard.every(({ authorization }) => authorization === `Bearer ${key}`)).toBe(true);
   // Its settings name the same key, which was not stored for its address.
-  await expect.poll(() => stateOf("twin")?.lastError, patient).toContain("for another address");
+  await expect.poll(() => stateOf("twin")?.lastError).toContain("for another address");
   expect(elsewhere.heard.some(({ authorization }) => authorization !== undefined)).toBe(false);
   expect(await (await rig.ask("GET", "/api/mcp")).text()).not.toContain(key);
 
   expect((await rig.ask("DELETE", "/api/secrets/mcp/wiki")).status).toBe(204);
-  await expect.poll(() => stateOf("wiki")?.lastError, patient).toContain("no stored key");
+  await expect.poll(() => stateOf("wiki")?.lastError).toContain("no stored key");
 });
 
 test("a key is refused where its name belongs to another address, or the settings do not name it", async () => {

@@ -40,6 +40,6 @@ test("a webhook is told with its whole address, and why its answers do not arriv
       expect((await runHere(["gateway"], settings)).said).toMatch(
         /^pending: webhook:ci:main 127\.0\.0\.1 is not on the public internet\./m,
       ),
-    { timeout: 8_000, interval: 100 },
+    { timeout: 30_000, interval: 100 },
   );
 });

@@ -12,7 +12,7 @@ import {
 } from "../../../../test/support/telegram/bot-rig.ts";
 
 /** The platform is asked again after a pause. */
-const soon = { timeout: 10_000, interval: 5 };
+const soon = { interval: 5 };
 
 describe("what a platform does to an answer", () => {
   test.each([

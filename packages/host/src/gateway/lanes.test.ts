@@ -10,7 +10,7 @@ import {
 } from "../../../../test/support/telegram/bot-rig.ts";
 import { botToken } from "../../../../test/support/telegram/index.ts";
 
-const soon = { timeout: 10_000, interval: 5 };
+const soon = { interval: 5 };
 
 test("an answer that comes slowly is shown piece by piece, also right behind another message", async () => {
   const platform = await openPlatform();

@@ -16,7 +16,6 @@ import {
 import { KeptNotices } from "./kept-notices.ts";
 import { createNotifier, type Notifier, type NotifierParts } from "./notifier.ts";
 
-const patient = { timeout: 10_000 };
 const secret = "a-secret-of-both-of-us";
 
 const pay = aTool("pay", async () => ok("paid"), { approval: () => "ask" });
@@ -65,7 +64,7 @@ async function openBed(script: Script, answers: HookAnswer[] = []) {
     notifiers.push(notifier);
     notifier.start("https://hold.example.org/");
     // Once for a look, once for a send: with the third the first round is over.
-    await expect.poll(() => asked, patient).toBeGreaterThan(2);
+    await expect.poll(() => asked).toBeGreaterThan(2);
     return notifier;
   }
   const taken = async (count: number): Promise<void> => {
@@ -74,7 +73,7 @@ async function openBed(script: Script, answers: HookAnswer[] = []) {
   };
   const owed = async () => (await kept.read())?.owed ?? [];
   const allTold = async (): Promise<void> => {
-    await expect.poll(owed, patient).toEqual([]);
+    await expect.poll(owed).toEqual([]);
   };
   return { rig, receiver, startHost, said, time, taken, owed, allTold, kept };
 }

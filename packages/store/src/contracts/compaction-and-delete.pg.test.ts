@@ -43,7 +43,7 @@ describe.each(databases)("a compaction and a delete at one moment on $name", (ki
     bed = await openRunBed(kind);
     elsewhere = await startElsewhere("process");
     await elsewhere.open(bed.database.place);
-  }, 60_000);
+  }, 120_000);
   afterAll(async () => {
     await elsewhere.end();
     await bed[Symbol.asyncDispose]();

@@ -96,7 +96,7 @@ describe.each(databases)("after kill -9 of the runner's process on $name", (kind
     await boot("ask", of("Ask me then"));
     await boot("off", of("Leave it then"));
     await boot("resume");
-  }, 60_000);
+  }, 120_000);
   afterAll(() => bed[Symbol.asyncDispose]());
 
   test("[S3.10] prompt, run and earlier messages are there, although not a token was", async () => {

@@ -43,7 +43,7 @@ describe.each(databases)("processes that are killed one after the other on $name
     const runner = createRunner(bed.store, bed.log, { model, deps });
     await runner.sweep();
     await runner.idle();
-  }, 60_000);
+  }, 120_000);
   afterAll(() => bed[Symbol.asyncDispose]());
 
   /** Takes the run over, accepts messages and answers some, and dies: each time at a later answer. */

@@ -41,7 +41,7 @@ describe.each(databases)("what people see of a run on $name", (kind) => {
     other = await openPlace(place);
     elsewhere = await startElsewhere("process");
     await elsewhere.open(place, holdable(place));
-  }, 60_000);
+  }, 120_000);
   afterAll(async () => {
     await elsewhere.end();
     await other.close();

@@ -23,7 +23,7 @@ describe("the postgres store", () => {
   test.each(searchCases)("finds what was written: $title", async ({ run }) => {
     await expect(run(harness)).resolves.toBeUndefined();
   });
-  test("does what the model says, in random programs", { timeout: 60_000 }, async () => {
+  test("does what the model says, in random programs", { timeout: 240_000 }, async () => {
     const checked = checkStorePrograms(harness, { runs: 6, steps: 100 });
     await expect(checked).resolves.toBeUndefined();
   });

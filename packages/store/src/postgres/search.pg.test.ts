@@ -12,7 +12,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { createDatabase } from "../../../../test/support/postgres.ts";
 import { openPostgresStore } from "./index.ts";
 
-const patience = { timeout: 20_000 };
+const patience = { timeout: 40_000 };
 
 async function openNodes() {
   const database = await createDatabase();

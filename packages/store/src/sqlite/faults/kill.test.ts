@@ -58,4 +58,4 @@ test("[P1] kill -9 before any statement: what was acknowledged is there, the res
       connection.close();
     }
   }
-}, 60_000);
+}, 120_000);

@@ -60,7 +60,7 @@ test("processes that start at the same moment on a new file and on an old one al
   expect(await Promise.all(ends)).toEqual(children.map(() => [0, null]));
   expect(await migrated("new")).toBe(complete);
   expect(await migrated("old", 1)).toBe(complete);
-}, 60_000);
+}, 120_000);
 
 test.each(["fresh", "older"])(
   "[P1] kill -9 before any statement of a migration (%s) leaves a file that opens, and nothing half migrated",

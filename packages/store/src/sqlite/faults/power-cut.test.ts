@@ -104,7 +104,7 @@ test("[P1] a power cut at any frame of the log, and inside any frame, keeps ever
       expect(found, `${frame} frames and ${offset} bytes`).toBe(mustHold(frame));
     }
   }
-}, 60_000);
+}, 120_000);
 
 test("[P1] a tail that a power cut left garbled, zeroed or written out of order is not taken for a commit", () => {
   const { file, log, acknowledged } = recording;
@@ -124,7 +124,7 @@ test("[P1] a tail that a power cut left garbled, zeroed or written out of order 
     for (const tail of [zeroed, garbled, hole])
       expect(recover(file, tail), `${frame} frames`).toBe(mustHold(frame));
   }
-}, 60_000);
+}, 120_000);
 
 test("[P1] a power cut in the middle of a checkpoint loses nothing: the log still holds what the file half has", () => {
   const { file, log, checkpointed, acknowledged } = recording;

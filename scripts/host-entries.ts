@@ -1,0 +1,10 @@
+/** What is run by itself: the command line, who minds a background process, the store's threads, and the process that looks at the disk from outside. */
+export const hostEntries = {
+  main: "packages/host/src/main.ts",
+  minder: "packages/host/src/processes/minder.ts",
+  writer: "packages/store/src/sqlite/writer.ts",
+  reader: "packages/store/src/sqlite/reader.ts",
+  search: "packages/store/src/sqlite/search/thread.ts",
+  backup: "packages/store/src/sqlite/backup.ts",
+  "look-from-outside": "packages/store/src/sqlite/look-from-outside.ts",
+};

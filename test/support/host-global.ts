@@ -1,0 +1,25 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const door = join(root, "test", "dist", "host", "main.js");
+
+/**
+ * Builds the host and the store's threads once for all tests, and says where they are to whoever starts them. What cannot be
+ * built runs from its sources: one test is of the build itself.
+ */
+export default async function buildHost(): Promise<void> {
+  delete process.env["HOLDFAST_TEST_HOST"];
+  // Whoever watches changes sources between runs.
+  if (!process.argv.includes("run")) return;
+  const setup = join(root, "scripts", "setup.mjs");
+  const child = spawn(process.execPath, [setup, "test-host"], { stdio: "inherit" });
+  await once(child, "close");
+  if (child.exitCode !== 0) return;
+  // The door names the folder that was built last.
+  const name = /"\.\/(.+)\/main\.js"/.exec(readFileSync(door, "utf8"))?.[1] ?? "";
+  process.env["HOLDFAST_TEST_HOST"] = join(dirname(door), name);
+}

@@ -1,0 +1,28 @@
+import { stat } from "node:fs/promises";
+import { basename } from "node:path";
+
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** What starts processes and waits for them comes first, and what takes a moment is left for the end: no core idles then. */
+const projects = ["whole", "postgres", "unit"];
+
+/** Short to read and long to run. The longest of all, whatever their size. */
+const longest = ["store.test.ts", "processes.test.ts", "gateway.test.ts", "processes.pg.test.ts"];
+
+export class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const weighed = await Promise.all(
+      files.map(async (file) => ({ file, weight: await weightOf(file.moduleId) })),
+    );
+    const place = ({ file }: { file: TestSpecification }) => projects.indexOf(file.project.name);
+    return weighed
+      .toSorted((a, b) => place(a) - place(b) || b.weight - a.weight)
+      .map(({ file }) => file);
+  }
+}
+
+async function weightOf(moduleId: string): Promise<number> {
+  if (moduleId.includes("/test/chaos/") && longest.includes(basename(moduleId)))
+    return Number.MAX_SAFE_INTEGER;
+  return (await stat(moduleId)).size;
+}
