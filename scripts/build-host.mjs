@@ -21,7 +21,6 @@ const [home = join(root, "packages", "host", "dist"), ...more] = process.argv.sl
 const given = Object.fromEntries(more.map((each) => each.split("=", 2)));
 const name = `${Date.now().toString(36)}-${process.pid}`;
 const dist = join(home, name);
-
 const entries = { ...hostEntries, ...given };
 
 /** Loaded by everything. All other packages are loaded from where they are, when they are needed. */

@@ -8,3 +8,10 @@ export const hostEntries = {
   backup: "packages/store/src/sqlite/backup.ts",
   "look-from-outside": "packages/store/src/sqlite/look-from-outside.ts",
 };
+
+/** What tests start again and again, in processes and threads of their own. */
+export const testEntries = {
+  elsewhere: "packages/store/src/contracts/elsewhere-main.ts",
+  "processes-runner": "test/chaos/processes-runner.ts",
+  "store-writer": "test/chaos/store-writer.ts",
+};

@@ -171,8 +171,9 @@ const products = [
 const forTests = {
   ...products[1],
   name: "test-host",
-  command: [...products[1].command, join(root, "test", "dist", "host")],
+  command: [join(root, "scripts", "build-test-host.mjs"), join(root, "test", "dist", "host")],
   proof: join(root, "test", "dist", "host", "main.js"),
+  sources: [...products[1].sources, "scripts/build-test-host.mjs", "test/chaos"],
 };
 
 async function build({ name, doing, done, folder, command, proof, sources }) {

@@ -3,9 +3,10 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 import type { Plugin } from "vitest/config";
 
-import { hostEntries } from "../../scripts/host-entries.ts";
+import { hostEntries, testEntries } from "../../scripts/host-entries.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
+const entries = Object.entries({ ...hostEntries, ...testEntries });
 const besideTheModule = /new URL\(\s*"([^"]+\.ts)",\s*import\.meta\.url,?\s*\)/g;
 
 /**
@@ -17,11 +18,11 @@ export function builtThreads(): Plugin {
     name: "built-threads",
     transform(code, id) {
       const built = process.env["HOLDFAST_TEST_HOST"];
-      if (built === undefined || !id.startsWith(join(root, "packages"))) return null;
+      if (built === undefined || !id.startsWith(root)) return null;
       if (!code.includes("import.meta.url")) return null;
       return code.replace(besideTheModule, (written: string, path: string) => {
         const file = join(dirname(id), path);
-        const entry = Object.entries(hostEntries).find(([, source]) => join(root, source) === file);
+        const entry = entries.find(([, source]) => join(root, source) === file);
         if (entry === undefined) return written;
         return `new URL(${JSON.stringify(pathToFileURL(join(built, `${entry[0]}.js`)).href)})`;
       });
