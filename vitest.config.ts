@@ -1,9 +1,10 @@
 import { enableCompileCache } from "node:module";
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 
 import { defineConfig } from "vitest/config";
 
-import { builtThreads } from "./test/support/built-threads.ts";
+import { threadsAsBuilt } from "./test/support/threads-as-built.ts";
 import { LongFirst } from "./test/support/long-first.ts";
 
 // Many tests start processes and threads. What one of them has compiled the others take over: the environment is inherited.
@@ -17,15 +18,14 @@ if (!process.argv.includes("--coverage")) {
 const sources = "{packages/*/src,scripts}";
 const needsPostgres = "{packages/*/src,test}/**/*.pg.test.ts";
 
-// Whoever watches changes sources between runs, and what is built is built before the first.
-const plugins = process.argv.includes("run") ? [builtThreads()] : [];
+const plugins = [threadsAsBuilt()];
 
 export default defineConfig({
   test: {
     globalSetup: "test/support/host-global.ts",
     // The limits end what hangs. A busy machine is no reason to fail, so they are far from what anything takes.
-    // vitest leaves one core idle by itself; these tests mostly wait for processes and disks.
-    maxWorkers: "100%",
+    // vitest leaves one core idle by itself; these tests mostly wait for processes, disks and paces.
+    maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongFirst },
     projects: [
       {

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const door = join(root, "test", "dist", "host", "main.js");
@@ -21,5 +21,5 @@ export default async function buildHost(): Promise<void> {
   if (child.exitCode !== 0) return;
   // The door names the folder that was built last.
   const name = /"\.\/(.+)\/main\.js"/.exec(readFileSync(door, "utf8"))?.[1] ?? "";
-  process.env["HOLDFAST_TEST_HOST"] = join(dirname(door), name);
+  process.env["HOLDFAST_TEST_HOST"] = pathToFileURL(join(dirname(door), name, "/")).href;
 }

@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
@@ -124,7 +123,9 @@ export type StartedProcess = ReturnType<typeof startProcess>;
 /** The host that was built for the tests, or else its sources. */
 export function hostScript(): string {
   const built = process.env["HOLDFAST_TEST_HOST"];
-  return built === undefined ? "packages/host/src/main.ts" : join(built, "main.js");
+  return built === undefined
+    ? "packages/host/src/main.ts"
+    : fileURLToPath(new URL("main.js", built));
 }
 
 export function startHost(args: readonly string[], options: StartOptions = {}): StartedProcess {

@@ -1,5 +1,5 @@
 import { dirname, join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 
 import type { Plugin } from "vitest/config";
 
@@ -11,20 +11,19 @@ const besideTheModule = /new URL\(\s*"([^"]+\.ts)",\s*import\.meta\.url,?\s*\)/g
 
 /**
  * A thread that loads hundreds of sources takes a third of a second to do so, and tests start many of them: where the host
- * was built, they start what is shipped.
+ * was built, they start what is shipped. That is asked when it is started, as what was transformed is kept for later runs.
  */
-export function builtThreads(): Plugin {
+export function threadsAsBuilt(): Plugin {
   return {
-    name: "built-threads",
+    name: "threads-as-built",
     transform(code, id) {
-      const built = process.env["HOLDFAST_TEST_HOST"];
-      if (built === undefined || !id.startsWith(root)) return null;
-      if (!code.includes("import.meta.url")) return null;
+      if (!id.startsWith(root) || !code.includes("import.meta.url")) return null;
       return code.replace(besideTheModule, (written: string, path: string) => {
         const file = join(dirname(id), path);
-        const entry = entries.find(([, source]) => join(root, source) === file);
-        if (entry === undefined) return written;
-        return `new URL(${JSON.stringify(pathToFileURL(join(built, `${entry[0]}.js`)).href)})`;
+        const name = entries.find(([, source]) => join(root, source) === file)?.[0];
+        if (name === undefined) return written;
+        const built = "process.env.HOLDFAST_TEST_HOST";
+        return `(${built} ? new URL("${name}.js", ${built}) : ${written})`;
       });
     },
   };
