@@ -13,13 +13,15 @@ export default async function providePostgres(project: TestProject) {
     project.provide("postgresUrl", given);
     return;
   }
-  const server = await startPostgres();
+  // Tests kill processes and no machines: what the system was given, it has.
+  const server = await startPostgres(["fsync=off"]);
   project.provide("postgresUrl", server.url);
   return server.stop;
 }
 
-export async function startPostgres() {
-  const child = spawn(process.execPath, [supervisor], {
+/** With these settings of PostgreSQL's beside its usual ones. */
+export async function startPostgres(settings: readonly string[] = []) {
+  const child = spawn(process.execPath, [supervisor, ...settings], {
     stdio: ["pipe", "pipe", "inherit"],
     detached: true,
   });
