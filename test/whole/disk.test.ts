@@ -6,6 +6,7 @@ import { requirePage } from "../support/page.ts";
 import { hostScript, startProcess } from "../support/process.ts";
 import { valueOf } from "./client.ts";
 import { makeFolder, settingsFor } from "./host.ts";
+import { startOnPipes } from "./terminal.ts";
 
 beforeEach(requirePage);
 
@@ -26,8 +27,8 @@ async function untilRefused(
   return codes;
 }
 
-test("a disk that takes no more is told with each write, reads go on, and the host says that it is not ready", async () => {
-  const home = join(makeFolder(), "home");
+/** A host whose files end at a size, as on a disk that is full. */
+async function serveOnSmallDisk(home: string) {
   const command = `trap '' XFSZ; ulimit -f ${largestFile}; exec "$@"`;
   const args = ["-c", command, "sh", process.execPath, hostScript(), "serve"];
   const env = settingsFor({ HOLDFAST_HOME: home, HOLDFAST_LOG_LEVEL: "warn" });
@@ -39,8 +40,11 @@ test("a disk that takes no more is told with each write, reads go on, and the ho
   const line = await host.line((text) => text.startsWith("Holdfast is at "));
   const address = /^Holdfast is at (\S+)#/.exec(line)?.[1] ?? "";
   const token = readFileSync(join(home, "token"), "utf8").trim();
-  const client = createClient({ baseUrl: address, token });
+  return { host, address, client: createClient({ baseUrl: address, token }) };
+}
 
+test("a disk that takes no more is told with each write, reads go on, and the host says that it is not ready", async () => {
+  const { host, address, client } = await serveOnSmallDisk(join(makeFolder(), "home"));
   const { session } = valueOf(await client.createSession({ body: {} }));
   const say = (clientId: string): Promise<Result<unknown>> =>
     client.sendMessage({
@@ -62,4 +66,25 @@ test("a disk that takes no more is told with each write, reads go on, and the ho
   });
   expect((await fetch(`${address}health`)).status).toBe(200);
   await host.saying(/The store takes no writes/);
+});
+
+test("a run whose host's disk fills in the middle of it says what its host says of that, and one that comes later is told at once", async () => {
+  const home = join(makeFolder(), "home");
+  const { client } = await serveOnSmallDisk(home);
+  const begun = startOnPipes(["run", "{rate:5} {words:3000}"], { HOLDFAST_HOME: home });
+  begun.endInput();
+  await begun.saying(/\w+ \w+ \w+/);
+  const { session } = valueOf(await client.createSession({ body: {} }));
+  const params = { id: session.id };
+  const title = (): Promise<Result<unknown>> =>
+    client.changeSession({ params, body: { title: "x".repeat(190) } });
+  const say = (clientId: string): Promise<Result<unknown>> =>
+    client.sendMessage({ params, body: { clientId, text: "x".repeat(90_000) } });
+  for (const write of [say, title]) expect(await untilRefused(write)).toEqual(refusedThrice);
+  await begun.saying(/The store takes no writes: check its disk/);
+
+  const late = startOnPipes(["run", "Hello"], { HOLDFAST_HOME: home });
+  late.endInput();
+  expect((await late.exited).code).toBe(1);
+  expect(late.stderr()).toMatch(/^The store takes no writes/);
 });

@@ -40,6 +40,29 @@ test("a prompt is scheduled, listed, switched off and on, and removed from the t
   expect((await on("list")).said).toBe("");
 });
 
+test("a schedule that names no place gets a conversation of its own and says so, and none where it is refused", async () => {
+  const home = mkdtempSync(join(tmpdir(), "holdfast-cli-"));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  const { settings, close } = await serveHere(home);
+  onTestFinished(close);
+  const on = (...args: string[]) => runHere(["schedules", ...args], settings);
+  const sessions = async () => (await runHere(["sessions", "--json"], settings)).said.trim();
+  const wrong = [
+    ["--at", "8am"],
+    ["--at", "08:00", "--date", "2020-01-01"],
+  ];
+  for (const flags of wrong) expect((await on("add", "Hello", ...flags)).code).not.toBe(0);
+  expect(await sessions()).toBe("");
+  const added = await on("add", "Water the tomatoes", "--at", "08:00");
+  expect(added.code).toBe(0);
+  expect(added.said).toContain("Water the tomatoes");
+  const [, end = ""] = /own: holdfast chat --session (\w{6})\n$/.exec(added.told) ?? [];
+  const session = JSON.parse(await sessions()) as { id: string; title: string };
+  expect([session.id.slice(-6), session.title]).toEqual([end, "Water the tomatoes"]);
+  const listed = JSON.parse((await on("--json")).said) as { target: unknown };
+  expect(listed.target).toEqual({ sessionId: session.id });
+});
+
 test("what is missing or wrong in a schedule is said before anything is kept", async () => {
   const home = mkdtempSync(join(tmpdir(), "holdfast-cli-"));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
@@ -50,7 +73,6 @@ test("what is missing or wrong in a schedule is said before anything is kept", a
   expect(await told("swim")).toContain('"schedules swim" is not known');
   expect(await told("add")).toContain("needs a prompt");
   expect(await told("add", "Hello")).toContain("--at 08:00");
-  expect(await told("add", "Hello", "--at", "08:00")).toContain("--session");
   const lane = ["--lane", "telegram:1:p7:0"];
   expect(await told("add", "Hello", "--at", "8am", ...lane)).toContain("a time like 08:00");
   expect(await told("add", "Hello", "--at", "08:00", "--zone", "Mars", ...lane)).toContain(

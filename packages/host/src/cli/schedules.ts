@@ -8,6 +8,7 @@ import {
   scheduleInWords,
   type ScheduleView,
   sentenceOf,
+  shortId,
 } from "@holdfast/protocol";
 import { type Arguments, type Command, exit, hasFlag, type Terminal, textFlag } from "./command.ts";
 import { withHost } from "./reach.ts";
@@ -31,7 +32,7 @@ const acts: Readonly<Record<string, (call: Call) => Promise<number>>> = {
 export const schedules: Command = {
   usage: [
     "schedules list",
-    "schedules add <prompt> --at <times> --session <session>",
+    "schedules add <prompt> --at <times> [--session <session>]",
     "schedules on <schedule>",
     "schedules off <schedule>",
     "schedules remove <schedule>",
@@ -43,7 +44,11 @@ export const schedules: Command = {
     days: { type: "string", value: "days", about: "on which, like mon,fri (every day)" },
     date: { type: "string", value: "date", about: "once, on a day like 2026-12-24" },
     zone: { type: "string", value: "time zone", about: "like Europe/Berlin (this machine's)" },
-    session: { type: "string", value: "id or title", about: "where it is said" },
+    session: {
+      type: "string",
+      value: "id or title",
+      about: "where it is said (a conversation of its own)",
+    },
     lane: {
       type: "string",
       value: "lane",
@@ -101,22 +106,15 @@ function rowOf(schedule: ScheduleView): string {
 }
 
 async function add(call: Call): Promise<number> {
-  const { client, terminal, given } = call;
+  const { client, terminal } = call;
   const prompt = call.words.join(" ");
   if (prompt === "") return misuse(call, "schedules add needs a prompt, in quotation marks.");
-  const at = textFlag(given, "at");
+  const at = textFlag(call.given, "at");
   if (at === undefined) return misuse(call, "When? Give --at, like --at 08:00.");
-  const target = await targetOf(call);
-  if (target === undefined) return exit.misuse;
-  const missed = textFlag(given, "missed");
-  const body = routes.createSchedule.body.safeParse({
-    title: textFlag(given, "title") ?? prompt.slice(0, 60),
-    prompt,
-    times: timesOf(call, at),
-    timeZone: textFlag(given, "zone") ?? new Intl.DateTimeFormat().resolvedOptions().timeZone,
-    target,
-    ...(missed !== undefined && { missed }),
-  });
+  const named = await targetOf(call);
+  if (named === undefined) return exit.misuse;
+  const asked = askedFor(call, prompt, at);
+  const body = routes.createSchedule.body.safeParse({ ...asked, target: named ?? yetToBeMade });
   if (!body.success)
     return misuse(
       call,
@@ -124,10 +122,38 @@ async function add(call: Call): Promise<number> {
         .map(({ path, message }) => `${path}: ${message}.`)
         .join(" "),
     );
-  const created = await client.createSchedule({ body: body.data });
-  if (!created.ok) return failed(call, created);
+  const { title } = body.data;
+  const made = named === null ? await client.createSession({ body: { title } }) : null;
+  if (made?.ok === false) return failed(call, made);
+  const own = made?.value.session;
+  const target = own === undefined ? body.data.target : { sessionId: own.id };
+  const created = await client.createSchedule({ body: { ...body.data, target } });
+  if (!created.ok) {
+    // Nobody has said anything there, and nobody will.
+    if (own !== undefined) await client.trashSession({ params: { id: own.id } });
+    return failed(call, created);
+  }
   terminal.say(rowOf(created.value.schedule));
+  if (own !== undefined)
+    terminal.complain(
+      cleanLine(`It has a conversation of its own: holdfast chat --session ${shortId(own.id)}`),
+    );
   return exit.done;
+}
+
+/** In place of a conversation that is made when all else is right. */
+const yetToBeMade = { lane: "cli:schedule" };
+
+function askedFor(call: Call, prompt: string, at: string) {
+  const { given } = call;
+  const missed = textFlag(given, "missed");
+  return {
+    title: textFlag(given, "title") ?? prompt.slice(0, 60),
+    prompt,
+    times: timesOf(call, at),
+    timeZone: textFlag(given, "zone") ?? new Intl.DateTimeFormat().resolvedOptions().timeZone,
+    ...(missed !== undefined && { missed }),
+  };
 }
 
 const everyDay = "mon,tue,wed,thu,fri,sat,sun";
@@ -139,15 +165,14 @@ function timesOf({ given }: Call, at: string): unknown {
   return { days: listOf((textFlag(given, "days") ?? everyDay).toLowerCase()), at: listOf(at) };
 }
 
-async function targetOf(call: Call): Promise<unknown> {
+/** `null`: nowhere in particular. */
+async function targetOf(
+  call: Call,
+): Promise<{ lane: string } | { sessionId: string } | null | undefined> {
   const lane = textFlag(call.given, "lane");
   if (lane !== undefined) return { lane };
   const asked = textFlag(call.given, "session");
-  if (asked === undefined)
-    return void misuse(
-      call,
-      'Where? Give --session ("holdfast sessions" lists them) or --lane ("holdfast gateway" lists chats).',
-    );
+  if (asked === undefined) return null;
   const found = await findSessions(call.client, asked, "active");
   if (!found.ok) return void failed(call, found);
   const [session, ...others] = found.sessions;

@@ -5,6 +5,7 @@ export { createSeenStore, type SeenStore } from "./seen.ts";
 export { createSelection, type Selection } from "./selection.ts";
 export { sessionActions, titleOf } from "./session-actions.ts";
 export { SessionList } from "./session-list.tsx";
+export { SessionLink } from "./session-link.tsx";
 export { SessionMenu } from "./session-menu.tsx";
 export { ShelfMenu } from "./shelf-menu.tsx";
 export { TitleField } from "./title-field.tsx";

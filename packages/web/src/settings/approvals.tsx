@@ -1,7 +1,8 @@
 import { useApp } from "../app-context.ts";
 import { words } from "../words.ts";
 import { Audit } from "./audit.tsx";
-import { Part, SessionLink } from "./part.tsx";
+import { SessionLink } from "../sessions/index.ts";
+import { Part } from "./part.tsx";
 import { Rules } from "./rules.tsx";
 import { useEvery, useRead } from "./use-read.ts";
 

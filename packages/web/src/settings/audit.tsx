@@ -3,7 +3,8 @@ import { useState } from "react";
 import { sentenceOf, useApp } from "../app-context.ts";
 import { momentOf, revealUnseen } from "../ui/index.ts";
 import { words } from "../words.ts";
-import { Part, SessionLink } from "./part.tsx";
+import { SessionLink } from "../sessions/index.ts";
+import { Part } from "./part.tsx";
 import { useRead } from "./use-read.ts";
 
 const pageSize = 20;

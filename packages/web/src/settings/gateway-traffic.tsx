@@ -1,10 +1,10 @@
 import type { GatewayView, OutboxView, SessionId } from "@holdfast/protocol";
 import { useApp } from "../app-context.ts";
+import { SessionLink } from "../sessions/index.ts";
 import { momentOf, revealUnseen } from "../ui/index.ts";
 import { words } from "../words.ts";
 import type { Ask } from "./gateway.tsx";
 import { laneName } from "./lane-name.ts";
-import { SessionLink } from "./part.tsx";
 import { useTitles } from "./use-titles.ts";
 
 interface OutboxProps {
@@ -93,30 +93,6 @@ export function Lanes({ view: { lanes, people } }: { view: GatewayView }) {
               <span className="quiet">{w.leadsTo(titleOf(sessionId), momentOf(at))}</span>
             </span>
             <SessionLink id={sessionId} />
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
-}
-
-/** Programs that may speak to the agent by signed requests. Their secrets are shown once, where they are let in. */
-export function Programs({ view: { webhooks } }: { view: GatewayView }) {
-  const w = words.gateway;
-  if (webhooks.length === 0) return null;
-  return (
-    <section className="settings-part">
-      <h3>{w.programs}</h3>
-      <p className="quiet">{w.programsHint}</p>
-      <ul className="facts-list">
-        {webhooks.map(({ name, to }) => (
-          <li key={name}>
-            <span className="fact-text">
-              <strong>{revealUnseen(name)}</strong>
-              <span className="quiet">
-                {to === null ? w.heardOnly : w.hearsAt(revealUnseen(to))}
-              </span>
-            </span>
           </li>
         ))}
       </ul>

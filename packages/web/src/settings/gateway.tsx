@@ -3,9 +3,10 @@ import { sentenceOf, useApp } from "../app-context.ts";
 import { type FormEvent, useState } from "react";
 import { momentOf, revealUnseen } from "../ui/index.ts";
 import { words } from "../words.ts";
-import { Lanes, Outbox, Programs } from "./gateway-traffic.tsx";
+import { Lanes, Outbox } from "./gateway-traffic.tsx";
 import { platformName } from "./lane-name.ts";
 import { Facts, Part } from "./part.tsx";
+import { Programs } from "./programs.tsx";
 import { useEvery, useRead } from "./use-read.ts";
 
 /** Does what was asked for, says what became of it, and looks again. */
@@ -31,11 +32,15 @@ export function Gateway() {
       <Part title={words.gateway.title} read={read}>
         {(view) => <Bot view={view} ask={ask} />}
       </Part>
-      {read.kind === "read" && read.value.state !== "off" && (
+      {read.kind === "read" && <Programs view={read.value} again={again} />}
+      {read.kind === "read" && isBot(read.value) && (
         <>
           <Requests view={read.value} ask={ask} />
           <People view={read.value} ask={ask} />
-          <Programs view={read.value} />
+        </>
+      )}
+      {read.kind === "read" && read.value.state !== "off" && (
+        <>
           <Outbox view={read.value} ask={ask} />
           <Lanes view={read.value} />
         </>
@@ -49,8 +54,15 @@ interface ViewProps {
   readonly ask: Ask;
 }
 
-function Bot({ view: { state, platform, bot, trouble, connectedBy }, ask }: ViewProps) {
+/** Programs alone make no bot: they are told of by themselves. */
+function isBot({ state, platform }: GatewayView): boolean {
+  return state !== "off" && platform !== "webhook";
+}
+
+function Bot({ view, ask }: ViewProps) {
   const { client } = useApp();
+  const { platform, trouble, connectedBy } = view;
+  const [state, bot] = isBot(view) ? [view.state, view.bot] : (["off", null] as const);
   const w = words.gateway;
   return (
     <>
@@ -70,7 +82,7 @@ function Bot({ view: { state, platform, bot, trouble, connectedBy }, ask }: View
       {trouble !== null && (
         <p className="trouble">{`${revealUnseen(trouble.message)} (${trouble.code})`}</p>
       )}
-      {(state === "off" || platform === "webhook") && <HowToConnect ask={ask} />}
+      {state === "off" && <HowToConnect ask={ask} />}
       {connectedBy === "configuration" && <p className="quiet">{w.fromConfiguration}</p>}
       {connectedBy === "page" && (
         <button

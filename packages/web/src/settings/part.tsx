@@ -1,8 +1,4 @@
-import type { SessionId } from "@holdfast/protocol";
 import type { ReactNode } from "react";
-import { useApp } from "../app-context.ts";
-import { addressOf } from "../router/index.ts";
-import { words } from "../words.ts";
 import type { Read } from "./use-read.ts";
 
 interface PartProps<T> {
@@ -34,23 +30,5 @@ export function Facts({ all }: { all: readonly (readonly [string, ReactNode])[] 
         </div>
       ))}
     </dl>
-  );
-}
-
-/** Leads to the conversation in which something happened. */
-export function SessionLink({ id }: { id: SessionId }) {
-  const { router } = useApp();
-  const place = { kind: "session", id, at: null } as const;
-  return (
-    <a
-      className="button plain"
-      href={addressOf(place)}
-      onClick={(event) => {
-        event.preventDefault();
-        router.go(place);
-      }}
-    >
-      {words.settings.openSession}
-    </a>
   );
 }

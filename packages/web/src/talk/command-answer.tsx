@@ -1,6 +1,5 @@
 import {
   type CommandAnswer,
-  processInWords,
   scheduleInWords,
   usageOf,
   type UsageTotalsView,
@@ -9,6 +8,7 @@ import { useApp } from "../app-context.ts";
 import { titleOf } from "../sessions/index.ts";
 import { Dialog, momentOf } from "../ui/index.ts";
 import { words } from "../words.ts";
+import { Processes } from "./processes.tsx";
 
 /** What a command answered with that is worth reading. What it changed, the page shows anyway. */
 export type Readable = Extract<
@@ -143,15 +143,7 @@ function Body({ answer, onLeave }: { answer: Readable; onLeave: () => void }) {
         </ol>
       );
     case "processes":
-      return answer.processes.length === 0 ? (
-        <p className="quiet">{words.command.nothingInBackground}</p>
-      ) : (
-        <ol>
-          {answer.processes.map((process) => (
-            <li key={process.id}>{processInWords(process)}</li>
-          ))}
-        </ol>
-      );
+      return <Processes all={answer.processes} />;
     case "inbox":
       return answer.inbox.length === 0 ? (
         <p className="quiet">{words.command.nothingWaits}</p>

@@ -4,6 +4,7 @@ import { sessionActions, SessionMenu, titleOf, TitleField } from "../sessions/in
 import { Icon, type MenuEntry } from "../ui/index.ts";
 import { words } from "../words.ts";
 import { useTalk } from "./actions.ts";
+import { useCommands } from "./commands.tsx";
 import type { ConversationView } from "./conversation-store.ts";
 
 interface TalkHeaderProps {
@@ -18,6 +19,7 @@ export function TalkHeader({ view, panelOpen, onPanel }: TalkHeaderProps) {
   const talk = useTalk();
   const [renaming, setRenaming] = useState(false);
   const session = view.state?.session ?? null;
+  const commands = useCommands(session?.id ?? null);
   const title = session === null ? "" : titleOf(session);
   useTitleOfTab(title);
   const { list } = app;
@@ -30,6 +32,11 @@ export function TalkHeader({ view, panelOpen, onPanel }: TalkHeaderProps) {
     { label: words.history.redo, icon: "redo", onChoose: talk.redo },
     { label: words.history.retry, icon: "refresh", onChoose: () => talk.askAgain() },
     { label: words.history.compact, icon: "gauge", onChoose: talk.compact },
+    {
+      label: words.command.title.processes,
+      icon: "terminal",
+      onChoose: () => void commands.run({ name: "processes", argument: "" }),
+    },
     "line",
   ];
   return (
@@ -73,6 +80,7 @@ export function TalkHeader({ view, panelOpen, onPanel }: TalkHeaderProps) {
           before={history}
         />
       )}
+      {commands.answer}
     </header>
   );
 }

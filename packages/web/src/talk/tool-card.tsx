@@ -1,5 +1,6 @@
 import type { Json, LiveTool, LiveView, ToolResultPart } from "@holdfast/protocol";
 import { useState } from "react";
+import { SessionLink } from "../sessions/index.ts";
 import { Icon, revealUnseen } from "../ui/index.ts";
 import { words } from "../words.ts";
 import { ApprovalCard } from "./approval-card.tsx";
@@ -25,6 +26,7 @@ export function ToolCard({ name, input = null, result, running, approval, isLive
   const [chosen, setChosen] = useState<boolean | null>(null);
   const isOpen = chosen ?? (state === "running" || state === "failed" || state === "unknown");
   const output = result?.output ?? running?.output ?? null;
+  const child = result?.details?.child;
   const blobId = result?.blobId ?? running?.blobId;
 
   function stateOf(): State {
@@ -55,6 +57,11 @@ export function ToolCard({ name, input = null, result, running, approval, isLive
         </span>
         <Icon name="chevron" />
       </button>
+      {child !== undefined && (
+        <div className="tool-child">
+          <SessionLink id={child.sessionId} label={words.tool.child} />
+        </div>
+      )}
       {isOpen && (
         <div className="tool-body">
           {state === "unknown" && <p className="aside">{words.tool.unknownHint}</p>}

@@ -82,6 +82,7 @@ export const talkWords = {
     noOutput: "It said nothing.",
     changes: "Changes",
     whole: "The whole output",
+    child: "Open the task's conversation",
     waitsForLead: "Waits for its turn",
     notRun: "Was not run",
     state: {
@@ -224,6 +225,10 @@ export const talkWords = {
     since: "Begun",
     nothingWaits: "Nothing waits.",
     nothingInBackground: "Nothing runs in the background.",
+    runs: "runs",
+    isStopped: "is being stopped",
+    stop: "Stop",
+    stopNamed: (command: string) => `Stop ${command}`,
     nothingScheduled:
       "Nothing is scheduled. Schedules, at the foot of the list, has a prompt said at its times.",
     tokens: (input: number, output: number, costMicros: number) =>
