@@ -4,6 +4,7 @@ import type { StoredEvent } from "@holdfast/protocol";
 import type { ChainPart } from "../event-row.ts";
 import { decodeEntryPage, decodeRows, type ReportDamage } from "./decode-events.ts";
 import type { RawSnapshot } from "./queries.ts";
+import { noDeltas } from "./read-events.ts";
 import type { JoinedPart } from "./read-events.ts";
 
 interface SnapshotReads {
@@ -23,7 +24,7 @@ export async function readWholeSnapshot(
   for (;;) {
     const raw = await reads.snapshot();
     if (raw === null) return null;
-    const deltas = await decodeDeltas(reads, raw.deltas, report);
+    const deltas = raw.deltas === noDeltas ? [] : await decodeDeltas(reads, raw.deltas, report);
     if (deltas === "cleared") continue;
     const { session, run, inbox } = raw;
     const journal = inOrder(decodeRows(raw.journal, report), deltas);
