@@ -1,30 +1,30 @@
-/** Pieces are joined when they have become as long as this, or as long as this part of what was joined before. */
-const shortest = 1_024;
-const partOfWhole = 1 / 4;
+/** Pieces are joined when they have become as long as this. */
+const enough = 512;
 
 /**
  * A text that grows by small pieces. Adding one string to another keeps both, and the place where they meet, for as long as
- * the sum is kept: here what has gathered is written out as one, and little by little copied no more than a few times.
+ * the sum is kept: here what has gathered is written out as one block, and the blocks are put together when they are read.
  */
 export class GrowingText {
-  #whole = "";
+  #blocks: string[] = [];
   #pieces: string[] = [];
   #gathered = 0;
 
   add(piece: string): void {
     this.#pieces.push(piece);
     this.#gathered += piece.length;
-    if (this.#gathered >= Math.max(shortest, this.#whole.length * partOfWhole)) this.#join();
+    if (this.#gathered >= enough) this.#join();
   }
 
   toString(): string {
     this.#join();
-    return this.#whole;
+    if (this.#blocks.length > 1) this.#blocks = [this.#blocks.join("")];
+    return this.#blocks[0] ?? "";
   }
 
   #join(): void {
     if (this.#pieces.length === 0) return;
-    this.#whole = [this.#whole, ...this.#pieces].join("");
+    this.#blocks.push(this.#pieces.join(""));
     this.#pieces = [];
     this.#gathered = 0;
   }

@@ -1,0 +1,42 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+
+import { GrowingText } from "./growing-text.ts";
+import { Timing } from "./timing.ts";
+
+test("up to two thousand deltas keep their own time and length, also after a clock was set back", () => {
+  const pair = fc.tuple(fc.integer({ min: -90_000_000, max: 4_000_000_000 }), fc.nat(786_432));
+  fc.assert(
+    fc.property(fc.array(pair, { maxLength: 50 }), (pairs) => {
+      const timing = new Timing();
+      for (const [ms, length] of pairs) timing.add(ms, length);
+      expect(timing.pairs()).toEqual(pairs);
+    }),
+  );
+});
+
+test("more than that are put together two by two, under the time of the first and with all that both said", () => {
+  const timing = new Timing();
+  for (let index = 0; index < 2_001; index += 1) timing.add(index * 20 - 40, index % 5);
+  const pairs = timing.pairs();
+  expect(pairs.slice(0, 3)).toEqual([
+    [-40, 1],
+    [0, 5],
+    [40, 4],
+  ]);
+  expect(pairs).toHaveLength(1_001);
+  expect(pairs.at(-1)).toEqual([39_960, 0]);
+});
+
+test("a text that grows says at any time what was added to it", () => {
+  fc.assert(
+    fc.property(fc.array(fc.string({ maxLength: 700, unit: "binary" })), (pieces) => {
+      const text = new GrowingText();
+      for (const [index, piece] of pieces.entries()) {
+        text.add(piece);
+        if (index % 3 === 0) expect(text.toString()).toBe(pieces.slice(0, index + 1).join(""));
+      }
+      expect(text.toString()).toBe(pieces.join(""));
+    }),
+  );
+});
