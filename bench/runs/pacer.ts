@@ -71,7 +71,7 @@ export class PacedModel implements Model {
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer);
     this.#timer = undefined;
   }
 
@@ -79,7 +79,18 @@ export class PacedModel implements Model {
     this.#speakers.push(speaker);
     if (this.#timer !== undefined) return;
     this.#due = performance.now();
-    this.#timer = setInterval(() => this.#speakWhatIsDue(), 1);
+    this.#wait();
+  }
+
+  /** Not more often than somebody has something to say: with one call a beat of a millisecond costs as much as the engine. */
+  #wait(): void {
+    this.#timer = setTimeout(
+      () => {
+        this.#speakWhatIsDue();
+        this.#wait();
+      },
+      Math.max(1, this.#due - performance.now()),
+    );
   }
 
   /** Round and round: each speaker has its turn once in every period. */
@@ -93,6 +104,6 @@ export class PacedModel implements Model {
       this.given += 1;
       this.#due += this.#everyMs / this.#speakers.length;
     }
-    if (this.#speakers.length === 0) this.#due = now;
+    if (this.#speakers.length === 0) this.#due = now + this.#everyMs;
   }
 }

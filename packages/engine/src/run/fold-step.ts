@@ -154,8 +154,9 @@ export function foldStep(
   return folder.fold();
 }
 
-/** A journal may be long: after so many events others have their turn. */
+/** A journal may be long: after so many events others have their turn. One that was joined counts for few of its deltas. */
 const mostAtOnce = 2_000;
+const joinedForOne = 20;
 
 /** As `foldStep`, without holding the event loop up. */
 export async function foldLongStep(
@@ -164,9 +165,14 @@ export async function foldLongStep(
   spilled: Iterable<NewEvent> = [],
 ): Promise<StepFold> {
   const folder = new StepFolder();
-  for (const [index, event] of journal.entries()) {
-    if (index > 0 && index % mostAtOnce === 0) await clock.sleep(0);
+  let done = 0;
+  for (const event of journal) {
+    if (done >= mostAtOnce) {
+      await clock.sleep(0);
+      done = 0;
+    }
     folder.add(event);
+    done += 1 + (event.joined?.times.length ?? 0) / joinedForOne;
   }
   for (const event of spilled) folder.addSpilled(event);
   return folder.fold();
