@@ -6,6 +6,7 @@ import { connect, type Connection } from "./connection.ts";
 import { isBusy } from "./errors.ts";
 import { makeQueries, type Queries, type Wake, Watchers } from "./read/index.ts";
 import { serveThread } from "./serve-thread.ts";
+import { WriteTally } from "./write-tally.ts";
 
 /** The thread that reads, so that no read ever holds the event loop up. */
 export type ReaderRequest =
@@ -21,16 +22,21 @@ export type ReaderRequest =
 
 const busyMs = 5_000;
 
-export const readerOptions = z.object({ file: z.string() });
+export const readerOptions = z.object({
+  file: z.string(),
+  tally: z.instanceof(SharedArrayBuffer),
+});
+export type ReaderOptions = z.infer<typeof readerOptions>;
 
 await serveThread<ReaderRequest, Wake>(async (note) => {
-  const { file } = readerOptions.parse(workerData);
+  const { file, tally } = readerOptions.parse(workerData);
   // Opened with the first question: by then the writer has made the file.
   let opened: { connection: Connection; queries: Queries; watchers: Watchers } | undefined;
   function open() {
     const connection = connect({ file, access: "read" });
     const queries = makeQueries(connection);
-    return { connection, queries, watchers: new Watchers(connection, file, note) };
+    const watchers = new Watchers(connection, file, new WriteTally(tally), note);
+    return { connection, queries, watchers };
   }
   return {
     handle(request) {

@@ -1,10 +1,11 @@
 import { Bell } from "./bell.ts";
 import type { Wake } from "./read/index.ts";
-import type { ReaderRequest } from "./reader.ts";
+import type { ReaderOptions, ReaderRequest } from "./reader.ts";
 import { ThreadClient } from "./threads.ts";
+import { WriteTally } from "./write-tally.ts";
 import type { WriterOptions, WriterRequest } from "./writer.ts";
 
-export interface StoreThreadOptions extends Omit<WriterOptions, "bell"> {
+export interface StoreThreadOptions extends Omit<WriterOptions, "bell" | "tally"> {
   readonly probeModule: string | undefined;
   readonly onWake: (wake: Wake) => void;
   /** A thread that reads has died: what it watched nobody watches. */
@@ -17,6 +18,7 @@ const readerScript = new URL("./reader.ts", import.meta.url);
 /** The threads that write and read. One that has died is started again by what is asked of it next. */
 export class StoreThreads {
   readonly #options: StoreThreadOptions;
+  readonly #tally = new WriteTally();
   #writer: ThreadClient<WriterRequest> | undefined;
   #reader: ThreadClient<ReaderRequest, Wake> | undefined;
 
@@ -47,12 +49,14 @@ export class StoreThreads {
   #startWriter(): ThreadClient<WriterRequest> {
     const { file, busyMs, checkpointPages, probeModule: preload } = this.#options;
     const bell = new Bell();
-    const given: WriterOptions = { file, busyMs, checkpointPages, bell: bell.buffer };
+    const shared = { bell: bell.buffer, tally: this.#tally.buffer };
+    const given: WriterOptions = { file, busyMs, checkpointPages, ...shared };
     return new ThreadClient(writerScript, given, { preload, bell });
   }
 
   #startReader(): ThreadClient<ReaderRequest, Wake> {
     const { file, onWake: onNote, onReaderLost: onLost } = this.#options;
-    return new ThreadClient(readerScript, { file }, { onNote, onLost });
+    const given: ReaderOptions = { file, tally: this.#tally.buffer };
+    return new ThreadClient(readerScript, given, { onNote, onLost });
   }
 }

@@ -9,6 +9,7 @@ import { migrate } from "./migrate.ts";
 import { registeredProbe } from "./probe.ts";
 import { serveWaitingThread } from "./serve-thread.ts";
 import { GroupWriter, type Operation } from "./write/index.ts";
+import { WriteTally } from "./write-tally.ts";
 
 /** The one thread of a process that writes. */
 export type WriterRequest =
@@ -20,10 +21,11 @@ export const writerOptions = z.object({
   busyMs: z.number(),
   checkpointPages: z.number(),
   bell: z.instanceof(SharedArrayBuffer),
+  tally: z.instanceof(SharedArrayBuffer),
 });
 export type WriterOptions = z.infer<typeof writerOptions>;
 
-const { file, bell, ...options } = writerOptions.parse(workerData);
+const { file, bell, tally, ...options } = writerOptions.parse(workerData);
 
 await serveWaitingThread<WriterRequest>(new Bell(bell), async () => {
   const probe = registeredProbe();
@@ -38,6 +40,7 @@ await serveWaitingThread<WriterRequest>(new Bell(bell), async () => {
       return connect({ file, access: "write", probe });
     },
     assertInPlace: () => identity.assertLogInPlace(),
+    tally: new WriteTally(tally),
   });
   return {
     handle(request) {

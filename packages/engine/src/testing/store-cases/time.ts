@@ -79,6 +79,28 @@ export const timeCases: readonly StoreCase[] = [
     },
   },
   {
+    title:
+      "a watcher is woken by another handle's commit also while its own writes without a pause",
+    async run({ store, open }) {
+      const [chat, busy] = [await openSession(store), await openSession(store)];
+      const other = await open();
+      for (const pace of ["live", "calm", "live"] as const) {
+        const { woken, stop } = nextWake((wake) => store.watch(chat.session, pace, wake));
+        const over = new AbortController();
+        const write = async (): Promise<void> => {
+          while (!over.signal.aborted) await busy.commit([aUserMessage()]);
+        };
+        const writing = write();
+        await chat.through(other).commit([aUserMessage()]);
+        await woken;
+        over.abort();
+        await writing;
+        stop();
+      }
+      await other.close();
+    },
+  },
+  {
     title: "a watcher is woken by deltas too, and after it stopped by nothing",
     async run({ store }) {
       const chat = await openSession(store);

@@ -1,6 +1,8 @@
 import { type FSWatcher, watch } from "node:fs";
 
 import type { Connection } from "../connection.ts";
+import type { WriteTally } from "../write-tally.ts";
+import { type Look, type Whose, WhoseWrites } from "./whose-writes.ts";
 
 export interface Wake {
   readonly kind: "wake";
@@ -10,22 +12,30 @@ export interface Wake {
 const headOf = `
   SELECT coalesce(l.head, s.head) AS head FROM sessions s LEFT JOIN live l ON l.session_key = s.key WHERE s.id = ?`;
 
+/** A doubt whether others have written is over after twice this time, or sooner where they are looked for more often. */
+const longestDoubtMs = 25;
+
 /**
  * Notices commits of other processes. `data_version` is the truth, asked at an interval while somebody watches; a
- * change of the write-ahead log's file is a hint that makes it sooner. Nobody watching costs nothing.
+ * change of the write-ahead log's file is a hint that makes it sooner. Nobody watching costs nothing, and neither do the
+ * commits of this process, of which it knows by itself.
  */
 export class Watchers {
   readonly #connection: Connection;
   readonly #file: string;
   readonly #say: (wake: Wake) => void;
   #heads = new Map<string, number>();
-  #dataVersion = -1;
+  readonly #tally: WriteTally;
+  readonly #whose = new WhoseWrites();
   #timer: NodeJS.Timeout | undefined;
+  #again: NodeJS.Timeout | undefined;
+  #everyMs = longestDoubtMs;
   #hint: FSWatcher | undefined;
 
-  constructor(connection: Connection, file: string, say: (wake: Wake) => void) {
+  constructor(connection: Connection, file: string, tally: WriteTally, say: (wake: Wake) => void) {
     this.#connection = connection;
     this.#file = file;
+    this.#tally = tally;
     this.#say = say;
   }
 
@@ -33,12 +43,14 @@ export class Watchers {
     const known = this.#heads;
     this.#heads = new Map(sessions.map((id) => [id, known.get(id) ?? this.#head(id)]));
     clearInterval(this.#timer);
-    this.#timer = undefined;
+    clearTimeout(this.#again);
+    this.#timer = this.#again = undefined;
     if (everyMs === null) {
       this.#hint?.close();
       this.#hint = undefined;
       return;
     }
+    this.#everyMs = everyMs;
     this.#timer = setInterval(() => this.#look(), everyMs);
     this.#hint ??= this.#watchFile();
   }
@@ -49,7 +61,7 @@ export class Watchers {
 
   #watchFile(): FSWatcher | undefined {
     try {
-      const watcher = watch(`${this.#file}-wal`, { persistent: false }, () => this.#look());
+      const watcher = watch(`${this.#file}-wal`, { persistent: false }, () => this.#heed());
       // The file may go away with the last writer; the interval is the truth anyway.
       watcher.on("error", () => watcher.close());
       return watcher;
@@ -58,10 +70,35 @@ export class Watchers {
     }
   }
 
+  /** While we write ourselves there is a hint with every page; then it is looked again soon anyway. */
+  #heed(): void {
+    if (this.#again === undefined) this.#look();
+  }
+
   #look(): void {
+    this.#act(this.#whose.look(this.#now()));
+  }
+
+  #lookAgain(): void {
+    this.#again = undefined;
+    this.#act(this.#whose.lookAgain(this.#now()));
+  }
+
+  #act(whose: Whose): void {
+    if (whose === "others") this.#tellWhatMoved();
+    else if (whose === "perhaps")
+      this.#again ??= setTimeout(
+        () => this.#lookAgain(),
+        Math.min(longestDoubtMs, this.#everyMs),
+      ).unref();
+  }
+
+  #now(): Look {
     const version = Number(this.#connection.sql("PRAGMA data_version").get()?.["data_version"]);
-    if (version === this.#dataVersion) return;
-    this.#dataVersion = version;
+    return { version, ...this.#tally.read() };
+  }
+
+  #tellWhatMoved(): void {
     const moved: string[] = [];
     for (const [id, before] of this.#heads) {
       const head = this.#head(id);

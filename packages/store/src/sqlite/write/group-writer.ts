@@ -2,6 +2,7 @@ import type { Failed } from "@holdfast/engine";
 
 import type { Connection } from "../connection.ts";
 import { failureOf, isBusy, spoilsConnection, wasNotTaken } from "../errors.ts";
+import type { WriteTally } from "../write-tally.ts";
 import { carryOut, type Operation, type OperationResult } from "./operations.ts";
 import { SessionCache } from "./session-cache.ts";
 import { type LockWait, waitForLock } from "./wait-for-lock.ts";
@@ -12,6 +13,8 @@ export interface GroupWriterOptions {
   readonly open: () => Connection;
   /** Called inside each transaction; throws when what is open is not the store any more. */
   readonly assertInPlace?: () => void;
+  /** Told of each transaction, and of those that find that others have written. */
+  readonly tally?: WriteTally;
   /** How long a group waits for the lock before each of its writes is answered `store_busy`. */
   readonly busyMs: number;
   /** Pages in the write-ahead log that make the writer checkpoint, between two groups. */
@@ -133,7 +136,8 @@ export class GroupWriter {
       connection = this.#connection ??= this.#options.open();
       waitForLock(connection, this.#lockWait());
       this.#options.assertInPlace?.();
-      this.#cache.validate(connection);
+      if (this.#cache.validate(connection) === "others wrote") this.#options.tally?.noteOthers();
+      this.#options.tally?.noteTransaction();
     } catch (error) {
       return this.#rollBack(error);
     }

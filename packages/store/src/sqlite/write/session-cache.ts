@@ -21,10 +21,12 @@ export class SessionCache {
   #dataVersion = -1;
 
   /** To be called inside a transaction, before anything is read from the cache. */
-  validate(connection: Connection): void {
+  validate(connection: Connection): "others wrote" | "nobody else wrote" {
     const version = Number(connection.sql("PRAGMA data_version").get()?.["data_version"]);
-    if (version !== this.#dataVersion) this.clear();
+    if (version === this.#dataVersion) return "nobody else wrote";
+    this.clear();
     this.#dataVersion = version;
+    return "others wrote";
   }
 
   clear(): void {
