@@ -12,7 +12,7 @@ export interface GatewayDesk {
   /** Lanes of the bot begin so. */
   readonly lanePrefix: () => string;
   readonly status: () => Pick<GatewayView, "state" | "bot" | "trouble">;
-  readonly people: () => Promise<Pick<GatewayView, "requests" | "people">>;
+  readonly people: () => Promise<Pick<GatewayView, "requests" | "people" | "chats">>;
   readonly decidePairing: (code: string, decision: "allow" | "deny") => Promise<Paired | null>;
   readonly changePerson: (person: string, decision: "allow" | "deny") => Promise<Paired | null>;
   /** `null` when there is no such chunk, or nothing about it is unknown. */

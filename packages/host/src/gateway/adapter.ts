@@ -22,6 +22,8 @@ export interface IncomingFile {
 interface Came {
   readonly place: Place;
   readonly person: Person;
+  /** What people call the chat, where the platform told. */
+  readonly called?: string;
   /** The platform's name for the message that it is about, in its chat. */
   readonly message: string;
 }

@@ -7,6 +7,7 @@ import type { Adapter } from "./adapter.ts";
 import { holdBot } from "./bot-lease.ts";
 import { ChatOrder } from "./chat-order.ts";
 import { menu } from "./chat-commands.ts";
+import { ChatTitles } from "./chat-titles.ts";
 import { Couriers } from "./couriers.ts";
 import { settleUnknown } from "./notes.ts";
 import { Outage } from "./outage.ts";
@@ -57,6 +58,7 @@ export interface Gateway extends GatewayDesk {
 interface Open {
   readonly adapter: Adapter;
   readonly people: Guests;
+  readonly titles: ChatTitles;
   readonly reception: Reception;
   readonly names: Names;
 }
@@ -108,6 +110,7 @@ export function openGateway(deps: GatewayDeps): Gateway {
     if (bot === null) return;
     const people = deps.people ?? peopleOf(bot);
     const names = deps.names ?? chatNames(platform, bot);
+    const titles = new ChatTitles(log.store.register, owner, botOf(bot));
     const owes = (session: Parameters<Couriers["poke"]>[1]) => couriers?.poke(owner, session);
     const reception = new Reception({
       ...deps,
@@ -115,14 +118,15 @@ export function openGateway(deps: GatewayDeps): Gateway {
       adapter,
       names,
       people,
+      titles,
       owes,
     });
-    open = { adapter, people, reception, names };
+    open = { adapter, people, titles, reception, names };
     opened.resolve();
     const { store } = log;
     const lease = { ...deps, store, bot: botOf(bot), onHeld };
     await holdBot(lease, stopping.signal, (held) =>
-      serve({ adapter, people, reception, names }, bot, held),
+      serve({ adapter, people, titles, reception, names }, bot, held),
     );
   }
 
@@ -191,6 +195,7 @@ export function openGateway(deps: GatewayDeps): Gateway {
       return {
         requests: [...(await open.people.requests())],
         people: [...(await open.people.paired())],
+        chats: await open.titles.all(),
       };
     },
     async decidePairing(code, decision) {

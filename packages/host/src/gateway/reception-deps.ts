@@ -10,6 +10,7 @@ import {
 
 import { idsFrom } from "../api/index.ts";
 import type { Adapter } from "./adapter.ts";
+import type { ChatTitles } from "./chat-titles.ts";
 import type { Names } from "./names.ts";
 import type { Guests } from "./people.ts";
 
@@ -23,6 +24,8 @@ export interface ReceptionDeps {
   readonly names: Names;
   readonly owner: OwnerId;
   readonly people: Pick<Guests, "isAllowed" | "meet" | "rightsOf">;
+  /** Takes what people call a chat. */
+  readonly titles: Pick<ChatTitles, "learn">;
   /** Something is owed to a chat in this session. */
   readonly owes: (session: SessionId) => void;
 }

@@ -48,6 +48,8 @@ export class Reception {
   async #handle(incoming: Incoming): Promise<string | null> {
     if (incoming.kind === "press") return this.#press(incoming);
     if (!(await this.#isWelcome(incoming)) || !incoming.addressed) return null;
+    const { called, place } = incoming;
+    if (called !== undefined) await this.#deps.titles.learn(place.chat, called);
     if (incoming.kind === "edit") await this.#edit(incoming);
     else await this.#say(incoming);
     return null;

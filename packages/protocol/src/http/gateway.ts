@@ -45,6 +45,8 @@ export const gatewayView = z.looseObject({
     z.looseObject({ person: z.string(), name: z.string(), code: z.string(), askedAt: z.int() }),
   ),
   people: z.array(gatewayPerson),
+  /** What group chats are called, where the platform told. */
+  chats: z.array(z.looseObject({ chat: z.string(), name: z.string() })).optional(),
   /** Programs that may speak here, beside a bot or without one. */
   webhooks: z.array(webhookView),
 });

@@ -13,7 +13,8 @@ interface OutboxProps {
 }
 
 /** What is owed to a chat. P11: what may have arrived is a person's decision. */
-export function Outbox({ view: { outbox, people }, ask }: OutboxProps) {
+export function Outbox({ view, ask }: OutboxProps) {
+  const { outbox } = view;
   const w = words.gateway;
   const isAsked = outbox.some(({ state }) => state === "unknown");
   const hint = isAsked ? w.outboxHint : w.outboxGoesOn;
@@ -26,7 +27,7 @@ export function Outbox({ view: { outbox, people }, ask }: OutboxProps) {
           <Chunk
             key={`${chunk.delivery} ${chunk.chunk}`}
             chunk={chunk}
-            chat={revealUnseen(laneName(chunk.lane, people))}
+            chat={revealUnseen(laneName(chunk.lane, view))}
             ask={ask}
           />
         ))}
@@ -77,7 +78,8 @@ function Chunk({ chunk: row, chat, ask }: ChunkProps) {
   );
 }
 
-export function Lanes({ view: { lanes, people } }: { view: GatewayView }) {
+export function Lanes({ view }: { view: GatewayView }) {
+  const { lanes } = view;
   const w = words.gateway;
   const titleOf = useTitles(lanes.map(({ sessionId }): SessionId => sessionId));
   if (lanes.length === 0) return null;
@@ -89,7 +91,7 @@ export function Lanes({ view: { lanes, people } }: { view: GatewayView }) {
         {lanes.map(({ lane, sessionId, at }) => (
           <li key={lane}>
             <span className="fact-text">
-              <strong title={lane}>{revealUnseen(laneName(lane, people))}</strong>
+              <strong title={lane}>{revealUnseen(laneName(lane, view))}</strong>
               <span className="quiet">{w.leadsTo(titleOf(sessionId), momentOf(at))}</span>
             </span>
             <SessionLink id={sessionId} />

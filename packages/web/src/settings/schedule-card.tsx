@@ -1,16 +1,16 @@
-import type { GatewayView, ScheduleView, SessionId } from "@holdfast/protocol";
+import type { ScheduleView, SessionId } from "@holdfast/protocol";
 import { useState } from "react";
 import { useApp } from "../app-context.ts";
 import { addressOf } from "../router/index.ts";
 import { Dialog, Icon, Menu, revealUnseen } from "../ui/index.ts";
 import { words } from "../words.ts";
-import { laneName } from "./lane-name.ts";
+import { type Known, laneName } from "./lane-name.ts";
 import { Facts } from "./part.tsx";
 import { isTrouble, nextInWords, outcomeInWords, ownZone, whenInWords } from "./schedule-words.ts";
 
 interface ScheduleCardProps {
   readonly schedule: ScheduleView;
-  readonly people: GatewayView["people"];
+  readonly known: Known;
   readonly titleOfSession: (id: SessionId) => string;
   readonly onRun: () => void;
   readonly onTurn: () => void;
@@ -21,7 +21,7 @@ interface ScheduleCardProps {
 const w = words.schedules;
 
 export function ScheduleCard(props: ScheduleCardProps) {
-  const { schedule, people, titleOfSession, onRun, onTurn, onEdit, onRemove } = props;
+  const { schedule, known, titleOfSession, onRun, onTurn, onEdit, onRemove } = props;
   const { title, prompt, state, timeZone, target, missed, recent, nextAt } = schedule;
   const [asking, setAsking] = useState(false);
   const isOn = state === "on";
@@ -64,7 +64,7 @@ export function ScheduleCard(props: ScheduleCardProps) {
           [
             w.facts.where,
             "lane" in target ? (
-              revealUnseen(laneName(target.lane, people))
+              revealUnseen(laneName(target.lane, known))
             ) : (
               <Conversation
                 key="where"

@@ -65,9 +65,12 @@ test.each([
   ["telegram:42:p7:0", "Telegram: Ada"],
   ["telegram:42:p8:0", "Telegram: private chat 8"],
   ["telegram:42:g-100:5", "Telegram: group -100, topic 5"],
+  ["telegram:42:g-200:0", "Telegram: Garden club"],
+  ["telegram:42:g-200:5", "Telegram: Garden club, topic 5"],
   ["webhook:ci:nightly", "Webhook: ci:nightly"],
   ["pigeon:loft", "pigeon: loft"],
 ])("the lane %s is called %s", (lane, name) => {
   const people = [{ person: "7", name: "Ada", state: "allowed" as const, at: 0 }];
-  expect(laneName(lane as LaneKey, people)).toBe(name);
+  const chats = [{ chat: "-200", name: "Garden club" }];
+  expect(laneName(lane as LaneKey, { people, chats })).toBe(name);
 });

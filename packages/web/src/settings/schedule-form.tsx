@@ -2,6 +2,7 @@ import type { GatewayView, ScheduleView } from "@holdfast/protocol";
 import { type FormEvent, useRef, useState } from "react";
 import { useApp } from "../app-context.ts";
 import { words } from "../words.ts";
+import type { Known } from "./lane-name.ts";
 import { bodyOf, draftOf, emptyDraft, type ScheduleDraft, targetOf } from "./schedule-draft.ts";
 import { ScheduleWhen } from "./schedule-when.tsx";
 import { ScheduleWhere } from "./schedule-where.tsx";
@@ -10,7 +11,7 @@ import { ownZone, refusalInWords } from "./schedule-words.ts";
 interface ScheduleFormProps {
   /** `null` for a new one. */
   readonly schedule: ScheduleView | null;
-  readonly chats: Pick<GatewayView, "people" | "lanes">;
+  readonly chats: Known & Pick<GatewayView, "lanes">;
   readonly onSaved: (schedule: ScheduleView) => void;
   readonly onClose: () => void;
 }

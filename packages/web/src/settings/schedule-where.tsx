@@ -3,14 +3,14 @@ import { useApp } from "../app-context.ts";
 import { titleOf } from "../sessions/index.ts";
 import { revealUnseen } from "../ui/index.ts";
 import { words } from "../words.ts";
-import { laneName } from "./lane-name.ts";
+import { type Known, laneName } from "./lane-name.ts";
 import { type ScheduleDraft, targetOf } from "./schedule-draft.ts";
 import { useRead } from "./use-read.ts";
 import { useTitles } from "./use-titles.ts";
 
 interface ScheduleWhereProps {
   readonly draft: ScheduleDraft;
-  readonly chats: Pick<GatewayView, "people" | "lanes">;
+  readonly chats: Known & Pick<GatewayView, "lanes">;
   readonly onChange: (part: Partial<ScheduleDraft>) => void;
 }
 
@@ -44,7 +44,7 @@ export function ScheduleWhere({ draft: { where }, chats, onChange }: ScheduleWhe
           <optgroup label={w.chats}>
             {lanes.map((lane) => (
               <option key={lane} value={lane}>
-                {revealUnseen(laneName(lane, chats.people))}
+                {revealUnseen(laneName(lane, chats))}
               </option>
             ))}
           </optgroup>

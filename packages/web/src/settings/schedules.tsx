@@ -3,6 +3,7 @@ import { useState } from "react";
 import { sentenceOf, useApp } from "../app-context.ts";
 import { Icon } from "../ui/index.ts";
 import { words } from "../words.ts";
+import type { Known } from "./lane-name.ts";
 import { Part } from "./part.tsx";
 import { ScheduleCard } from "./schedule-card.tsx";
 import { ScheduleForm } from "./schedule-form.tsx";
@@ -10,7 +11,7 @@ import { useEvery, useRead } from "./use-read.ts";
 import { useTitles } from "./use-titles.ts";
 
 const w = words.schedules;
-const noGateway: Pick<GatewayView, "people" | "lanes"> = { people: [], lanes: [] };
+const noGateway: Known & Pick<GatewayView, "lanes"> = { people: [], lanes: [] };
 
 /** Prompts that are said by themselves: when, where, what became of them, and everything that can be done to them. */
 export function Schedules() {
@@ -90,7 +91,7 @@ export function Schedules() {
                 <ScheduleCard
                   key={schedule.id}
                   schedule={schedule}
-                  people={chats.people}
+                  known={chats}
                   titleOfSession={titleOfSession}
                   onRun={() => void run(schedule.id)}
                   onTurn={() => void turn(schedule)}

@@ -9,7 +9,12 @@ const person = z.object({
   last_name: z.string().optional(),
   username: z.string().optional(),
 });
-const chat = z.object({ id: z.int(), type: z.string(), is_forum: z.boolean().optional() });
+const chat = z.object({
+  id: z.int(),
+  type: z.string(),
+  title: z.string().optional(),
+  is_forum: z.boolean().optional(),
+});
 const entity = z.object({ type: z.string(), offset: z.int(), length: z.int() });
 const fileFields = {
   file_id: z.string(),
@@ -99,6 +104,7 @@ function messageOf(kind: "message" | "edit", said: Message, self: Self): Incomin
   return {
     kind,
     place,
+    ...(said.chat.title !== undefined && { called: said.chat.title }),
     person: { id: String(said.from.id), name: nameOf(said.from) },
     message: String(said.message_id),
     text: withoutMention(text, self),

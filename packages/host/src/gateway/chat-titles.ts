@@ -1,0 +1,61 @@
+import { type Register, StoreFailure } from "@holdfast/engine";
+import type { OwnerId } from "@holdfast/protocol";
+import { z } from "zod";
+
+const row = z.record(z.string(), z.string());
+type Titles = z.infer<typeof row>;
+
+const mostChats = 200;
+const longest = 80;
+
+/** What people call the group chats of a bot, as its platform told: one row of the register, for people to read. */
+export class ChatTitles {
+  readonly #register: Register;
+  readonly #owner: OwnerId;
+  readonly #key: string;
+  #known: Titles = {};
+
+  constructor(register: Register, owner: OwnerId, bot: string) {
+    this.#register = register;
+    this.#owner = owner;
+    this.#key = `chats/${bot}`;
+  }
+
+  /** Nothing rests on it: what cannot be kept now is told with the next message. */
+  async learn(chat: string, told: string): Promise<void> {
+    const title = told.slice(0, longest).toWellFormed();
+    if (this.#known[chat] === title) return;
+    try {
+      const { titles, revision: expect } = await this.#read();
+      // The one that has been known for longest makes room.
+      const others = Object.entries(titles).filter(([each]) => each !== chat);
+      const next = Object.fromEntries([...others.slice(1 - mostChats), [chat, title]]);
+      const value = JSON.stringify(next);
+      const put =
+        titles[chat] === title
+          ? null
+          : await this.#register.put({ owner: this.#owner, key: this.#key, expect, value });
+      if (put === null || put.status === "put") this.#known = next;
+    } catch (error) {
+      if (!(error instanceof StoreFailure)) throw error;
+    }
+  }
+
+  async all(): Promise<{ chat: string; name: string }[]> {
+    const { titles } = await this.#read();
+    return Object.entries(titles).map(([chat, name]) => ({ chat, name }));
+  }
+
+  async #read(): Promise<{ titles: Titles; revision: number }> {
+    const found = await this.#register.read(this.#owner, this.#key);
+    return { titles: (found && decode(found.value)) ?? {}, revision: found?.revision ?? 0 };
+  }
+}
+
+function decode(value: string): Titles | null {
+  try {
+    return row.parse(JSON.parse(value));
+  } catch {
+    return null;
+  }
+}
