@@ -38,6 +38,11 @@ test("a program is let in on the page, its secret is shown once and counts, and 
   await shown.waitFor({ state: "detached" });
   expect(await tab.content()).not.toContain(secret);
 
+  await form.getByLabel("Name of the program").fill("build-server");
+  await form.getByRole("button", { name: "Let it in" }).click();
+  await tab.getByText("build-server was let in already.", { exact: false }).waitFor();
+  await tab.getByText("answers go to build.example.org", { exact: true }).waitFor();
+
   await tab.getByRole("button", { name: "New secret for build-server" }).click();
   await shown.waitFor();
   const [next] = await shown.locator("code").allTextContents();

@@ -23,6 +23,8 @@ test("a webhook is told with its whole address, and why its answers do not arriv
   const made = await runHere(["gateway", "webhook", "ci", "http://127.0.0.1:9/"], settings);
   const [, address = ""] = /^address: (.*)$/m.exec(made.said) ?? [];
   expect(address).toBe(`${settings.HOLDFAST_URL}/api/gateway/webhook/ci`);
+  const again = await runHere(["gateway", "webhook", "ci"], settings);
+  expect(again.said).toContain("secret: as before; holdfast gateway rotate ci makes another");
 
   const [, secret = ""] = /whsec_(\S+)/.exec(made.said) ?? [];
   const at = String(Math.floor(Date.now() / 1000));

@@ -114,7 +114,11 @@ function tellWebhook(
   const { webhook, secret } = result.value;
   terminal.say(cleanLine(webhookLine(webhook)));
   terminal.say(`address: ${address.replace(/\/*$/, "/")}api/gateway/webhook/${webhook.name}`);
-  if (secret !== null) terminal.say(`secret, shown this once: ${secret}`);
+  terminal.say(
+    secret === null
+      ? `secret: as before; holdfast gateway rotate ${webhook.name} makes another`
+      : `secret, shown this once: ${secret}`,
+  );
   return exit.done;
 }
 

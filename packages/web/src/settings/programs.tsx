@@ -30,7 +30,8 @@ export function Programs({ view: { webhooks }, again }: ProgramsProps) {
       return false;
     }
     const { webhook, secret } = result.value;
-    setShown(secret === null ? null : { name: webhook.name, secret });
+    if (secret === null) toasts.tell(w.known(webhook.name));
+    else setShown({ name: webhook.name, secret });
     return true;
   }
 
@@ -160,25 +161,29 @@ function LetIn({ onLetIn }: { onLetIn: (name: string, url: string) => Promise<bo
     setUrl("");
   }
   return (
-    <form className="row" aria-label={w.letIn} onSubmit={(event) => void letIn(event)}>
-      <input
-        className="input"
-        autoComplete="off"
-        spellCheck={false}
-        aria-label={w.name}
-        placeholder={w.nameHint}
-        value={name}
-        onChange={(event) => setName(event.target.value.trim())}
-      />
-      <input
-        className="input"
-        type="url"
-        autoComplete="off"
-        aria-label={w.url}
-        placeholder={w.urlHint}
-        value={url}
-        onChange={(event) => setUrl(event.target.value.trim())}
-      />
+    <form className="row let-in" aria-label={w.letIn} onSubmit={(event) => void letIn(event)}>
+      <label className="field">
+        {w.name}
+        <input
+          className="input"
+          autoComplete="off"
+          spellCheck={false}
+          placeholder={w.nameHint}
+          value={name}
+          onChange={(event) => setName(event.target.value.trim())}
+        />
+      </label>
+      <label className="field">
+        {w.url}
+        <input
+          className="input"
+          type="url"
+          autoComplete="off"
+          placeholder={w.urlHint}
+          value={url}
+          onChange={(event) => setUrl(event.target.value.trim())}
+        />
+      </label>
       <button type="submit" className="button primary" disabled={name === ""}>
         {w.letIn}
       </button>

@@ -101,7 +101,9 @@ export const surfacesWords = {
   },
   programs: {
     title: "Programs",
-    hint: "They speak to the agent by signed webhooks: a build server, a home, a bridge to another chat. What they say is a message; only the configuration of the host lets one use commands.",
+    hint: "They speak to the agent by signed webhooks: a build server, a home, a bridge to another chat. What they say is a message; only the configuration of the host lets one use commands, or be answered on this machine or in your own network.",
+    known: (name: string) =>
+      `${name} was let in already. Its secret stays: “New secret” makes another.`,
     heardOnly: "is heard, and hears nothing back",
     hearsAt: (address: string) => `answers go to ${address}`,
     rotating: "the secret before counts too",
@@ -111,8 +113,8 @@ export const surfacesWords = {
     letIn: "Let it in",
     name: "Name of the program",
     nameHint: "build-server",
-    url: "Where answers go",
-    urlHint: "https://… (or nowhere)",
+    url: "Where answers go, if anywhere",
+    urlHint: "https://…",
     secretOf: (name: string) => `The secret of ${name}`,
     secretLead: "Give both to the program now. The secret is not shown again.",
     secret: "Secret",
