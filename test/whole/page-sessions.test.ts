@@ -124,10 +124,11 @@ test("the list tells what runs, what needs a person and what is new, and the key
   await say(tab, "open one {words:2}");
   await answers(tab).waitFor();
   await begin("Runs", "{words:900} {rate:30}");
-  await begin("Asks", '{tool:terminal {"command":"true"}}');
-  await begin("News", "{words:3}");
+  const asks = await begin("Asks", '{tool:terminal {"command":"true"}}');
   await row(tab, /Answering Runs/).waitFor();
   await row(tab, /Waits for your word Asks/).waitFor();
+  // Behind the question, so that it stands above it.
+  await begin("News", "{words:3}");
   await row(tab, /Unread News/).waitFor();
   await row(tab, /News/).focus();
   await tab.keyboard.press("ArrowDown");
@@ -135,6 +136,13 @@ test("the list tells what runs, what needs a person and what is new, and the key
   await tab.keyboard.press("Enter");
   await tab.getByRole("button", { name: "Allow once" }).waitFor();
   await tab.getByRole("button", { name: "Deny" }).click();
+  // What is said of it after it was left would be unread.
+  const hasEnded = async () => {
+    const read = await rig.client().readSession({ params: { id: asks } });
+    return read.ok && typeof read.value.run?.endedAt === "number";
+  };
+  await expect.poll(hasEnded).toBe(true);
+  await tab.locator(".strip .dot").waitFor({ state: "detached" });
   await row(tab, /Runs/).click();
   await stopButton(tab).click();
   await tab.getByText("Stopped here.").waitFor();
