@@ -51,11 +51,11 @@ export async function openHost(
   begun?: BegunStore,
 ): Promise<Outcome<OpenHost>> {
   const home = prepareHome(config.home.value);
-  if (!home.ok) return home;
+  if (!home.ok) return leaveStore(home, begun);
   const token = chooseToken(config);
-  if (!token.ok) return token;
+  if (!token.ok) return leaveStore(token, begun);
   const notifying = checkNotifying(config);
-  if (!notifying.ok) return notifying;
+  if (!notifying.ok) return leaveStore(notifying, begun);
   const memories = await openConfiguredMemories(config);
   if (!memories.ok) return leaveStore(memories, begun);
   const opened = await (begun ?? openStore(config, logger.report));
