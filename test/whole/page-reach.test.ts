@@ -76,7 +76,7 @@ test("what goes on in the background is shown beside its conversation, and is st
   expect(complaints).toEqual([]);
 });
 
-test("the result of a task that was handed on leads to the conversation in which it was done", async () => {
+test("the result of a task that was handed on leads to the conversation in which it was done, and back", async () => {
   const { tab } = await rig.openTab();
   await say(tab, `{tool:delegate ${JSON.stringify({ task: "Count the boats {words:5}" })}}`);
   await untilDone(tab);
@@ -86,4 +86,6 @@ test("the result of a task that was handed on leads to the conversation in which
   await messageField(tab).waitFor();
   const { sessions } = valueOf(await rig.client().listSessions({ query: { archived: true } }));
   expect(tab.url()).toContain(sessions[0]!.id);
+  await tab.getByRole("button", { name: /^A task that another conversation/ }).click();
+  await tab.getByRole("link", { name: "Open the task's conversation" }).waitFor();
 });

@@ -52,9 +52,8 @@ function Chunk({ chunk: row, chat, ask }: ChunkProps) {
       <span className="fact-text">
         <strong>{w.chunk(chat, chunk)}</strong>
         <span className={state === "unknown" ? "trouble" : "quiet"}>{w.chunkState[state]}</span>
-        <span className="quiet">
-          {message === null ? momentOf(at) : `${revealUnseen(message)}, ${momentOf(at)}`}
-        </span>
+        {message !== null && <span className="quiet">{revealUnseen(message)}</span>}
+        <span className="quiet">{momentOf(at)}</span>
       </span>
       {state === "unknown" && (
         <span className="row">

@@ -1,3 +1,4 @@
+import type { SessionId } from "@holdfast/protocol";
 import { useEffect, useState } from "react";
 import { useApp } from "../app-context.ts";
 import { sessionActions, SessionMenu, titleOf, TitleField } from "../sessions/index.ts";
@@ -59,7 +60,12 @@ export function TalkHeader({ view, panelOpen, onPanel }: TalkHeaderProps) {
           </button>
         </h1>
       )}
-      {session?.origin !== undefined && <Origin id={session.origin.sessionId} />}
+      {session?.origin !== undefined && (
+        <CameFrom id={session.origin.sessionId} icon="branch" how={words.talk.branched} />
+      )}
+      {session?.parent !== undefined && (
+        <CameFrom id={session.parent.sessionId} icon="link" how={words.talk.handedOn} />
+      )}
       <span className="spread" />
       <Connection view={view} />
       <button
@@ -85,23 +91,27 @@ export function TalkHeader({ view, panelOpen, onPanel }: TalkHeaderProps) {
   );
 }
 
-function Origin({ id }: { id: Parameters<typeof addressFor>[0] }) {
+interface CameFromProps {
+  readonly id: SessionId;
+  readonly icon: "branch" | "link";
+  readonly how: string;
+}
+
+/** The way back to the conversation that this one was made from. */
+function CameFrom({ id, icon, how }: CameFromProps) {
   const { router } = useApp();
+  const label = `${how}. ${words.talk.openOrigin}`;
   return (
     <button
       type="button"
       className="icon-button small"
-      aria-label={`${words.talk.branched}. ${words.talk.openOrigin}`}
-      title={`${words.talk.branched}. ${words.talk.openOrigin}`}
-      onClick={() => router.go(addressFor(id))}
+      aria-label={label}
+      title={label}
+      onClick={() => router.go({ kind: "session", id, at: null })}
     >
-      <Icon name="branch" />
+      <Icon name={icon} />
     </button>
   );
-}
-
-function addressFor(id: NonNullable<ConversationView["state"]>["session"]["id"]) {
-  return { kind: "session", id, at: null } as const;
 }
 
 /** The line as it is. A broken one is no error: what is stored is stored, and the page catches up. */

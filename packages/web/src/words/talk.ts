@@ -45,6 +45,7 @@ export const talkWords = {
     trashed: "This conversation is in the trash. Restore it to go on.",
     archived: "This conversation is archived.",
     branched: "A branch of another conversation",
+    handedOn: "A task that another conversation has handed on",
     openOrigin: "Open it",
   },
   message: {
