@@ -1,9 +1,11 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createMemoryStore } from "@holdfast/store";
 import { expect, onTestFinished, test, vi } from "vitest";
 
 import { readConfig } from "./config/index.ts";
+import { done } from "./failure.ts";
 import { openHost } from "./open-host.ts";
 import { reportOnly } from "./telemetry/index.ts";
 
@@ -56,3 +58,18 @@ test.each([
     expect(existsSync(join(home, "running"))).toBe(false);
   },
 );
+
+test("a host that does not come to be lets go of the store that was opened meanwhile, and so ends", async () => {
+  const home = mkdtempSync(join(tmpdir(), "holdfast-no-start-"));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  const environment = { HOLDFAST_NOTIFY_URL: "https://hooks.example.org" };
+  const config = readConfig({ flags: { home }, environment, personFolder: home });
+  if (!config.ok) throw new Error(config.failure.sentence);
+  const logger = reportOnly((bug) => {
+    throw bug;
+  });
+  const store = createMemoryStore();
+  const close = vi.spyOn(store, "close");
+  const opened = await openHost(config.value, logger, undefined, Promise.resolve(done(store)));
+  expect([opened.ok, close.mock.calls.length]).toEqual([false, 1]);
+});

@@ -1,4 +1,4 @@
-import { isIPv6 } from "node:net";
+import { networkOf } from "../networks.ts";
 
 /** Counts wrong proofs by where they come from, so that guessing gets slow long before it gets anywhere. */
 export interface Attempts {
@@ -43,19 +43,4 @@ export function createAttempts(now: () => number = Date.now): Attempts {
     },
     forgive: (address) => void tried.delete(networkOf(address)),
   };
-}
-
-/** One who has an IPv6 network has 2^64 addresses, and counts once. */
-function networkOf(address: string): string {
-  const bare = address.replace(/^::ffff:(?=\d+\.)/i, "");
-  if (!bare.includes(":") || !isIPv6(bare)) return bare;
-  const [head = "", tail] = (bare.split("%")[0] ?? bare).split("::");
-  const left = head === "" ? [] : head.split(":");
-  const right = tail === undefined || tail === "" ? [] : tail.split(":");
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - left.length - right.length);
-  const groups = [...left, ...Array.from({ length: zeros }, () => "0"), ...right];
-  return groups
-    .slice(0, 4)
-    .map((group) => group.toLowerCase().replace(/^0+(?=.)/, ""))
-    .join(":");
 }

@@ -68,3 +68,21 @@ test("[safety] nobody from one address takes the room of all others, and what wa
     false,
   ]);
 });
+
+test("[safety] what comes of a request that was answered already takes no room, and is read no further", () => {
+  const room = openWaitingRoom(size);
+  const late = room.enter("203.0.113.7");
+  expect(late.take(150_000)).toBe(true);
+  late.leave();
+  expect(late.take(1)).toBe(false);
+  expect(room.hasRoom("203.0.113.7", 208_192)).toBe(true);
+});
+
+test("[safety] one who has an IPv6 network has one share, whatever address of it is used", () => {
+  const room = openWaitingRoom(size);
+  expect(room.enter("2001:db8:0:7::1").take(200_000)).toBe(true);
+  expect(room.hasRoom("::1", 50_000)).toBe(true);
+  expect(
+    ["2001:db8:0:7:ffff::2", "2001:db8:0:8::1"].map((each) => room.hasRoom(each, 50_000)),
+  ).toEqual([false, true]);
+});

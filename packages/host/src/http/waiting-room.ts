@@ -1,4 +1,4 @@
-import { isLoopback } from "../networks.ts";
+import { isLoopback, networkOf } from "../networks.ts";
 
 /** Where bytes of strangers are kept until somebody has looked at whose they are. It has so much room and no more. */
 export interface WaitingRoom {
@@ -9,7 +9,7 @@ export interface WaitingRoom {
 
 /** One request's share. */
 export interface Guest {
-  /** Takes this much more, or says that there is no room for it. */
+  /** Takes this much more, or says that there is no room for it; for one who has left there is none. */
   take(bytes: number): boolean;
   leave(): void;
 }
@@ -46,12 +46,16 @@ export function openWaitingRoom({ inAll, perAddress, free }: RoomSize = usual): 
   }
 
   return {
-    hasRoom: (address, bytes) => bytes <= free || fits(address, bytes - free),
-    enter(address) {
+    hasRoom: (address, bytes) => bytes <= free || fits(shareOf(address), bytes - free),
+    enter(from) {
+      const address = shareOf(from);
+      let isHere = true;
       let size = 0;
       let counted = 0;
       return {
         take(bytes) {
+          // What is still read of a request that was answered would never be given back.
+          if (!isHere) return false;
           size += bytes;
           const more = Math.max(0, size - free) - counted;
           if (more > 0 && !fits(address, more)) return false;
@@ -60,10 +64,15 @@ export function openWaitingRoom({ inAll, perAddress, free }: RoomSize = usual): 
           return true;
         },
         leave() {
+          isHere = false;
           change(address, -counted);
           counted = 0;
         },
       };
     },
   };
+}
+
+function shareOf(address: string): string {
+  return isLoopback(address) ? address : networkOf(address);
 }
