@@ -79,9 +79,13 @@ function linesOf(view: GatewayView): string[] {
   ];
 }
 
-function webhookLine({ name, to, rotating }: WebhookView): string {
-  const answers = to === null ? "no answers" : `answers to ${to}`;
-  return `webhook: ${name}, ${answers}${rotating ? ", two secrets count" : ""}`;
+function webhookLine({ name, to, rotating, commands }: WebhookView): string {
+  return [
+    `webhook: ${name}`,
+    to === null ? "no answers" : `answers to ${to}`,
+    ...(rotating ? ["two secrets count"] : []),
+    ...(commands.length > 0 ? [`may use ${commands.map((each) => `/${each}`).join(" ")}`] : []),
+  ].join(", ");
 }
 
 async function putWebhook(

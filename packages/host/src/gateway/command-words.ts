@@ -3,6 +3,7 @@ import {
   type CommandAnswer,
   type CommandSpec,
   processInWords,
+  type RunState,
   scheduleInWords,
   shortId,
   type SessionView,
@@ -50,14 +51,17 @@ function inFull(answer: CommandAnswer): string | null {
     case "memory":
       return answer.turns === 0
         ? "Everything is remembered."
-        : `${answer.turns} turns wait to be remembered.${answer.failing === null ? "" : ` ${answer.failing.message}`}`;
+        : `${counted(answer.turns, "turn waits", "turns wait")} to be remembered.${answer.failing === null ? "" : ` ${answer.failing.message}`}`;
     case "usage":
       return `Tokens today: ${answer.today.input + answer.today.output}. In all: ${answer.all.input + answer.all.output}.`;
     case "status": {
       const { session, run, inbox, approvals } = answer;
       const waiting = inbox.length === 0 ? "" : ` ${inbox.length} waiting.`;
-      const asks = approvals.length === 0 ? "" : ` ${approvals.length} questions are open.`;
-      return `**${titleOf(session)}**: ${run?.state ?? "at rest"}.${waiting}${asks}`;
+      const asks =
+        approvals.length === 0
+          ? ""
+          : ` ${counted(approvals.length, "question is", "questions are")} open.`;
+      return `**${titleOf(session)}**: ${run === null ? "at rest" : standing[run.state]}.${waiting}${asks}`;
     }
     case "schedules":
       if (answer.schedules.length === 0) return "Nothing is scheduled.";
@@ -72,10 +76,28 @@ function inFull(answer: CommandAnswer): string | null {
     case "hits":
       return answer.hits.length === 0
         ? `Nothing has “${answer.words}”.`
-        : `${answer.hits.length} places have “${answer.words}”. Look at them in the page.`;
+        : `${counted(answer.hits.length, "place has", "places have")} “${answer.words}”. Look at them in the page.`;
     case "refused":
       return answer.sentence;
   }
+}
+
+/** How a conversation stands, by the state of its newest run. */
+const standing: Record<RunState, string> = {
+  queued: "a message waits its turn",
+  claimed: "an answer is being written",
+  running: "an answer is being written",
+  waiting: "it waits for your word",
+  paused: "an answer was broken off, and /resume goes on with it",
+  completed: "at rest",
+  cancelled: "the last answer was stopped",
+  failed: "the last answer failed",
+  interrupted: "the last answer was broken off",
+  limit: "the last answer was stopped by a limit",
+};
+
+function counted(count: number, one: string, several: string): string {
+  return `${count} ${count === 1 ? one : several}`;
 }
 
 const changes: Record<Change, string> = {

@@ -130,7 +130,7 @@ function memoryRows(answer: Extract<CommandAnswer, { kind: "memory" }>): string[
   if (turns === 0) return ["Everything is remembered."];
   const since = oldestAt === null ? "" : `, the oldest since ${whenInWords(oldestAt)}`;
   return [
-    `${turns} turns of ${sessions} sessions wait to be remembered${since}.`,
+    `${turns === 1 ? "1 turn" : `${turns} turns`} of ${sessions === 1 ? "1 session" : `${sessions} sessions`} still to be remembered${since}.`,
     ...(failing === null ? [] : [`The last try failed: ${failing.message} (${failing.code})`]),
   ];
 }

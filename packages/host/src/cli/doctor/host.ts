@@ -112,7 +112,7 @@ async function lookAtMemory(client: Client): Promise<DoctorFinding> {
   const read = await client.readMemory();
   if (!read.ok) return bad("Memory", sentenceOf(read.error), "holdfast fsck checks the store.");
   const { turns, oldestAt, failing } = read.value.backlog;
-  const words = `${turns} turns wait to be remembered`;
+  const words = `${turns} ${turns === 1 ? "turn waits" : "turns wait"} to be remembered`;
   if (failing !== null)
     return bad(
       "Memory",

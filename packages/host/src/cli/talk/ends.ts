@@ -35,7 +35,12 @@ export function exitOf(state: RunState): number {
   }
 }
 
-const words: Partial<Record<RunState, string>> = {
+const words: Record<RunState, string> = {
+  queued: "It waits its turn.",
+  claimed: "It is being written.",
+  running: "It is being written.",
+  waiting: "It waits for your word.",
+  paused: "It is paused.",
   completed: "Completed.",
   cancelled: "Stopped.",
   failed: "The answer failed.",
@@ -44,7 +49,7 @@ const words: Partial<Record<RunState, string>> = {
 };
 
 export function endInWords({ state, cause }: { state: RunState; cause: string | null }): string {
-  const sentence = words[state] ?? `It is ${state}.`;
+  const sentence = words[state];
   return cause === null ? sentence : `${sentence} (${cleanLine(cause)})`;
 }
 
