@@ -29,8 +29,10 @@ export class SessionCache {
     return "others wrote";
   }
 
+  /** Each connection counts by itself: what the one before had counted says nothing of the next. */
   clear(): void {
     this.#sessions.clear();
+    this.#dataVersion = -1;
   }
 
   get(connection: Connection, id: SessionId): CachedSession | null {
