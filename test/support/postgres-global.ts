@@ -13,15 +13,13 @@ export default async function providePostgres(project: TestProject) {
     project.provide("postgresUrl", given);
     return;
   }
-  // Tests kill processes and no machines: what the system was given, it has.
-  const server = await startPostgres(["fsync=off"]);
+  const server = await startPostgres();
   project.provide("postgresUrl", server.url);
   return server.stop;
 }
 
-/** With these settings of PostgreSQL's beside its usual ones. */
-export async function startPostgres(settings: readonly string[] = []) {
-  const child = spawn(process.execPath, [supervisor, ...settings], {
+export async function startPostgres() {
+  const child = spawn(process.execPath, [supervisor], {
     stdio: ["pipe", "pipe", "inherit"],
     detached: true,
   });

@@ -1,6 +1,6 @@
 // A PostgreSQL for one test run, held by a process of its own. Its standard input is the leash: the
 // pipe ends when the test run ends, by whatever means (kill -9 too), and then server and data go.
-// A line on it, `fast` or `immediate`, shuts the server down in that way and starts it again. Arguments are settings of the server.
+// A line on it, `fast` or `immediate`, shuts the server down in that way and starts it again.
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -28,7 +28,6 @@ const server = new EmbeddedPostgres({
     "listen_addresses=127.0.0.1",
     "unix_socket_directories=",
     "max_connections=200",
-    ...process.argv.slice(2),
   ].flatMap((setting) => ["-c", setting]),
   onLog: (line: unknown) => log.push(String(line)),
   onError: (line: unknown) => log.push(String(line)),
