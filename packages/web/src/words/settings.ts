@@ -110,7 +110,7 @@ export const settingsWords = {
     },
     backup: {
       title: "Backup",
-      hint: "Copies everything into the folder “backups” of the home, while the host runs.",
+      hint: "Copies the store and what is remembered into the folder “backups” of the home, while the host runs. Keys and the token are left out.",
       start: "Make a backup",
       made: (name: string, bytes: number) =>
         `Backup ${name} is made: ${(bytes / 1024 / 1024).toFixed(1)} MB.`,
