@@ -42,7 +42,7 @@ export function makeReads({ ask, glance }: Readers, report: ReportDamage): Reads
     run: (...args) => glance("run", args),
     lane: (...args) => glance("lane", args),
     lanes: (...args) => glance("lanes", args),
-    // Those of a session are few; those of all may be what a whole table holds.
+    // What is asked for of a session is little; that of all may be what a whole table holds.
     outbox: (owner, query) =>
       (query.session === undefined ? ask : glance)("outbox", [owner, query]),
     inbound: (...args) => glance("inbound", args),

@@ -23,7 +23,7 @@ const lanesUnder = `
    WHERE r.owner_id = ?1 AND ${under("r.lane")} ORDER BY r.at DESC, r.lane LIMIT ?3 + 0`;
 const chunks = `
   SELECT r.*, s.id AS session_id FROM outbox r JOIN sessions s ON s.key = r.session_key WHERE s.owner_id = ?1`;
-/** Of all sessions, from the few that are not over to their sessions. */
+/** From the few of all sessions that are not over to their sessions. */
 const chunksNotOver = `
   SELECT r.*, s.id AS session_id
     FROM outbox r INDEXED BY outbox_by_state CROSS JOIN sessions s ON s.key = r.session_key
@@ -50,8 +50,10 @@ export function outboxQueries(connection: Connection): OutboxQueries {
     lanes: (owner, prefix, limit) =>
       connection.sql(lanesUnder).all(owner, prefix, limit).map(decodeLane),
     outbox(owner, { session, delivery, states, limit }) {
-      const ofAll = session === undefined && states.every((state) => indexed.has(state));
-      const sql = `${ofAll ? chunksNotOver : chunks} AND s.trashed_at IS NULL AND r.state IN (${states.map((state) => `'${state}'`).join(", ")})
+      // Those of a session that are over stay for good, and are gone through by nobody who asks for others.
+      const isNamed = session !== undefined && delivery !== undefined;
+      const areOpen = !isNamed && states.every((state) => indexed.has(state));
+      const sql = `${areOpen ? chunksNotOver : chunks} AND s.trashed_at IS NULL AND r.state IN (${states.map((state) => `'${state}'`).join(", ")})
         ${session === undefined ? "" : "AND s.id = ?3"}
         ${delivery === undefined ? "" : `AND r.delivery = ?${session === undefined ? 3 : 4}`} ${inOrder}`;
       const named = [session, delivery].filter((each) => each !== undefined);
