@@ -25,9 +25,12 @@ const rig = createPageRig({
   HOLDFAST_MCP: JSON.stringify({ everything: { command: process.execPath, args: [everything] } }),
 });
 
-test("what is allowed for good stands in the settings with who said so, and can be taken back", async () => {
+test("what asks stands in the settings with what it would do; what is allowed for good stands there with who said so, and can be taken back", async () => {
   const { tab, complaints } = await rig.openTab();
   await say(tab, 'look {tool:terminal {"command":"echo ahoy"}}');
+  await tab.getByRole("button", { name: "Always allow" }).waitFor();
+  const asked = await rig.openTab({ at: "?settings=tools" });
+  await asked.tab.locator("code").getByText("echo ahoy").waitFor();
   await tab.getByRole("button", { name: "Always allow" }).click();
   await answers(tab).getByText("The tool terminal answered “ahoy”.").waitFor();
   await tab.goto(new URL("?settings=tools", rig.address()).href);

@@ -1,4 +1,6 @@
+import type { ApprovalView } from "@holdfast/protocol";
 import { useApp } from "../app-context.ts";
+import { momentOf, revealUnseen } from "../ui/index.ts";
 import { words } from "../words.ts";
 import { Audit } from "./audit.tsx";
 import { SessionLink } from "../sessions/index.ts";
@@ -29,15 +31,25 @@ function OpenApprovals() {
           <p className="quiet">{w.noApprovals}</p>
         ) : (
           <ul className="facts-list">
-            {approvals.map(({ approvalId, name, sessionId }) => (
-              <li key={approvalId}>
-                <strong>{name}</strong>
-                <SessionLink id={sessionId} />
-              </li>
+            {approvals.map((approval) => (
+              <Open key={approval.approvalId} approval={approval} />
             ))}
           </ul>
         )
       }
     </Part>
+  );
+}
+
+function Open({ approval: { name, kind, shown, askedAt, sessionId } }: { approval: ApprovalView }) {
+  return (
+    <li>
+      <span className="fact-text">
+        <strong>{kind === "question" ? words.question.title : name}</strong>
+        {shown !== undefined && <code dir="ltr">{revealUnseen(shown)}</code>}
+        <span className="quiet">{momentOf(askedAt)}</span>
+      </span>
+      <SessionLink id={sessionId} />
+    </li>
   );
 }
