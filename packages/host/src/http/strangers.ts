@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { isLoopback } from "../networks.ts";
+import { isLoopback, networkOf } from "../networks.ts";
 
 /** Connections on which nobody has shown who they are. They have a budget; those of people who have signed in do not. */
 export interface Strangers {
@@ -21,6 +21,14 @@ const usual: StrangerBudget = { inAll: 512, perAddress: 64 };
  */
 export function createStrangers(budget: StrangerBudget = usual): Strangers {
   const waiting = new Set<Socket>();
+
+  /** Its end is heard of later; those who come until then are not to find it here. */
+  function turnAway(socket: Socket | undefined): void {
+    if (socket === undefined) return;
+    waiting.delete(socket);
+    socket.destroy();
+  }
+
   return {
     get count() {
       return waiting.size;
@@ -31,10 +39,10 @@ export function createStrangers(budget: StrangerBudget = usual): Strangers {
       const address = socket.remoteAddress ?? "";
       const neighbours = isLoopback(address.replace(/^::ffff:/i, ""))
         ? []
-        : [...waiting].filter((each) => each.remoteAddress === address);
-      if (neighbours.length > budget.perAddress) neighbours[0]?.destroy();
+        : [...waiting].filter((each) => networkOf(each.remoteAddress ?? "") === networkOf(address));
+      if (neighbours.length > budget.perAddress) turnAway(neighbours[0]);
       const [oldest] = waiting;
-      if (waiting.size > budget.inAll) oldest?.destroy();
+      if (waiting.size > budget.inAll) turnAway(oldest);
     },
     recognised: (socket) => void waiting.delete(socket),
   };
