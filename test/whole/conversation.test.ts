@@ -114,12 +114,13 @@ test("[P5] what was seen before a kill is still there after it, and the run goes
 
 test("[P6] leaving is not stopping", async () => {
   const { client } = await serve();
-  const { id, runId } = await begin(client, "{rate:100} {words:100}");
+  // For long enough that somebody who looks late still finds it speaking.
+  const { id, runId } = await begin(client, "{rate:100} {words:500}");
   const left = await followUntil(client, id, ({ live }) => (live?.messages.length ?? 0) > 0);
   expect(left.run).toMatchObject({ id: runId, endedAt: null });
   const state = await followUntil(client, id, hasEnded);
   expect(state.run).toMatchObject({ state: "completed", cancelRequested: false, attempt: 0 });
-  expect([...textsOf(state).values()].map(wordsIn)).toEqual([100]);
+  expect([...textsOf(state).values()].map(wordsIn)).toEqual([500]);
 });
 
 test("[P6] a cancel from a second client ends the run long before its answer would have ended, and what was said stays", async () => {

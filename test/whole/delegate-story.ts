@@ -11,7 +11,7 @@ export async function killWhileAChildWorks(settings: Record<string, string> = {}
   const own = { ...settings, HOLDFAST_LEASE_MS: "2000" };
   const first = await serve(own);
   const { session } = valueOf(await first.client.createSession({ body: {} }));
-  const task = "{words:8} {stall:1} {words:8}";
+  const task = "{words:8} {stall:5} {words:8}";
   const text = `{tool:delegate ${JSON.stringify({ task })}}`;
   await first.client.sendMessage({
     params: { id: session.id },
