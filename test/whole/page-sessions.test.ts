@@ -94,6 +94,12 @@ test("words are found as they are typed, and a hit opens at its message, however
   const hit = list(tab).getByRole("link", { name: /needle-in-the-stack/ });
   await hit.waitFor();
   expect(await hit.locator("mark").allInnerTexts()).not.toEqual([]);
+  const [beside] = await Promise.all([
+    tab.context().waitForEvent("page"),
+    hit.click({ modifiers: ["Control"] }),
+  ]);
+  await beside.locator(".named").getByText("needle-in-the-stack").waitFor();
+  await beside.close();
   await hit.click();
   await tab.locator(".named").getByText("needle-in-the-stack").waitFor();
   await tab.reload();

@@ -1,7 +1,7 @@
 import type { Client, RouteOutput, Routes } from "@holdfast/protocol";
 import { type ReactNode, useEffect, useState } from "react";
 import { sentenceOf, useApp } from "../app-context.ts";
-import { addressOf } from "../router/index.ts";
+import { linkTo } from "../router/index.ts";
 import { words } from "../words.ts";
 import { titleOf } from "./session-actions.ts";
 
@@ -29,19 +29,9 @@ export function SearchResults({ text, onChosen }: { text: string; onChosen: () =
             {titleOf({ title: own[0]?.title ?? null })}
           </h2>
           {own.map((hit) => {
-            const place = { kind: "session", id, at: hit.seq } as const;
+            const link = linkTo(router, { kind: "session", id, at: hit.seq }, onChosen);
             return (
-              <a
-                key={hit.seq}
-                className="hit"
-                dir="auto"
-                href={addressOf(place)}
-                onClick={(event) => {
-                  event.preventDefault();
-                  router.go(place);
-                  onChosen();
-                }}
-              >
+              <a key={hit.seq} className="hit" dir="auto" {...link}>
                 {marked(hit)}
               </a>
             );

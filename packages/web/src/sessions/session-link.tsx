@@ -1,6 +1,6 @@
 import type { SessionId } from "@holdfast/protocol";
 import { useApp } from "../app-context.ts";
-import { addressOf } from "../router/index.ts";
+import { linkTo } from "../router/index.ts";
 import { words } from "../words.ts";
 
 interface SessionLinkProps {
@@ -11,16 +11,8 @@ interface SessionLinkProps {
 /** Leads to the conversation in which something happened. */
 export function SessionLink({ id, label = words.settings.openSession }: SessionLinkProps) {
   const { router } = useApp();
-  const place = { kind: "session", id, at: null } as const;
   return (
-    <a
-      className="button plain"
-      href={addressOf(place)}
-      onClick={(event) => {
-        event.preventDefault();
-        router.go(place);
-      }}
-    >
+    <a className="button plain" {...linkTo(router, { kind: "session", id, at: null })}>
       {label}
     </a>
   );

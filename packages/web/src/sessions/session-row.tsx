@@ -1,7 +1,7 @@
 import type { SessionView } from "@holdfast/protocol";
-import { memo, type MouseEvent, useState } from "react";
+import { memo, useState } from "react";
 import { useApp, useStore } from "../app-context.ts";
-import { addressOf } from "../router/index.ts";
+import { linkTo } from "../router/index.ts";
 import { Icon } from "../ui/index.ts";
 import { shortTimeOf } from "../ui/index.ts";
 import { words } from "../words.ts";
@@ -23,14 +23,7 @@ export const SessionRow = memo(
     const chosen = useStore(app.selection);
     const [renaming, setRenaming] = useState(false);
     const title = titleOf(session);
-    const place = { kind: "session", id: session.id, at: null } as const;
-
-    function open(event: MouseEvent): void {
-      // Another tab is the browser's business.
-      if (event.metaKey || event.ctrlKey || event.shiftKey) return;
-      event.preventDefault();
-      app.router.go(place);
-    }
+    const link = linkTo(app.router, { kind: "session", id: session.id, at: null });
 
     if (chosen !== null)
       return (
@@ -58,11 +51,10 @@ export const SessionRow = memo(
     return (
       <div className={`session${isOpen ? " open" : ""}${isUnread ? " unread" : ""}`}>
         <a
-          href={addressOf(place)}
+          {...link}
           className="session-link"
           aria-current={isOpen ? "page" : undefined}
           title={title}
-          onClick={open}
           onDoubleClick={() => setRenaming(true)}
         >
           <StateMark session={session} isUnread={isUnread} />

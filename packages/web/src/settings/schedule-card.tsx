@@ -1,7 +1,7 @@
 import type { ScheduleView, SessionId } from "@holdfast/protocol";
 import { useState } from "react";
 import { useApp } from "../app-context.ts";
-import { addressOf } from "../router/index.ts";
+import { linkTo } from "../router/index.ts";
 import { Dialog, Icon, Menu, revealUnseen } from "../ui/index.ts";
 import { words } from "../words.ts";
 import { type Known, laneName } from "./lane-name.ts";
@@ -120,16 +120,5 @@ function History({ recent }: Pick<ScheduleView, "recent">) {
 
 function Conversation({ id, title }: { id: SessionId; title: string }) {
   const { router } = useApp();
-  const place = { kind: "session", id, at: null } as const;
-  return (
-    <a
-      href={addressOf(place)}
-      onClick={(event) => {
-        event.preventDefault();
-        router.go(place);
-      }}
-    >
-      {title}
-    </a>
-  );
+  return <a {...linkTo(router, { kind: "session", id, at: null })}>{title}</a>;
 }

@@ -1,5 +1,5 @@
 import { useApp } from "../app-context.ts";
-import { addressOf, type SettingsSection, settingsSections } from "../router/index.ts";
+import { linkTo, type SettingsSection, settingsSections } from "../router/index.ts";
 import { Icon, type IconName } from "../ui/index.ts";
 import { words } from "../words.ts";
 import { Appearance } from "./appearance.tsx";
@@ -35,12 +35,8 @@ export function Settings({ section }: { section: SettingsSection }) {
             <a
               key={each}
               ref={each === section ? bringIntoSight : null}
-              href={addressOf({ kind: "settings", section: each })}
+              {...linkTo(router, { kind: "settings", section: each })}
               aria-current={each === section ? "page" : undefined}
-              onClick={(event) => {
-                event.preventDefault();
-                router.go({ kind: "settings", section: each });
-              }}
             >
               <Icon name={icons[each]} />
               {words.settings.sections[each]}
