@@ -102,8 +102,8 @@ async function install() {
   // npm's own pauses between tries add up to more than a minute before it admits to being offline.
   const patience = ["--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"];
   const [command, ...before] = npmCommand();
-  // Not `npm ci`: it refuses a lock that lacks the optional packages of some other kind of machine,
-  // and it empties node_modules under a host that is running. `--no-save` keeps the lock as it is.
+  // Not `npm ci`, which empties node_modules under a host that is running. `--no-save` keeps the
+  // lock as it is.
   const result = await run(command, [...before, "install", "--no-save", ...flags, ...patience], {
     doing: "Installing packages",
     done: "Installed",
