@@ -85,7 +85,7 @@ function installIsCurrent() {
 function readLock(path) {
   try {
     const packages = Object.entries(JSON.parse(readFileSync(path, "utf8")).packages);
-    return Object.fromEntries(packages.filter(([at]) => at.startsWith("node_modules/")));
+    return Object.fromEntries(packages.filter(([at]) => at.includes("node_modules/")));
   } catch {
     return undefined;
   }

@@ -110,6 +110,10 @@ test.each([
   ["another version is locked", { "node_modules/zod": { version: "4.0.1" } }],
   ["a package is added", { "node_modules/zod": { version: "4.0.0" }, "node_modules/pg": {} }],
   ["a package is removed", {}],
+  [
+    "one of our packages gets a version of its own",
+    { "node_modules/zod": { version: "4.0.0" }, "packages/host/node_modules/zod": {} },
+  ],
 ])("it installs again when %s", async (_, packages) => {
   const folder = clone();
   await run(folder, "test");
