@@ -5,6 +5,7 @@ import { createFolder } from "../test/support/folder.ts";
 import { checkDependencies } from "./dependency-rule.ts";
 
 const manifests = {
+  "package.json": { dependencies: { vite: "1" }, devDependencies: { knip: "1" } },
   "packages/protocol/package.json": { exports: { ".": "./src/index.ts" } },
   "packages/engine/package.json": {
     exports: { ".": "./src/index.ts", "./testing": "./src/testing/index.ts" },
@@ -15,7 +16,7 @@ const manifests = {
     bin: { holdfast: "./src/main.ts" },
     dependencies: { hono: "1" },
   },
-  "packages/web/package.json": { dependencies: { react: "1" }, devDependencies: { vite: "1" } },
+  "packages/web/package.json": { dependencies: { react: "1" }, devDependencies: { jsdom: "1" } },
 };
 
 function plant(files: Record<string, string>): string {
@@ -86,6 +87,8 @@ test.each([
   ["protocol takes a built-in", "protocol/src/a.ts", `import "fs";`, "outside"],
   ["host takes what it does not list", "host/src/a.ts", `import "express";`, "outside"],
   ["the page takes a tool", "web/src/a.ts", `import "vite";`, "outside"],
+  ["a build takes what tests need", "web/vite.config.ts", `import "knip";`, "outside"],
+  ["a build takes what its tests need", "web/vite.config.ts", `import "jsdom";`, "outside"],
   ["the product takes vitest", "engine/src/a.ts", `import "vitest";`, "outside"],
   ["testing takes vitest", "engine/src/testing/a.ts", `import "vitest";`, "outside"],
   ["log imports run", "engine/src/log/a.ts", `import "../run/index.ts";`, "inner"],

@@ -102,7 +102,7 @@ function judge(root: string, from: Place, reference: Reference): Finding | undef
   if (/^\.{0,2}\//.test(specifier)) return judgeRelative(root, from, specifier);
   if (via === "url") return undefined;
   if (specifier.startsWith("@holdfast/")) return judgePackage(root, from, specifier);
-  return judgeOutside(from, specifier);
+  return judgeOutside(root, from, specifier);
 }
 
 function judgeRelative(root: string, from: Place, specifier: string): Finding | undefined {
@@ -170,7 +170,7 @@ function judgePackage(root: string, from: Place, specifier: string): Finding | u
   return { rule: "direction", message: `${from.package} does not import ${name}` };
 }
 
-function judgeOutside(from: Place, specifier: string): Finding | undefined {
+function judgeOutside(root: string, from: Place, specifier: string): Finding | undefined {
   if (from.package === undefined) return undefined;
   const refused = { rule: "outside", message: `${from.package} does not import ${specifier}` };
   const rule = packageRules[from.package];
@@ -179,7 +179,9 @@ function judgeOutside(from: Place, specifier: string): Finding | undefined {
   const allowed = rule.outside.flatMap((one) => (one === "its dependencies" ? dependencies : one));
   if (from.kind === "test") allowed.push(...forTests, ...devDependencies);
   if (from.kind === "testing") allowed.push(...forTesting);
-  if (from.kind === "config") allowed.push(...dependencies, ...devDependencies, "node:*");
+  // What builds or starts a package works with what `npm start` installs.
+  if (from.kind === "config")
+    allowed.push(...dependencies, ...readManifest(root, ".").dependencies, "node:*");
   const folder = from.file.split("/")[3] ?? "";
   const restricted = from.kind === "product" && innerRules[`${from.package}/${folder}`];
   if (restricted) return refused;

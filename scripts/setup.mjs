@@ -1,6 +1,6 @@
 // Runs before `npm start` and `npm test`, on whatever Node the machine has, before anything is
-// installed: plain JavaScript, Node's own modules alone, and no syntax that an old Node refuses to
-// parse, so that it can say what is wrong instead.
+// installed: plain JavaScript, Node's own modules and `install-record.mjs` alone, and no syntax that
+// an old Node refuses to parse, so that it can say what is wrong instead.
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
@@ -16,6 +16,7 @@ import {
 import { constants } from "node:os";
 import { basename, delimiter, dirname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { hasTestTools, installIsCurrent } from "./install-record.mjs";
 
 const OLDEST_NODE_THAT_INSTALLS = 20;
 const OLDEST_NODE_THAT_RUNS = 24;
@@ -64,41 +65,10 @@ function refuseUnwritableFolder() {
   }
 }
 
-/**
- * npm keeps its own record of what it put into node_modules and writes it last, so comparing that
- * record with the lock also notices an install that was interrupted, or one made by hand.
- */
-function installIsCurrent() {
-  const locked = readLock(join(root, "package-lock.json"));
-  const installed = readLock(join(root, "node_modules", ".package-lock.json"));
-  if (locked === undefined || installed === undefined) return false;
-  const paths = Object.keys({ ...locked, ...installed });
-  return paths.every((path) => {
-    const [wanted, found] = [locked[path], installed[path]];
-    // What only other kinds of machines need is locked and not installed, or the other way round.
-    if (!wanted || !found) return (wanted || found).optional === true;
-    return JSON.stringify(wanted) === JSON.stringify(found);
-  });
-}
-
-/** The installed packages of a lock; what it says of our own does not change what is installed. */
-function readLock(path) {
-  try {
-    const packages = Object.entries(JSON.parse(readFileSync(path, "utf8")).packages);
-    return Object.fromEntries(packages.filter(([at]) => at.includes("node_modules/")));
-  } catch {
-    return undefined;
-  }
-}
-
-async function install() {
-  const flags = [
-    "--include=dev",
-    "--prefer-offline",
-    "--no-audit",
-    "--no-fund",
-    "--loglevel=error",
-  ];
+async function install(mode) {
+  // A start needs no test tools, but leaves them to tests that may be running.
+  const scope = mode === "start" && !hasTestTools(root) ? "--omit=dev" : "--include=dev";
+  const flags = [scope, "--prefer-offline", "--no-audit", "--no-fund", "--loglevel=error"];
   // npm's own pauses between tries add up to more than a minute before it admits to being offline.
   const patience = ["--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"];
   const [command, ...before] = npmCommand();
@@ -278,9 +248,9 @@ async function main(mode) {
   refuseOldNode();
   const isBuildOnly = mode !== "start" && wantedFor(mode).length > 0;
   if (!isBuildOnly) {
-    if (!installIsCurrent()) {
+    if (!installIsCurrent(root, mode)) {
       refuseUnwritableFolder();
-      await install();
+      await install(mode);
     }
     refuseOldNodeForRunning();
   }

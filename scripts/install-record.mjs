@@ -1,0 +1,43 @@
+// Part of `setup.mjs`, and under its rules: plain JavaScript for any Node, before anything is installed.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/**
+ * npm keeps its own record of what it put into node_modules and writes it last, so comparing that
+ * record with the lock also notices an install that was interrupted, or one made by hand.
+ */
+export function installIsCurrent(root, mode) {
+  const isNeeded = (entry) => mode !== "start" || !isForTests(entry);
+  const locked = readPackages(join(root, "package-lock.json"), isNeeded);
+  const installed = readInstalled(root, isNeeded);
+  if (locked === undefined || installed === undefined) return false;
+  const paths = Object.keys({ ...locked, ...installed });
+  return paths.every((path) => {
+    const [wanted, found] = [locked[path], installed[path]];
+    // What only other kinds of machines need is locked and not installed, or the other way round.
+    if (!wanted || !found) return (wanted || found).optional === true;
+    return JSON.stringify(wanted) === JSON.stringify(found);
+  });
+}
+
+export function hasTestTools(root) {
+  return Object.keys(readInstalled(root, isForTests) || {}).length > 0;
+}
+
+/** npm marks what is reached through `devDependencies` alone. */
+const isForTests = (entry) => entry.dev === true;
+
+const readInstalled = (root, isNeeded) =>
+  readPackages(join(root, "node_modules", ".package-lock.json"), isNeeded);
+
+/** The installed packages of a lock; what it says of our own does not change what is installed. */
+function readPackages(path, isNeeded) {
+  try {
+    const packages = Object.entries(JSON.parse(readFileSync(path, "utf8")).packages);
+    return Object.fromEntries(
+      packages.filter(([at, entry]) => at.includes("node_modules/") && isNeeded(entry)),
+    );
+  } catch {
+    return undefined;
+  }
+}
