@@ -1,0 +1,93 @@
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+
+import { hear } from "../support/page-hear.ts";
+import { createPageRig, messageField, say, untilDone } from "../support/page-rig.ts";
+import { valueOf } from "../whole/client.ts";
+import { fieldFacts, withoutIds } from "./facts.ts";
+import { type NotedName, noteStorage } from "./note-storage.ts";
+import { expectSurface } from "./surface.ts";
+
+const rig = createPageRig();
+
+interface SeenPage {
+  /** Names in storage, channels and locks. */
+  readonly names: readonly NotedName[];
+  /** Visited addresses and link targets. */
+  readonly addresses: ReadonlySet<string>;
+  /** Paths of all requests. */
+  readonly files: ReadonlySet<string>;
+}
+
+let seen: Promise<SeenPage> | undefined;
+/** Both tests look at the same visit. */
+const visit = (): Promise<SeenPage> => (seen ??= usePage());
+
+async function usePage(): Promise<SeenPage> {
+  const { tab: first, another } = await rig.openTab();
+  const context = first.context();
+  const names: NotedName[] = [];
+  const addresses = new Set<string>();
+  const files = new Set<string>();
+  await context.exposeFunction("noteName", (name: NotedName) => void names.push(name));
+  await context.addInitScript(noteStorage);
+  context.on("request", (request) => void files.add(new URL(request.url()).pathname));
+  const tab = await another();
+  tab.on("framenavigated", (frame) => {
+    if (frame === tab.mainFrame()) addresses.add(new URL(frame.url()).search);
+  });
+
+  await messageField(tab).waitFor();
+  await tab.keyboard.press("Control+k");
+  await tab.getByRole("combobox", { name: "Search and commands" }).fill("theme dark");
+  await tab.keyboard.press("Enter");
+  await say(tab, "herons {words:4}");
+  await untilDone(tab);
+  await messageField(tab).fill("a draft");
+  // The index is written in the background, and the page asks once.
+  const findHerons = async () =>
+    valueOf(await rig.client().search({ query: { q: "herons" } })).hits;
+  await expect.poll(findHerons).not.toEqual([]);
+  await tab.getByRole("searchbox", { name: "Search conversations" }).fill("herons");
+  await tab.locator('a[href*="at="]').first().click();
+  await tab.waitForURL(/at=/);
+  await noteLinks(tab, addresses);
+  await hear(tab, "$$x^2$$");
+  await tab.locator("iframe").waitFor({ state: "attached" });
+  await tab.keyboard.press("Control+Shift+O");
+  await tab.waitForURL(/from=/);
+  await tab.goto(new URL("?settings=models", rig.address()).href);
+  await tab.locator('a[href*="settings="]').first().waitFor();
+  await noteLinks(tab, addresses);
+  return { names, addresses, files };
+}
+
+/** Records the targets of links and of the document head. */
+async function noteLinks(tab: Page, addresses: Set<string>): Promise<void> {
+  const links = await tab
+    .locator('a[href^="?"], link[href]')
+    .evaluateAll((all) => all.map((link) => link.getAttribute("href") ?? ""));
+  for (const link of links) addresses.add(link);
+}
+
+test("browser storage keeps its names and fields", async () => {
+  const { names } = await visit();
+  const facts = names.flatMap(({ place, name, value }) => {
+    const title = `${place} ${withoutIds(name.replace(rig.address(), "<address>"))}`;
+    const kept: unknown = value === undefined ? undefined : JSON.parse(value);
+    if (typeof kept === "string") return [`${title} may be ${kept}`];
+    return [title, ...fieldFacts(title, kept)];
+  });
+  expectSurface("browser storage", facts);
+});
+
+test("the page keeps its addresses and file names", async () => {
+  const { addresses, files } = await visit();
+  const own = [...files].filter((path) => !/^\/(?:api\/|health)/.test(path));
+  const facts = [...addresses, ...own].map((address) =>
+    withoutIds(address)
+      .replace(/at=\d+/, "at=<n>")
+      .replace(/assets\/.*/, "assets/<file>"),
+  );
+  expectSurface("page addresses", facts);
+});
