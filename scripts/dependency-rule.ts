@@ -21,7 +21,7 @@ const packageRules: Record<string, { uses: string[]; outside: string[] }> = {
 /** Folders that may use less than their package: these siblings, and no outside module at all. */
 const innerRules: Record<string, string[]> = { "engine/log": ["ports"] };
 /** Folders of a package that are there for its tests alone. */
-const testFolders: ReadonlySet<string> = new Set(["testing", "contracts"]);
+export const testFolders: ReadonlySet<string> = new Set(["testing", "contracts"]);
 const forTests = ["vitest", "fast-check", "node:*"];
 const forTesting = ["fast-check", "node:assert"];
 

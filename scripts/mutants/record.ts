@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 
 import type { Mutant } from "./mutant.ts";
-import type { FailedTest } from "./weakened-tree.ts";
+import type { FailedTest } from "./source-copy.ts";
 
 export interface Verdict {
   readonly mutant: Mutant;

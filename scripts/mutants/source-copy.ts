@@ -13,8 +13,6 @@ import {
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-import type { Edit } from "./mutant.ts";
-
 const root = path.resolve(import.meta.dirname, "../..");
 const timeoutMs = 300_000;
 
@@ -25,12 +23,9 @@ export interface TestRun {
 
 export interface FailedTest {
   readonly title: string;
-  /** With the groups that it stands in. */
+  /** Including the names of its `describe` blocks. */
   readonly fullName: string;
 }
-
-/** The sources have changed since it was thought up. */
-export class StaleFault extends Error {}
 
 interface VitestReport {
   readonly testResults: readonly {
@@ -38,46 +33,54 @@ interface VitestReport {
   }[];
 }
 
-/** A copy of the sources: faults live and die there, and the working tree is never touched. */
-export class WeakenedTree implements AsyncDisposable {
-  readonly #folder: string;
+/** A copy of the working tree to break, so that the working tree itself is never touched. */
+export class SourceCopy implements AsyncDisposable {
+  readonly folder: string;
 
   private constructor(folder: string) {
-    this.#folder = folder;
+    this.folder = folder;
   }
 
-  static async make(): Promise<WeakenedTree> {
+  static async make(): Promise<SourceCopy> {
     const folder = await realpath(await mkdtemp(path.join(tmpdir(), "holdfast-mutants-")));
     const listed = execFileSync("git", ["ls-files", "-co", "--exclude-standard"], { cwd: root });
     for (const file of listed.toString().split("\n").filter(Boolean))
       await cp(path.join(root, file), path.join(folder, file)).catch(unlessDeleted);
     await linkModules(folder);
-    return new WeakenedTree(folder);
+    return new SourceCopy(folder);
   }
 
-  /** Puts the fault in, runs the tests and takes it out again. */
-  async tryWith(edits: readonly Edit[], tests: readonly string[], line?: string): Promise<TestRun> {
-    const originals = new Map<string, string>();
+  /** Runs the tests with some files replaced, then restores them. */
+  async tryWith(
+    broken: ReadonlyMap<string, string>,
+    tests: readonly string[],
+    line?: string,
+  ): Promise<TestRun> {
+    const sound = new Map<string, string>();
     try {
-      for (const edit of edits) await this.#weaken(edit, originals);
+      for (const [file, text] of broken) {
+        const place = path.join(this.folder, file);
+        sound.set(place, await readFile(place, "utf8"));
+        await writeFile(place, text);
+      }
       return await this.test(tests, line);
     } finally {
-      for (const [file, text] of originals) await writeFile(file, text);
+      for (const [place, text] of sound) await writeFile(place, text);
     }
   }
 
-  /** With a line, only the tests that name it. */
+  /** With a line, only the tests that have it in their title. */
   async test(files: readonly string[], line?: string): Promise<TestRun> {
-    const output = path.join(this.#folder, "report.json");
+    const output = path.join(this.folder, "report.json");
     await rm(output, { force: true });
     const vitest = path.join(root, "node_modules/vitest/vitest.mjs");
     const flags = ["--reporter=json", `--outputFile=${output}`, ...named(line)];
-    const args = [vitest, "run", "--root", this.#folder, ...flags, ...files];
+    const args = [vitest, "run", "--root", this.folder, ...flags, ...files];
     const child = spawn(process.execPath, args, {
-      cwd: this.#folder,
+      cwd: this.folder,
       stdio: "ignore",
       timeout: timeoutMs,
-      env: { ...process.env, NODE_COMPILE_CACHE: path.join(this.#folder, "compiled") },
+      env: { ...process.env, NODE_COMPILE_CACHE: path.join(this.folder, "compiled") },
     });
     const ended = await new Promise<string>((resolve, reject) => {
       child.once("error", reject);
@@ -91,21 +94,8 @@ export class WeakenedTree implements AsyncDisposable {
     return { ran: ran.length, failing: ran.filter(({ status }) => status === "failed") };
   }
 
-  async #weaken({ file, from, to }: Edit, originals: Map<string, string>): Promise<void> {
-    const place = path.join(this.#folder, file);
-    const text = await readFile(place, "utf8");
-    const places = text.split(from).length - 1;
-    if (places !== 1)
-      throw new StaleFault(`The text to replace stands ${places} times in ${file}.`);
-    if (!originals.has(place)) originals.set(place, text);
-    await writeFile(
-      place,
-      text.replace(from, () => to),
-    );
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
-    await rm(this.#folder, { recursive: true, force: true });
+    await rm(this.folder, { recursive: true, force: true });
   }
 }
 
@@ -117,7 +107,7 @@ function unlessDeleted(error: unknown): void {
   if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
 }
 
-/** Everything is the tree's own, but for the workspaces: these are the copy's. */
+/** Links all modules of the working tree, except the workspaces: those are the copy's own. */
 async function linkModules(folder: string): Promise<void> {
   const [from, to] = [path.join(root, "node_modules"), path.join(folder, "node_modules")];
   await mkdir(path.join(to, "@holdfast"), { recursive: true });

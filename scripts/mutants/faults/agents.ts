@@ -1,0 +1,230 @@
+import type { Mutant } from "../mutant.ts";
+import { anyNonce } from "./compaction-lock.ts";
+
+const cache = "agents/cache.test.ts";
+const agents = "agents.pg.test.ts";
+
+/** Faults of the cache of warm agents, which the lines S1.1 to S1.15 must notice. */
+export const agentMutants: readonly Mutant[] = [
+  {
+    line: "S1.1",
+    fault: "an agent serves the session that it was built for, and no other",
+    in: "engine/AgentCache.borrow",
+    replace: "const $found = this.$take($request.$lane, $signature);",
+    by: `const taken = this.$take($request.$lane, $signature);
+      const $found = taken?.$served === $request.session ? taken : undefined;`,
+    given: ["const { session: $session } = $request;", "$entry.$served = $session"],
+    tests: cache,
+  },
+  {
+    line: "S1.2",
+    fault: "an agent's own writes make it stale",
+    in: "engine/AgentCache.borrow",
+    replace: "this.$rebaseline($entry, $session, $at.$version, $at.$kept)",
+    by: "this.$rebaseline($entry, $session, $live ?? $at.$version, $at.$kept)",
+    given: ["const $live = await this.$liveVersion($request);"],
+    tests: cache,
+  },
+  {
+    line: "S1.3",
+    fault: "a version that has grown is taken for the agent's own writes",
+    in: "engine/Baselines.standing",
+    replace: "$known.$version === $live",
+    by: "$known.$version <= $live",
+    tests: agents,
+  },
+  {
+    line: "S1.3",
+    fault: "of what is new only what runs have written is folded in",
+    in: "engine/refreshContext",
+    replace: "$found.push($entry);",
+    by: "if ($entry.runId !== undefined) $&",
+    tests: agents,
+  },
+  {
+    line: "S1.4",
+    fault: "re-baselining does not ask whose entry it is",
+    in: "engine/AgentCache.rebaseline",
+    drop: "if ($entry.$served !== null && $entry.$served !== $session) return;",
+    tests: cache,
+  },
+  {
+    line: "S1.5",
+    fault: "a baseline that is known is never moved",
+    in: "engine/AgentCache.rebaseline",
+    replace: "$entry.$baselines.$move($session, $version, $kept);",
+    by: "if (!$entry.$baselines.get($session)) $&",
+    tests: cache,
+  },
+  {
+    line: "S1.6",
+    fault: "entries that opted out are re-baselined",
+    in: "engine/CacheEntry.isComparable",
+    drop: 'this.$coherence === "checked"',
+    tests: cache,
+  },
+  {
+    line: "S1.6",
+    fault: "placeholders are re-baselined",
+    in: "engine/CacheEntry.isComparable",
+    drop: "this.$agent !== null",
+    tests: cache,
+  },
+  {
+    line: "S1.6",
+    fault: "entries that opted out are compared all the same",
+    in: "engine/AgentCache.borrow",
+    replace: '$entry.$coherence === "unchecked" ? "unknown" : $compared',
+    by: "$compared",
+    tests: cache,
+  },
+  {
+    line: "S1.7",
+    fault: "a baseline without a session is not looked at",
+    in: "engine/Baselines.standing",
+    drop: 'this.$get("any")',
+    tests: cache,
+  },
+  {
+    line: "S1.7",
+    fault: "a baseline without a session is never re-baselined",
+    in: "engine/AgentCache.rebaseline",
+    replace: "$entry.$served !== null && $entry.$served !== $session",
+    by: '$entry.$served !== $session || $entry.$baselines.get("any")',
+    given: ["$entry.$baselines.$move($session, $version, $kept)"],
+    tests: cache,
+  },
+  {
+    line: "S1.8",
+    fault: "a version that cannot be read fails the run",
+    in: "engine/AgentCache",
+    replace: "try { return await $read; } catch { return null; }",
+    by: "try { return await $read; } catch (error) { throw error; }",
+    tests: cache,
+  },
+  {
+    line: "S1.8",
+    fault: "a version that cannot be read counts as another one",
+    in: "engine/Baselines.standing",
+    drop: 'if ($live === null) return "unknown";',
+    tests: cache,
+  },
+  {
+    line: "S1.8",
+    fault: "a session that the agent does not know counts as changed",
+    in: "engine/Baselines.standing",
+    replace: '"new"',
+    by: '"behind"',
+    tests: cache,
+  },
+  {
+    line: "S1.9",
+    fault: "versions are read one after the other, under one lock for all lanes",
+    in: "engine/AgentCache.borrow",
+    replace: "const $live = await this.$liveVersion($request);",
+    by: `const shared = this as unknown as { last?: Promise<unknown> };
+      const before = shared.last ?? Promise.resolve();
+      const reading = before.then(() => this.$liveVersion($request));
+      shared.last = reading;
+      const $live = await reading;`,
+    tests: "agents/eviction.test.ts",
+  },
+  {
+    line: "S1.10",
+    fault: "an agent goes on with what it has of the session before",
+    in: "engine/AgentCache.borrow",
+    replace: "kept: $baseline?.$kept",
+    by: "kept: $baseline?.$kept ?? $entry.$baselines.kept().at(-1)",
+    given: ["const $baseline = $entry.$baselines.get($session) ?? $other;"],
+    tests: agents,
+  },
+  {
+    line: "S1.10",
+    fault: "a run is bound to the session that its agent served first",
+    in: "engine/inHands",
+    replace: "const $known = $borrowed.$kept ?? emptyContext();",
+    by: `$&
+      const bound = $agent as { session?: typeof $run.session };
+      bound.session ??= $run.session;
+      Object.assign($run, { session: bound.session });`,
+    given: ["const { agent: $agent, $$rest } = $borrowed;", "const { version: $version } = $run;"],
+    tests: agents,
+  },
+  {
+    line: "S1.11",
+    fault: "what is in view is compared by the number of entries alone",
+    in: "engine/refreshContext",
+    drop: "!$sameRanges($row.$ranges, $known.$ranges)",
+    tests: agents,
+  },
+  {
+    line: "S1.11",
+    fault: "a cut does not count in the version",
+    in: "protocol/counted",
+    replace: 'if ($role === "entry") return { $version: $facts.$version + 1 };',
+    by: `if ($role === "entry")
+      return { $version: $facts.$version + ($event.type === "history.cut" ? 0 : 1) };`,
+    given: ["definitionOf($event.type, $event.v)"],
+    tests: agents,
+  },
+  {
+    line: "S1.12",
+    fault: "what others wrote is put before what the agent knew",
+    in: "engine/refreshContext",
+    replace: "[...$known.$tail, ...$added]",
+    by: "[...$added, ...$known.$tail]",
+    tests: agents,
+  },
+  {
+    line: "S1.12",
+    fault: "what is read anew leaves out what was said before the frame",
+    in: "engine/RunContext.read",
+    replace: "$readContext($reads, $owner, $session)",
+    by: "$&.then((all) => all && { ...all, tail: all.tail.slice(-3) })",
+    tests: agents,
+  },
+  {
+    line: "S1.13",
+    fault: "turns are kept apart by lane, and whoever is of the same process has the lease",
+    in: "engine/Runner",
+    drop: "if (this.$working.has($session)) { this.$again.add($session); return $nothing; }",
+    also: [anyNonce],
+    tests: agents,
+  },
+  {
+    line: "S1.14",
+    fault: "an agent knows the version of the last session alone",
+    in: "engine/Baselines.set",
+    replace: "this.$known.delete($key); this.$known.set($key, $baseline);",
+    by: "this.$known.clear(); this.$known.set($key, $baseline);",
+    tests: cache,
+  },
+  {
+    line: "S1.14",
+    fault: "what an agent knew of a session before the last is used as it was",
+    in: "engine/refreshContext",
+    replace: "$row.$version === $known.$version",
+    by: '$& || $row.lastState === "completed"',
+    tests: agents,
+  },
+  {
+    line: "S1.15",
+    fault: "an agent is given back at the version that its run began with",
+    in: "engine/inHands",
+    replace: "const { version: $version } = $run;",
+    by: "const { versionBefore: $version } = $run;",
+    tests: agents,
+  },
+  {
+    line: "S1.15",
+    fault: "an agent is given back only when its session has nothing left to do",
+    in: "engine/Runner",
+    replace: "$warm.release();",
+    by: "void this.$working.get($run.session)?.then(() => $warm.release());",
+    given: [
+      "driveRun({ ...$deps, ...$warm.$setUp }, $run, $position, $warm.$known)",
+      "if (this.$working.has($session)) { this.$again.add($session); return $nothing; }",
+    ],
+    tests: agents,
+  },
+];

@@ -1,0 +1,18 @@
+import type { Mutant } from "../mutant.ts";
+import { agentMutants } from "./agents.ts";
+import { lockMutants } from "./compaction-lock.ts";
+import { compactionMutants } from "./compaction.ts";
+import { costMutants } from "./flat-cost.ts";
+import { lastingMutants } from "./memory-lasts.ts";
+import { memoryMutants } from "./memory.ts";
+import { protocolMutants } from "./protocol.ts";
+
+export const allMutants: readonly Mutant[] = [
+  ...protocolMutants,
+  ...lockMutants,
+  ...compactionMutants,
+  ...agentMutants,
+  ...memoryMutants,
+  ...lastingMutants,
+  ...costMutants,
+];
