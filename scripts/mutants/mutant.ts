@@ -1,6 +1,6 @@
 /**
- * A declaration by package and symbol, whatever its file: `engine/AgentCache.borrow`. If several declarations have that
- * name, the edit must match in exactly one of them; where it matches in more, add the file:
+ * A declaration by package and symbol, whatever its file: `engine/AgentCache.borrow`. If several declarations have
+ * that name, the edit must match in exactly one of them; where it matches in more, add the file:
  * `engine/cache.ts/AgentCache.borrow`. SQL files are named directly: `store/0002-leases.sql`.
  */
 export type Where = `${"protocol" | "engine" | "store" | "host"}/${string}`;
@@ -10,7 +10,7 @@ export type Edit = { readonly in: Where } &
   /** Removes a statement, an operand, an argument, an element or a property. */
   (
     | { readonly drop: string }
-    /** In `by`, a placeholder is replaced by what it matched and `$&` by the whole match. `given` binds further placeholders. */
+    /** In `by`, `$name` becomes what it matched and `$&` the whole match. `given` binds further names. */
     | { readonly replace: string; readonly by: string; readonly given?: readonly string[] }
     /** Edits the text of a string or template literal. Any white space matches any other. */
     | { readonly text: string; readonly by: string }
@@ -22,7 +22,7 @@ export type Edit = { readonly in: Where } &
 
 export interface Fault {
   readonly fault: string;
-  /** The contract line that the fault breaks: a test with this line in its title must fail. Without one, any test must. */
+  /** The contract line that the fault breaks: a test with it in its title must fail. Without one, any test. */
   readonly line?: string;
   /** Where a second guard would hide the fault, it is removed too. */
   readonly also?: readonly Edit[];
