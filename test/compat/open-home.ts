@@ -1,0 +1,119 @@
+import { openHookReceiver } from "@holdfast/host/testing";
+import type {
+  Client,
+  EntryView,
+  RunId,
+  SessionId,
+  SessionRead,
+  SessionState,
+  StoredEvent,
+} from "@holdfast/protocol";
+
+import { startHost, type StartedProcess } from "../support/process.ts";
+import { FakeBotApi } from "../support/telegram/index.ts";
+import {
+  followUntil,
+  hasEnded,
+  readLog,
+  serve,
+  textIn,
+  valueOf,
+  wordsIn,
+} from "../whole/client.ts";
+import { settingsFor } from "../whole/host.ts";
+import { postSigned } from "./post-signed.ts";
+import { type RestoredHome, restoreHome, type RestoreOptions } from "./restore.ts";
+import type { HomeSnapshot, SessionName } from "./snapshot.ts";
+
+/** A restored home that today's host serves, with Telegram and the webhook's receiver reachable again. */
+export interface OpenedHome extends RestoredHome<HomeSnapshot> {
+  readonly host: StartedProcess;
+  readonly address: string;
+  readonly client: Client;
+  readonly telegram: FakeBotApi;
+  readonly receiver: Awaited<ReturnType<typeof openHookReceiver>>;
+  readonly idOf: (name: SessionName) => SessionId;
+  readonly read: (name: SessionName) => Promise<SessionRead>;
+  /** The session once its run has ended and its inbox is empty. */
+  readonly ended: (name: SessionName) => Promise<SessionState>;
+  readonly log: (name: SessionName) => Promise<readonly StoredEvent[]>;
+  /** Posts to the webhook `home`. */
+  readonly post: (id: string, text: string, secret?: string) => Promise<Response>;
+  /** Runs a command of the command line on this home. */
+  readonly command: (
+    ...args: readonly string[]
+  ) => Promise<{ readonly code: number | null; readonly output: string }>;
+}
+
+export async function openHome(options: Omit<RestoreOptions, "kind">): Promise<OpenedHome> {
+  const { whenOver } = options;
+  const restored = await restoreHome<HomeSnapshot>({ kind: "home", ...options });
+  const { snapshot } = restored;
+  const telegram = new FakeBotApi();
+  await telegram.start();
+  whenOver(() => telegram.stop());
+  // Its update ids go on from where they were.
+  while (telegram.nextUpdate < snapshot.telegram.nextUpdate) telegram.push({});
+  const receiver = await openHookReceiver();
+  whenOver(() => receiver.close());
+  const ci = { secret: snapshot.webhooks.ciSecret, url: receiver.url, network: "private" };
+  const settings = {
+    ...restored.settings,
+    HOLDFAST_TELEGRAM_API_ROOT: telegram.address,
+    HOLDFAST_WEBHOOKS: JSON.stringify({ ci }),
+  };
+  const { host, address, client } = await serve(settings, whenOver);
+  const idOf = (name: SessionName): SessionId => snapshot.sessions[name].session.id;
+  const read = async (name: SessionName): Promise<SessionRead> =>
+    valueOf(await client.readSession({ params: { id: idOf(name) } }));
+  return {
+    ...restored,
+    settings,
+    host,
+    address,
+    client,
+    telegram,
+    receiver,
+    idOf,
+    read,
+    ended: (name) => followUntil(client, idOf(name), hasEnded),
+    log: async (name) => readLog(client, idOf(name), (await read(name)).seq),
+    post: (id, text, secret = snapshot.webhooks.homeSecret) => {
+      const message = { conversation: "deploys", text };
+      return postSigned({ address, name: "home", secret, id, message, at: restored.now() });
+    },
+    command: async (...args) => {
+      const process = startHost(args, { env: settingsFor(settings), whenOver });
+      const { code } = await process.exited;
+      return { code, output: process.stdout() + process.stderr() };
+    },
+  };
+}
+
+const endStates = new Set<unknown>(["completed", "cancelled", "failed", "interrupted", "limit"]);
+
+/** Every end of a run that its log has. */
+export function endsOf(events: readonly StoredEvent[], runId: RunId): readonly unknown[] {
+  return events
+    .filter((event) => event.type === "run.state" && event.runId === runId)
+    .map(({ data }) => data["state"])
+    .filter((state) => endStates.has(state));
+}
+
+/** One line for each entry. */
+export function outline(entries: readonly EntryView[]): readonly string[] {
+  return entries.map((entry) => {
+    if (entry.type === "notice") return `notice ${entry.kind}`;
+    if (entry.type !== "message") return entry.type;
+    if (entry.role === "user") return `user: ${textIn(entry).split(" {")[0] ?? ""}`;
+    if (entry.role === "tool") return "tool";
+    const kind = entry.partial === undefined ? "answer" : "partial answer";
+    return `${kind} of ${wordsIn(textIn(entry))} words`;
+  });
+}
+
+export function resultsIn(entries: readonly EntryView[]) {
+  return entries.flatMap((entry) =>
+    entry.type === "message" ? entry.parts.filter((part) => part.type === "tool_result") : [],
+  );
+}

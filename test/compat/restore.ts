@@ -1,0 +1,93 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+
+import { Client } from "pg";
+
+import { createDatabase } from "../support/postgres.ts";
+import type { WhenOver } from "../support/process.ts";
+import { makeFolder } from "../whole/host.ts";
+import { type Backend, type FixtureKind, unpack } from "./archive.ts";
+import { preload } from "./preload.ts";
+
+export interface RestoredHome<Snapshot> {
+  readonly snapshot: Snapshot;
+  readonly home: string;
+  /** TMPDIR of hosts of this home. */
+  readonly temporary: string;
+  readonly settings: Record<string, string>;
+  /** The time by the clock of these hosts. */
+  readonly now: () => number;
+}
+
+export interface RestoreOptions {
+  readonly kind: FixtureKind;
+  readonly backend: Backend;
+  /** What the clock shows when the home is opened, counted from the kill. */
+  readonly laterMs: number;
+  readonly whenOver: WhenOver;
+}
+
+/**
+ * Unpacks a fixture into a folder of its own. Approvals, sign-ins, unsent answers and other things in it expire, so the home is
+ * opened at a fixed time after the kill, whatever today is: `Date` of its hosts is set back, and so is the clock of its database.
+ * Nothing that is stored is changed.
+ */
+export async function restoreHome<Snapshot extends { readonly killedAt: number }>(
+  options: RestoreOptions,
+): Promise<RestoredHome<Snapshot>> {
+  const { kind, backend, laterMs, whenOver } = options;
+  const folder = makeFolder(whenOver);
+  const { home, dump, snapshot } = unpack<Snapshot>(kind, backend, folder);
+  const temporary = join(folder, "temporary");
+  mkdirSync(temporary);
+  const openedAt = snapshot.killedAt + laterMs;
+  const store =
+    dump === null ? {} : { HOLDFAST_STORE: await restoreDatabase(dump, openedAt, whenOver) };
+  const behindMs = Date.now() - openedAt;
+  return {
+    snapshot,
+    home,
+    temporary,
+    settings: {
+      ...store,
+      ...preload("set-clock.ts"),
+      CLOCK_BEHIND_MS: String(behindMs),
+      HOLDFAST_HOME: home,
+      // An expired lease is watched for half its time before it is taken over.
+      HOLDFAST_LEASE_MS: "6000",
+      TMPDIR: temporary,
+    },
+    now: () => Date.now() - behindMs,
+  };
+}
+
+/** Functions in `public` hide those of `pg_catalog` where the search path names `pg_catalog` last. */
+async function restoreDatabase(
+  dump: string,
+  openedAt: number,
+  whenOver: WhenOver,
+): Promise<string> {
+  const database = await createDatabase();
+  whenOver(async () => {
+    await database[Symbol.asyncDispose]();
+  });
+  const client = new Client({ connectionString: database.url });
+  await client.connect();
+  try {
+    await client.query(dump);
+    const { rows } = await client.query<{ behind: string }>(
+      "SELECT (clock_timestamp() - to_timestamp($1 / 1000.0))::text AS behind",
+      [openedAt],
+    );
+    for (const clock of ["clock_timestamp", "now"])
+      await client.query(
+        `CREATE FUNCTION ${clock}() RETURNS timestamptz LANGUAGE sql VOLATILE
+           RETURN pg_catalog.${clock}() - interval '${rows[0]!.behind}'`,
+      );
+    const name = new URL(database.url).pathname.slice(1);
+    await client.query(`ALTER DATABASE ${name} SET search_path = public, pg_catalog`);
+  } finally {
+    await client.end();
+  }
+  return database.url;
+}
