@@ -4,8 +4,8 @@ import { fileURLToPath } from "node:url";
 
 import { defineConfig } from "vitest/config";
 
-import { threadsAsBuilt } from "./test/support/threads-as-built.ts";
-import { LongFirst } from "./test/support/long-first.ts";
+import { threadsAsBuilt } from "./test/setup/built-threads.ts";
+import { LongFirst } from "./test/setup/longest-first.ts";
 
 // Many tests start processes and threads. What one of them has compiled the others take over: the environment is inherited.
 // Not while coverage is measured, which wants to see everything compiled.
@@ -22,7 +22,7 @@ const plugins = [threadsAsBuilt()];
 
 export default defineConfig({
   test: {
-    globalSetup: "test/support/host-global.ts",
+    globalSetup: "test/setup/build-host.ts",
     // The limits end what hangs. A busy machine is no reason to fail, so they are far from what anything takes.
     // vitest leaves one core idle by itself; these tests mostly wait for processes, disks and paces.
     maxWorkers: availableParallelism() + 1,
@@ -33,7 +33,7 @@ export default defineConfig({
         // Tests beside the code share one module graph per worker: they keep no global state.
         test: {
           name: "unit",
-          setupFiles: "test/support/fixed-seed.ts",
+          setupFiles: "test/setup/fixed-seed.ts",
           include: [`${sources}/**/*.test.{ts,tsx}`],
           exclude: [needsPostgres],
           pool: "threads",
@@ -47,9 +47,9 @@ export default defineConfig({
         plugins,
         test: {
           name: "postgres",
-          setupFiles: "test/support/fixed-seed.ts",
+          setupFiles: "test/setup/fixed-seed.ts",
           include: [needsPostgres],
-          globalSetup: "test/support/postgres-global.ts",
+          globalSetup: "packages/testing/src/postgres/start-postgres.ts",
           pool: "forks",
           isolate: false,
           testTimeout: 90_000,
@@ -61,10 +61,10 @@ export default defineConfig({
         plugins,
         test: {
           name: "whole",
-          setupFiles: "test/support/fixed-seed.ts",
+          setupFiles: "test/setup/fixed-seed.ts",
           include: ["test/**/*.test.ts"],
           exclude: [needsPostgres],
-          globalSetup: "test/support/page-global.ts",
+          globalSetup: "test/setup/build-page.ts",
           pool: "forks",
           isolate: false,
           testTimeout: 90_000,

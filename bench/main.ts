@@ -1,25 +1,21 @@
 import { writeFileSync } from "node:fs";
 
-import {
-  type BenchOptions,
-  describeMachine,
-  dropScratchAtExit,
-  formatValue,
-  readOptions,
-  Report,
-  usage,
-} from "./harness/index.ts";
+import { type BenchOptions, readOptions, usage } from "./harness/options.ts";
+import { describeMachine } from "./harness/machine.ts";
+import { dropScratchAtExit } from "./harness/scratch.ts";
+import { formatValue } from "./harness/table.ts";
+import { Report } from "./harness/report.ts";
 
 type Subject = (options: BenchOptions, report: Report) => Promise<void>;
 
 /** Each is loaded when it is asked for. */
 const subjects = new Map<string, () => Promise<Subject>>([
-  ["store", async () => (await import("./store/index.ts")).benchStore],
-  ["runs", async () => (await import("./runs/index.ts")).benchRuns],
-  ["context", async () => (await import("./context/index.ts")).benchContext],
-  ["host", async () => (await import("./host/index.ts")).benchHost],
-  ["gateway", async () => (await import("./gateway/index.ts")).benchGateway],
-  ["page", async () => (await import("./page/index.ts")).benchPage],
+  ["store", async () => (await import("./store/run.ts")).benchStore],
+  ["runs", async () => (await import("./runs/run.ts")).benchRuns],
+  ["context", async () => (await import("./context/run.ts")).benchContext],
+  ["host", async () => (await import("./host/run.ts")).benchHost],
+  ["gateway", async () => (await import("./gateway/run.ts")).benchGateway],
+  ["page", async () => (await import("./page/run.ts")).benchPage],
 ]);
 
 async function main(args: readonly string[]): Promise<number> {

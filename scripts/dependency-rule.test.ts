@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { createFolder } from "../test/support/folder.ts";
+import { createFolder } from "@holdfast/testing/process/folder";
 import { checkDependencies } from "./dependency-rule.ts";
 
 const manifests = {
@@ -40,12 +40,12 @@ const allowed: Record<string, string> = {
   "packages/engine/src/testing/index.ts": `import "fast-check"; import "node:assert/strict";`,
   "packages/store/src/index.ts": `import "@holdfast/engine"; import "pg"; import "node:sqlite"; new URL("./worker.ts", import.meta.url);`,
   "packages/store/src/worker.ts": ``,
-  "packages/store/src/index.test.ts": `import "@holdfast/engine/testing"; import "../../../test/support/postgres.ts";`,
+  "packages/store/src/index.test.ts": `import "@holdfast/engine/testing"; import "../../../packages/testing/src/postgres/create-database.ts";`,
   "packages/host/src/main.ts": `import "hono/streaming"; const later = () => import("./http/index.ts");`,
   "packages/host/src/http/index.ts": `import "@holdfast/store"; new URL("../../../web/dist/", import.meta.url);`,
   "packages/web/src/main.tsx": `import "react"; import "./page.css"; import "@holdfast/protocol";`,
   "packages/web/vite.config.ts": `import "vite"; import "node:path";`,
-  "test/support/postgres.ts": `import "pg"; new URL("../../packages/host/src/main.ts", import.meta.url);`,
+  "packages/testing/src/postgres/create-database.ts": `import "pg"; new URL("../../packages/host/src/main.ts", import.meta.url);`,
 };
 
 test("a tree that keeps the rule passes, and every file and reference in it was counted", () => {

@@ -5,7 +5,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSyn
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { scratchRoot } from "../harness/index.ts";
+import { scratchRoot } from "../harness/scratch.ts";
 
 const manifest = fileURLToPath(new URL("./package.json", import.meta.url));
 const patienceMs = 180_000;

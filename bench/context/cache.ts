@@ -1,7 +1,10 @@
 import { AgentCache, systemClock } from "@holdfast/engine";
-import { anAgent, aLane } from "@holdfast/engine/testing";
+import { anAgent } from "@holdfast/testing/rigs/agent-rig";
+import { aLane } from "@holdfast/testing/fixtures/factories";
 
-import { bare, interleave, ours, type WorkloadDefinition } from "../harness/index.ts";
+import { bare, ours } from "../harness/figures.ts";
+import { interleave } from "../harness/interleave.ts";
+import { type WorkloadDefinition } from "../harness/workload.ts";
 import { someone } from "../store/fill.ts";
 import type { Bench } from "./bench.ts";
 import { aTalk } from "./sessions.ts";

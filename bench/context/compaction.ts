@@ -1,7 +1,10 @@
-import { aUserMessage, committed } from "@holdfast/engine/testing";
+import { aUserMessage } from "@holdfast/testing/fixtures/factories";
+import { committed } from "@holdfast/testing/fixtures/open-session";
 import type { SessionId } from "@holdfast/protocol";
 
-import { interleave, ours, type WorkloadDefinition } from "../harness/index.ts";
+import { interleave } from "../harness/interleave.ts";
+import { ours } from "../harness/figures.ts";
+import { type WorkloadDefinition } from "../harness/workload.ts";
 import { someone } from "../store/fill.ts";
 import type { Bench } from "./bench.ts";
 import { aTalk, compactAway } from "./sessions.ts";

@@ -6,11 +6,14 @@ import {
   type Store,
   systemClock,
 } from "@holdfast/engine";
-import { createRunner, NotedMemory, says, scriptedModel } from "@holdfast/engine/testing";
+import { createRunner } from "@holdfast/testing/rigs/run-rig";
+import { NotedMemory } from "@holdfast/testing/rigs/memory-rig";
+import { says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { ids } from "@holdfast/protocol";
 import { createLiveness, currentHolder } from "@holdfast/store/identity";
 
-import { ours, type WorkloadDefinition } from "../harness/index.ts";
+import { ours } from "../harness/figures.ts";
+import { type WorkloadDefinition } from "../harness/workload.ts";
 import { someone } from "../store/fill.ts";
 import type { Bench } from "./bench.ts";
 

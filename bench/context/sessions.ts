@@ -1,5 +1,6 @@
 import { createCompactionLock, createLog, type Store } from "@holdfast/engine";
-import { aHolder, anEvent, committed } from "@holdfast/engine/testing";
+import { aHolder, anEvent } from "@holdfast/testing/fixtures/factories";
+import { committed } from "@holdfast/testing/fixtures/open-session";
 import { type Seq, type SessionId, sessionId } from "@holdfast/protocol";
 
 import { openCorpus } from "../store/corpus.ts";

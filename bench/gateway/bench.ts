@@ -1,4 +1,4 @@
-import type { Place } from "../store/place.ts";
+import type { Place } from "../store/bench-database.ts";
 import type { Sizes } from "./sizes.ts";
 
 export interface Bench {

@@ -1,6 +1,6 @@
-import { botToken, FakeBotApi } from "../../test/support/telegram/index.ts";
+import { botToken, FakeBotApi } from "@holdfast/testing/telegram/telegram-fake-bot-api";
 import { type ServedHost, startHost } from "../host/served-host.ts";
-import type { Place } from "../store/place.ts";
+import type { Place } from "../store/bench-database.ts";
 
 export interface Bot extends AsyncDisposable {
   readonly platform: FakeBotApi;

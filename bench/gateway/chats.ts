@@ -1,8 +1,10 @@
 import { setTimeout as rest } from "node:timers/promises";
 
-import { createClient } from "@holdfast/protocol";
+import { createClient } from "@holdfast/client";
 
-import { lineOf, Samples, type WorkloadDefinition } from "../harness/index.ts";
+import { lineOf } from "../harness/line-of.ts";
+import { Samples } from "../harness/samples.ts";
+import { type WorkloadDefinition } from "../harness/workload.ts";
 import { token } from "../host/served-host.ts";
 import type { Bench } from "./bench.ts";
 import { type Bot, startBot } from "./bot.ts";

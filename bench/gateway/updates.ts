@@ -1,4 +1,6 @@
-import { lineOf, Samples, type WorkloadDefinition } from "../harness/index.ts";
+import { lineOf } from "../harness/line-of.ts";
+import { Samples } from "../harness/samples.ts";
+import { type WorkloadDefinition } from "../harness/workload.ts";
 import type { Bench } from "./bench.ts";
 import { type Bot, hookSecret, startBot } from "./bot.ts";
 

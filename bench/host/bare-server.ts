@@ -2,7 +2,7 @@
 import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 
-import { takeTask } from "../harness/index.ts";
+import { takeTask } from "../harness/task.ts";
 
 export interface BareTask {
   readonly text: string;

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { Agent, get } from "node:http";
 
-import { takeTask } from "../harness/index.ts";
+import { takeTask } from "../harness/task.ts";
 
 export interface RequestTask {
   /** A file with addresses, one on each line: asked for in turn, so that no answer is one that was given a moment ago. */

@@ -1,9 +1,11 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { createClient } from "@holdfast/protocol";
+import { createClient } from "@holdfast/client";
 
-import { type Line, ours, started, startTask, type WorkloadDefinition } from "../harness/index.ts";
+import { type Line, ours } from "../harness/figures.ts";
+import { started, startTask } from "../harness/task.ts";
+import { type WorkloadDefinition } from "../harness/workload.ts";
 import type { BareTask } from "./bare-server.ts";
 import type { RequestTask, Requested } from "./request-process.ts";
 import { cpuMsOf, startHost, token } from "./served-host.ts";

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
-import type { StoreAddress } from "../store/place.ts";
+import type { StoreAddress } from "../store/bench-database.ts";
 
 export const token = "a-token-for-this-run";
 

@@ -1,4 +1,4 @@
-import { size, type SizesOf } from "../harness/index.ts";
+import { size, type SizesOf } from "../harness/sizes.ts";
 
 export type Sizes = SizesOf<typeof sizeTable>;
 

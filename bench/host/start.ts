@@ -1,4 +1,7 @@
-import { lineOf, ours, Samples, type WorkloadDefinition } from "../harness/index.ts";
+import { lineOf } from "../harness/line-of.ts";
+import { ours } from "../harness/figures.ts";
+import { Samples } from "../harness/samples.ts";
+import { type WorkloadDefinition } from "../harness/workload.ts";
 import { startHost } from "./served-host.ts";
 import type { Bench } from "./bench.ts";
 

@@ -1,7 +1,8 @@
 // A process with many open pages: most of them wait, some see an answer being written, and it says how old that was when it came.
 import { Agent, get, type IncomingMessage } from "node:http";
 
-import { Samples, takeTask } from "../harness/index.ts";
+import { Samples } from "../harness/samples.ts";
+import { takeTask } from "../harness/task.ts";
 import { ProcessMeter, type Summary, summaryOf } from "../runs/meters.ts";
 
 export interface StreamTask {

@@ -1,8 +1,9 @@
-import { createClient } from "@holdfast/protocol";
+import { createClient } from "@holdfast/client";
 
-import { lineOf, type WorkloadDefinition } from "../harness/index.ts";
+import { lineOf } from "../harness/line-of.ts";
+import { type WorkloadDefinition } from "../harness/workload.ts";
 import type { Bench } from "./bench.ts";
-import { askAtLength, createSession, howDeliveryIsTimed, openPages } from "./pages.ts";
+import { askAtLength, createSession, howDeliveryIsTimed, openPages } from "./open-streams.ts";
 import { startHost, token } from "./served-host.ts";
 
 /** Many pages that only wait, and some that watch an answer being written, all on one host. */

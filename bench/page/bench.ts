@@ -1,7 +1,7 @@
 import type { SessionId } from "@holdfast/protocol";
 import type { Browser } from "playwright-core";
 
-import type { Place } from "../store/place.ts";
+import type { Place } from "../store/bench-database.ts";
 import type { Sizes } from "./sizes.ts";
 
 export interface Bench {

@@ -1,7 +1,8 @@
 import { gzipSync } from "node:zlib";
 import type { Response } from "playwright-core";
 
-import { lineOf, type WorkloadDefinition } from "../harness/index.ts";
+import { lineOf } from "../harness/line-of.ts";
+import { type WorkloadDefinition } from "../harness/workload.ts";
 import { startHost } from "../host/served-host.ts";
 import type { Bench } from "./bench.ts";
 import { openTab } from "./open-page.ts";

@@ -1,4 +1,5 @@
-import { type Client, createClient, type SessionId } from "@holdfast/protocol";
+import { type Client, createClient } from "@holdfast/client";
+import { type SessionId } from "@holdfast/protocol";
 import type { Browser, Page } from "playwright-core";
 
 import { type ServedHost, token } from "../host/served-host.ts";

@@ -1,4 +1,5 @@
-import { lineOf, type WorkloadDefinition } from "../harness/index.ts";
+import { lineOf } from "../harness/line-of.ts";
+import { type WorkloadDefinition } from "../harness/workload.ts";
 import { startHost } from "../host/served-host.ts";
 import type { Bench } from "./bench.ts";
 import { clientOf, openPage, say } from "./open-page.ts";

@@ -1,6 +1,8 @@
 import type { Browser, Page } from "playwright-core";
 
-import { type Line, lineOf, Samples } from "../harness/index.ts";
+import { type Line } from "../harness/figures.ts";
+import { lineOf } from "../harness/line-of.ts";
+import { Samples } from "../harness/samples.ts";
 
 const categories = ["devtools.timeline", "disabled-by-default-devtools.timeline", "__metadata"];
 

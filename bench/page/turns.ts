@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 
-import { lineOf, type WorkloadDefinition } from "../harness/index.ts";
+import { lineOf } from "../harness/line-of.ts";
+import { type WorkloadDefinition } from "../harness/workload.ts";
 import { startHost } from "../host/served-host.ts";
 import { clientOf, openPage, say } from "./open-page.ts";
 import type { Bench } from "./bench.ts";

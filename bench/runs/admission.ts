@@ -1,7 +1,9 @@
 import { admitMessage, createLog } from "@holdfast/engine";
 import { ids } from "@holdfast/protocol";
 
-import { bare, interleave, ours, type WorkloadDefinition } from "../harness/index.ts";
+import { bare, ours } from "../harness/figures.ts";
+import { interleave } from "../harness/interleave.ts";
+import { type WorkloadDefinition } from "../harness/workload.ts";
 import { growLog } from "../store/streams.ts";
 import type { Bench } from "./bench.ts";
 import { someone } from "./engine.ts";

@@ -1,5 +1,5 @@
-import { type Started, started, startTask } from "../harness/index.ts";
-import type { StoreAddress } from "../store/place.ts";
+import { type Started, started, startTask } from "../harness/task.ts";
+import type { StoreAddress } from "../store/bench-database.ts";
 import { buildEngine, compiled } from "./build-engine.ts";
 import type { TaskName, Tasks } from "./tasks.ts";
 

@@ -1,5 +1,5 @@
 // A process with an engine of its own: does the one thing that it was started for, and says what came of it.
-import { takeTask } from "../harness/index.ts";
+import { takeTask } from "../harness/task.ts";
 import { holdRuns } from "./hold-runs.ts";
 import { measureMemory } from "./measure-memory.ts";
 import { measureStream } from "./measure-stream.ts";

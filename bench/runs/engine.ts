@@ -9,9 +9,9 @@ import {
 import { ids, type OwnerId, ownerId, type Seq, type SessionId } from "@holdfast/protocol";
 import { createLiveness, currentHolder } from "@holdfast/store/identity";
 
-import { openStore, type StoreAddress } from "../store/place.ts";
+import { openStore, type StoreAddress } from "../store/bench-database.ts";
 import { CommitMeter } from "./meters.ts";
-import { PacedModel } from "./pacer.ts";
+import { PacedModel } from "./paced-model.ts";
 
 export const deltasPerSecond = 50;
 export const someone: OwnerId = ownerId.parse("someone");

@@ -1,7 +1,8 @@
-import { createClient } from "@holdfast/protocol";
+import { createClient } from "@holdfast/client";
 
-import { lineOf, type WorkloadDefinition } from "../harness/index.ts";
-import { askAtLength, createSession, howDeliveryIsTimed, openPages } from "../host/pages.ts";
+import { lineOf } from "../harness/line-of.ts";
+import { type WorkloadDefinition } from "../harness/workload.ts";
+import { askAtLength, createSession, howDeliveryIsTimed, openPages } from "../host/open-streams.ts";
 import { startHost, token } from "../host/served-host.ts";
 import type { Bench } from "./bench.ts";
 

@@ -1,7 +1,7 @@
 import { systemClock } from "@holdfast/engine";
 import type { Seq, SessionId } from "@holdfast/protocol";
 
-import { Samples } from "../harness/index.ts";
+import { Samples } from "../harness/samples.ts";
 import {
   admit,
   createSessions,
@@ -12,7 +12,7 @@ import {
   startRuns,
 } from "./engine.ts";
 import { ProcessMeter, summaryOf } from "./meters.ts";
-import { agesOf, machineNow } from "./stamps.ts";
+import { agesOf, machineNow } from "./delta-timestamps.ts";
 import type { Assignment, Streamed } from "./tasks.ts";
 
 const admitEveryMs = 20;

@@ -1,4 +1,5 @@
-import { lineOf, type WorkloadDefinition } from "../harness/index.ts";
+import { lineOf } from "../harness/line-of.ts";
+import { type WorkloadDefinition } from "../harness/workload.ts";
 import type { Bench } from "./bench.ts";
 import { startEngine } from "./engine-client.ts";
 

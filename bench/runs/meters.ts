@@ -1,6 +1,7 @@
 import type { Commit, CommitResult, Store } from "@holdfast/engine";
 
-import { LoopDelay, Samples } from "../harness/index.ts";
+import { LoopDelay } from "../harness/interleave.ts";
+import { Samples } from "../harness/samples.ts";
 
 export interface Summary {
   readonly count: number;

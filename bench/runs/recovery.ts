@@ -1,7 +1,9 @@
 import type { Store } from "@holdfast/engine";
-import { aDelta, aMessageId, anEvent, openSession } from "@holdfast/engine/testing";
+import { aDelta, aMessageId, anEvent } from "@holdfast/testing/fixtures/factories";
+import { openSession } from "@holdfast/testing/fixtures/open-session";
 
-import { lineOf, type WorkloadDefinition } from "../harness/index.ts";
+import { lineOf } from "../harness/line-of.ts";
+import { type WorkloadDefinition } from "../harness/workload.ts";
 import { growLog } from "../store/streams.ts";
 import { type Stint, startWriter } from "../store/writer-client.ts";
 import type { Bench } from "./bench.ts";

@@ -1,8 +1,8 @@
 import { systemClock } from "@holdfast/engine";
-import { aUserMessage } from "@holdfast/engine/testing";
+import { aUserMessage } from "@holdfast/testing/fixtures/factories";
 import { type SessionId, sessionId } from "@holdfast/protocol";
 
-import { Samples } from "../harness/index.ts";
+import { Samples } from "../harness/samples.ts";
 import { createSessions, type Engine, follow, openEngine, someone, until } from "./engine.ts";
 import { ProcessMeter, type Summary, summaryOf } from "./meters.ts";
 import type { Assignment, TakenOver } from "./tasks.ts";

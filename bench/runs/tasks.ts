@@ -1,4 +1,4 @@
-import type { StoreAddress } from "../store/place.ts";
+import type { StoreAddress } from "../store/bench-database.ts";
 import type { Summary } from "./meters.ts";
 
 /** What a process with an engine is started for. It answers with the result, and some stay until they are killed. */

@@ -1,5 +1,5 @@
-import { measureChosen, type Session, type WorkloadDefinition } from "../harness/index.ts";
-import type { Backend } from "./place.ts";
+import { measureChosen, type Session, type WorkloadDefinition } from "../harness/workload.ts";
+import type { Backend } from "./bench-database.ts";
 import { postgresBackend } from "./postgres-backend.ts";
 import { sqliteBackend } from "./sqlite-backend.ts";
 

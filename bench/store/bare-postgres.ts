@@ -1,6 +1,6 @@
 import { Client } from "pg";
 
-import type { Bare, BareReads } from "./place.ts";
+import type { Bare, BareReads } from "./bench-database.ts";
 
 async function connect(url: string): Promise<Client> {
   const client = new Client({ connectionString: url });

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 
-import type { Bare, BareLog, BareReads } from "./place.ts";
+import type { Bare, BareLog, BareReads } from "./bench-database.ts";
 
 /** A little more than the thousand pages after which a log is written back. */
 export const fullLogBytes = 5 * 1024 * 1024;

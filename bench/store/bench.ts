@@ -1,7 +1,7 @@
-import type { Bound, Line } from "../harness/index.ts";
-import type { Baselines } from "../baselines/index.ts";
+import type { Bound, Line } from "../harness/figures.ts";
+import type { Baselines } from "../baselines/find-baselines.ts";
 import type { Corpus } from "./corpus.ts";
-import type { Backend } from "./place.ts";
+import type { Backend } from "./bench-database.ts";
 import type { Sizes } from "./sizes.ts";
 
 /** What every workload is given. */

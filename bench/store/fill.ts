@@ -1,5 +1,6 @@
 import type { Store } from "@holdfast/engine";
-import { aCommit, anEvent, aSession, aUserMessage, committed } from "@holdfast/engine/testing";
+import { aCommit, anEvent, aSession, aUserMessage } from "@holdfast/testing/fixtures/factories";
+import { committed } from "@holdfast/testing/fixtures/open-session";
 import { ids, type NewEvent, type OwnerId, ownerId } from "@holdfast/protocol";
 
 import type { Corpus } from "./corpus.ts";

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { Client } from "pg";
 
-import { startPostgres } from "../../test/support/postgres-global.ts";
-import { dropScratch, makeScratch } from "../harness/index.ts";
+import { startPostgres } from "@holdfast/testing/postgres/start-postgres";
+import { dropScratch, makeScratch } from "../harness/scratch.ts";
 import { openBarePostgres, openBarePostgresReads, postgresWalBytes } from "./bare-postgres.ts";
-import { type Backend, openStore, type Place } from "./place.ts";
+import { type Backend, openStore, type Place } from "./bench-database.ts";
 
 export async function postgresBackend(): Promise<Backend> {
   const given = process.env["HOLDFAST_TEST_POSTGRES"];

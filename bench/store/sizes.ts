@@ -1,4 +1,5 @@
-import { type Pace, size, type SizesOf } from "../harness/index.ts";
+import { type Pace } from "../harness/interleave.ts";
+import { size, type SizesOf } from "../harness/sizes.ts";
 
 export type Sizes = SizesOf<typeof sizeTable>;
 

@@ -12,9 +12,15 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 
-import { dropScratch, makeScratch, scratchRoot } from "../harness/index.ts";
+import { dropScratch, makeScratch, scratchRoot } from "../harness/scratch.ts";
 import { openBareSqlite, openBareSqliteReads, sizeOf } from "./bare-sqlite.ts";
-import { type Backend, type Known, openStore, type Place, type Prepared } from "./place.ts";
+import {
+  type Backend,
+  type Known,
+  openStore,
+  type Place,
+  type Prepared,
+} from "./bench-database.ts";
 
 const migrations = new URL("../../packages/store/src/sqlite/migrations/", import.meta.url);
 

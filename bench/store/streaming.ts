@@ -1,6 +1,9 @@
 import type { NewEvent } from "@holdfast/protocol";
 
-import { LoopDelay, ours, Samples, type WorkloadDefinition } from "../harness/index.ts";
+import { LoopDelay } from "../harness/interleave.ts";
+import { ours } from "../harness/figures.ts";
+import { Samples } from "../harness/samples.ts";
+import { type WorkloadDefinition } from "../harness/workload.ts";
 import type { Bench } from "./bench.ts";
 import { growLog, openStreams, type Stream } from "./streams.ts";
 

@@ -1,5 +1,6 @@
 import type { Store } from "@holdfast/engine";
-import { aDelta, aMessageId, type OpenSession, openSession } from "@holdfast/engine/testing";
+import { aDelta, aMessageId } from "@holdfast/testing/fixtures/factories";
+import { type OpenSession, openSession } from "@holdfast/testing/fixtures/open-session";
 import type { NewEvent } from "@holdfast/protocol";
 
 import { fullLogBytes } from "./bare-sqlite.ts";

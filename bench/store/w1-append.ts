@@ -1,13 +1,9 @@
-import { openSession, type OpenSession } from "@holdfast/engine/testing";
+import { openSession, type OpenSession } from "@holdfast/testing/fixtures/open-session";
 
-import {
-  bare,
-  interleaveApart,
-  type Line,
-  ours,
-  Samples,
-  type WorkloadDefinition,
-} from "../harness/index.ts";
+import { bare, type Line, ours } from "../harness/figures.ts";
+import { interleaveApart } from "../harness/interleave.ts";
+import { Samples } from "../harness/samples.ts";
+import { type WorkloadDefinition } from "../harness/workload.ts";
 import { type Bench, loopLine } from "./bench.ts";
 import { messageEvent } from "./fill.ts";
 import { growLog } from "./streams.ts";

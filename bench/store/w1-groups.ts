@@ -1,6 +1,8 @@
 import type { NewEvent } from "@holdfast/protocol";
 
-import { bare, interleave, type Line, ours, type WorkloadDefinition } from "../harness/index.ts";
+import { bare, type Line, ours } from "../harness/figures.ts";
+import { interleave } from "../harness/interleave.ts";
+import { type WorkloadDefinition } from "../harness/workload.ts";
 import type { Bench } from "./bench.ts";
 import { messageEvent } from "./fill.ts";
 import { growLog, openStreams, type Stream } from "./streams.ts";

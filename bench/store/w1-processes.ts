@@ -1,4 +1,6 @@
-import { bare, type Line, ours, Samples, type WorkloadDefinition } from "../harness/index.ts";
+import { bare, type Line, ours } from "../harness/figures.ts";
+import { Samples } from "../harness/samples.ts";
+import { type WorkloadDefinition } from "../harness/workload.ts";
 import type { Bench } from "./bench.ts";
 import { growLog } from "./streams.ts";
 import { startWriter, type Stint, type WriterProcess } from "./writer-client.ts";

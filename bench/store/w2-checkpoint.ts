@@ -1,20 +1,18 @@
 import type { Store } from "@holdfast/engine";
-import { OpenSession } from "@holdfast/engine/testing";
+import { OpenSession } from "@holdfast/testing/fixtures/open-session";
 import { sessionId } from "@holdfast/protocol";
 
+import { bare, type Line, ours } from "../harness/figures.ts";
 import {
-  bare,
   type Contender,
   interleave,
   interleaveApart,
   type Interleaved,
-  type Line,
-  ours,
-  type WorkloadDefinition,
-} from "../harness/index.ts";
+} from "../harness/interleave.ts";
+import { type WorkloadDefinition } from "../harness/workload.ts";
 import { atMost, type Bench, loopLine } from "./bench.ts";
 import { fillSession, fillSessions, messageEvent, someone } from "./fill.ts";
-import type { Place } from "./place.ts";
+import type { Place } from "./bench-database.ts";
 import { growLog, openStream, type Stream } from "./streams.ts";
 
 /** A place to write to, among more or less that lies there already. */

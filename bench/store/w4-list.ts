@@ -1,14 +1,9 @@
 import { sessionId } from "@holdfast/protocol";
 
-import { JsonFileStore } from "../baselines/index.ts";
-import {
-  bare,
-  type Contender,
-  interleaveApart,
-  type Line,
-  ours,
-  type WorkloadDefinition,
-} from "../harness/index.ts";
+import { JsonFileStore } from "../baselines/json-file-store.ts";
+import { bare, type Line, ours } from "../harness/figures.ts";
+import { type Contender, interleaveApart } from "../harness/interleave.ts";
+import { type WorkloadDefinition } from "../harness/workload.ts";
 import { behindEverything } from "./another-place.ts";
 import { type Bench, loopLine } from "./bench.ts";
 import { fillSessions, someone } from "./fill.ts";

@@ -1,14 +1,9 @@
 import type { Store } from "@holdfast/engine";
 import { type Seq, sessionId, type SessionId } from "@holdfast/protocol";
 
-import {
-  bare,
-  type Contender,
-  interleaveApart,
-  type Line,
-  ours,
-  type WorkloadDefinition,
-} from "../harness/index.ts";
+import { bare, type Line, ours } from "../harness/figures.ts";
+import { type Contender, interleaveApart } from "../harness/interleave.ts";
+import { type WorkloadDefinition } from "../harness/workload.ts";
 import { behindEverything } from "./another-place.ts";
 import { type Bench, loopLine } from "./bench.ts";
 import { fillSession, someone } from "./fill.ts";

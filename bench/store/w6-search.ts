@@ -1,17 +1,13 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 
-import {
-  type Contender,
-  interleave,
-  type Line,
-  ours,
-  type WorkloadDefinition,
-} from "../harness/index.ts";
+import { type Contender, interleave } from "../harness/interleave.ts";
+import { type Line, ours } from "../harness/figures.ts";
+import { type WorkloadDefinition } from "../harness/workload.ts";
 import { sizeOf } from "./bare-sqlite.ts";
 import { type Bench, loopLine } from "./bench.ts";
 import { fillSession, someone } from "./fill.ts";
-import { pickTerms } from "./terms.ts";
+import { pickTerms } from "./search-terms.ts";
 
 const messagesEach = 100;
 const filledAtOnce = 20;

@@ -1,6 +1,9 @@
-import { aHolder, openSession } from "@holdfast/engine/testing";
+import { aHolder } from "@holdfast/testing/fixtures/factories";
+import { openSession } from "@holdfast/testing/fixtures/open-session";
 
-import { bare, interleave, ours, type WorkloadDefinition } from "../harness/index.ts";
+import { bare, ours } from "../harness/figures.ts";
+import { interleave } from "../harness/interleave.ts";
+import { type WorkloadDefinition } from "../harness/workload.ts";
 import { type Bench, loopLine } from "./bench.ts";
 import { growLog } from "./streams.ts";
 

@@ -2,7 +2,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
-import type { StoreAddress } from "./place.ts";
+import type { StoreAddress } from "./bench-database.ts";
 
 export interface WriterTask {
   readonly kind: "store" | "bare";

@@ -1,11 +1,12 @@
 // A process that appends when it is told to, until its parent lets go of it.
 import { join } from "node:path";
 
-import { aUserMessage, openSession } from "@holdfast/engine/testing";
+import { aUserMessage } from "@holdfast/testing/fixtures/factories";
+import { openSession } from "@holdfast/testing/fixtures/open-session";
 
 import { openBareSqlite } from "./bare-sqlite.ts";
-import { openStore } from "./place.ts";
-import { stretch } from "./w1-writers.ts";
+import { openStore } from "./bench-database.ts";
+import { stretch } from "./w1-concurrent-writers.ts";
 import type { WriterTask } from "./writer-client.ts";
 
 // Written by the process that started this one.

@@ -1,8 +1,8 @@
 // npm run chaos -- <subject> [--option value …]
-import { gatewaySubject } from "./gateway-subject.ts";
-import { simSubject } from "./sim-subject.ts";
-import { processesSubject } from "./processes-subject.ts";
-import { storeSubject } from "./store-subject.ts";
+import { gatewaySubject } from "./gateway/subject.ts";
+import { simSubject } from "./sim/subject.ts";
+import { processesSubject } from "./processes/subject.ts";
+import { storeSubject } from "./store/subject.ts";
 import { type Subject, UsageError } from "./subject.ts";
 
 const subjects: Readonly<Record<string, Subject>> = {

@@ -1,1 +1,1 @@
-export { type Chance, seededChance } from "@holdfast/engine/testing";
+export { type Chance, seededChance } from "@holdfast/testing/simulator/chance";

@@ -1,4 +1,4 @@
-export type { Config } from "./config/index.ts";
-export type { Failure, Outcome } from "./failure.ts";
-export { type RunningHost, startHost } from "./host.ts";
-export { version } from "./version.ts";
+export type { Config } from "./ops/config/settings.ts";
+export type { Failure, Outcome } from "./util/outcome.ts";
+export { type RunningHost, startHost } from "./app.ts";
+export { version } from "./util/version.ts";

@@ -1,11 +1,11 @@
 import { type MemoryKeeper, type Runner, type Store, systemClock } from "@holdfast/engine";
 
-import type { Role } from "./config/index.ts";
-import type { Chats } from "./open-chats.ts";
-import { keepTidy } from "./keep-tidy.ts";
-import type { Mcp } from "./mcp/index.ts";
-import type { Notifier } from "./notify/index.ts";
-import type { Logger } from "./telemetry/index.ts";
+import type { Role } from "./ops/config/operation-settings.ts";
+import type { Chats } from "./gateway/gateways.ts";
+import { keepTidy } from "./lifecycle.ts";
+import type { Mcp } from "./agent/mcp/index.ts";
+import type { Notifier } from "./automation/notify/notify-notifier.ts";
+import type { Logger } from "./ops/telemetry/telemetry-logger.ts";
 
 /** A run that does not let go in time is taken over by the next host that looks. */
 const runnerPatienceMs = 3_000;

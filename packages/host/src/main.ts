@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
-import { leaveWithoutReaders, runCommandLine } from "./cli/index.ts";
-import { keepYoungSpace } from "./young-space.ts";
+import { leaveWithoutReaders } from "./cli/without-readers.ts";
+import { runCommandLine } from "./cli/cli.ts";
+import { keepYoungSpace } from "./ops/health/young-space.ts";
 
 const args = process.argv.slice(2);
 if (args[0] === "serve") keepYoungSpace();

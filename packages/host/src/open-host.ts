@@ -1,37 +1,42 @@
 import { type Runner, systemClock } from "@holdfast/engine";
-import { type Client, ids, ownerId } from "@holdfast/protocol";
+import { type Client } from "@holdfast/client";
+import { ids, ownerId } from "@holdfast/protocol";
 import { currentHolder } from "@holdfast/store/identity";
 import type { Hono } from "hono";
-import { apiRoutes } from "./api/index.ts";
-import { createDoorkeeper, type Doorkeeper, keepPassword, keepSignIns } from "./auth/index.ts";
-import { chooseToken, unguessableToken } from "./choose-token.ts";
-import { type Config, prepareHome, type Role, roleNames } from "./config/index.ts";
-import { prepareConversations } from "./conversations.ts";
-import { createChildKeeper } from "./delegate/index.ts";
-import { done, type Outcome } from "./failure.ts";
-import { openHands } from "./hands.ts";
-import { watchHealth } from "./health.ts";
-import {
-  createApp,
-  createStrangers,
-  type HostEnv,
-  type Page,
-  type Strangers,
-} from "./http/index.ts";
+import { apiRoutes } from "./server/api/routes.ts";
+import { createDoorkeeper, type Doorkeeper } from "./server/auth/doorkeeper.ts";
+import { keepPassword } from "./server/auth/password.ts";
+import { keepSignIns } from "./server/auth/sign-in-file.ts";
+import { chooseToken, unguessableToken } from "./server/auth/choose-token.ts";
+import { type Config } from "./ops/config/settings.ts";
+import { prepareHome } from "./ops/config/home.ts";
+import { type Role, roleNames } from "./ops/config/operation-settings.ts";
+import { prepareConversations } from "./agent/conversations.ts";
+import { createChildKeeper } from "./automation/delegate/orphan-reaper.ts";
+import { done, type Outcome } from "./util/outcome.ts";
+import { openHands } from "./agent/hands.ts";
+import { watchHealth } from "./ops/health/health.ts";
+import { createApp } from "./server/http/app.ts";
+import { createStrangers, type Strangers } from "./server/http/anonymous-clients.ts";
+import { type HostEnv } from "./server/http/route.ts";
+import { type Page } from "./server/http/page.ts";
 import { createLife, type Life } from "./life.ts";
-import { openMcp } from "./mcp/index.ts";
-import { openConfiguredMemories } from "./memory/index.ts";
-import { type Chats, openChats } from "./open-chats.ts";
-import { clientWithin } from "./open-gateway.ts";
-import { checkNotifying, openConfiguredNotifier } from "./open-notifier.ts";
-import { openModels } from "./open-model.ts";
-import { openScheduler } from "./open-scheduler.ts";
-import { createProcessWatch } from "./processes/index.ts";
+import { openMcp } from "./agent/mcp/index.ts";
+import { openConfiguredMemories } from "./agent/memory/providers.ts";
+import { type Chats, openChats } from "./gateway/gateways.ts";
+import { clientWithin } from "./gateway/bot-connection.ts";
+import { checkNotifying, openConfiguredNotifier } from "./automation/notify/open-notifier.ts";
+import { openModels } from "./agent/models/open-model.ts";
+import { openScheduler } from "./automation/schedules/open-scheduler.ts";
+import { createProcessWatch } from "./automation/processes/process-watcher.ts";
 import { type BegunStore, leaveStore, openStore } from "./open-store.ts";
-import { createRedactor } from "./redact.ts";
-import { createMetrics, type Logger, openTelemetry, reportStore } from "./telemetry/index.ts";
-import { version } from "./version.ts";
-import { watchWrites } from "./write-watch.ts";
+import { createRedactor } from "./ops/secrets/redact.ts";
+import { createMetrics } from "./ops/telemetry/telemetry-metrics.ts";
+import { type Logger } from "./ops/telemetry/telemetry-logger.ts";
+import { openTelemetry } from "./ops/telemetry/open-telemetry.ts";
+import { reportStore } from "./ops/health/store-watch.ts";
+import { version } from "./util/version.ts";
+import { watchWrites } from "./ops/health/write-watch.ts";
 
 /** A host without a port: whoever is in this process asks its app. */
 export interface OpenHost extends Life {

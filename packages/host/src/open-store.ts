@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import type { Store } from "@holdfast/engine";
 
-import { chooseToken } from "./choose-token.ts";
-import { type Config, isPostgres, prepareHome } from "./config/index.ts";
-import { done, failed, type Outcome } from "./failure.ts";
+import { chooseToken } from "./server/auth/choose-token.ts";
+import { type Config, isPostgres } from "./ops/config/settings.ts";
+import { prepareHome } from "./ops/config/home.ts";
+import { done, failed, type Outcome } from "./util/outcome.ts";
 
 /** A store that is being opened while the rest of its host is loaded. */
 export type BegunStore = Promise<Outcome<Store>>;

@@ -1,11 +1,16 @@
 export * from "./ids.ts";
 export * from "./parts.ts";
 export * from "./events/index.ts";
-export * from "./plain-text.ts";
+export * from "./folds/plain-text.ts";
 export * from "./problems.ts";
-export * from "./http/index.ts";
-export * from "./sse/index.ts";
-export * from "./reducer/index.ts";
-export * from "./client/index.ts";
-export * from "./commands/index.ts";
-export { tryingAgain } from "./trying-again.ts";
+export * from "./http/routes.ts";
+export * from "./sse/frames.ts";
+export * from "./sse/cursors.ts";
+export * from "./sse/stream.ts";
+export { entriesOf, foldJournal } from "./folds/reads.ts";
+export { foldSession, type SessionFacts } from "./folds/session.ts";
+
+export * from "./folds/late.ts";
+export * from "./folds/live.ts";
+export * from "./folds/transcript.ts";
+export * from "./commands.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { blobsOf, json, jsonObject, part, type Part, textOf } from "./parts.ts";
-import { testId } from "./testing/index.ts";
+import { testId } from "@holdfast/testing/session-logs/write-log";
 
 const blob = `blob_${"a".repeat(64)}`;
 const callId = testId("call", 1);

@@ -1,4 +1,6 @@
-export * from "./memory/index.ts";
-export { openPostgresStore, type PostgresOptions, type PostgresStore } from "./postgres/index.ts";
-export { OpenFailure, type OpenFailureCode } from "./shared/index.ts";
-export { openSqliteStore, type SqliteOptions, type SqliteStore } from "./sqlite/index.ts";
+export { openPostgresStore } from "./postgres/open.ts";
+export { type PostgresOptions } from "./postgres/settings.ts";
+export { type PostgresStore } from "./postgres/store.ts";
+export { OpenFailure, type OpenFailureCode } from "./shared/open-failure.ts";
+export { openSqliteStore, type SqliteOptions, type SqliteStore } from "./sqlite/store.ts";
+export * from "./schema/blob-id.ts";

@@ -1,12 +1,15 @@
-import type { ApiError, Client, ProblemCode } from "@holdfast/protocol";
+import type { ApiError, Client } from "@holdfast/client";
+import type { ProblemCode } from "@holdfast/protocol";
 import { createContext, use, useSyncExternalStore } from "react";
-import type { HostStore } from "./host/index.ts";
-import type { ModelsStore } from "./models/index.ts";
-import type { Router } from "./router/index.ts";
-import type { ListStore, SeenStore, Selection } from "./sessions/index.ts";
-import type { UnsentStore } from "./talk/index.ts";
-import type { Toasts } from "./ui/index.ts";
-import { words } from "./words.ts";
+import type { HostStore } from "./host/state.ts";
+import type { ModelsStore } from "./models/models-store.ts";
+import type { Router } from "./router/router.ts";
+import type { ListStore } from "./sessions/list-store.ts";
+import type { SeenStore } from "./sessions/read-marks.ts";
+import type { Selection } from "./sessions/bulk-actions.tsx";
+import type { UnsentStore } from "./talk/store/unsent-messages.ts";
+import type { Toasts } from "./ui/toasts.tsx";
+import { words } from "./strings/strings.ts";
 
 /** What every part of the page may need. Made once, in `main.tsx`. */
 export interface AppParts {

@@ -1,7 +1,8 @@
 import { useEffect } from "react";
 import { type AppParts, AppProvider, useStore } from "./app-context.ts";
-import { type HostState, type HostStore, pauseMs } from "./host/index.ts";
-import { Away, Reaching, Shell, SignIn } from "./shell/index.ts";
+import { type HostState, type HostStore, pauseMs } from "./host/state.ts";
+import { Away, Reaching, SignIn } from "./shell/connection-screens.tsx";
+import { Shell } from "./shell/shell.tsx";
 
 /** What the host says of itself decides what there is to see. */
 export function App({ parts }: { parts: AppParts }) {

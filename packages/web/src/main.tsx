@@ -1,16 +1,22 @@
 // oxlint-disable-next-line import/no-unassigned-import -- it must come first
-import "./no-code-from-text.ts";
-import { createClient } from "@holdfast/protocol";
+import "./disable-zod-jit.ts";
+import { createClient } from "@holdfast/client";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
-import { createHostClient, createHostStore, createPauses, takeSignInCode } from "./host/index.ts";
-import { openLine } from "./line/index.ts";
-import { createModelsStore } from "./models/index.ts";
-import { createRouter } from "./router/index.ts";
-import { createListStore, createSeenStore, createSelection } from "./sessions/index.ts";
-import { createUnsentStore } from "./talk/index.ts";
-import { applyTheme, createToasts, readTheme } from "./ui/index.ts";
+import { createHostClient } from "./host/host-store.ts";
+import { createHostStore } from "./host/state.ts";
+import { createPauses } from "./host/wakeable-sleep.ts";
+import { takeSignInCode } from "./host/sign-in-link.ts";
+import { openLine } from "./shared-stream/open-line.ts";
+import { createModelsStore } from "./models/models-store.ts";
+import { createRouter } from "./router/router.ts";
+import { createListStore } from "./sessions/list-store.ts";
+import { createSeenStore } from "./sessions/read-marks.ts";
+import { createSelection } from "./sessions/bulk-actions.tsx";
+import { createUnsentStore } from "./talk/store/unsent-messages.ts";
+import { applyTheme, readTheme } from "./ui/theme.ts";
+import { createToasts } from "./ui/toasts.tsx";
 
 applyTheme(readTheme());
 

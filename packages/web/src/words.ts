@@ -1,1 +1,1 @@
-export { words } from "./words/index.ts";
+export { words } from "./strings/strings.ts";

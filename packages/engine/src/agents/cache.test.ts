@@ -1,18 +1,14 @@
 import type { LaneKey, SessionId } from "@holdfast/protocol";
-import { memoryHarness } from "@holdfast/store/testing";
+import { memoryHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import type { Agent, AgentRequest } from "../ports/index.ts";
-import {
-  aLane,
-  anAgent,
-  aUserMessage,
-  openAgentCache,
-  type OpenSession,
-  openSession,
-  type StoreHarness,
-} from "../testing/index.ts";
-import { type AgentCache, type AgentCacheDeps, CacheEntry } from "./index.ts";
+import type { Agent, AgentRequest } from "../ports/agent.ts";
+import { aLane, aUserMessage } from "@holdfast/testing/fixtures/factories";
+import { anAgent, openAgentCache } from "@holdfast/testing/rigs/agent-rig";
+import { type OpenSession, openSession } from "@holdfast/testing/fixtures/open-session";
+import { type StoreHarness } from "@holdfast/testing/conformance/harness";
+import { type AgentCache, type AgentCacheDeps } from "./cache.ts";
+import { CacheEntry } from "./cache-entry.ts";
 
 let harness: StoreHarness;
 let a: OpenSession;

@@ -1,8 +1,9 @@
 import type { LaneKey, OwnerId, SessionId } from "@holdfast/protocol";
 
-import type { Agent, AgentFactory, AgentRequest, Clock } from "../ports/index.ts";
+import type { Agent, AgentFactory, AgentRequest } from "../ports/agent.ts";
+import type { Clock } from "../ports/clock.ts";
 import type { Standing } from "./baselines.ts";
-import { CacheEntry } from "./entry.ts";
+import { CacheEntry } from "./cache-entry.ts";
 import { type CacheLimits, chooseVictims, type EvictionReason, type Victim } from "./victims.ts";
 
 export interface AgentCacheDeps<Kept> {

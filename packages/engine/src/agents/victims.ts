@@ -1,4 +1,4 @@
-import type { CacheEntry } from "./entry.ts";
+import type { CacheEntry } from "./cache-entry.ts";
 
 export type EvictionReason = "bytes" | "count" | "idle" | "pressure" | "configuration" | "asked";
 

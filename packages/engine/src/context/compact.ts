@@ -6,16 +6,11 @@ import {
   type SessionId,
 } from "@holdfast/protocol";
 
-import type { Log } from "../log/index.ts";
-import {
-  type CommitResult,
-  type CountTokens,
-  type Failed,
-  type Holder,
-  type SessionRow,
-  StoreFailure,
-  type Summariser,
-} from "../ports/index.ts";
+import type { Log } from "../log/log.ts";
+import { type CommitResult, type Failed } from "../ports/commit.ts";
+import { type CountTokens, type Summariser } from "../ports/background-models.ts";
+import { type Holder, type SessionRow } from "../ports/rows.ts";
+import { StoreFailure } from "../ports/store.ts";
 import { backedOffUntil, backOff } from "./compaction-back-off.ts";
 import type { CompactionLock, HeldLock } from "./compaction-lock.ts";
 import {

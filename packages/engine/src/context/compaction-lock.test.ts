@@ -1,16 +1,14 @@
 import { ids } from "@holdfast/protocol";
-import { memoryHarness } from "@holdfast/store/testing";
+import { memoryHarness } from "@holdfast/testing/stores/harnesses";
 import { describe, expect, test } from "vitest";
 
-import type { Failed, LeaseRef, Leases, RenewResult } from "../ports/index.ts";
-import { StoreFailure } from "../ports/index.ts";
-import {
-  aFence,
-  aHolder,
-  compactionLockCases,
-  manualClock,
-  openSession,
-} from "../testing/index.ts";
+import type { Failed } from "../ports/commit.ts";
+import type { LeaseRef, Leases, RenewResult } from "../ports/lease.ts";
+import { StoreFailure } from "../ports/store.ts";
+import { aFence, aHolder } from "@holdfast/testing/fixtures/factories";
+import { compactionLockCases } from "@holdfast/testing/conformance/compaction-lock";
+import { manualClock } from "@holdfast/testing/fakes/manual-clock";
+import { openSession } from "@holdfast/testing/fixtures/open-session";
 import { createCompactionLock } from "./compaction-lock.ts";
 
 describe.each([memoryHarness])("the lock on the $name store", ({ open }) => {

@@ -1,18 +1,13 @@
 import type { Fence, SessionId } from "@holdfast/protocol";
 
-import {
-  type Clock,
-  type Failed,
-  type Holder,
-  type LeaseRequest,
-  type LeaseResult,
-  type Leases,
-  type Liveness,
-  StoreFailure,
-  systemClock,
-} from "../ports/index.ts";
-import { sameHolder } from "../log/index.ts";
-import { type Heartbeat, keepLease } from "./compaction-lock-heartbeat.ts";
+import { type Clock, systemClock } from "../ports/clock.ts";
+import { type Failed } from "../ports/commit.ts";
+import { type Holder } from "../ports/rows.ts";
+import { type LeaseRequest, type LeaseResult, type Leases } from "../ports/lease.ts";
+import { type Liveness } from "../ports/liveness.ts";
+import { StoreFailure } from "../ports/store.ts";
+import { sameHolder } from "../log/leases.ts";
+import { type Heartbeat, keepLease } from "../log/compaction-lock-heartbeat.ts";
 
 export interface CompactionLockOptions {
   /** Five minutes unless set. */

@@ -1,7 +1,8 @@
 import type { OwnerId, SessionId } from "@holdfast/protocol";
 
-import type { CountTokens, Reads, UsageTotals } from "../ports/index.ts";
-import { buildContext, type FrameBytes } from "./blocks.ts";
+import type { CountTokens } from "../ports/background-models.ts";
+import type { Reads, UsageTotals } from "../ports/reads.ts";
+import { buildContext, type FrameBytes } from "./build-context.ts";
 import { type PastEpoch, type PastTurn, readRequests } from "./past-requests.ts";
 import { readFrame } from "./frame.ts";
 import { type ContextEntries, readContext } from "./read-context.ts";

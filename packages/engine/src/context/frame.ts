@@ -6,8 +6,9 @@ import {
   toolSpec,
 } from "@holdfast/protocol";
 
-import type { Failed, Store } from "../ports/index.ts";
-import type { FrameBytes } from "./blocks.ts";
+import type { Failed } from "../ports/commit.ts";
+import type { Store } from "../ports/store.ts";
+import type { FrameBytes } from "./build-context.ts";
 
 /** The renderer of `messages.ts`. A change of what it writes is a new number beside the old one, not in its place. */
 const rendering = 2;

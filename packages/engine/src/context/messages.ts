@@ -10,7 +10,7 @@ import {
   type ToolResultPart,
 } from "@holdfast/protocol";
 
-import type { AssistantPart, ModelCall, ModelMessage } from "../ports/index.ts";
+import type { AssistantPart, ModelCall, ModelMessage } from "../ports/model.ts";
 
 /** A message as the model gets it, and the entry that it was made from. */
 export interface RenderedMessage {

@@ -8,8 +8,8 @@ import {
   type SessionId,
 } from "@holdfast/protocol";
 
-import { newestFirst } from "../log/index.ts";
-import type { Reads } from "../ports/index.ts";
+import { newestFirst } from "../log/entries.ts";
+import type { Reads } from "../ports/reads.ts";
 
 /** P9: a request that did not go on from the one before it: from which block on, and what explains it. */
 export interface PrefixChange {

@@ -1,6 +1,6 @@
 import type { Seq } from "@holdfast/protocol";
 
-import type { CountTokens, SummaryMaterial } from "../ports/index.ts";
+import type { CountTokens, SummaryMaterial } from "../ports/background-models.ts";
 import type { ContextEntries } from "./read-context.ts";
 import { type Unit, unitsOf } from "./units.ts";
 

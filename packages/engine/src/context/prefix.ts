@@ -1,6 +1,6 @@
 import { decodeEvent, type RequestRecord, type Seq, type StoredEvent } from "@holdfast/protocol";
 
-import type { Block } from "./blocks.ts";
+import type { Block } from "./build-context.ts";
 import type { ContextEntries } from "./read-context.ts";
 
 /** The newest request of a session: the hash of each of its blocks, and which entry it was made for. */

@@ -9,8 +9,9 @@ import {
   type StoredEvent,
 } from "@holdfast/protocol";
 
-import { newestFirst, withAmendments } from "../log/index.ts";
-import type { Reads } from "../ports/index.ts";
+import { newestFirst } from "../log/entries.ts";
+import { withAmendments } from "../log/late-notices.ts";
+import type { Reads } from "../ports/reads.ts";
 
 /** The summary that the context begins with, and which entries it stands for. */
 export interface AppliedEpoch {

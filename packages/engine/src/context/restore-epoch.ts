@@ -1,8 +1,16 @@
-import { decodeEvent, type IdSource, newEvent, type Seq } from "@holdfast/protocol";
-import type { OwnerId, SessionId } from "@holdfast/protocol";
+import {
+  decodeEvent,
+  type IdSource,
+  newEvent,
+  type Seq,
+  type OwnerId,
+  type SessionId,
+} from "@holdfast/protocol";
 
-import { type Log, newestFirst } from "../log/index.ts";
-import type { CommitResult, Committed, Refused, SessionRow } from "../ports/index.ts";
+import { type Log } from "../log/log.ts";
+import { newestFirst } from "../log/entries.ts";
+import type { CommitResult, Committed, Refused } from "../ports/commit.ts";
+import type { SessionRow } from "../ports/rows.ts";
 import { readContext } from "./read-context.ts";
 
 export interface EpochTarget {

@@ -1,4 +1,4 @@
-import type { CountTokens, SummaryMaterial } from "../ports/index.ts";
+import type { CountTokens, SummaryMaterial } from "../ports/background-models.ts";
 
 const longestLine = 240;
 

@@ -1,6 +1,6 @@
 import { decodeEvent, type Seq, type StoredEvent, textOf } from "@holdfast/protocol";
 
-import type { CountTokens, SummaryMaterial } from "../ports/index.ts";
+import type { CountTokens, SummaryMaterial } from "../ports/background-models.ts";
 
 /**
  * Entries that stay together: a person's message, or an answer with everything that its calls brought. What is neither

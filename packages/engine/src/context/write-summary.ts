@@ -1,4 +1,9 @@
-import type { CountTokens, Summariser, SummaryMaterial, SummaryRequest } from "../ports/index.ts";
+import type {
+  CountTokens,
+  Summariser,
+  SummaryMaterial,
+  SummaryRequest,
+} from "../ports/background-models.ts";
 import type { CompactionPlan, CompactionSizes } from "./plan-compaction.ts";
 import { redactSecrets } from "./redact.ts";
 import { summariseLocally } from "./summarise-locally.ts";

@@ -1,6 +1,7 @@
 import type { OwnerId } from "@holdfast/protocol";
 
-import type { Audit, LaneRow } from "../ports/index.ts";
+import type { Audit } from "../ports/audit.ts";
+import type { LaneRow } from "../ports/rows.ts";
 import type { FsckMode, SessionReport } from "./check-session.ts";
 import type { LaneBinding } from "./derive-session.ts";
 import type { Finding, Repair } from "./findings.ts";

@@ -1,6 +1,7 @@
 import { fence, type SessionId } from "@holdfast/protocol";
 
-import type { Audit, LeaseRow } from "../ports/index.ts";
+import type { Audit } from "../ports/audit.ts";
+import type { LeaseRow } from "../ports/rows.ts";
 import type { Finding } from "./findings.ts";
 
 /** Longer than any lease is ever taken for. */

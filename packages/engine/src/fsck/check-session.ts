@@ -1,7 +1,8 @@
 import type { SessionId } from "@holdfast/protocol";
 
-import { outboxKey } from "../log/index.ts";
-import type { Audit, Derived, SessionRow } from "../ports/index.ts";
+import { outboxKey } from "../log/fold-outbound.ts";
+import type { Audit, Derived } from "../ports/audit.ts";
+import type { SessionRow } from "../ports/rows.ts";
 import { compareTable, differences } from "./compare-rows.ts";
 import { Derivation } from "./derive-session.ts";
 import type { Finding } from "./findings.ts";

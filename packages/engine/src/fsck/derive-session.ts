@@ -13,32 +13,23 @@ import {
   type StoredEvent,
 } from "@holdfast/protocol";
 
-import {
-  blobsIn,
-  emptySession,
-  foldApprovals,
-  foldDelta,
-  foldInput,
-  foldRun,
-  foldSession,
-  inputNamedBy,
-  laneOf,
-  memoryChangeOf,
-  MemoryRows,
-  outboxRowOf,
-  putChunk,
-  usageOf,
-} from "../log/index.ts";
+import { blobsIn, foldInput, foldRun, laneOf, usageOf } from "../log/fold-rows.ts";
+import { emptySession } from "../log/begin-session.ts";
+import { foldApprovals } from "../log/fold-approvals.ts";
+import { foldDelta, foldSession } from "../log/fold-session.ts";
+import { inputNamedBy } from "../log/needs.ts";
+import { memoryChangeOf, MemoryRows } from "../log/fold-memory.ts";
+import { outboxRowOf, putChunk } from "../log/fold-outbound.ts";
 import type {
   ApprovalRow,
   InputRow,
   LaneRow,
   OutboxRow,
-  RawEvent,
   RunRow,
   SessionRow,
   UsageRow,
-} from "../ports/index.ts";
+} from "../ports/rows.ts";
+import type { RawEvent } from "../ports/audit.ts";
 import type { Finding, FindingCode } from "./findings.ts";
 import { NumberLedger, spanText } from "./number-ledger.ts";
 

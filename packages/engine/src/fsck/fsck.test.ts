@@ -1,8 +1,9 @@
 import { type Fence, ids, type LaneKey } from "@holdfast/protocol";
-import { memoryHarness } from "@holdfast/store/testing";
+import { memoryHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { type Audit, StoreFailure } from "../ports/index.ts";
+import { type Audit } from "../ports/audit.ts";
+import { StoreFailure } from "../ports/store.ts";
 import {
   aDelta,
   aLane,
@@ -14,15 +15,13 @@ import {
   aUsage,
   aUserMessage,
   at,
-  committed,
-  openFullSession,
-  openSession,
-  type OpenSession,
-  type StoreHarness,
-  withDerived,
-  withEvents,
-} from "../testing/index.ts";
-import { type FsckMode, fsckExit, runFsck } from "./index.ts";
+} from "@holdfast/testing/fixtures/factories";
+import { committed, openSession, type OpenSession } from "@holdfast/testing/fixtures/open-session";
+import { openFullSession, withDerived, withEvents } from "@holdfast/testing/fixtures/damaged-audit";
+import { type StoreHarness } from "@holdfast/testing/conformance/harness";
+import { type FsckMode } from "./check-session.ts";
+import { fsckExit } from "./findings.ts";
+import { runFsck } from "./fsck.ts";
 
 let harness: StoreHarness;
 let chat: OpenSession;

@@ -1,7 +1,9 @@
 import type { OwnerId, SessionId } from "@holdfast/protocol";
 
-import { type Audit, type JournalPlace, StoreFailure } from "../ports/index.ts";
-import { BlobAccounts, checkBlobs } from "./check-blobs.ts";
+import { type Audit } from "../ports/audit.ts";
+import { type JournalPlace } from "../ports/spill.ts";
+import { StoreFailure } from "../ports/store.ts";
+import { BlobAccounts, checkBlobs } from "./check-across-sessions.ts";
 import { LaneAccounts } from "./check-lanes.ts";
 import { checkIntegrity, checkLeases, checkOrphans } from "./check-rest.ts";
 import { checkSession, type FsckMode } from "./check-session.ts";

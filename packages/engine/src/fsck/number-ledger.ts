@@ -1,4 +1,4 @@
-import type { RawEvent } from "../ports/index.ts";
+import type { RawEvent } from "../ports/audit.ts";
 
 /** From and to, both included. */
 export type Span = readonly [from: number, to: number];

@@ -1,7 +1,8 @@
 import { newEvent, type Seq, type SessionId } from "@holdfast/protocol";
 
-import { newestFirst } from "../log/index.ts";
-import type { Failed, Refused, SessionRow } from "../ports/index.ts";
+import { newestFirst } from "../log/entries.ts";
+import type { Failed, Refused } from "../ports/commit.ts";
+import type { SessionRow } from "../ports/rows.ts";
 import {
   type HistoryDeps,
   type HistoryTarget,

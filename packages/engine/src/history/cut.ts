@@ -10,8 +10,10 @@ import {
   type StoredEvent,
 } from "@holdfast/protocol";
 
-import { type Log, newestFirst } from "../log/index.ts";
-import type { CommitResult, Committed, Failed, Refused, SessionRow } from "../ports/index.ts";
+import { type Log } from "../log/log.ts";
+import { newestFirst } from "../log/entries.ts";
+import type { CommitResult, Committed, Failed, Refused } from "../ports/commit.ts";
+import type { SessionRow } from "../ports/rows.ts";
 import { cutRanges } from "./ranges.ts";
 import { isMessage, textOfEntry } from "./visible.ts";
 

@@ -1,8 +1,12 @@
 import { type IdSource, type RunId, type Seq, terminalStates } from "@holdfast/protocol";
 
-import type { Log } from "../log/index.ts";
-import type { Clock, Failed, Holder, LeaseRow, Refused, Snapshot } from "../ports/index.ts";
-import { requestCancel, type Runner } from "../run/index.ts";
+import type { Log } from "../log/log.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Failed, Refused } from "../ports/commit.ts";
+import type { Holder, LeaseRow } from "../ports/rows.ts";
+import type { Snapshot } from "../ports/reads.ts";
+import { requestCancel } from "../run/cancel.ts";
+import { type Runner } from "../run/runner.ts";
 import { type HistoryTarget, moved, noSession } from "./cut.ts";
 
 export interface InterruptDeps {

@@ -6,7 +6,7 @@ import {
   type StoredEvent,
 } from "@holdfast/protocol";
 
-import type { SessionRow } from "../ports/index.ts";
+import type { SessionRow } from "../ports/rows.ts";
 import {
   type HistoryDeps,
   type HistoryResult,

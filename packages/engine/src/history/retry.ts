@@ -6,8 +6,8 @@ import {
   textOf,
 } from "@holdfast/protocol";
 
-import type { Refused } from "../ports/index.ts";
-import { type Admission, inputEvents } from "../run/index.ts";
+import type { Refused } from "../ports/commit.ts";
+import { type Admission, inputEvents } from "../run/admit.ts";
 import {
   cut,
   doneBefore,
@@ -19,7 +19,7 @@ import {
   noSession,
   whileItMoves,
 } from "./cut.ts";
-import { idFor } from "./derived-id.ts";
+import { idFor } from "../derived-id.ts";
 
 export interface NewWords {
   /** The message to ask again from; the last one when absent. */

@@ -1,8 +1,10 @@
 import { type IdSource, newEvent, type OwnerId, type SessionId } from "@holdfast/protocol";
 
-import type { Log } from "../log/index.ts";
-import type { Clock, SessionRow, Titler, TitleResult } from "../ports/index.ts";
-import { usageOfCall } from "../run/index.ts";
+import type { Log } from "../log/log.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { SessionRow } from "../ports/rows.ts";
+import type { Titler, TitleResult } from "../ports/titler.ts";
+import { usageOfCall } from "../run/settle.ts";
 import { textOfEntry } from "./visible.ts";
 
 export interface TitlesDeps {

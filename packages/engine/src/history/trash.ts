@@ -1,16 +1,14 @@
 import { newEvent, type NewEvent, type Seq } from "@holdfast/protocol";
 
-import type { CommitResult, Failed, InputRow, LeaseRow, Reads, Snapshot } from "../ports/index.ts";
-import {
-  type AskedIn,
-  entriesOfAStep,
-  foldStep,
-  type RunWriter,
-  leftoversOf,
-  takenInput,
-  tellUnrun,
-  writerFor,
-} from "../run/index.ts";
+import type { CommitResult, Failed } from "../ports/commit.ts";
+import type { InputRow, LeaseRow } from "../ports/rows.ts";
+import type { Reads, Snapshot } from "../ports/reads.ts";
+import { type AskedIn, tellUnrun } from "../run/begun-calls.ts";
+import { entriesOfAStep } from "../recovery/take-over.ts";
+import { foldStep } from "../run/fold-step.ts";
+import { type RunWriter, writerFor } from "../run/settle.ts";
+import { leftoversOf } from "../recovery/settle-journal.ts";
+import { takenInput } from "../run/steer.ts";
 import { type HistoryTarget, noSession } from "./cut.ts";
 import type { InterruptDeps } from "./interrupt.ts";
 

@@ -1,8 +1,9 @@
 import { decodeEvent, type NewEvent, type Seq } from "@holdfast/protocol";
 
-import type { Commit, Refused, SessionRow } from "../ports/index.ts";
+import type { Commit, Refused } from "../ports/commit.ts";
+import type { SessionRow } from "../ports/rows.ts";
 import type { Loaded } from "./needs.ts";
-import { refuse } from "./refusals.ts";
+import { refuse } from "./check-commit.ts";
 
 export interface Begun {
   readonly status: "begun";

@@ -18,18 +18,18 @@ import type {
   InputRow,
   LaneRow,
   OutboxRow,
-  Refused,
   RunRow,
   SessionRow,
   UsageRow,
-} from "../ports/index.ts";
-import { checkApproval, foldApprovals } from "./fold-approval.ts";
+} from "../ports/rows.ts";
+import type { Refused } from "../ports/commit.ts";
+import { checkApproval, foldApprovals } from "./fold-approvals.ts";
 import { checkMemory, type MemoryChange, memoryChangeOf } from "./fold-memory.ts";
-import { checkOutbox, outboxRowOf, putChunk } from "./fold-outbox.ts";
+import { checkOutbox, outboxRowOf, putChunk } from "./fold-outbound.ts";
 import { blobsIn, foldInput, foldRun, laneOf, usageOf } from "./fold-rows.ts";
 import { foldDelta, foldSession } from "./fold-session.ts";
 import { inputNamedBy, type Loaded } from "./needs.ts";
-import { refuse } from "./refusals.ts";
+import { refuse } from "./check-commit.ts";
 import { mayMove } from "./run-states.ts";
 
 /** Folds the events of one commit, one after the other, into rows. The first rule that an event breaks ends it. */

@@ -8,24 +8,22 @@ import {
 
 import type {
   ApprovalRow,
-  Commit,
-  Committed,
   InputRow,
   LaneRow,
   LeaseKind,
   LeaseRow,
   OutboxRow,
-  Refused,
   RunRow,
   SessionRow,
   UsageRow,
-} from "../ports/index.ts";
+} from "../ports/rows.ts";
+import type { Commit, Committed, Refused } from "../ports/commit.ts";
 import { beginSession, type Begun } from "./begin-session.ts";
 import { CommitFold } from "./commit-fold.ts";
 import type { MemoryChange } from "./fold-memory.ts";
 import type { Loaded } from "./needs.ts";
 import { isTooLarge, maxCommitLength } from "./payload-size.ts";
-import { checkExpectations, refuse } from "./refusals.ts";
+import { checkExpectations, refuse } from "./check-commit.ts";
 
 /** What a store writes, all in the same transaction. */
 export interface Plan {

@@ -1,7 +1,8 @@
 import { columnText, type KnownEvent, type Seq, type StoredEvent } from "@holdfast/protocol";
 
-import type { MarkRow, MemoryTryRow, Refused, SessionRow } from "../ports/index.ts";
-import { refuse } from "./refusals.ts";
+import type { MarkRow, MemoryTryRow, SessionRow } from "../ports/rows.ts";
+import type { Refused } from "../ports/commit.ts";
+import { refuse } from "./check-commit.ts";
 
 /** What an event changes in what is still to be remembered. It follows from the event alone, so nothing is read before. */
 export type MemoryChange =

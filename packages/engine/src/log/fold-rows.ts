@@ -10,7 +10,7 @@ import {
   terminalStates,
 } from "@holdfast/protocol";
 
-import type { InputRow, LaneRow, RunRow, SessionRow, UsageRow } from "../ports/index.ts";
+import type { InputRow, LaneRow, RunRow, SessionRow, UsageRow } from "../ports/rows.ts";
 import { rests } from "./run-states.ts";
 
 /** A run's row after one of its events. A run begins with the input that asks for it, or with the state that continues another. */

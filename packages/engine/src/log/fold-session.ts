@@ -6,7 +6,7 @@ import {
   type StoredEvent,
 } from "@holdfast/protocol";
 
-import type { SessionRow } from "../ports/index.ts";
+import type { SessionRow } from "../ports/rows.ts";
 
 /** The session's row after one more event: the facts that every reader knows, and what only the store keeps. */
 export function foldSession(row: SessionRow, decoded: DecodedEvent): SessionRow {

@@ -1,7 +1,7 @@
 import type { OwnerId, SessionId } from "@holdfast/protocol";
 
-import type { Store } from "../ports/index.ts";
-import { Feed, type FeedOptions, type Follower } from "./hub-feed.ts";
+import type { Store } from "../ports/store.ts";
+import { Feed, type FeedOptions, type Follower } from "./feed.ts";
 import type { Stretch } from "./hub-ring.ts";
 
 /** The sessions that someone in this process looks at, each with its feed. Nothing is kept for the others. */

@@ -1,6 +1,6 @@
 import { roleOf, type Seq, type StoredEvent } from "@holdfast/protocol";
 
-import type { JournalEvent } from "../ports/index.ts";
+import type { JournalEvent } from "../ports/reads.ts";
 
 /**
  * Puts deltas together that say more of the same, in the order of their numbers. Nothing of what a fold or a view makes of

@@ -12,7 +12,7 @@ import {
   type StoredEvent,
 } from "@holdfast/protocol";
 
-import type { Reads } from "../ports/index.ts";
+import type { Reads } from "../ports/reads.ts";
 
 /** A notice that says "recovering", as it stands now. */
 export interface PendingNotice {

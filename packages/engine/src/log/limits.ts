@@ -10,9 +10,9 @@ import {
   sessionId,
 } from "@holdfast/protocol";
 
-import type { Commit, Refused } from "../ports/index.ts";
+import type { Commit, Refused } from "../ports/commit.ts";
 import { byteLength, measureJson } from "./limits-json.ts";
-import { refuse } from "./refusals.ts";
+import { refuse } from "./check-commit.ts";
 
 export interface CommitLimits {
   /** Of one event's data as JSON. */

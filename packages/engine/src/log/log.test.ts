@@ -1,8 +1,11 @@
-import { memoryHarness } from "@holdfast/store/testing";
+import { memoryHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import type { Clock, CommitResult, Failed, FailureCode, Store } from "../ports/index.ts";
-import { aLane, aNotice, anOwner, openSession, present } from "../testing/index.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { CommitResult, Failed, FailureCode } from "../ports/commit.ts";
+import type { Store } from "../ports/store.ts";
+import { aLane, aNotice, anOwner } from "@holdfast/testing/fixtures/factories";
+import { openSession, present } from "@holdfast/testing/fixtures/open-session";
 import { createLog, type Log } from "./log.ts";
 
 type Harness = Awaited<ReturnType<typeof memoryHarness.open>>;

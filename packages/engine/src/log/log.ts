@@ -14,21 +14,19 @@ import {
   type StoredEvent,
 } from "@holdfast/protocol";
 
+import { type Clock, type Random, systemClock } from "../ports/clock.ts";
 import {
-  type Clock,
   type Commit,
   type CommitResult,
   type Committed,
   type Failed,
   type FailureCode,
-  type Random,
-  type Store,
-  systemClock,
-} from "../ports/index.ts";
+} from "../ports/commit.ts";
+import { type Store } from "../ports/store.ts";
 import { Hub } from "./hub.ts";
-import type { FeedOptions } from "./hub-feed.ts";
+import type { FeedOptions } from "./feed.ts";
 import { checkCommit, type CommitLimits, commitLimits } from "./limits.ts";
-import { backoffMs } from "./log-backoff.ts";
+import { backoffMs } from "../ports/log-backoff.ts";
 import { Tail, type TailItem, type TailOptions } from "./tail.ts";
 
 export interface LogOptions extends Partial<Omit<FeedOptions, "clock" | "random">> {

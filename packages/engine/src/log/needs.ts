@@ -13,15 +13,15 @@ import {
 
 import type {
   ApprovalRow,
-  Commit,
   InputRow,
   LeaseRow,
   OutboxRow,
   RunRow,
   SessionRow,
-} from "../ports/index.ts";
-import { approvalNamedBy, mayWithdraw } from "./fold-approval.ts";
-import { inboundOf } from "./fold-outbox.ts";
+} from "../ports/rows.ts";
+import type { Commit } from "../ports/commit.ts";
+import { approvalNamedBy, mayWithdraw } from "./fold-approvals.ts";
+import { inboundOf } from "./fold-outbound.ts";
 import { blobsIn } from "./fold-rows.ts";
 
 /** What a store reads, under its lock, before a commit can be decided. */

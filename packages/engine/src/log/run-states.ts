@@ -1,6 +1,6 @@
 import { type RunState, terminalStates } from "@holdfast/protocol";
 
-import type { RunRow } from "../ports/index.ts";
+import type { RunRow } from "../ports/rows.ts";
 
 /**
  * The run as a program counter: where each state may go. `claimed` is also where a take-over puts a run that had

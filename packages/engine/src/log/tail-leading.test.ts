@@ -1,15 +1,10 @@
-import { memoryHarness } from "@holdfast/store/testing";
+import { memoryHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import {
-  aDelta,
-  aNotice,
-  aRunId,
-  nextSeqs,
-  openTailRig,
-  type StoreHarness,
-  turn,
-} from "../testing/index.ts";
+import { aDelta, aNotice, aRunId } from "@holdfast/testing/fixtures/factories";
+import { nextSeqs, openTailRig } from "@holdfast/testing/rigs/tail-rig";
+import { type StoreHarness } from "@holdfast/testing/conformance/harness";
+import { turn } from "@holdfast/testing/fakes/manual-clock";
 
 let harness: StoreHarness;
 beforeEach(async () => {

@@ -1,17 +1,11 @@
 import type { SessionId } from "@holdfast/protocol";
-import { memoryHarness } from "@holdfast/store/testing";
+import { memoryHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import {
-  aNotice,
-  anOwner,
-  followFrom,
-  nextSeqs,
-  openTailRig,
-  type StoreHarness,
-  type TailRig,
-  turn,
-} from "../testing/index.ts";
+import { aNotice, anOwner } from "@holdfast/testing/fixtures/factories";
+import { followFrom, nextSeqs, openTailRig, type TailRig } from "@holdfast/testing/rigs/tail-rig";
+import { type StoreHarness } from "@holdfast/testing/conformance/harness";
+import { turn } from "@holdfast/testing/fakes/manual-clock";
 import type { LogOptions } from "./log.ts";
 
 let harness: StoreHarness;

@@ -1,16 +1,10 @@
-import { memoryHarness } from "@holdfast/store/testing";
+import { memoryHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import {
-  aNotice,
-  aRunId,
-  aRunState,
-  nextSeqs,
-  openTailRig,
-  type StoreHarness,
-  type TailRig,
-  turn,
-} from "../testing/index.ts";
+import { aNotice, aRunId, aRunState } from "@holdfast/testing/fixtures/factories";
+import { nextSeqs, openTailRig, type TailRig } from "@holdfast/testing/rigs/tail-rig";
+import { type StoreHarness } from "@holdfast/testing/conformance/harness";
+import { turn } from "@holdfast/testing/fakes/manual-clock";
 import type { LogOptions } from "./log.ts";
 
 let harness: StoreHarness;

@@ -1,8 +1,9 @@
 import type { OwnerId, Seq, SessionId, StoredEvent } from "@holdfast/protocol";
 
-import type { EventPage, FailureCode } from "../ports/index.ts";
+import type { EventPage } from "../ports/reads.ts";
+import type { FailureCode } from "../ports/commit.ts";
 import type { Hub } from "./hub.ts";
-import type { Feed, Follower, ReadOutcome } from "./hub-feed.ts";
+import type { Feed, Follower, ReadOutcome } from "./feed.ts";
 import type { Stretch } from "./hub-ring.ts";
 
 export type TailItem =

@@ -8,7 +8,8 @@ import {
   textOf,
 } from "@holdfast/protocol";
 
-import type { MemoryTurn, Reads } from "../ports/index.ts";
+import type { MemoryTurn } from "../ports/memory.ts";
+import type { Reads } from "../ports/reads.ts";
 import { beginningOf, clearedEntries } from "./cleared.ts";
 import type { Segment } from "./segment.ts";
 

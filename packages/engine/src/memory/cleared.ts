@@ -7,7 +7,8 @@ import {
   type StoredEvent,
 } from "@holdfast/protocol";
 
-import type { MarkRow, Reads } from "../ports/index.ts";
+import type { MarkRow } from "../ports/rows.ts";
+import type { Reads } from "../ports/reads.ts";
 
 const pageSize = 500;
 

@@ -7,17 +7,12 @@ import {
   type SessionId,
 } from "@holdfast/protocol";
 
-import { keepLease } from "../context/index.ts";
-import type { Log } from "../log/index.ts";
-import type {
-  Clock,
-  Holder,
-  LeaseRow,
-  Liveness,
-  MemoryAnswer,
-  MemoryHandle,
-  MemoryTurn,
-} from "../ports/index.ts";
+import { keepLease } from "../log/compaction-lock-heartbeat.ts";
+import type { Log } from "../log/log.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Holder, LeaseRow } from "../ports/rows.ts";
+import type { Liveness } from "../ports/liveness.ts";
+import type { MemoryAnswer, MemoryHandle, MemoryTurn } from "../ports/memory.ts";
 import { captureTurns, everybodys, type IsPersons } from "./capture.ts";
 import { mostTurns, nextSegment, type Segment } from "./segment.ts";
 

@@ -1,6 +1,6 @@
 import type { OwnerId, SessionId } from "@holdfast/protocol";
 
-import type { MemoryHandle, MemoryOwner } from "../ports/index.ts";
+import type { MemoryHandle, MemoryOwner } from "../ports/memory.ts";
 import { ownerKey } from "./segment.ts";
 
 interface Known {

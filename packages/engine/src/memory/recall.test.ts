@@ -1,22 +1,19 @@
-import { memoryHarness } from "@holdfast/store/testing";
+import { memoryHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import type { Tool } from "../ports/index.ts";
+import type { Tool } from "../ports/tool.ts";
+import { aTool, gated, ok } from "@holdfast/testing/rigs/run-words";
 import {
-  aTool,
   calls,
-  gated,
-  manualClock,
-  NotedMemory,
-  ok,
-  openMemory,
-  openRunRig,
   says,
   scriptedModel,
   type ScriptedReply,
-  type StoreHarness,
-} from "../testing/index.ts";
-import { createRecall } from "./index.ts";
+} from "@holdfast/testing/fakes/scripted-model";
+import { manualClock } from "@holdfast/testing/fakes/manual-clock";
+import { NotedMemory, openMemory } from "@holdfast/testing/rigs/memory-rig";
+import { openRunRig } from "@holdfast/testing/rigs/run-rig";
+import { type StoreHarness } from "@holdfast/testing/conformance/harness";
+import { createRecall } from "./recall.ts";
 
 let harness: StoreHarness;
 beforeEach(async () => void (harness = await memoryHarness.open()));

@@ -1,6 +1,7 @@
 import type { Attachment, OwnerId, Part, SessionId } from "@holdfast/protocol";
 
-import type { Clock, MemoryHandle, MemoryProviders, Recollection } from "../ports/index.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { MemoryHandle, MemoryProviders, Recollection } from "../ports/memory.ts";
 import { ownerKey } from "./segment.ts";
 
 export interface RecallDeps {

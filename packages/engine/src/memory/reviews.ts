@@ -1,15 +1,11 @@
 import type { OwnerId, SessionId } from "@holdfast/protocol";
 
-import { redactSecrets } from "../context/index.ts";
-import type {
-  Clock,
-  MemoryHandle,
-  MemoryProviders,
-  ModelUsage,
-  Reads,
-  ReviewAnswer,
-  Reviewer,
-} from "../ports/index.ts";
+import { redactSecrets } from "../context/redact.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { MemoryHandle, MemoryProviders } from "../ports/memory.ts";
+import type { ModelUsage } from "../ports/model.ts";
+import type { Reads } from "../ports/reads.ts";
+import type { ReviewAnswer, Reviewer } from "../ports/reviewer.ts";
 import { everybodys, hasPerson, type IsPersons, type Said, wordsOf } from "./capture.ts";
 
 /**

@@ -1,7 +1,9 @@
 import type { Seq, SessionId } from "@holdfast/protocol";
 
-import { shortHash } from "../context/index.ts";
-import type { MarkRow, MemoryOwner, Unremembered } from "../ports/index.ts";
+import { shortHash } from "../hash.ts";
+import type { MarkRow } from "../ports/rows.ts";
+import type { MemoryOwner } from "../ports/memory.ts";
+import type { Unremembered } from "../ports/reads.ts";
 
 /** The oldest turns of a session that have one owner and are not committed. */
 export interface Segment {

@@ -9,9 +9,8 @@ import type {
   SessionId,
   ToolDetails,
   ToolOutcome,
+  ToolSpec,
 } from "@holdfast/protocol";
-
-import type { ToolSpec } from "./model.ts";
 
 export interface ToolCall {
   readonly owner: OwnerId;

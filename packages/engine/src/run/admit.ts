@@ -12,9 +12,9 @@ import {
   type SessionId,
 } from "@holdfast/protocol";
 
-import type { Log } from "../log/index.ts";
-import type { CommitResult, Failed, Refused } from "../ports/index.ts";
-import { hashOf } from "./hash.ts";
+import type { Log } from "../log/log.ts";
+import type { CommitResult, Failed, Refused } from "../ports/commit.ts";
+import { hashOf } from "../run-hash.ts";
 import { largest, storedSize } from "./sizes.ts";
 
 export interface NewInput {

@@ -7,8 +7,11 @@ import {
   type OwnerId,
 } from "@holdfast/protocol";
 
-import { holdsForSession, type Log, type PersonsWord } from "../log/index.ts";
-import type { ApprovalRow, CommitResult } from "../ports/index.ts";
+import { holdsForSession } from "../log/fold-approvals.ts";
+import { type Log } from "../log/log.ts";
+import { type PersonsWord } from "../log/run-states.ts";
+import type { ApprovalRow } from "../ports/rows.ts";
+import type { CommitResult } from "../ports/commit.ts";
 
 export type AnswerResult =
   | { readonly status: "answered"; readonly approval: ApprovalRow }

@@ -1,9 +1,10 @@
 import type { CallId, NewEvent, OwnerId, Seq, SessionId, StoredEvent } from "@holdfast/protocol";
 
-import { pendingCalls } from "../context/index.ts";
-import type { ModelCall, Reads } from "../ports/index.ts";
+import { pendingCalls } from "../context/messages.ts";
+import type { ModelCall } from "../ports/model.ts";
+import type { Reads } from "../ports/reads.ts";
 import { type RunWriter, type ToolEnd, unrunCalls } from "./settle.ts";
-import { refusals } from "./sort-calls.ts";
+import { refusals } from "./approvals.ts";
 
 const pageSize = 500;
 

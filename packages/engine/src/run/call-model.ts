@@ -1,14 +1,14 @@
 import { json, type MessageId } from "@holdfast/protocol";
 
+import type { Clock } from "../ports/clock.ts";
 import type {
-  Clock,
   Model,
   ModelCall,
   ModelEvent,
   ModelFailure,
   ModelRequest,
   ModelUsage,
-} from "../ports/index.ts";
+} from "../ports/model.ts";
 import type { Journal } from "./journal.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { largest, storedSize } from "./sizes.ts";

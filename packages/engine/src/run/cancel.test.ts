@@ -1,25 +1,16 @@
 import { ids } from "@holdfast/protocol";
-import { memoryHarness } from "@holdfast/store/testing";
+import { memoryHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { restore, trash } from "../history/index.ts";
-import {
-  aHolder,
-  aTool,
-  calls,
-  fails,
-  gated,
-  hang,
-  manualClock,
-  ok,
-  openRunRig,
-  says,
-  scriptedModel,
-  streamed,
-  told,
-  type StoreHarness,
-} from "../testing/index.ts";
-import { requestCancel, resumeRun } from "./index.ts";
+import { restore, trash } from "../history/trash.ts";
+import { aHolder } from "@holdfast/testing/fixtures/factories";
+import { aTool, gated, ok, streamed, told } from "@holdfast/testing/rigs/run-words";
+import { calls, fails, hang, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
+import { manualClock } from "@holdfast/testing/fakes/manual-clock";
+import { openRunRig } from "@holdfast/testing/rigs/run-rig";
+import { type StoreHarness } from "@holdfast/testing/conformance/harness";
+import { requestCancel } from "./cancel.ts";
+import { resumeRun } from "./resume.ts";
 
 let harness: StoreHarness;
 beforeEach(async () => {

@@ -7,12 +7,15 @@ import {
   terminalStates,
 } from "@holdfast/protocol";
 
-import { type Log, rests } from "../log/index.ts";
-import type { CommitResult, InputRow, Reads, RunRow, Snapshot } from "../ports/index.ts";
+import { type Log } from "../log/log.ts";
+import { rests } from "../log/run-states.ts";
+import type { CommitResult } from "../ports/commit.ts";
+import type { InputRow, RunRow } from "../ports/rows.ts";
+import type { Reads, Snapshot } from "../ports/reads.ts";
 import { tellUnrun } from "./begun-calls.ts";
 import { foldStep } from "./fold-step.ts";
-import { leftoversOf } from "./leftovers.ts";
-import { entriesOfAStep } from "./recover.ts";
+import { leftoversOf } from "../recovery/settle-journal.ts";
+import { entriesOfAStep } from "../recovery/take-over.ts";
 import { type RunWriter, writerFor } from "./settle.ts";
 
 export type CancelResult =

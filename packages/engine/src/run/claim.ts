@@ -1,8 +1,9 @@
 import type { IdSource, MessageId, OwnerId, Part, SessionId } from "@holdfast/protocol";
 
-import type { Log } from "../log/index.ts";
-import type { Recall } from "../memory/index.ts";
-import type { Clock, Holder, InputRow, LeaseRow } from "../ports/index.ts";
+import type { Log } from "../log/log.ts";
+import type { Recall } from "../memory/recall.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Holder, InputRow, LeaseRow } from "../ports/rows.ts";
 import { RunHandle } from "./run-handle.ts";
 import { takenInput } from "./steer.ts";
 

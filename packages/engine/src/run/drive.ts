@@ -1,7 +1,9 @@
 import type { NewEvent, RequestRecord, RunState, StoredEvent } from "@holdfast/protocol";
 
-import { pendingCalls } from "../context/index.ts";
-import type { ModelFailure, Random, SpillEnd } from "../ports/index.ts";
+import { pendingCalls } from "../context/messages.ts";
+import type { ModelFailure } from "../ports/model.ts";
+import type { Random } from "../ports/clock.ts";
+import type { SpillEnd } from "../ports/spill.ts";
 import { tellUnrun } from "./begun-calls.ts";
 import { type CallEnd, callModel } from "./call-model.ts";
 import { type ContextFit, fitContext, makeRoom } from "./fit-context.ts";
@@ -11,11 +13,11 @@ import { type KnownContext, RunContext } from "./run-context.ts";
 import { markOf, type Remembers } from "./mark.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { runTools } from "./run-tools.ts";
-import { type SetUpDeps, setUpStep } from "./set-up.ts";
+import { type SetUpDeps, setUpStep } from "./prepare-step.ts";
 import { settledMessage, usageEvent } from "./settle.ts";
 import { daySpent, daySpentText, overSpent, type SpendDeps } from "./spend.ts";
-import type { VerdictDeps } from "./sort-calls.ts";
-import { type SpillDeps, spillMark } from "./spill.ts";
+import type { VerdictDeps } from "./approvals.ts";
+import { type SpillDeps, spillMark } from "../recovery/spill.ts";
 import { type SteerDeps, takeSteering } from "./steer.ts";
 import type { Tick } from "./tick.ts";
 

@@ -7,7 +7,8 @@ import {
   type StoredEvent,
 } from "@holdfast/protocol";
 
-import type { ModelFailure, NamedModel, Reads } from "../ports/index.ts";
+import type { ModelFailure, NamedModel } from "../ports/model.ts";
+import type { Reads } from "../ports/reads.ts";
 import type { RunHandle } from "./run-handle.ts";
 
 /** Who answers a session's next call, and who does when that one cannot. */

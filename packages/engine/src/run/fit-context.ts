@@ -1,5 +1,8 @@
-import type { Compaction, CompactionReason, FrameBytes } from "../context/index.ts";
-import type { Clock, CountTokens, ModelFailure } from "../ports/index.ts";
+import type { Compaction, CompactionReason } from "../context/compact.ts";
+import type { FrameBytes } from "../context/build-context.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { CountTokens } from "../ports/background-models.ts";
+import type { ModelFailure } from "../ports/model.ts";
 import type { RunContext } from "./run-context.ts";
 import type { RunHandle } from "./run-handle.ts";
 

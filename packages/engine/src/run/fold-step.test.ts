@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
-import { aDelta, aMessageId, aRunId, at, manualClock, turn } from "../testing/index.ts";
+import { aDelta, aMessageId, aRunId, at } from "@holdfast/testing/fixtures/factories";
+import { manualClock, turn } from "@holdfast/testing/fakes/manual-clock";
 import { foldLongStep, foldStep, StepFolder } from "./fold-step.ts";
 
 const runId = aRunId();

@@ -10,8 +10,9 @@ import {
   type Seq,
 } from "@holdfast/protocol";
 
-import { numbersOf } from "../log/index.ts";
-import type { Clock, JournalEvent } from "../ports/index.ts";
+import { numbersOf } from "../log/join-deltas.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { JournalEvent } from "../ports/reads.ts";
 import { GrowingText } from "./growing-text.ts";
 import { Timing } from "./timing.ts";
 

@@ -1,10 +1,11 @@
 import type { CallId, JsonObject, MessageId, NewEvent, StoredEvent } from "@holdfast/protocol";
 
-import type { ModelFailure, SpillEnd } from "../ports/index.ts";
+import type { ModelFailure } from "../ports/model.ts";
+import type { SpillEnd } from "../ports/spill.ts";
 import { type StepFold, StepFolder } from "./fold-step.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { storedSize } from "./sizes.ts";
-import { type Attempt, RunSpill, type SpillDeps } from "./spill.ts";
+import { type Attempt, RunSpill, type SpillDeps } from "../recovery/spill.ts";
 import type { Tick } from "./tick.ts";
 
 /** Text that waits for the next tick: one event for each part, however many pieces the model sent. */

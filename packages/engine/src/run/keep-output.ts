@@ -1,6 +1,6 @@
 import type { BlobId, OwnerId } from "@holdfast/protocol";
 
-import type { Store } from "../ports/index.ts";
+import type { Store } from "../ports/store.ts";
 import { fitting, storedSize } from "./sizes.ts";
 
 /** What is larger goes to a blob, once; its beginning and its end stay in the row. In bytes, as it is stored. */

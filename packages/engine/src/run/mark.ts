@@ -1,6 +1,6 @@
 import type { NewEvent } from "@holdfast/protocol";
 
-import type { MemoryOwner } from "../ports/index.ts";
+import type { MemoryOwner } from "../ports/memory.ts";
 import type { RunHandle } from "./run-handle.ts";
 
 /** Who has to remember a turn; `null`: nobody, it is a throw-away one or there is no memory. */

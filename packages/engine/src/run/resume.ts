@@ -7,8 +7,10 @@ import {
   terminalStates,
 } from "@holdfast/protocol";
 
-import type { Log } from "../log/index.ts";
-import type { Commit, CommitResult, Refused, RunRow, Snapshot } from "../ports/index.ts";
+import type { Log } from "../log/log.ts";
+import type { Commit, CommitResult, Refused } from "../ports/commit.ts";
+import type { RunRow } from "../ports/rows.ts";
+import type { Snapshot } from "../ports/reads.ts";
 
 export interface ResumeTarget {
   readonly owner: OwnerId;

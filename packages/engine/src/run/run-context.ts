@@ -3,19 +3,15 @@ import type { RequestRecord, Seq } from "@holdfast/protocol";
 import {
   buildContext,
   type BuiltContext,
-  type ContextEntries,
-  type Framed,
   type FrameBytes,
-  frameContext,
-  type FrameSource,
   type HashMemo,
-  readContext,
-  recordRequest,
-  refreshContext,
-  sentBefore,
-  type SentRequest,
-} from "../context/index.ts";
-import type { CountTokens, ModelUsage, Store } from "../ports/index.ts";
+} from "../context/build-context.ts";
+import { type ContextEntries, readContext, refreshContext } from "../context/read-context.ts";
+import { type Framed, frameContext, type FrameSource } from "../context/frame.ts";
+import { recordRequest, sentBefore, type SentRequest } from "../context/prefix.ts";
+import type { CountTokens } from "../ports/background-models.ts";
+import type { ModelUsage } from "../ports/model.ts";
+import type { Store } from "../ports/store.ts";
 import type { RunHandle } from "./run-handle.ts";
 
 /** What is known of a session's context from step to step, and from run to run while an agent stays warm. */

@@ -13,14 +13,10 @@ import {
   type StoredEvent,
 } from "@holdfast/protocol";
 
-import type { Log } from "../log/index.ts";
-import {
-  type Clock,
-  type Commit,
-  type CommitResult,
-  type LeaseRow,
-  type Refused,
-} from "../ports/index.ts";
+import type { Log } from "../log/log.ts";
+import { type Clock } from "../ports/clock.ts";
+import { type Commit, type CommitResult, type Refused } from "../ports/commit.ts";
+import { type LeaseRow } from "../ports/rows.ts";
 
 /** Why a runner has let go of a run. Unless it has ended, whoever takes it over goes on from the log. */
 export type LossReason =

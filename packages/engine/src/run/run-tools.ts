@@ -6,16 +6,19 @@ import {
   type ToolOutcome,
 } from "@holdfast/protocol";
 
-import type { Clock, JournalPlace, ModelCall, Tool, ToolCall, ToolHands } from "../ports/index.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { JournalPlace } from "../ports/spill.ts";
+import type { ModelCall } from "../ports/model.ts";
+import type { Tool, ToolCall, ToolHands } from "../ports/tool.ts";
 import { type AskedIn, doubtBegun } from "./begun-calls.ts";
 import type { StreamedTool } from "./fold-step.ts";
 import type { Journal } from "./journal.ts";
 import { keepOutput } from "./keep-output.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { endOf, settledTool, type ToolEnd } from "./settle.ts";
-import { spillMark } from "./spill.ts";
+import { spillMark } from "../recovery/spill.ts";
 import { fitting, largest, storedSize } from "./sizes.ts";
-import { placeOf, refusals, sortCalls, type Verdict, type VerdictDeps } from "./sort-calls.ts";
+import { placeOf, refusals, sortCalls, type Verdict, type VerdictDeps } from "./approvals.ts";
 
 export interface ToolDeps extends VerdictDeps {
   readonly tools: ReadonlyMap<string, Tool>;

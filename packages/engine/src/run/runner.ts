@@ -1,14 +1,16 @@
 import type { EventId, OwnerId, SessionId, StoredEvent } from "@holdfast/protocol";
 
-import type { LeaseRow, Liveness, LiveWork, Work } from "../ports/index.ts";
+import type { LeaseRow } from "../ports/rows.ts";
+import type { Liveness } from "../ports/liveness.ts";
+import type { LiveWork, Work } from "../ports/work.ts";
 import { expireApproval } from "./answer.ts";
 import { type ClaimDeps, claimNext, takeLease } from "./claim.ts";
 import { type DriveDeps, driveRun, type RunPosition } from "./drive.ts";
-import { decideLate, type LateWork, lookAtFile, lookForLate } from "./late-journal.ts";
-import { type HeldLease, LeaseKeeper } from "./lease-keeper.ts";
-import { giveUpRun, recoverRun, type ResumePolicy } from "./recover.ts";
+import { decideLate, type LateWork, lookAtFile, lookForLate } from "../recovery/late-journal.ts";
+import { type HeldLease, LeaseKeeper } from "./lease-renewer.ts";
+import { giveUpRun, recoverRun, type ResumePolicy } from "../recovery/take-over.ts";
 import type { RunHandle } from "./run-handle.ts";
-import type { SetUpDeps } from "./set-up.ts";
+import type { SetUpDeps } from "./prepare-step.ts";
 import { Tick } from "./tick.ts";
 import { type WarmAgents, warmUp } from "./warm-run.ts";
 

@@ -13,7 +13,7 @@ import {
   type ToolOutcome,
 } from "@holdfast/protocol";
 
-import type { ModelCall, ModelUsage } from "../ports/index.ts";
+import type { ModelCall, ModelUsage } from "../ports/model.ts";
 import type { StreamedMessage, StreamedTool } from "./fold-step.ts";
 import type { RunHandle } from "./run-handle.ts";
 

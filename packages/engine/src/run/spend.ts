@@ -1,6 +1,6 @@
 import type { RunId } from "@holdfast/protocol";
 
-import type { Log } from "../log/index.ts";
+import type { Log } from "../log/log.ts";
 import type { RunHandle } from "./run-handle.ts";
 
 export interface RunLimits {

@@ -6,9 +6,9 @@ import {
   type StoredEvent,
 } from "@holdfast/protocol";
 
-import type { Log } from "../log/index.ts";
-import type { Recall } from "../memory/index.ts";
-import type { InputRow } from "../ports/index.ts";
+import type { Log } from "../log/log.ts";
+import type { Recall } from "../memory/recall.ts";
+import type { InputRow } from "../ports/rows.ts";
 import type { RunHandle } from "./run-handle.ts";
 import type { RunWriter } from "./settle.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../ports/index.ts";
+import type { Clock } from "../ports/clock.ts";
 
 /** With few runs the beat is quick; with many it is slower, so that commits do not grow with the runs alone. */
 const shortestMs = 20;

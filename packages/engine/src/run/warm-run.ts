@@ -1,9 +1,9 @@
 import { laneKey } from "@holdfast/protocol";
 
-import type { AgentCache, BorrowedAgent } from "../agents/index.ts";
+import type { AgentCache, BorrowedAgent } from "../agents/cache.ts";
 import { emptyContext, type KnownContext } from "./run-context.ts";
 import type { RunHandle } from "./run-handle.ts";
-import type { SetUpDeps } from "./set-up.ts";
+import type { SetUpDeps } from "./prepare-step.ts";
 
 export type WarmAgents = AgentCache<KnownContext>;
 

@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import type { Output } from "./screen/index.ts";
+import type { Output } from "./screen/screen.ts";
 
 /** What is typed or piped in. */
 export type Input = Readable & {

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { flagOf, settingNames } from "../config/index.ts";
+import { flagOf, settingNames } from "../ops/config/settings.ts";
 import type { Arguments, Command } from "./command.ts";
 
 export type ParsedFlags =

@@ -1,4 +1,10 @@
-import { flagOf, type SettingName, settingNames, settings, variableOf } from "../config/index.ts";
+import {
+  flagOf,
+  type SettingName,
+  settingNames,
+  settings,
+  variableOf,
+} from "../ops/config/settings.ts";
 import type { Command } from "./command.ts";
 
 /** What leads a command to a host, or makes one here. */

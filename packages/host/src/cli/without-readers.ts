@@ -1,5 +1,5 @@
 import type { Writable } from "node:stream";
-import { systemCode } from "../failure.ts";
+import { systemCode } from "../util/outcome.ts";
 
 /** What a shell says of a program that wrote to a pipe that nobody reads. */
 const brokenPipe = 128 + 13;

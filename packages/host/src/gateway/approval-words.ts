@@ -1,9 +1,9 @@
 import type { ApprovalRow } from "@holdfast/engine";
 import { type ApprovalAnswer, type ApprovalId, approvalId } from "@holdfast/protocol";
 
-import { showControls } from "../text/index.ts";
+import { showControls } from "../util/text/show-controls.ts";
 import type { Words } from "./adapter.ts";
-import { questionWords } from "./question-words.ts";
+import { questionWords } from "./approval-message.ts";
 
 const longestShown = 3_000;
 

@@ -1,4 +1,4 @@
-import { says } from "@holdfast/engine/testing";
+import { says } from "@holdfast/testing/fakes/scripted-model";
 import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
 
@@ -9,7 +9,7 @@ import {
   openPlatform,
   shown,
   textsIn,
-} from "../../../../test/support/telegram/bot-rig.ts";
+} from "@holdfast/testing/telegram/bot-rig";
 
 /** The platform is asked again after a pause. */
 const soon = { interval: 5 };

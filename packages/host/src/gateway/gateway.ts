@@ -1,24 +1,25 @@
 import type { Clock, Holder, Liveness, Log, MemoryKeeper, Runner } from "@holdfast/engine";
-import type { Client, IdSource, OwnerId } from "@holdfast/protocol";
+import type { Client } from "@holdfast/client";
+import type { IdSource, OwnerId } from "@holdfast/protocol";
 
-import type { GatewayDesk } from "../api/index.ts";
-import type { Route } from "../http/index.ts";
+import type { GatewayDesk } from "../server/api/gateway.ts";
+import type { Route } from "../server/http/route.ts";
 import type { Adapter } from "./adapter.ts";
 import { holdBot } from "./bot-lease.ts";
-import { ChatOrder } from "./chat-order.ts";
-import { menu } from "./chat-commands.ts";
-import { ChatTitles } from "./chat-titles.ts";
-import { Couriers } from "./couriers.ts";
-import { settleUnknown } from "./notes.ts";
-import { Outage } from "./outage.ts";
-import { Pacer } from "./pace.ts";
-import { chatNames, type Names } from "./names.ts";
-import { type Guests, People } from "./people.ts";
-import { poll } from "./poller.ts";
-import { Reception } from "./reception.ts";
-import { Status } from "./status.ts";
-import { welcome } from "./welcome.ts";
-import { hookRoute, type Hook } from "./push-route.ts";
+import { ChatOrder } from "./outbound/pacing.ts";
+import { menu } from "./inbound/gateway-chat-commands.ts";
+import { ChatTitles } from "./inbound/chat-titles.ts";
+import { Couriers } from "./outbound/dispatcher.ts";
+import { settleUnknown } from "./outbound/enqueue.ts";
+import { Outage } from "./outbound/outage.ts";
+import { Pacer } from "./outbound/pace.ts";
+import { chatNames, type Names } from "./chat-addressing.ts";
+import { type Guests, People } from "./inbound/chat-access.ts";
+import { poll } from "./inbound/poller.ts";
+import { Reception } from "./inbound/handle-update.ts";
+import { Status } from "./inbound/receive-updates.ts";
+import { welcome } from "./outbound/welcome.ts";
+import { hookRoute, type Hook } from "./inbound/push-route.ts";
 
 export interface GatewayDeps {
   readonly log: Log;

@@ -2,13 +2,13 @@ import type { z } from "zod";
 
 import type { Seq } from "../ids.ts";
 import { type EventDefinition, type EventRole, indexDefinitions } from "./define.ts";
-import type { NewEvent, StoredEvent } from "./envelope.ts";
+import type { NewEvent, StoredEvent } from "./registry.ts";
 import { memoryEvents } from "./memory.ts";
 import { outboxEvents } from "./outbox.ts";
 import { runEvents } from "./run.ts";
 import { sessionEvents } from "./session.ts";
 
-export * from "./envelope.ts";
+export * from "./registry.ts";
 export { indexDefinitions, defineEvent, type EventDefinition, type EventRole } from "./define.ts";
 export {
   type ApprovalAnswer,

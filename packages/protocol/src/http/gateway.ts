@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import { deliveryKind, outboxState } from "../events/index.ts";
+import { deliveryKind, outboxState } from "../events/outbox.ts";
 import { deliveryId, laneKey, sessionId } from "../ids.ts";
 import { defineRoute } from "./define.ts";
 import { keyed } from "./sessions.ts";

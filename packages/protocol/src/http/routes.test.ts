@@ -2,8 +2,9 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 
 import { problemKinds } from "../problems.ts";
-import { testId } from "../testing/index.ts";
-import { type Route, problemsOf, routes } from "./index.ts";
+import { testId } from "@holdfast/testing/session-logs/write-log";
+import { type Route, problemsOf } from "./define.ts";
+import { routes } from "./routes.ts";
 
 const all: [string, Route][] = Object.entries(routes);
 const id = testId("session", 1);

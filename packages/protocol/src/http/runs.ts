@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import { approvalAnswer, approvalWords } from "../events/index.ts";
+import { approvalAnswer, approvalWords } from "../events/run.ts";
 import { approvalId, runId, sessionId } from "../ids.ts";
 import { defineRoute } from "./define.ts";
 import { limitText, pageCursor } from "./fields.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import { clientId, inputMode } from "../events/index.ts";
+import { clientId, inputMode } from "../events/run.ts";
 import { laneKey, messageId, runId, seq, sessionId } from "../ids.ts";
 import { attachment } from "../parts.ts";
 import { defineRoute } from "./define.ts";

@@ -5,11 +5,10 @@ import {
   approvalDetails,
   clientId,
   inputMode,
-  parentLink,
   partialCause,
   runState,
-  titleSource,
-} from "../events/index.ts";
+} from "../events/run.ts";
+import { parentLink, titleSource } from "../events/session.ts";
 import {
   approvalId,
   blobId,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import { commands } from "../commands/index.ts";
+import { commands } from "../commands.ts";
 import { blobId, runId, sessionId } from "../ids.ts";
 import { defineRoute } from "./define.ts";
 

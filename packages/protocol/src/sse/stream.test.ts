@@ -1,9 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import type { StoredEvent } from "../events/index.ts";
+import type { StoredEvent } from "../events/registry.ts";
 import type { Seq } from "../ids.ts";
-import { sessionLog, testId } from "../testing/index.ts";
+import { sessionLog } from "@holdfast/testing/session-logs/index";
+import { testId } from "@holdfast/testing/session-logs/write-log";
 import { decodeCursors, encodeCursors, watchLimit } from "./cursors.ts";
 import { createSseDecoder, type SseFrame } from "./frames.ts";
 import {

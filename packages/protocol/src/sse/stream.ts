@@ -1,7 +1,7 @@
 import { z } from "zod";
 
-import { type StoredEvent, storedEvent } from "../events/index.ts";
-import { sessionView } from "../http/index.ts";
+import { type StoredEvent, storedEvent } from "../events/registry.ts";
+import { sessionView } from "../http/views.ts";
 import { seq, type SessionId, sessionId } from "../ids.ts";
 import { type Cursors, encodeCursors } from "./cursors.ts";
 import { encodeFrame, type SseFrame } from "./frames.ts";

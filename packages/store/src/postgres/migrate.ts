@@ -1,6 +1,7 @@
 import type { Client } from "pg";
 
-import { type Migration, OpenFailure, readMigrations } from "../shared/index.ts";
+import { type Migration, readMigrations } from "../schema/migrations.ts";
+import { OpenFailure } from "../shared/open-failure.ts";
 
 const folder = new URL("migrations/", import.meta.url);
 /** The key of our advisory lock: "holdfast" in ASCII. */

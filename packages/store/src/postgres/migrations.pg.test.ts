@@ -1,12 +1,13 @@
-import { aHolder, aUserMessage, OpenSession, textsOf } from "@holdfast/engine/testing";
+import { aHolder, aUserMessage } from "@holdfast/testing/fixtures/factories";
+import { OpenSession, textsOf } from "@holdfast/testing/fixtures/open-session";
 import { ownerId, sessionId } from "@holdfast/protocol";
 import { readFile } from "node:fs/promises";
 import { Client } from "pg";
 import { expect, test } from "vitest";
 
-import { createDatabase, type FreshDatabase } from "../../../../test/support/postgres.ts";
-import { readMigrations } from "../shared/index.ts";
-import { openPostgresStore } from "./index.ts";
+import { createDatabase, type FreshDatabase } from "@holdfast/testing/postgres/create-database";
+import { readMigrations } from "../schema/migrations.ts";
+import { openPostgresStore } from "./open.ts";
 import { migrate } from "./migrate.ts";
 
 const known = readMigrations(new URL("migrations/", import.meta.url));
@@ -76,7 +77,9 @@ test("[S0.15] a database from before the leases, with data, gains them and loses
   await using database = await createDatabase();
   await using client = await connect(database);
   await migrate(client, 1);
-  await client.query(await readFile(new URL("fixtures/0001.sql", import.meta.url), "utf8"));
+  await client.query(
+    await readFile(new URL("../../fixtures/postgres-rows-0001.sql", import.meta.url), "utf8"),
+  );
   const store = await openPostgresStore({ url: database.url });
   const owner = ownerId.parse("someone");
   const { sessions } = await store.reads.sessions(owner, { limit: 10 });

@@ -1,6 +1,6 @@
 import type { Client } from "pg";
 
-import { OpenFailure } from "../shared/index.ts";
+import { OpenFailure } from "../shared/open-failure.ts";
 import { connectMigrator } from "./connection.ts";
 import { failureOf } from "./errors.ts";
 import { migrate } from "./migrate.ts";

@@ -3,9 +3,10 @@ import { ownerId, sessionId } from "@holdfast/protocol";
 import { z } from "zod";
 
 import type { Row } from "./connection.ts";
-import type { Readers } from "./read/index.ts";
+import type { Readers } from "./read/reader-pool.ts";
 import { run, statement } from "./statement.ts";
-import { createJob, type PendingJob, type Writer } from "./write/index.ts";
+import { createJob, type PendingJob } from "./write/jobs.ts";
+import { type Writer } from "./write/writer.ts";
 
 const byKey = statement(
   "request_by_key",

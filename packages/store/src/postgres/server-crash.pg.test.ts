@@ -1,17 +1,17 @@
 import type { Store } from "@holdfast/engine";
+import { aUserMessage } from "@holdfast/testing/fixtures/factories";
 import {
-  aUserMessage,
   type OpenSession,
   openSession,
   seqsOf,
   textsOf,
-} from "@holdfast/engine/testing";
+} from "@holdfast/testing/fixtures/open-session";
 import { Client } from "pg";
 import { expect, onTestFinished, test } from "vitest";
 
-import { startPostgres } from "../../../../test/support/postgres-global.ts";
-import { createDatabase } from "../../../../test/support/postgres.ts";
-import { openPostgresStore } from "./index.ts";
+import { startPostgres } from "@holdfast/testing/postgres/start-postgres";
+import { createDatabase } from "@holdfast/testing/postgres/create-database";
+import { openPostgresStore } from "./open.ts";
 
 /** A backend that is killed takes the whole server down: every connection breaks, and the log is recovered. */
 async function crashServer(url: string): Promise<void> {

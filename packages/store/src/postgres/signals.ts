@@ -5,8 +5,8 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Client } from "pg";
 
 import { connectSignals, setUp } from "./connection.ts";
-import { HeadPoller } from "./head-poller.ts";
-import type { Readers } from "./read/index.ts";
+import { HeadPoller } from "./watch.ts";
+import type { Readers } from "./read/reader-pool.ts";
 import type { Settings } from "./settings.ts";
 
 const channel = "holdfast";

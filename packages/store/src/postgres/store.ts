@@ -1,28 +1,26 @@
 import type { Leases, Store } from "@holdfast/engine";
 
-import { blobIdOf } from "../shared/index.ts";
-import { createAuditReads, createReads, Readers } from "./read/index.ts";
-import { decodeLease } from "./rows/index.ts";
+import { blobIdOf } from "../schema/blob-id.ts";
+import { createAuditReads } from "./read/audit.ts";
+import { createReads } from "./read/reads.ts";
+import { Readers } from "./read/reader-pool.ts";
+import { decodeLease } from "./rows/lease-row.ts";
 import { createRegister } from "./register.ts";
 import { createRequests } from "./requests.ts";
-import { createSearch, Indexer } from "./search/index.ts";
+import { createSearch } from "./search/index.ts";
+import { Indexer } from "./search/indexer.ts";
 import type { Settings } from "./settings.ts";
 import { Signals } from "./signals.ts";
 import { statement } from "./statement.ts";
-import {
-  acquireJob,
-  blobJob,
-  commitJob,
-  pruneJob,
-  purgeJob,
-  readClock,
-  releaseJob,
-  renewJob,
-  replaceBlobRefsJob,
-  replaceDerivedJob,
-  Writer,
-} from "./write/index.ts";
-import { createWork } from "./work.ts";
+import { acquireJob, releaseJob, renewJob } from "./write/leases.ts";
+import { blobJob } from "./write/blobs.ts";
+import { commitJob } from "./write/commits.ts";
+import { pruneJob } from "./write/prune.ts";
+import { purgeJob } from "./write/purge.ts";
+import { readClock } from "./write/transaction.ts";
+import { replaceBlobRefsJob, replaceDerivedJob } from "./write/repair.ts";
+import { Writer } from "./write/writer.ts";
+import { createWork } from "./read/work.ts";
 
 export interface PostgresStore extends Store {
   readonly kind: "postgres";

@@ -20,7 +20,7 @@ import {
 } from "@holdfast/protocol";
 import { z } from "zod";
 
-import { decodeRecords } from "./record.ts";
+import { decodeRecords } from "./format.ts";
 
 const header = z.object({
   session: sessionId,

@@ -3,7 +3,7 @@ import type { FileHandle } from "node:fs/promises";
 import type { SpillFile, SpillResult } from "@holdfast/engine";
 
 import { endText, eventsText } from "./content.ts";
-import { encodeRecord } from "./record.ts";
+import { encodeRecord } from "./format.ts";
 
 /** Behind the header and its copy. */
 const firstNumber = 2;

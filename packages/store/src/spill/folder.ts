@@ -13,7 +13,7 @@ import type {
 
 import { headerText, readHeader, readSpill } from "./content.ts";
 import { failure, writeAll, writeSpill } from "./file.ts";
-import { encodeRecord } from "./record.ts";
+import { encodeRecord } from "./format.ts";
 
 export interface SpillFolderOptions {
   /** Room that is kept for each spill beforehand. */

@@ -16,8 +16,8 @@ import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { endText, eventsText, headerText, readSpill } from "./content.ts";
-import { openSpillFolder } from "./index.ts";
-import { decodeRecords, encodeRecord } from "./record.ts";
+import { openSpillFolder } from "./folder.ts";
+import { decodeRecords, encodeRecord } from "./format.ts";
 
 const texts = fc.array(fc.string({ unit: "binary", maxLength: 60 }), {
   minLength: 1,

@@ -1,6 +1,6 @@
 import type { Failed, FailureCode } from "@holdfast/engine";
 
-import { OpenFailure } from "../shared/index.ts";
+import { OpenFailure } from "../shared/open-failure.ts";
 
 /** SQLite's primary result codes, as far as they are told apart here. */
 const primary = {

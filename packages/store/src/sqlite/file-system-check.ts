@@ -6,9 +6,9 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 
-import { OpenFailure } from "../shared/index.ts";
+import { OpenFailure } from "../shared/open-failure.ts";
 
-const script = fileURLToPath(new URL("./look-from-outside.ts", import.meta.url));
+const script = fileURLToPath(new URL("./file-system-probe.ts", import.meta.url));
 
 /** Network file systems, by the numbers that Linux gives them: SQLite's shared memory does not work there. */
 const networkTypes = new Map([

@@ -1,4 +1,5 @@
-import { type Migration, OpenFailure, readMigrations } from "../shared/index.ts";
+import { type Migration, readMigrations } from "../schema/migrations.ts";
+import { OpenFailure } from "../shared/open-failure.ts";
 import type { Connection } from "./connection.ts";
 import { isBusy } from "./errors.ts";
 import { whyRefused } from "./version-gate.ts";

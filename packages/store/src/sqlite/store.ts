@@ -21,17 +21,20 @@ import {
 } from "@holdfast/engine/ports";
 import type { OwnerId, SessionId } from "@holdfast/protocol";
 
-import { blobIdOf, GroupQueue, type Pace } from "../shared/index.ts";
-import { makeAudit } from "./audit.ts";
+import { blobIdOf } from "../schema/blob-id.ts";
+import { GroupQueue, type Pace } from "../shared/group-queue.ts";
+import { makeAudit } from "./read/audit.ts";
 import { checkFileSystem } from "./file-system-check.ts";
 import { makePrivate } from "./make-private.ts";
-import { type NearQuery, NearReader, type Queries } from "./read/index.ts";
-import type { ReaderRequest } from "./reader.ts";
-import { makeReads } from "./reads.ts";
-import { openSearch, type SqliteSearch } from "./search/index.ts";
-import { StoreThreads } from "./store-threads.ts";
-import { WatchList } from "./watch-list.ts";
-import type { Operation, Operations, Outcome } from "./write/index.ts";
+import { type NearQuery, NearReader } from "./read/near-reader.ts";
+import { type Queries } from "./read/queries.ts";
+import type { ReaderRequest } from "./threads/reader.ts";
+import { makeReads } from "./read/reads.ts";
+import { openSearch, type SqliteSearch } from "./search/client.ts";
+import { StoreThreads } from "./threads/store-threads.ts";
+import { WatchList } from "./read/watch.ts";
+import type { Operation, Operations } from "./write/operations.ts";
+import type { Outcome } from "./write/group-writer.ts";
 
 export interface SqliteOptions {
   readonly file: string;
@@ -61,7 +64,7 @@ const glancesInARow = 64;
 /** How long after its thread has died what is watched is watched by another one. */
 const watchAgainMs = 1_000;
 
-const backupScript = new URL("./backup.ts", import.meta.url);
+const backupScript = new URL("./threads/backup.ts", import.meta.url);
 
 /** Opens the file, making it when it is not there. Rejects with an `OpenFailure` that says what to do. */
 export async function openSqliteStore(options: SqliteOptions): Promise<SqliteStore> {

@@ -1,6 +1,6 @@
 import type { ContextView } from "@holdfast/protocol";
-import { momentOf } from "../ui/index.ts";
-import { words } from "../words.ts";
+import { momentOf } from "../ui/format-time.ts";
+import { words } from "../strings/strings.ts";
 
 type Turn = ContextView["turns"][number];
 

@@ -1,11 +1,13 @@
-import type { Client, ContextView, SessionId } from "@holdfast/protocol";
+import type { Client } from "@holdfast/client";
+import type { ContextView, SessionId } from "@holdfast/protocol";
 import { type ReactNode, useEffect, useState } from "react";
 import { sentenceOf, useApp } from "../app-context.ts";
-import { momentOf, Panel } from "../ui/index.ts";
-import { words } from "../words.ts";
+import { momentOf } from "../ui/format-time.ts";
+import { Panel } from "../ui/panel.tsx";
+import { words } from "../strings/strings.ts";
 import { CachePlot } from "./cache-plot.tsx";
-import { WindowPicture } from "./window-picture.tsx";
-import { WorkspaceTrust } from "../workspace/index.ts";
+import { WindowPicture } from "./context-charts.tsx";
+import { WorkspaceTrust } from "../talk/composer/workspace-trust.tsx";
 
 interface ContextPanelProps {
   readonly id: SessionId;

@@ -1,5 +1,5 @@
 // oxlint-disable-next-line import/no-unassigned-import -- schemas ask for it when they are made
-import "../no-code-from-text.ts";
+import "../disable-zod-jit.ts";
 import { z } from "zod";
 
 /** What the frame is asked to draw. Everything in it may be a model's words. */

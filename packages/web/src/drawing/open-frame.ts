@@ -1,4 +1,4 @@
-import type { Frame, OpenFrame } from "./drawings.ts";
+import type { Frame, OpenFrame } from "./drawing-queue.ts";
 
 /**
  * A frame without an origin: no cookie, no storage and no document of ours is within its reach, and its own policy gives it no

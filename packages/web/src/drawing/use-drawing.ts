@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { createDrawings, type Outcome } from "./drawings.ts";
+import { createDrawings, type Outcome } from "./drawing-queue.ts";
 import type { DrawingJob } from "./jobs.ts";
 import { openFrame } from "./open-frame.ts";
 

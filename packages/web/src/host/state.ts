@@ -1,4 +1,4 @@
-import type { HostClient } from "./client.ts";
+import type { HostClient } from "./host-store.ts";
 
 export type SignInTrouble = "link-refused" | "token-refused" | "unreachable";
 

@@ -1,6 +1,7 @@
 import { useApp, useStore } from "../app-context.ts";
-import { Icon, Menu } from "../ui/index.ts";
-import { words } from "../words.ts";
+import { Icon } from "../ui/icons.tsx";
+import { Menu } from "../ui/menu.tsx";
+import { words } from "../strings/strings.ts";
 
 interface ModelMenuProps {
   /** The one that was chosen here; `null` for the usual one. */

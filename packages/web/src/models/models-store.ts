@@ -1,4 +1,5 @@
-import type { Client, RouteOutput, Routes } from "@holdfast/protocol";
+import type { Client } from "@holdfast/client";
+import type { RouteOutput, Routes } from "@holdfast/protocol";
 
 export type ModelList = RouteOutput<Routes["listModels"]>;
 

@@ -1,8 +1,8 @@
 import { useEffect, useEffectEvent, useState } from "react";
-import { Icon } from "../ui/index.ts";
-import { words } from "../words.ts";
+import { Icon } from "../ui/icons.tsx";
+import { words } from "../strings/strings.ts";
 import { momentsAt, skipWaits } from "./playback.ts";
-import { labelOf, TimelinePicture } from "./timeline-picture.tsx";
+import { labelOf, TimelinePicture } from "./timeline-chart.tsx";
 import type { Timeline } from "./timeline.ts";
 
 const speeds = [1, 4, 16] as const;

@@ -1,7 +1,8 @@
 import type { RunId, Seq, SessionId } from "@holdfast/protocol";
 import { useApp } from "../app-context.ts";
-import { momentOf, Panel } from "../ui/index.ts";
-import { words } from "../words.ts";
+import { momentOf } from "../ui/format-time.ts";
+import { Panel } from "../ui/panel.tsx";
+import { words } from "../strings/strings.ts";
 import { Player } from "./player.tsx";
 import { useRecording } from "./use-recording.ts";
 

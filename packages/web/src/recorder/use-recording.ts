@@ -1,7 +1,8 @@
-import type { Client, RunId, Seq, SessionId, StoredEvent } from "@holdfast/protocol";
+import type { Client } from "@holdfast/client";
+import type { RunId, Seq, SessionId, StoredEvent } from "@holdfast/protocol";
 import { useEffect, useState } from "react";
 import { sentenceOf } from "../app-context.ts";
-import { words } from "../words.ts";
+import { words } from "../strings/strings.ts";
 import { hasEnded, readTimeline, type Timeline } from "./timeline.ts";
 
 export interface Recording {

@@ -1,5 +1,5 @@
 import type { MouseEvent } from "react";
-import { addressOf, type Place } from "./places.ts";
+import { addressOf, type Place } from "./routes.ts";
 import type { Router } from "./router.ts";
 
 /** What makes an `a` lead to a place of this page. With a key held the click is the browser's business: another tab or window. */

@@ -1,4 +1,4 @@
-import { addressOf, type Place, placeAt } from "./places.ts";
+import { addressOf, type Place, placeAt } from "./routes.ts";
 
 export interface Router {
   readonly read: () => Place;

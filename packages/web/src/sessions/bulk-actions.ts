@@ -1,7 +1,8 @@
-import type { Result, SessionView } from "@holdfast/protocol";
+import type { Result } from "@holdfast/client";
+import type { SessionView } from "@holdfast/protocol";
 import { type AppParts, sentenceOf } from "../app-context.ts";
-import { saveText } from "../ui/index.ts";
-import { words } from "../words.ts";
+import { saveText } from "../ui/copy-and-save.tsx";
+import { words } from "../strings/strings.ts";
 import { titleOf } from "./session-actions.ts";
 
 type Changed = Result<{ readonly session: SessionView }>;

@@ -1,7 +1,8 @@
 import { useState } from "react";
 import { useApp, useStore } from "../app-context.ts";
-import { Dialog, Icon, type IconName } from "../ui/index.ts";
-import { words } from "../words.ts";
+import { Dialog } from "../ui/dialog.tsx";
+import { Icon, type IconName } from "../ui/icons.tsx";
+import { words } from "../strings/strings.ts";
 import { bulkActions } from "./bulk-actions.ts";
 
 /** What can be done to the rows that are selected; there while somebody selects. */

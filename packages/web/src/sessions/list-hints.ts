@@ -1,4 +1,5 @@
-import type { Client, SessionView } from "@holdfast/protocol";
+import type { Client } from "@holdfast/client";
+import type { SessionView } from "@holdfast/protocol";
 
 /** A row that is new or changed; `null` when one is gone, or when some may have been missed. */
 export type OnHint = (session: SessionView | null) => void;

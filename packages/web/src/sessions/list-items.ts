@@ -1,6 +1,6 @@
 import type { SessionView } from "@holdfast/protocol";
-import { words } from "../words.ts";
-import { firstWhere } from "./stretch.ts";
+import { words } from "../strings/strings.ts";
+import { firstWhere } from "./session-list-store.ts";
 
 export type ListItem =
   | { readonly kind: "heading"; readonly key: string; readonly text: string }

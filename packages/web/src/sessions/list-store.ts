@@ -1,6 +1,7 @@
-import type { Client, SessionView } from "@holdfast/protocol";
+import type { Client } from "@holdfast/client";
+import type { SessionView } from "@holdfast/protocol";
 import { followHints } from "./list-hints.ts";
-import { putRow, putStretch } from "./stretch.ts";
+import { putRow, putStretch } from "./session-list-store.ts";
 
 export type ShelfName = "active" | "archived" | "trash";
 

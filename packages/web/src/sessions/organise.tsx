@@ -1,7 +1,7 @@
 import type { SessionView } from "@holdfast/protocol";
 import { useState } from "react";
-import { Dialog } from "../ui/index.ts";
-import { words } from "../words.ts";
+import { Dialog } from "../ui/dialog.tsx";
+import { words } from "../strings/strings.ts";
 
 interface OrganiseProps {
   readonly session: SessionView;

@@ -1,7 +1,7 @@
 import type { RouteInput, Routes, SessionView } from "@holdfast/protocol";
 import { type AppParts, sentenceOf } from "../app-context.ts";
-import { saveText } from "../ui/index.ts";
-import { words } from "../words.ts";
+import { saveText } from "../ui/copy-and-save.tsx";
+import { words } from "../strings/strings.ts";
 
 type Patch = NonNullable<RouteInput<Routes["changeSession"]>["body"]>;
 

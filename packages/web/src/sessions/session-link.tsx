@@ -1,7 +1,7 @@
 import type { SessionId } from "@holdfast/protocol";
 import { useApp } from "../app-context.ts";
-import { linkTo } from "../router/index.ts";
-import { words } from "../words.ts";
+import { linkTo } from "../router/link-to.ts";
+import { words } from "../strings/strings.ts";
 
 interface SessionLinkProps {
   readonly id: SessionId;

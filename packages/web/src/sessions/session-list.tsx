@@ -2,8 +2,8 @@ import type { SessionId } from "@holdfast/protocol";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, useEffect, useMemo, useRef } from "react";
 import { useApp, useStore } from "../app-context.ts";
-import { daysBetween } from "../ui/index.ts";
-import { words } from "../words.ts";
+import { daysBetween } from "../ui/format-time.ts";
+import { words } from "../strings/strings.ts";
 import { listItems } from "./list-items.ts";
 import { SessionRow } from "./session-row.tsx";
 

@@ -1,8 +1,9 @@
 import type { SessionView } from "@holdfast/protocol";
 import { useState } from "react";
 import { useApp } from "../app-context.ts";
-import { Icon, Menu, type MenuEntry } from "../ui/index.ts";
-import { words } from "../words.ts";
+import { Icon } from "../ui/icons.tsx";
+import { Menu, type MenuEntry } from "../ui/menu.tsx";
+import { words } from "../strings/strings.ts";
 import { Organise } from "./organise.tsx";
 import { sessionActions, titleOf } from "./session-actions.ts";
 

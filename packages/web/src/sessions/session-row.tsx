@@ -1,10 +1,10 @@
 import type { SessionView } from "@holdfast/protocol";
 import { memo, useState } from "react";
 import { useApp, useStore } from "../app-context.ts";
-import { linkTo } from "../router/index.ts";
-import { Icon } from "../ui/index.ts";
-import { shortTimeOf } from "../ui/index.ts";
-import { words } from "../words.ts";
+import { linkTo } from "../router/link-to.ts";
+import { Icon } from "../ui/icons.tsx";
+import { shortTimeOf } from "../ui/format-time.ts";
+import { words } from "../strings/strings.ts";
 import { isSameRow } from "./list-store.ts";
 import { sessionActions, titleOf } from "./session-actions.ts";
 import { SessionMenu } from "./session-menu.tsx";

@@ -1,6 +1,7 @@
 import { useApp, useStore } from "../app-context.ts";
-import { Icon, Menu, type MenuEntry } from "../ui/index.ts";
-import { words } from "../words.ts";
+import { Icon } from "../ui/icons.tsx";
+import { Menu, type MenuEntry } from "../ui/menu.tsx";
+import { words } from "../strings/strings.ts";
 import type { ListFilter, ShelfName } from "./list-store.ts";
 
 const shelves: readonly ShelfName[] = ["active", "archived", "trash"];

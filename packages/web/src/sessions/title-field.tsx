@@ -1,5 +1,5 @@
 import { type KeyboardEvent, useEffect, useRef } from "react";
-import { words } from "../words.ts";
+import { words } from "../strings/strings.ts";
 
 interface TitleFieldProps {
   readonly title: string;

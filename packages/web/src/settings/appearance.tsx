@@ -1,6 +1,6 @@
 import { useState } from "react";
-import { chooseTheme, readTheme, themes } from "../ui/index.ts";
-import { words } from "../words.ts";
+import { chooseTheme, readTheme, themes } from "../ui/theme.ts";
+import { words } from "../strings/strings.ts";
 
 export function Appearance() {
   const [theme, setTheme] = useState(readTheme);

@@ -1,12 +1,13 @@
 import type { ApprovalView } from "@holdfast/protocol";
 import { useApp } from "../app-context.ts";
-import { momentOf, revealUnseen } from "../ui/index.ts";
-import { words } from "../words.ts";
+import { momentOf } from "../ui/format-time.ts";
+import { revealUnseen } from "../ui/markdown/safe-text.ts";
+import { words } from "../strings/strings.ts";
 import { Audit } from "./audit.tsx";
-import { SessionLink } from "../sessions/index.ts";
+import { SessionLink } from "../sessions/session-link.tsx";
 import { Part } from "./part.tsx";
 import { Rules } from "./rules.tsx";
-import { useEvery, useRead } from "./use-read.ts";
+import { useEvery, useRead } from "./settings-group.tsx";
 
 export function Approvals() {
   return (

@@ -1,11 +1,12 @@
 import type { AuditEntry } from "@holdfast/protocol";
 import { useState } from "react";
 import { sentenceOf, useApp } from "../app-context.ts";
-import { momentOf, revealUnseen } from "../ui/index.ts";
-import { words } from "../words.ts";
-import { SessionLink } from "../sessions/index.ts";
+import { momentOf } from "../ui/format-time.ts";
+import { revealUnseen } from "../ui/markdown/safe-text.ts";
+import { words } from "../strings/strings.ts";
+import { SessionLink } from "../sessions/session-link.tsx";
 import { Part } from "./part.tsx";
-import { useRead } from "./use-read.ts";
+import { useRead } from "./settings-group.tsx";
 
 const pageSize = 20;
 

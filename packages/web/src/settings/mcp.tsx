@@ -1,9 +1,10 @@
 import type { McpServerView } from "@holdfast/protocol";
 import { sentenceOf, useApp } from "../app-context.ts";
-import { CopyButton, plainOutput, revealUnseen } from "../ui/index.ts";
-import { words } from "../words.ts";
+import { CopyButton } from "../ui/copy-button.tsx";
+import { plainOutput, revealUnseen } from "../ui/markdown/safe-text.ts";
+import { words } from "../strings/strings.ts";
 import { Part } from "./part.tsx";
-import { useEvery, useRead } from "./use-read.ts";
+import { useEvery, useRead } from "./settings-group.tsx";
 
 const example = `{
   "mcp": {

@@ -1,8 +1,8 @@
 import { useApp } from "../app-context.ts";
-import { momentOf } from "../ui/index.ts";
-import { words } from "../words.ts";
+import { momentOf } from "../ui/format-time.ts";
+import { words } from "../strings/strings.ts";
 import { Facts, Part } from "./part.tsx";
-import { useRead } from "./use-read.ts";
+import { useRead } from "./settings-group.tsx";
 
 /** What has been said and waits to be remembered, and what it all cost. */
 export function Memory() {

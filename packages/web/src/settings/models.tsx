@@ -1,8 +1,8 @@
 import type { ProviderView, RouteInput, Routes } from "@holdfast/protocol";
 import { type FormEvent, useEffect, useState } from "react";
 import { sentenceOf, useApp, useStore } from "../app-context.ts";
-import { isRehearsal } from "../models/index.ts";
-import { words } from "../words.ts";
+import { isRehearsal } from "../models/models-store.ts";
+import { words } from "../strings/strings.ts";
 
 type Provider = RouteInput<Routes["putSecret"]>["params"]["provider"];
 

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { Read } from "./use-read.ts";
+import type { Read } from "./settings-group.tsx";
 
 interface PartProps<T> {
   readonly title: string;

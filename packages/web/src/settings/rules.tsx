@@ -1,9 +1,10 @@
 import type { RuleView } from "@holdfast/protocol";
 import { sentenceOf, useApp } from "../app-context.ts";
-import { momentOf, revealUnseen } from "../ui/index.ts";
-import { words } from "../words.ts";
+import { momentOf } from "../ui/format-time.ts";
+import { revealUnseen } from "../ui/markdown/safe-text.ts";
+import { words } from "../strings/strings.ts";
 import { Part } from "./part.tsx";
-import { useRead } from "./use-read.ts";
+import { useRead } from "./settings-group.tsx";
 
 /** What runs without asking, and how to end that. */
 export function Rules() {

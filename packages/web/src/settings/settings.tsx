@@ -1,14 +1,15 @@
 import { useApp } from "../app-context.ts";
-import { linkTo, type SettingsSection, settingsSections } from "../router/index.ts";
-import { Icon, type IconName } from "../ui/index.ts";
-import { words } from "../words.ts";
+import { linkTo } from "../router/link-to.ts";
+import { type SettingsSection, settingsSections } from "../router/routes.ts";
+import { Icon, type IconName } from "../ui/icons.tsx";
+import { words } from "../strings/strings.ts";
 import { Appearance } from "./appearance.tsx";
 import { Approvals } from "./approvals.tsx";
-import { Gateway } from "./gateway.tsx";
+import { Gateway } from "./gateway/gateway.tsx";
 import { McpServers } from "./mcp.tsx";
 import { Memory } from "./memory.tsx";
 import { Models } from "./models.tsx";
-import { Schedules } from "./schedules.tsx";
+import { Schedules } from "./schedules/schedules.tsx";
 import { System } from "./system.tsx";
 
 const icons: Readonly<Record<SettingsSection, IconName>> = {

@@ -1,8 +1,8 @@
 import { sentenceOf, useApp } from "../app-context.ts";
-import { momentOf } from "../ui/index.ts";
-import { words } from "../words.ts";
+import { momentOf } from "../ui/format-time.ts";
+import { words } from "../strings/strings.ts";
 import { Part } from "./part.tsx";
-import { useRead } from "./use-read.ts";
+import { useRead } from "./settings-group.tsx";
 
 /** Who is signed in, where; each can be ended at once, with the streams that hang on it. */
 export function SignIns() {

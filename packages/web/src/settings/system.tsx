@@ -1,11 +1,11 @@
 import { useEffect } from "react";
 import { z } from "zod";
 import { sentenceOf, useApp } from "../app-context.ts";
-import { Icon } from "../ui/index.ts";
-import { words } from "../words.ts";
+import { Icon } from "../ui/icons.tsx";
+import { words } from "../strings/strings.ts";
 import { Facts, Part } from "./part.tsx";
 import { SignIns } from "./sign-ins.tsx";
-import { useRead } from "./use-read.ts";
+import { useRead } from "./settings-group.tsx";
 
 const health = z.looseObject({
   status: z.string(),

@@ -1,9 +1,9 @@
 import type { SessionId } from "@holdfast/protocol";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useApp } from "../app-context.ts";
-import { titleOf } from "../sessions/index.ts";
-import { words } from "../words.ts";
-import { useEvery } from "./use-read.ts";
+import { titleOf } from "../sessions/session-actions.ts";
+import { words } from "../strings/strings.ts";
+import { useEvery } from "./settings-group.tsx";
 
 /** What conversations are called. Each is asked for once, and again while it has no title yet. */
 export function useTitles(ids: readonly SessionId[]): (id: SessionId) => string {

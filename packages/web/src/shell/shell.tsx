@@ -1,10 +1,12 @@
 import { useEffect, useState } from "react";
 import { useApp, useStore } from "../app-context.ts";
-import { Settings } from "../settings/index.ts";
-import { Conversation, Welcome } from "../talk/index.ts";
-import { Icon, ToastList } from "../ui/index.ts";
-import { words } from "../words.ts";
-import { Palette } from "./palette.tsx";
+import { Settings } from "../settings/settings.tsx";
+import { Conversation } from "../talk/conversation.tsx";
+import { Welcome } from "../talk/new-session.tsx";
+import { Icon } from "../ui/icons.tsx";
+import { ToastList } from "../ui/toasts.tsx";
+import { words } from "../strings/strings.ts";
+import { Palette } from "./command-palette.tsx";
 import { Sidebar } from "./sidebar.tsx";
 
 /** The list at the side, and the place that the address names beside it. */

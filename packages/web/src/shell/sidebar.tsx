@@ -1,10 +1,13 @@
 import type { SessionId } from "@holdfast/protocol";
 import { useRef, useState } from "react";
 import { useApp, useStore } from "../app-context.ts";
-import type { HostState } from "../host/index.ts";
-import { BulkBar, SearchResults, SessionList, ShelfMenu } from "../sessions/index.ts";
-import { Icon, Mark } from "../ui/index.ts";
-import { words } from "../words.ts";
+import type { HostState } from "../host/state.ts";
+import { BulkBar } from "../sessions/bulk-bar.tsx";
+import { SearchResults } from "../sessions/search-results.tsx";
+import { SessionList } from "../sessions/session-list.tsx";
+import { ShelfMenu } from "../sessions/shelf-menu.tsx";
+import { Icon, Mark } from "../ui/icons.tsx";
+import { words } from "../strings/strings.ts";
 
 interface SidebarProps {
   readonly open: SessionId | null;

@@ -1,27 +1,28 @@
-import { liveRun, type RunId, type Seq, type SessionId } from "@holdfast/protocol";
+import { liveRun } from "@holdfast/client";
+import { type RunId, type Seq, type SessionId } from "@holdfast/protocol";
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { sentenceOf, useApp, useStore } from "../app-context.ts";
-import { WorkspaceQuestion } from "../workspace/index.ts";
-import { ModelMenu } from "../models/index.ts";
-import { sessionActions } from "../sessions/index.ts";
-import { Icon } from "../ui/index.ts";
-import { words } from "../words.ts";
-import { createTalkActions, TalkProvider } from "./actions.ts";
-import { useCommands } from "./commands.tsx";
-import { Composer } from "./composer.tsx";
-import { createConversationStore } from "./conversation-store.ts";
-import { Queue } from "./queue.tsx";
-import type { Pending } from "./rows.ts";
+import { WorkspaceQuestion } from "./composer/workspace-trust.tsx";
+import { ModelMenu } from "../models/model-menu.tsx";
+import { sessionActions } from "../sessions/session-actions.ts";
+import { Icon } from "../ui/icons.tsx";
+import { words } from "../strings/strings.ts";
+import { createTalkActions, TalkProvider } from "./store/talk-actions.ts";
+import { useCommands } from "./composer/commands.tsx";
+import { Composer } from "./composer/composer.tsx";
+import { createConversationStore } from "./store/conversation-store.ts";
+import { Queue } from "./composer/queue.tsx";
+import type { Pending } from "./transcript/rows.ts";
 import { RunStrip } from "./run-strip.tsx";
-import { TalkHeader } from "./talk-header.tsx";
-import { Transcript } from "./transcript.tsx";
+import { TalkHeader } from "./conversation-header.tsx";
+import { Transcript } from "./transcript/transcript.tsx";
 
 const ContextPanel = lazy(async () => ({
-  default: (await import("../context/index.ts")).ContextPanel,
+  default: (await import("../context/context-panel.tsx")).ContextPanel,
 }));
 
 const RecorderPanel = lazy(async () => ({
-  default: (await import("../recorder/index.ts")).RecorderPanel,
+  default: (await import("../recorder/recorder-panel.tsx")).RecorderPanel,
 }));
 
 /** What stands beside the conversation. */

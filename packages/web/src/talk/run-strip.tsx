@@ -1,13 +1,8 @@
-import {
-  liveRun,
-  type RunView,
-  type SessionState,
-  terminalStates,
-  tryingAgain,
-} from "@holdfast/protocol";
-import { Icon } from "../ui/index.ts";
-import { words } from "../words.ts";
-import { useTalk } from "./actions.ts";
+import { liveRun, type SessionState, tryingAgain } from "@holdfast/client";
+import { type RunView, terminalStates } from "@holdfast/protocol";
+import { Icon } from "../ui/icons.tsx";
+import { words } from "../strings/strings.ts";
+import { useTalk } from "./store/talk-actions.ts";
 
 /** How the run stands, in words: working, waiting for a person, or ended in a way that asks for one. */
 export function RunStrip({ state }: { state: SessionState }) {

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { words } from "../words.ts";
+import { words } from "../strings/strings.ts";
 import { Icon } from "./icons.tsx";
 
 const shownMs = 1_500;

@@ -1,5 +1,5 @@
 import { type FormEvent, type ReactNode, useEffect, useId, useRef } from "react";
-import { words } from "../words.ts";
+import { words } from "../strings/strings.ts";
 
 interface DialogProps {
   readonly title: string;

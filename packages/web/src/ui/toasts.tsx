@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from "react";
-import { words } from "../words.ts";
+import { words } from "../strings/strings.ts";
 import { Icon } from "./icons.tsx";
 
 interface Toast {

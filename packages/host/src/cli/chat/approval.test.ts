@@ -1,9 +1,9 @@
 import { ids } from "@holdfast/protocol";
 import { expect, test, vi } from "vitest";
-import type { Look } from "../screen/index.ts";
+import type { Look } from "../screen/markdown.ts";
 import { approvalRows, type OpenApproval } from "./approval.ts";
-import type { Conversation } from "./conversation.ts";
-import { handleTyped } from "./typed-line.ts";
+import type { Conversation } from "./chat-session.ts";
+import { handleTyped } from "./handle-line.ts";
 
 const look: Look = { width: 80, paint: (_, text) => text };
 const content = `${"a line of text\n".repeat(2_000)}the very end`;

@@ -1,7 +1,8 @@
 import type { ApprovalAnswer, LiveView } from "@holdfast/protocol";
 import { z } from "zod";
-import type { Look } from "../screen/index.ts";
-import { block, describeCall } from "../talk/index.ts";
+import type { Look } from "../screen/markdown.ts";
+import { block } from "../transcript/rows.ts";
+import { describeCall } from "../transcript/describe.ts";
 
 export type OpenApproval = LiveView["approvals"][number];
 

@@ -1,6 +1,6 @@
-import { completeTyped, shortId } from "@holdfast/protocol";
-import { titleOf } from "../describe-session.ts";
-import type { Conversation } from "./conversation.ts";
+import { completeTyped, shortId } from "@holdfast/client";
+import { titleOf } from "../transcript/describe-session.ts";
+import type { Conversation } from "./chat-session.ts";
 
 export interface CompletedLine {
   readonly text: string;

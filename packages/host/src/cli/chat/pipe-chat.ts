@@ -1,14 +1,16 @@
 import { createInterface } from "node:readline";
-import { liveRun, type Refused, type SessionState } from "@holdfast/protocol";
+import { liveRun, type Refused, type SessionState } from "@holdfast/client";
 import type { Terminal } from "../command.ts";
-import type { Reached } from "../reach.ts";
-import { columnsOf, type Look, paintFor } from "../screen/index.ts";
-import { Presenter } from "../talk/index.ts";
-import { createVoice, type Voice } from "../voice.ts";
+import type { Reached } from "../connection/connect.ts";
+import { columnsOf } from "../screen/screen.ts";
+import { type Look } from "../screen/markdown.ts";
+import { paintFor } from "../screen/paint.ts";
+import { Presenter } from "../transcript/present.ts";
+import { createVoice, type Voice } from "../transcript/voice.ts";
 import { approvalRows } from "./approval.ts";
-import { Conversation, type Listener } from "./conversation.ts";
-import { answerRows } from "./say-answer.ts";
-import { handleTyped } from "./typed-line.ts";
+import { Conversation, type Listener } from "./chat-session.ts";
+import { answerRows } from "./command-output.ts";
+import { handleTyped } from "./handle-line.ts";
 
 /** A conversation over pipes: a line is a message, a command, or a word about what asks; each waits for the last. */
 export class PipeChat implements Listener {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { flagOf, type SettingName, settingNames, settings } from "../../config/index.ts";
+import { flagOf, type SettingName, settingNames, settings } from "../../ops/config/settings.ts";
 import type { Command } from "../command.ts";
 import { settingsOf } from "../help.ts";
 

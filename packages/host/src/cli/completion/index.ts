@@ -1,9 +1,9 @@
 import { type Command, exit } from "../command.ts";
-import { commands } from "../commands.ts";
+import { commands } from "../commands/registry.ts";
 import { commandWords } from "./command-words.ts";
 import { shellScripts } from "./shell-scripts.ts";
 
-export { answerCompletion } from "./answer.ts";
+export { answerCompletion } from "./completion.ts";
 
 export const completion: Command = {
   usage: ["completion bash|zsh|fish"],

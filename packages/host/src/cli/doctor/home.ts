@@ -1,14 +1,10 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import {
-  type Config,
-  isSecret,
-  plainFile,
-  prepareHome,
-  secretFile,
-  settingNames,
-} from "../../config/index.ts";
-import { isLoopback } from "../../networks.ts";
+import { type Config, settingNames } from "../../ops/config/settings.ts";
+import { isSecret } from "../../ops/config/config-files.ts";
+import { plainFile, secretFile } from "../../ops/config/read-config.ts";
+import { prepareHome } from "../../ops/config/home.ts";
+import { isLoopback } from "../../util/ip-networks.ts";
 import { bad, care, type DoctorFinding, good } from "./finding.ts";
 
 const shortestToken = 16;

@@ -1,8 +1,8 @@
 import { connect } from "node:net";
-import type { Client, ProviderView } from "@holdfast/protocol";
-import { sentenceOf } from "@holdfast/protocol";
-import { type Config, isPostgres } from "../../config/index.ts";
-import { whenInWords } from "../describe-session.ts";
+import { type Client, sentenceOf } from "@holdfast/client";
+import type { ProviderView } from "@holdfast/protocol";
+import { type Config, isPostgres } from "../../ops/config/settings.ts";
+import { whenInWords } from "../transcript/describe-session.ts";
 import { bad, care, type DoctorFinding, good, reasonOf } from "./finding.ts";
 
 const oldestPostgres = 14;

@@ -1,9 +1,9 @@
-import type { Client, McpServerView } from "@holdfast/protocol";
-import { sentenceOf } from "@holdfast/protocol";
+import { type Client, sentenceOf } from "@holdfast/client";
+import type { McpServerView } from "@holdfast/protocol";
 
-import type { Config } from "../../config/index.ts";
-import type { McpServerState } from "../../mcp/index.ts";
-import { openSecrets } from "../../secrets/index.ts";
+import type { Config } from "../../ops/config/settings.ts";
+import type { McpServerState } from "../../agent/mcp/index.ts";
+import { openSecrets } from "../../ops/secrets/secrets.ts";
 import { bad, care, type DoctorFinding, good } from "./finding.ts";
 
 /** Of all servers together: whoever has not answered by then is said to be away. */
@@ -24,7 +24,7 @@ export async function lookAtServers(client: Client): Promise<DoctorFinding[]> {
 /** Where nobody serves each is connected once, asked for its tools, and left. */
 export async function tryServers({ mcp: servers, home }: Config): Promise<DoctorFinding[]> {
   if (Object.keys(servers.value).length === 0) return [];
-  const { openMcp } = await import("../../mcp/index.ts");
+  const { openMcp } = await import("../../agent/mcp/index.ts");
   const mcp = openMcp({
     servers: servers.value,
     environment: process.env,

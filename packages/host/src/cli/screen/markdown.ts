@@ -1,7 +1,7 @@
 import { readInline } from "./inline.ts";
 import type { Paint, Style } from "./paint.ts";
 import { drawTable, isTableRow } from "./table.ts";
-import { cleanText } from "./clean.ts";
+import { cleanText } from "./text.ts";
 import { wrapSpans } from "./wrap.ts";
 
 export interface Look {

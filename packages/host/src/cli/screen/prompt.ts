@@ -1,4 +1,4 @@
-import { cleanLine } from "./clean.ts";
+import { cleanLine } from "./text.ts";
 import { splitGraphemes, widthOf } from "./width.ts";
 
 export interface DrawnPrompt {

@@ -2,8 +2,8 @@ import { stripVTControlCharacters } from "node:util";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { cleanJson, cleanLine, cleanText } from "./clean.ts";
-import { LineEditor } from "./editor.ts";
+import { cleanJson, cleanLine, cleanText } from "./text.ts";
+import { LineEditor } from "./line-editor.ts";
 import { createMarkdown } from "./markdown.ts";
 import { paintFor, plainPaint } from "./paint.ts";
 import { drawPrompt } from "./prompt.ts";

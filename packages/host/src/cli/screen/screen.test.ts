@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { LineEditor } from "./editor.ts";
+import { LineEditor } from "./line-editor.ts";
 import { createMarkdown } from "./markdown.ts";
 import { plainPaint } from "./paint.ts";
 import { createScreen } from "./screen.ts";

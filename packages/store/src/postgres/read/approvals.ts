@@ -1,8 +1,8 @@
 import type { Reads } from "@holdfast/engine";
 
-import { decodeApproval } from "../rows/index.ts";
+import { decodeApproval } from "../rows/approvals.ts";
 import { statement } from "../statement.ts";
-import type { Readers } from "./readers.ts";
+import type { Readers } from "./reader-pool.ts";
 
 const byId = statement("approval_by_id", `SELECT * FROM approvals WHERE id = $2 AND owner_id = $1`);
 const page = (where: string) => `

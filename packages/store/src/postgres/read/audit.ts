@@ -1,28 +1,25 @@
 import type { Audit, Derived, LeaseRow, RawEvent } from "@holdfast/engine";
 import type { SessionId } from "@holdfast/protocol";
 
-import { blobIdOf } from "../../shared/index.ts";
+import { blobIdOf } from "../../schema/blob-id.ts";
 import type { Row } from "../connection.ts";
+import { decodeApproval } from "../rows/approvals.ts";
 import {
-  decodeApproval,
   decodeBlobRow,
-  decodeEventRow,
   decodeInput,
   decodeLane,
-  decodeLease,
-  decodeMark,
-  decodeMemoryTry,
-  decodeOutbox,
   decodePurge,
   decodeRun,
-  decodeSession,
   decodeUsage,
-  eventColumns,
-  sessionColumns,
-} from "../rows/index.ts";
+} from "../rows/tables.ts";
+import { decodeEventRow, eventColumns } from "../rows/events.ts";
+import { decodeLease } from "../rows/lease-row.ts";
+import { decodeMark, decodeMemoryTry } from "../rows/memory-row.ts";
+import { decodeOutbox } from "../rows/outbox.ts";
+import { decodeSession, sessionColumns } from "../rows/sessions.ts";
 import { run, type Statement, statement, type Value } from "../statement.ts";
 import { checkIntegrity, findOrphans } from "./damage.ts";
-import type { Readers } from "./readers.ts";
+import type { Readers } from "./reader-pool.ts";
 
 const pageSize = 500;
 

@@ -1,6 +1,6 @@
 import type { Orphan } from "@holdfast/engine";
 
-import type { Readers } from "./readers.ts";
+import type { Readers } from "./reader-pool.ts";
 import { statement } from "../statement.ts";
 
 /** Tables whose rows belong to a session, and the words that name such a row. Usage outlives its session. */

@@ -1,9 +1,9 @@
 import type { ListQuery, SessionPage } from "@holdfast/engine";
 import type { OwnerId } from "@holdfast/protocol";
 
-import { decodeSession, sessionColumns, shelves } from "../rows/index.ts";
+import { decodeSession, sessionColumns, shelves } from "../rows/sessions.ts";
 import { statement, type Value } from "../statement.ts";
-import type { Readers } from "./readers.ts";
+import type { Readers } from "./reader-pool.ts";
 
 /** One scan of the index that fits the filter, from the cursor on; then the page's heads. */
 export async function listSessions(

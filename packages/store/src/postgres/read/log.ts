@@ -9,9 +9,10 @@ import type {
 import { type OwnerId, roleOf, seq, type SessionId, type StoredEvent } from "@holdfast/protocol";
 
 import type { Row, Session } from "../connection.ts";
-import { decodeEvents, eventColumns, type StoredSession } from "../rows/index.ts";
+import { decodeEvents, eventColumns } from "../rows/events.ts";
+import { type StoredSession } from "../rows/sessions.ts";
 import { run, statement } from "../statement.ts";
-import type { Readers } from "./readers.ts";
+import type { Readers } from "./reader-pool.ts";
 
 const page = statement(
   "event_page",

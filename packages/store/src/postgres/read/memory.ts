@@ -1,9 +1,9 @@
 import type { Reads } from "@holdfast/engine";
 import { z } from "zod";
 
-import { decodeMark, decodeMemoryTry } from "../rows/index.ts";
+import { decodeMark, decodeMemoryTry } from "../rows/memory-row.ts";
 import { run, statement } from "../statement.ts";
-import type { Readers } from "./readers.ts";
+import type { Readers } from "./reader-pool.ts";
 
 const marksOf = statement(
   "session_marks",

@@ -1,8 +1,9 @@
 import type { Reads } from "@holdfast/engine";
 
-import { decodeLane, decodeOutbox } from "../rows/index.ts";
+import { decodeLane } from "../rows/tables.ts";
+import { decodeOutbox } from "../rows/outbox.ts";
 import { statement } from "../statement.ts";
-import type { Readers } from "./readers.ts";
+import type { Readers } from "./reader-pool.ts";
 
 const lanesUnder = statement(
   "lanes_under",

@@ -3,22 +3,16 @@ import { type OwnerId, type SessionId, sessionId } from "@holdfast/protocol";
 import { z } from "zod";
 
 import type { Session } from "../connection.ts";
-import {
-  decodeEvents,
-  decodeInput,
-  decodeRun,
-  decodeSession,
-  eventColumns,
-  sessionColumns,
-  type StoredSession,
-} from "../rows/index.ts";
+import { decodeEvents, eventColumns } from "../rows/events.ts";
+import { decodeInput, decodeRun } from "../rows/tables.ts";
+import { decodeSession, sessionColumns, type StoredSession } from "../rows/sessions.ts";
 import { run, statement } from "../statement.ts";
 import { createApprovalReads } from "./approvals.ts";
 import { createMemoryReads } from "./memory.ts";
 import { createOutboxReads } from "./outbox.ts";
 import { listSessions } from "./list.ts";
 import { readEntries, readEvents, readJournal } from "./log.ts";
-import type { Readers } from "./readers.ts";
+import type { Readers } from "./reader-pool.ts";
 
 const sessionById = statement(
   "session_by_id",

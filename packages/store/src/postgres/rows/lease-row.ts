@@ -2,7 +2,7 @@ import type { LeaseRow } from "@holdfast/engine";
 import { fence, sessionId } from "@holdfast/protocol";
 import { z } from "zod";
 
-import { holder } from "../../identity/index.ts";
+import { holder } from "../../identity.ts";
 import type { Row } from "../connection.ts";
 
 const shape = z.object({

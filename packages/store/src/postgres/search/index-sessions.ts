@@ -2,9 +2,10 @@ import type { SessionId } from "@holdfast/protocol";
 import { setImmediate as turn } from "node:timers/promises";
 import { z } from "zod";
 
-import { foldText, snippetText, tokensOf } from "../../shared/index.ts";
+import { foldText, snippetText } from "../../shared/search-text/fold.ts";
+import { tokensOf } from "../../shared/search-text/tokens.ts";
 import type { Row, Session } from "../connection.ts";
-import { decodeEventRow, eventColumns } from "../rows/index.ts";
+import { decodeEventRow, eventColumns } from "../rows/events.ts";
 import { run, statement, upsertRows } from "../statement.ts";
 import { searchableOf } from "./searchable.ts";
 

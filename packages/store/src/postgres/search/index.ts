@@ -2,8 +2,8 @@ import { type Search, StoreFailure } from "@holdfast/engine";
 import { readFile } from "node:fs/promises";
 
 import { Damaged } from "../errors.ts";
-import type { Readers } from "../read/index.ts";
-import { findHits } from "./find.ts";
+import type { Readers } from "../read/reader-pool.ts";
+import { findHits } from "./search.ts";
 import type { Indexer } from "./indexer.ts";
 
 export { Indexer } from "./indexer.ts";

@@ -1,7 +1,7 @@
 import type { SessionId } from "@holdfast/protocol";
 import { setTimeout as wait } from "node:timers/promises";
 
-import type { Readers } from "../read/index.ts";
+import type { Readers } from "../read/reader-pool.ts";
 import type { Settings } from "../settings.ts";
 import { run, statement } from "../statement.ts";
 import { indexSessions, sessionsAtATime } from "./index-sessions.ts";

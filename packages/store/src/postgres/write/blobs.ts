@@ -1,7 +1,7 @@
 import type { PutBlobResult } from "@holdfast/engine";
 
 import type { NewBlob } from "./changes.ts";
-import { createJob, type PendingJob } from "./job.ts";
+import { createJob, type PendingJob } from "./jobs.ts";
 
 export function blobJob(blob: NewBlob): PendingJob<PutBlobResult> {
   return createJob<PutBlobResult>({

@@ -16,7 +16,9 @@ import {
 import { type BlobId, type OwnerId, roleOf, type Seq, type SessionId } from "@holdfast/protocol";
 
 import type { Row } from "../connection.ts";
-import { encodeDelta, encodeEvent, encodeUsage, type StoredSession } from "../rows/index.ts";
+import { encodeDelta, encodeEvent } from "../rows/events.ts";
+import { encodeUsage } from "../rows/tables.ts";
+import { type StoredSession } from "../rows/sessions.ts";
 
 export interface NewBlob {
   readonly owner: OwnerId;

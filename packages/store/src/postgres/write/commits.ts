@@ -8,7 +8,7 @@ import {
 } from "@holdfast/engine";
 import { type Seq, type SessionId, sessionId } from "@holdfast/protocol";
 
-import { createJob, type PendingJob } from "./job.ts";
+import { createJob, type PendingJob } from "./jobs.ts";
 import type { WorkingCopy } from "./working-copy.ts";
 
 export function commitJob(commit: Commit): PendingJob<CommitResult> {

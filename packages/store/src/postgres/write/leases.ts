@@ -7,7 +7,7 @@ import {
   type RenewResult,
 } from "@holdfast/engine";
 
-import { createJob, type PendingJob } from "./job.ts";
+import { createJob, type PendingJob } from "./jobs.ts";
 import type { WorkingCopy } from "./working-copy.ts";
 
 export function acquireJob(request: LeaseRequest): PendingJob<LeaseResult> {

@@ -13,15 +13,10 @@ import {
 import { z } from "zod";
 
 import type { Answer, Row, Session } from "../connection.ts";
-import {
-  decodeApproval,
-  decodeInput,
-  decodeLease,
-  decodeRun,
-  decodeSession,
-  sessionColumns,
-  type StoredSession,
-} from "../rows/index.ts";
+import { decodeApproval } from "../rows/approvals.ts";
+import { decodeInput, decodeRun } from "../rows/tables.ts";
+import { decodeLease } from "../rows/lease-row.ts";
+import { decodeSession, sessionColumns, type StoredSession } from "../rows/sessions.ts";
 import { run, statement } from "../statement.ts";
 
 /** The rows that a group needs before it can be decided. */

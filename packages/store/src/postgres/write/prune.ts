@@ -2,7 +2,7 @@ import { answerKeptMs, type Store } from "@holdfast/engine";
 
 import type { Session } from "../connection.ts";
 import { run, statement } from "../statement.ts";
-import { createJob, type PendingJob } from "./job.ts";
+import { createJob, type PendingJob } from "./jobs.ts";
 
 /** An unreferenced blob may be collected once it is this old: long enough for the message that will name it. */
 const blobGraceMs = 24 * 60 * 60 * 1000;

@@ -2,9 +2,9 @@ import { blobsIn, type PurgeResult } from "@holdfast/engine";
 import { decodeEvent, type OwnerId, type SessionId } from "@holdfast/protocol";
 
 import type { Session } from "../connection.ts";
-import { decodeEventRow, eventColumns } from "../rows/index.ts";
+import { decodeEventRow, eventColumns } from "../rows/events.ts";
 import { run, statement } from "../statement.ts";
-import { createJob, type PendingJob } from "./job.ts";
+import { createJob, type PendingJob } from "./jobs.ts";
 
 /** P13: only what is in the trash can be purged, and that it was is kept. */
 export function purgeJob(owner: OwnerId, id: SessionId): PendingJob<PurgeResult> {

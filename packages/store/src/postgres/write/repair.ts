@@ -2,20 +2,13 @@ import { type BlobRow, type Derived, StoreFailure } from "@holdfast/engine";
 import type { BlobId } from "@holdfast/protocol";
 
 import type { Row, Session } from "../connection.ts";
-import {
-  encodeApproval,
-  encodeInput,
-  encodeLane,
-  encodeMark,
-  encodeMemoryTry,
-  encodeOutbox,
-  encodeRun,
-  encodeSession,
-  encodeTags,
-  encodeUsage,
-} from "../rows/index.ts";
+import { encodeApproval } from "../rows/approvals.ts";
+import { encodeInput, encodeLane, encodeRun, encodeUsage } from "../rows/tables.ts";
+import { encodeMark, encodeMemoryTry } from "../rows/memory-row.ts";
+import { encodeOutbox } from "../rows/outbox.ts";
+import { encodeSession, encodeTags } from "../rows/sessions.ts";
 import { run, type Statement, statement } from "../statement.ts";
-import { createJob, type PendingJob } from "./job.ts";
+import { createJob, type PendingJob } from "./jobs.ts";
 import {
   dropTags,
   putApprovals,

@@ -3,7 +3,7 @@ import type { SessionId } from "@holdfast/protocol";
 import type { Answer, Session } from "../connection.ts";
 import { Moved } from "../errors.ts";
 import { statement } from "../statement.ts";
-import type { Job } from "./job.ts";
+import type { Job } from "./jobs.ts";
 import { readLoaded, sendLoad } from "./load.ts";
 import { WorkingCopy } from "./working-copy.ts";
 import { allOf, writeChanges } from "./write-changes.ts";

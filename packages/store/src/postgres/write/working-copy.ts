@@ -9,7 +9,7 @@ import type {
 } from "@holdfast/engine";
 import type { ApprovalId, BlobId, MessageId, OwnerId, RunId, SessionId } from "@holdfast/protocol";
 
-import type { StoredSession } from "../rows/index.ts";
+import type { StoredSession } from "../rows/sessions.ts";
 import { Changes } from "./changes.ts";
 import type { Answering, LoadedGroup, Placed } from "./load.ts";
 

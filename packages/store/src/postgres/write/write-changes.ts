@@ -1,18 +1,11 @@
 import type { Answer, Row, Session } from "../connection.ts";
 import { Clash, Moved } from "../errors.ts";
-import {
-  encodeApproval,
-  encodeInput,
-  encodeLane,
-  encodeLease,
-  encodeMark,
-  encodeMemoryTry,
-  encodeOutbox,
-  encodeRun,
-  encodeSession,
-  encodeTags,
-  type StoredSession,
-} from "../rows/index.ts";
+import { encodeApproval } from "../rows/approvals.ts";
+import { encodeInput, encodeLane, encodeRun } from "../rows/tables.ts";
+import { encodeLease } from "../rows/lease-row.ts";
+import { encodeMark, encodeMemoryTry } from "../rows/memory-row.ts";
+import { encodeOutbox } from "../rows/outbox.ts";
+import { encodeSession, encodeTags, type StoredSession } from "../rows/sessions.ts";
 import { insertRows, run, type Statement, statement, upsertRows } from "../statement.ts";
 import type { Changes } from "./changes.ts";
 

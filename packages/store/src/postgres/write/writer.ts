@@ -2,11 +2,11 @@ import type { Failed } from "@holdfast/engine";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Client } from "pg";
 
-import { GroupQueue, type Pace } from "../../shared/index.ts";
+import { GroupQueue, type Pace } from "../../shared/group-queue.ts";
 import { connectWriter } from "../connection.ts";
 import { failureOf, type Trouble, troubleOf } from "../errors.ts";
 import type { Settings } from "../settings.ts";
-import type { Job, PendingJob } from "./job.ts";
+import type { Job, PendingJob } from "./jobs.ts";
 import { type News, transact } from "./transaction.ts";
 
 const closed: Failed = { status: "failed", code: "store_closed", message: "The store was closed." };

@@ -10,8 +10,8 @@ import type {
 import { blobId, ownerId, type SessionId, sessionId } from "@holdfast/protocol";
 import { z } from "zod";
 
-import { blobIdOf } from "../../shared/index.ts";
-import { text } from "../columns.ts";
+import { blobIdOf } from "../../schema/blob-id.ts";
+import { text } from "../rows/columns.ts";
 import type { Connection, Row } from "../connection.ts";
 import {
   decodeApproval,
@@ -20,17 +20,17 @@ import {
   decodeLease,
   decodeRun,
   decodeUsage,
-} from "../derived-rows.ts";
-import { decodeMark, decodeMemoryTry } from "../memory-rows.ts";
-import { decodeOutbox } from "../outbox-rows.ts";
+} from "../rows/tables.ts";
+import { decodeMark, decodeMemoryTry } from "../rows/memory-rows.ts";
+import { decodeOutbox } from "../rows/outbox-rows.ts";
 import {
   decodeEventCells,
   decodeEventRow,
   eventColumns,
   type EventRead,
   readChain,
-} from "../event-row.ts";
-import { decodeSession, readSession, sessionJson, sessionTables } from "../session-row.ts";
+} from "../rows/events.ts";
+import { decodeSession, readSession, sessionJson, sessionTables } from "../rows/sessions.ts";
 
 /** Pages of the whole store, in key order, for `fsck`. `after` is the last key of the page before. */
 export interface AuditQueries {

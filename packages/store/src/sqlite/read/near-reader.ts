@@ -5,7 +5,7 @@ import { StoreFailure } from "@holdfast/engine/ports";
 import { type Cells, connect, type Connection, type Row, type Statement } from "../connection.ts";
 import { failureOf, isBusy } from "../errors.ts";
 import { makeQueries, type Queries } from "./queries.ts";
-import { Unchanged } from "./unchanged.ts";
+import { Unchanged } from "./inline-reader.ts";
 import type { WorkQueries } from "./work-queries.ts";
 
 /** Asked for with every turn of a conversation or at every look for work, by an index, and nearly always small. */

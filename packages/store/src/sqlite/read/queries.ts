@@ -24,14 +24,14 @@ import {
 } from "@holdfast/protocol";
 import { z } from "zod";
 
-import { bytes, text } from "../columns.ts";
+import { bytes, text } from "../rows/columns.ts";
 import type { Cells, Connection } from "../connection.ts";
-import { decodeInput, decodeLease, decodeRun } from "../derived-rows.ts";
-import { type ChainPart, eventColumns } from "../event-row.ts";
-import { decodeRequest, requestByKey } from "../request-row.ts";
-import { readSession, type StoredSession } from "../session-row.ts";
+import { decodeInput, decodeLease, decodeRun } from "../rows/tables.ts";
+import { type ChainPart, eventColumns } from "../rows/events.ts";
+import { decodeRequest, requestByKey } from "../rows/request-row.ts";
+import { readSession, type StoredSession } from "../rows/sessions.ts";
 import { type AuditQueries, auditQueries } from "./audit-queries.ts";
-import { type ApprovalQueries, approvalQueries } from "./read-approvals.ts";
+import { type ApprovalQueries, approvalQueries } from "./derived-rows.ts";
 import { type MemoryQueries, memoryQueries } from "./read-memory.ts";
 import { type OutboxQueries, outboxQueries } from "./read-outbox.ts";
 import { type WorkQueries, workQueries } from "./work-queries.ts";
@@ -45,7 +45,7 @@ import {
   readEvents,
   readJournal,
 } from "./read-events.ts";
-import { readList, readListed } from "./read-list.ts";
+import { readList, readListed } from "./list.ts";
 
 /** A snapshot whose events are still rows. */
 export interface RawSnapshot extends Omit<Snapshot, "entries" | "journal"> {

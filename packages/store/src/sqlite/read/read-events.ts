@@ -2,9 +2,9 @@ import type { EntryQuery, EventQuery, JournalEvent, SessionRow } from "@holdfast
 import { joinDeltas } from "@holdfast/engine/log";
 
 import type { Cells, Connection } from "../connection.ts";
-import { type ChainPart, eventColumns, readChain, readChainPart } from "../event-row.ts";
-import type { StoredSession } from "../session-row.ts";
-import { type Damage, decodeRows } from "./decode-events.ts";
+import { type ChainPart, eventColumns, readChain, readChainPart } from "../rows/events.ts";
+import type { StoredSession } from "../rows/sessions.ts";
+import { type Damage, decodeRows } from "./events.ts";
 
 /**
  * Pages of rows as they lie in the file. They leave the reader's thread like this: a payload is parsed once, where it is

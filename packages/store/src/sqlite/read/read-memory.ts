@@ -1,9 +1,9 @@
 import type { MemoryBacklog, Unremembered } from "@holdfast/engine";
 import type { OwnerId, SessionId } from "@holdfast/protocol";
 
-import { int, intOrNull } from "../columns.ts";
+import { int, intOrNull } from "../rows/columns.ts";
 import type { Connection } from "../connection.ts";
-import { decodeMark, decodeMemoryTry } from "../memory-rows.ts";
+import { decodeMark, decodeMemoryTry } from "../rows/memory-rows.ts";
 
 export interface MemoryQueries {
   unremembered(owner: OwnerId, session: SessionId, limit: number): Unremembered;

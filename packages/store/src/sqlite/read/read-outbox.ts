@@ -1,11 +1,11 @@
 import type { LaneRow, OutboxQuery, OutboxRow, OutboxWork, RegisterRow } from "@holdfast/engine";
 import type { OutboxState, OwnerId, Seq, SessionId } from "@holdfast/protocol";
 
-import { int, text } from "../columns.ts";
+import { int, text } from "../rows/columns.ts";
 import type { Connection } from "../connection.ts";
-import { decodeLane } from "../derived-rows.ts";
-import { decodeOutbox } from "../outbox-rows.ts";
-import { decodeRegister, registerByKey } from "../register-row.ts";
+import { decodeLane } from "../rows/tables.ts";
+import { decodeOutbox } from "../rows/outbox-rows.ts";
+import { decodeRegister, registerByKey } from "../rows/register-row.ts";
 
 export interface OutboxQueries {
   lanes(owner: OwnerId, prefix: string, limit: number): LaneRow[];

@@ -1,7 +1,7 @@
 import { type FSWatcher, watch } from "node:fs";
 
 import type { Connection } from "../connection.ts";
-import type { WriteTally } from "../write-tally.ts";
+import type { WriteTally } from "../threads/write-tally.ts";
 import { type Look, type Whose, WhoseWrites } from "./whose-writes.ts";
 
 export interface Wake {

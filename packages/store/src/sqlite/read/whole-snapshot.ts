@@ -1,11 +1,10 @@
 import type { JournalEvent, Snapshot } from "@holdfast/engine";
 import type { StoredEvent } from "@holdfast/protocol";
 
-import type { ChainPart } from "../event-row.ts";
-import { decodeEntryPage, decodeRows, type ReportDamage } from "./decode-events.ts";
+import type { ChainPart } from "../rows/events.ts";
+import { decodeEntryPage, decodeRows, type ReportDamage } from "./events.ts";
 import type { RawSnapshot } from "./queries.ts";
-import { noDeltas } from "./read-events.ts";
-import type { JoinedPart } from "./read-events.ts";
+import { noDeltas, type JoinedPart } from "./read-events.ts";
 
 interface SnapshotReads {
   readonly snapshot: () => Promise<RawSnapshot | null>;

@@ -1,4 +1,4 @@
-import type { Tally } from "../write-tally.ts";
+import type { Tally } from "../threads/write-tally.ts";
 
 /** The file as a reader finds it: its version first, so that the tally knows of every transaction that is in it. */
 export interface Look extends Tally {

@@ -1,9 +1,9 @@
 import type { ExpiredApproval, LiveWork, WorkItem } from "@holdfast/engine";
 import type { ApprovalId, OwnerId, SessionId } from "@holdfast/protocol";
 
-import { text } from "../columns.ts";
+import { text } from "../rows/columns.ts";
 import type { Connection, Row } from "../connection.ts";
-import { decodeLease } from "../derived-rows.ts";
+import { decodeLease } from "../rows/tables.ts";
 
 export interface WorkQueries {
   queuedWork(limit: number): WorkItem[];

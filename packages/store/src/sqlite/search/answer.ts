@@ -2,16 +2,12 @@ import type { SearchHit, SearchQuery } from "@holdfast/engine";
 import { type OwnerId, seq } from "@holdfast/protocol";
 import { z } from "zod";
 
-import {
-  findSnippet,
-  foldWithOrigins,
-  parseTerms,
-  snippetText,
-  type Term,
-} from "../../shared/index.ts";
+import { findSnippet } from "../../shared/search-text/search-text-snippet.ts";
+import { foldWithOrigins, snippetText } from "../../shared/search-text/fold.ts";
+import { parseTerms, type Term } from "../../shared/search-text/search-text-terms.ts";
 import type { Connection, Row } from "../connection.ts";
 import { knownEvent, spokenBy } from "./documents.ts";
-import type { Frequencies } from "./frequencies.ts";
+import type { Frequencies } from "./match-plan.ts";
 import { planMatch } from "./plan-match.ts";
 import { readProgress } from "./progress.ts";
 import type { StoreReader } from "./store-reader.ts";

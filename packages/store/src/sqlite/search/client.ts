@@ -5,9 +5,9 @@ import {
   StoreFailure,
 } from "@holdfast/engine/ports";
 
-import { ThreadClient } from "../threads.ts";
+import { ThreadClient } from "../threads/thread-client.ts";
 import type { Progress } from "./mender.ts";
-import type { SearchRequest } from "./thread.ts";
+import type { SearchRequest } from "../threads/search.ts";
 
 export interface SqliteSearch extends Search {
   /** Something was committed, so there may be something to index. Costs the one who commits next to nothing. */
@@ -15,7 +15,7 @@ export interface SqliteSearch extends Search {
   close(): Promise<void>;
 }
 
-const script = new URL("./thread.ts", import.meta.url);
+const script = new URL("../threads/search.ts", import.meta.url);
 
 /**
  * The index follows when the writers pause, and after a while even if they do not: it shares their disk and their

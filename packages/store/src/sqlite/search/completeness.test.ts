@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { foldText, snippetText } from "../../shared/index.ts";
+import { foldText, snippetText } from "../../shared/search-text/fold.ts";
 import { SearchService } from "./service.ts";
-import { openSearchRig, say } from "../../testing/index.ts";
+import { openSearchRig, say } from "@holdfast/testing/stores/search-rig";
 
 const words = [
   ..."the of and to in is that it was for on are with as his they at be this have from or had".split(

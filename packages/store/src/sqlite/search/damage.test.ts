@@ -13,7 +13,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 
 import { SearchService } from "./service.ts";
-import { openSearchRig, say, seqsFound } from "../../testing/index.ts";
+import { openSearchRig, say, seqsFound } from "@holdfast/testing/stores/search-rig";
 
 const patience = { timeout: 60_000 };
 const many = Array.from({ length: 300 }, (_, index) => `mackerel ${index} of the shoal`);

@@ -1,4 +1,5 @@
-import { foldText, snippetText, tokensOf } from "../../shared/index.ts";
+import { foldText, snippetText } from "../../shared/search-text/fold.ts";
+import { tokensOf } from "../../shared/search-text/tokens.ts";
 import type { Connection } from "../connection.ts";
 import type { Spoken } from "./documents.ts";
 import { ownerToken, roleToken, sessionToken } from "./scope.ts";

@@ -10,7 +10,7 @@ import {
 } from "@holdfast/protocol";
 
 import type { Row } from "../connection.ts";
-import { decodeEventRow } from "../event-row.ts";
+import { decodeEventRow } from "../rows/events.ts";
 
 /** Types of events whose words are searched. */
 const spokenTypes = [

@@ -1,7 +1,8 @@
 import type { SearchRole } from "@holdfast/engine";
 
-import { isPair, type Term, type Token } from "../../shared/index.ts";
-import type { Frequencies } from "./frequencies.ts";
+import { isPair, type Token } from "../../shared/search-text/tokens.ts";
+import { type Term } from "../../shared/search-text/search-text-terms.ts";
+import type { Frequencies } from "./match-plan.ts";
 import { ownerToken, roleToken, sessionToken } from "./scope.ts";
 
 export interface Scope {

@@ -2,7 +2,7 @@ import { crc32 } from "node:zlib";
 
 import type { SearchRole } from "@holdfast/engine";
 
-import type { Token } from "../../shared/index.ts";
+import type { Token } from "../../shared/search-text/tokens.ts";
 
 /**
  * Tokens that say whose a document is, where it stands and who spoke, so that a filter is one more list to intersect.

@@ -4,7 +4,7 @@ import type { OwnerId } from "@holdfast/protocol";
 import { connect } from "../connection.ts";
 import { Answerer } from "./answer.ts";
 import { Background } from "./background.ts";
-import { Frequencies } from "./frequencies.ts";
+import { Frequencies } from "./match-plan.ts";
 import { IndexFile } from "./index-file.ts";
 import { Indexer } from "./indexer.ts";
 import { Mender, type Progress } from "./mender.ts";

@@ -2,7 +2,7 @@ import type { Failed } from "@holdfast/engine";
 
 import type { Connection } from "../connection.ts";
 import { failureOf, isBusy, spoilsConnection, wasNotTaken } from "../errors.ts";
-import type { WriteTally } from "../write-tally.ts";
+import type { WriteTally } from "../threads/write-tally.ts";
 import { carryOut, type Operation, type OperationResult } from "./operations.ts";
 import { SessionCache } from "./session-cache.ts";
 import { type LockWait, waitForLock } from "./wait-for-lock.ts";

@@ -2,7 +2,7 @@ import type { RequestRow } from "@holdfast/engine";
 import { answerKeptMs } from "@holdfast/engine/ports";
 
 import type { Connection } from "../connection.ts";
-import { decodeRequest, requestByKey } from "../request-row.ts";
+import { decodeRequest, requestByKey } from "../rows/request-row.ts";
 
 /** One whose time is over makes room for the next under its key. */
 const keep = `

@@ -22,9 +22,9 @@ import { purgeSession } from "./purge.ts";
 import { putRegister } from "./put-register.ts";
 import type { SessionCache } from "./session-cache.ts";
 import { type NewBlob, storeBlob, writeBlobRefs } from "./write-blob.ts";
-import { writeCommit } from "./write-commit.ts";
-import { replaceDerived } from "./write-derived.ts";
-import { acquireLease, releaseLease, renewLeases } from "./write-lease.ts";
+import { writeCommit } from "./commit.ts";
+import { replaceDerived } from "./repair.ts";
+import { acquireLease, releaseLease, renewLeases } from "./leases.ts";
 
 /** Everything that can be written, with what it answers. Each may be sent again after an unknown end. */
 export interface Operations {

@@ -3,8 +3,8 @@ import { blobsIn } from "@holdfast/engine/log";
 import { decodeEvent, type OwnerId, type SessionId } from "@holdfast/protocol";
 
 import type { Connection } from "../connection.ts";
-import { decodeEventRow, eventColumns } from "../event-row.ts";
-import { readSession } from "../session-row.ts";
+import { decodeEventRow, eventColumns } from "../rows/events.ts";
+import { readSession } from "../rows/sessions.ts";
 import type { SessionCache } from "./session-cache.ts";
 
 const derivedTables =

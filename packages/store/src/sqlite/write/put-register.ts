@@ -1,7 +1,7 @@
 import type { RegisterChange, RegisterResult } from "@holdfast/engine";
 
 import type { Connection } from "../connection.ts";
-import { decodeRegister, registerByKey } from "../register-row.ts";
+import { decodeRegister, registerByKey } from "../rows/register-row.ts";
 
 const put = `
   INSERT INTO register (owner_id, key, value, revision, at) VALUES (?, ?, ?, ?, ?)

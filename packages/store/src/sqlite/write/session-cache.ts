@@ -2,8 +2,8 @@ import type { LeaseRow } from "@holdfast/engine";
 import type { SessionId } from "@holdfast/protocol";
 
 import type { Connection } from "../connection.ts";
-import { decodeLease } from "../derived-rows.ts";
-import { readSession, type StoredSession } from "../session-row.ts";
+import { decodeLease } from "../rows/tables.ts";
+import { readSession, type StoredSession } from "../rows/sessions.ts";
 
 /** What the writer knows of a session between two groups. */
 export interface CachedSession extends StoredSession {

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { words } from "../../words.ts";
+import { words } from "../../strings/strings.ts";
 import { CopyButton } from "../copy-button.tsx";
 import { revealUnseen } from "./safe-text.ts";
 import { type SafeHtml, sanitiseCode } from "./sanitise.ts";

@@ -1,6 +1,6 @@
 import { memo, useState } from "react";
-import { useDrawing } from "../../drawing/index.ts";
-import { words } from "../../words.ts";
+import { useDrawing } from "../../drawing/use-drawing.ts";
+import { words } from "../../strings/strings.ts";
 import { CopyButton } from "../copy-button.tsx";
 import { useShade } from "../theme.ts";
 import { CodeBlock } from "./code-block.tsx";

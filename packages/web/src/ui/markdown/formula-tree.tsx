@@ -1,5 +1,5 @@
 import { createElement, type CSSProperties, type ReactNode } from "react";
-import type { TreeNode } from "../../drawing/index.ts";
+import type { TreeNode } from "../../drawing/jobs.ts";
 
 const tags = new Set(
   "span svg path line math semantics annotation mrow mi mo mn ms mtext mspace mfrac msup msub msubsup mover munder munderover msqrt mroot mtable mtr mtd mstyle mpadded mphantom menclose".split(

@@ -1,6 +1,6 @@
 import { memo, useEffect } from "react";
-import { useDrawing } from "../../drawing/index.ts";
-import { words } from "../../words.ts";
+import { useDrawing } from "../../drawing/use-drawing.ts";
+import { words } from "../../strings/strings.ts";
 import { CopyButton } from "../copy-button.tsx";
 import { CodeBlock } from "./code-block.tsx";
 import { drawTree } from "./formula-tree.tsx";
@@ -14,7 +14,7 @@ interface FormulaProps {
 /** A formula as it is read; as it was written until it is drawn, and where it cannot be. */
 export const Formula = memo(function Formula({ source, layout }: FormulaProps) {
   const outcome = useDrawing({ kind: "formula", source, layout });
-  useEffect(() => void import("./formula-style.ts"), []);
+  useEffect(() => void import("./katex-styles.ts"), []);
   const tree = outcome?.kind === "formula" ? outcome.tree : null;
   if (layout === "line")
     return tree === null ? (

@@ -5,7 +5,7 @@ import { CodeBlock } from "./code-block.tsx";
 import { Diagram } from "./diagram.tsx";
 import { Formula } from "./formula.tsx";
 import { drawInline } from "./inline.tsx";
-import { words } from "../../words.ts";
+import { words } from "../../strings/strings.ts";
 import { sanitiseMarkup } from "./sanitise.ts";
 
 /** Past this a block is shown as it was written: nothing that is meant to be read is so long. */

@@ -1,12 +1,12 @@
 import { ids } from "@holdfast/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { plainPaint } from "../../screen/index.ts";
-import type { Piece } from "../../talk/index.ts";
+import { plainPaint } from "../../screen/paint.ts";
+import type { Piece } from "../../transcript/pieces.ts";
 import type { OpenApproval } from "../approval.ts";
 import { CardRows } from "./cards.ts";
-import { Choice } from "./choice.ts";
-import { footerRow } from "./footer.ts";
+import { Choice } from "./choices.ts";
+import { footerRow } from "./layout.ts";
 import { liveRows } from "./live-rows.ts";
 import { paletteRows } from "./palette.ts";
 

@@ -1,12 +1,10 @@
-import { cleanLine, cleanText, fitTo, type Look } from "../../screen/index.ts";
-import {
-  block,
-  describeCall,
-  outcomeInWords,
-  type Piece,
-  type PieceRows,
-  RowMaker,
-} from "../../talk/index.ts";
+import { cleanLine, cleanText } from "../../screen/text.ts";
+import { fitTo } from "../../screen/width.ts";
+import { type Look } from "../../screen/markdown.ts";
+import { block, type PieceRows, RowMaker } from "../../transcript/rows.ts";
+import { describeCall } from "../../transcript/describe.ts";
+import { outcomeInWords } from "../../transcript/ends.ts";
+import { type Piece } from "../../transcript/pieces.ts";
 
 type ToolEnd = Extract<Piece, { kind: "toolEnded" }>;
 

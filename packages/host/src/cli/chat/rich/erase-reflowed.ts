@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
-import { widthOf } from "../../screen/index.ts";
+import { widthOf } from "../../screen/width.ts";
 import type { Frame } from "./frame.ts";
 
 const escape = "\u001b[";

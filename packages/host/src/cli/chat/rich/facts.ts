@@ -1,4 +1,5 @@
-import type { Client, SessionId, UsageTotalsView } from "@holdfast/protocol";
+import type { Client } from "@holdfast/client";
+import type { SessionId, UsageTotalsView } from "@holdfast/protocol";
 
 /** What the line of status knows beyond the session itself. It is asked for when it may have changed, and never waited for. */
 export class Facts {

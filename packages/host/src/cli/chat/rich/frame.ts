@@ -1,4 +1,4 @@
-import type { DrawnPrompt } from "../../screen/index.ts";
+import type { DrawnPrompt } from "../../screen/prompt.ts";
 
 /** The rows at the bottom that may change, and where the cursor stands among them. */
 export interface Frame {

@@ -1,6 +1,9 @@
-import type { LiveMessage, LiveTool, SessionState } from "@holdfast/protocol";
-import { cleanLine, fitEnd, fitTo, type Look } from "../../screen/index.ts";
-import { describeCall } from "../../talk/index.ts";
+import type { LiveMessage, LiveTool } from "@holdfast/protocol";
+import type { SessionState } from "@holdfast/client";
+import { cleanLine } from "../../screen/text.ts";
+import { fitEnd, fitTo } from "../../screen/width.ts";
+import { type Look } from "../../screen/markdown.ts";
+import { describeCall } from "../../transcript/describe.ts";
 import { linesOf } from "./cards.ts";
 
 const mostOutput = 5;

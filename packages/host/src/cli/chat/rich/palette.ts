@@ -1,5 +1,7 @@
-import { commandNamed, completeTyped, usageOf } from "@holdfast/protocol";
-import { fitTo, type Look, padTo } from "../../screen/index.ts";
+import { commandNamed, usageOf } from "@holdfast/protocol";
+import { completeTyped } from "@holdfast/client";
+import { fitTo, padTo } from "../../screen/width.ts";
+import { type Look } from "../../screen/markdown.ts";
 
 const mostShown = 6;
 

@@ -1,6 +1,7 @@
 import type { SessionView } from "@holdfast/protocol";
-import { sessionRow } from "../../describe-session.ts";
-import type { Key, Look } from "../../screen/index.ts";
+import { sessionRow } from "../../transcript/describe-session.ts";
+import type { Key } from "../../screen/line-editor.ts";
+import type { Look } from "../../screen/markdown.ts";
 
 const mostShown = 10;
 

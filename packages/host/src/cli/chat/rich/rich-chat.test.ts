@@ -2,10 +2,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { PassThrough } from "node:stream";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createClient } from "@holdfast/protocol";
+import { createClient } from "@holdfast/client";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { serveHere, TerminalWindow } from "../../../testing/index.ts";
-import { runCommandLine } from "../../index.ts";
+import { serveHere } from "../../../../test/support/command-rig.ts";
+import { TerminalWindow } from "@holdfast/testing/host/terminal-window";
+import { runCommandLine } from "../../cli.ts";
 
 /** One host for all of them. */
 let served: Awaited<ReturnType<typeof serveHere>>;

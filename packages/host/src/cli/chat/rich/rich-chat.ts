@@ -1,29 +1,26 @@
 import type { Writable } from "node:stream";
-import { type LiveTool, liveRun, type SessionState, type SessionView } from "@holdfast/protocol";
+import { type LiveTool, type SessionView } from "@holdfast/protocol";
+import { liveRun, type SessionState } from "@holdfast/client";
 import { type Instance, render } from "ink";
 import { createElement as h } from "react";
 import type { Terminal } from "../../command.ts";
-import type { Reached } from "../../reach.ts";
-import {
-  bracketedPaste,
-  columnsOf,
-  drawPrompt,
-  fitTo,
-  type Key,
-  type Look,
-  type Output,
-} from "../../screen/index.ts";
-import { block } from "../../talk/index.ts";
+import type { Reached } from "../../connection/connect.ts";
+import { bracketedPaste, columnsOf, type Output } from "../../screen/screen.ts";
+import { drawPrompt } from "../../screen/prompt.ts";
+import { fitTo } from "../../screen/width.ts";
+import { type Key } from "../../screen/line-editor.ts";
+import { type Look } from "../../screen/markdown.ts";
+import { block } from "../../transcript/rows.ts";
 import { askedRows, type OpenApproval, wholeRows } from "../approval.ts";
-import type { Conversation } from "../conversation.ts";
-import { type Face, KeyboardChat } from "../keyboard-chat.ts";
-import { statusRow, waitingRows } from "../status.ts";
+import type { Conversation } from "../chat-session.ts";
+import { type Face, KeyboardChat } from "../interactive-chat.ts";
+import { statusRow, waitingRows } from "../status-rows.ts";
 import { App, type View } from "./app.ts";
 import { CardRows, type Folded } from "./cards.ts";
-import { Choice } from "./choice.ts";
+import { Choice } from "./choices.ts";
 import { eraseReflowed } from "./erase-reflowed.ts";
 import { Facts } from "./facts.ts";
-import { footerRow } from "./footer.ts";
+import { footerRow } from "./layout.ts";
 import { type Frame, layOut } from "./frame.ts";
 import { isTimed, liveRows } from "./live-rows.ts";
 import { paletteRows } from "./palette.ts";

@@ -1,0 +1,65 @@
+import {
+  type RouteInput,
+  type RouteName,
+  type RouteOutput,
+  type Routes,
+  routes,
+  type Seq,
+  type SessionId,
+  type Cursors,
+} from "@holdfast/protocol";
+import { callRoute, type CallOptions } from "./call.ts";
+import type { StreamOptions } from "./follow.ts";
+import { type FollowItem, followSession, type WatchItem, watchSessions } from "./client-follow.ts";
+import { type ClientOptions, createLink } from "./link.ts";
+import { type OpenItem, openSession } from "./open-session.ts";
+import type { AnyInput } from "./request.ts";
+import type { Result } from "./call-route.ts";
+
+export type { CallOptions } from "./call.ts";
+export type { ConnectionState, StreamEnded, StreamOptions } from "./follow.ts";
+export type { FollowItem, WatchItem } from "./client-follow.ts";
+export type { ClientOptions, Fetch } from "./link.ts";
+export type { OpenItem } from "./open-session.ts";
+export type { ApiError, Result } from "./call-route.ts";
+
+type CallName = {
+  [N in RouteName]: Routes[N]["answer"]["media"] extends "events" ? never : N;
+}[RouteName];
+
+type Arguments<Input> =
+  Record<string, never> extends Input
+    ? [input?: Input, options?: CallOptions]
+    : [input: Input, options?: CallOptions];
+
+/** Every route of the contract as a function that resolves to a value, whatever happens. */
+type Calls = {
+  readonly [N in CallName]: (
+    ...given: Arguments<RouteInput<Routes[N]>>
+  ) => Promise<Result<RouteOutput<Routes[N]>>>;
+};
+
+export interface Client extends Calls {
+  /** Read a session and keep its state current, through lost connections and new reads. */
+  open(id: SessionId, options?: StreamOptions): AsyncIterable<OpenItem>;
+  /** Follow one session by cursor; it reconnects by itself and ends on `resync` or when the host refuses. */
+  follow(id: SessionId, after: Seq, options?: StreamOptions): AsyncIterable<FollowItem>;
+  /** Follow several sessions and the list on one connection. */
+  watch(cursors: Cursors, options?: StreamOptions): AsyncIterable<WatchItem>;
+}
+
+export function createClient(options: ClientOptions = {}): Client {
+  const link = createLink(options);
+  const calls = Object.entries(routes).map(([name, route]) => [
+    name,
+    (input: AnyInput = {}, given: CallOptions = {}) => callRoute(link, route, input, given),
+  ]);
+  const client: Client = {
+    // The table that makes the functions is the table that their types are inferred from.
+    ...(Object.fromEntries(calls) as Calls),
+    open: (id, given = {}) => openSession(link, client, id, given),
+    follow: (id, after, given = {}) => followSession(link, id, after, given),
+    watch: (cursors, given = {}) => watchSessions(link, cursors, given),
+  };
+  return client;
+}

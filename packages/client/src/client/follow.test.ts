@@ -1,0 +1,236 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import {
+  type StoredEvent,
+  type Seq,
+  type SessionId,
+  makeProblem,
+  problemMediaType,
+  decodeCursors,
+  encodeComment,
+  encodeEventFrame,
+  encodeResync,
+  encodeStatus,
+  encodeWatchedFrame,
+} from "@holdfast/protocol";
+import { sessionLog } from "@holdfast/testing/session-logs/index";
+import { testId } from "@holdfast/testing/session-logs/write-log";
+import { type ConnectionState } from "./follow.ts";
+import { createClient } from "./create-client.ts";
+import { type Fetch } from "./link.ts";
+import { type FollowItem } from "./client-follow.ts";
+
+/** How one connection goes wrong. */
+type Fault =
+  | { readonly kind: "refused" | "overloaded" | "silent" }
+  /** The host sends some events again, and the connection breaks after so many bytes. */
+  | { readonly kind: "broken"; readonly again: number; readonly bytes: number };
+
+const id = testId("session", 1);
+const silenceMs = 45_000;
+const bytesOf = (text: string) => new TextEncoder().encode(text);
+
+function streamOf(bytes: Uint8Array, end: "close" | "stay"): Response {
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(bytes);
+      if (end === "close") controller.close();
+    },
+  });
+  return new Response(body, { headers: { "content-type": "text/event-stream" } });
+}
+
+function refusal(code: "too_many_requests" | "session_not_found"): Response {
+  const problem = makeProblem(code);
+  const headers = { "content-type": problemMediaType };
+  return new Response(JSON.stringify(problem), { status: problem.status, headers });
+}
+
+/** Serves a log by cursor, badly at first. Time passes only where a test waits for it. */
+function hostOf(log: readonly StoredEvent[], faults: readonly Fault[]) {
+  const cursors: number[] = [];
+  const fetch: Fetch = (url) => {
+    const after = Number(new URL(url).searchParams.get("after"));
+    const fault = faults[cursors.push(after) - 1];
+    if (fault?.kind === "refused") throw new TypeError("connection refused");
+    if (fault?.kind === "overloaded") return refusal("too_many_requests");
+    if (fault?.kind === "silent") return streamOf(bytesOf(""), "stay");
+    const broken = fault?.kind === "broken" ? fault : undefined;
+    const from = after - (broken?.again ?? 0);
+    const frames = log.filter(({ seq }) => seq > from).map(encodeEventFrame);
+    const bytes = bytesOf(encodeComment("hello") + frames.join(""));
+    return broken === undefined
+      ? streamOf(bytes, "stay")
+      : streamOf(bytes.subarray(0, broken.bytes), "close");
+  };
+  const sleep = (ms: number, signal: AbortSignal): Promise<void> => {
+    const silent = faults[cursors.length - 1]?.kind === "silent";
+    if (ms !== silenceMs || silent || signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
+  };
+  return {
+    cursors,
+    client: createClient({ baseUrl: "http://host", fetch, sleep, random: () => 0 }),
+  };
+}
+
+async function take(items: AsyncIterable<FollowItem>, count: number): Promise<FollowItem[]> {
+  const taken: FollowItem[] = [];
+  if (count === 0) return taken;
+  for await (const item of items) {
+    taken.push(item);
+    if (taken.length === count) break;
+  }
+  return taken;
+}
+
+const fault: fc.Arbitrary<Fault> = fc.oneof(
+  fc.record({
+    kind: fc.constantFrom("refused" as const, "overloaded" as const, "silent" as const),
+  }),
+  fc.record({
+    kind: fc.constant("broken" as const),
+    again: fc.nat({ max: 5 }),
+    bytes: fc.nat({ max: 5_000 }),
+  }),
+);
+
+describe("following a session", () => {
+  test("gives exactly the events after the cursor, each once and in order, whatever breaks", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        sessionLog,
+        fc.nat(),
+        fc.array(fault, { maxLength: 6 }),
+        async (log, place, faults) => {
+          const after = (place % (log.length + 1)) as Seq;
+          const { client } = hostOf(log, faults);
+          const missing = log.filter(({ seq }) => seq > after);
+          const items = await take(client.follow(id, after, { silenceMs }), missing.length);
+          expect(items).toStrictEqual(missing.map((event) => ({ kind: "event", event })));
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  const log = fc.sample(sessionLog, { seed: 7, numRuns: 1 })[0] ?? [];
+
+  test("reports how the connection is, and that it came back", async () => {
+    const states: ConnectionState[] = [];
+    const faults: Fault[] = [
+      { kind: "broken", again: 0, bytes: 20 },
+      ...Array.from({ length: 4 }, (): Fault => ({ kind: "refused" })),
+    ];
+    const { client } = hostOf(log, faults);
+    await take(
+      client.follow(id, 0 as Seq, { silenceMs, onConnection: (state) => states.push(state) }),
+      1,
+    );
+    expect(states).toStrictEqual(["live", "reconnecting", "offline", "live"]);
+  });
+
+  test("leaves a host that has fallen silent, and asks again from its cursor", async () => {
+    const { client, cursors } = hostOf(log, [{ kind: "silent" }]);
+    await take(client.follow(id, 1 as Seq, { silenceMs }), 1);
+    expect(cursors).toStrictEqual([1, 1]);
+  });
+
+  test("hands a resync on and ends there", async () => {
+    const resync = { reason: "behind" as const, seq: 9 as Seq };
+    const status = { code: "store_unavailable" };
+    const text = encodeStatus(status) + encodeResync(resync) + log.map(encodeEventFrame).join("");
+    const client = createClient({
+      baseUrl: "http://host",
+      fetch: () => streamOf(bytesOf(text), "close"),
+    });
+    const items = await take(client.follow(id, 0 as Seq), 10);
+    expect(items).toStrictEqual([
+      { kind: "status", status },
+      { kind: "resync", resync },
+    ]);
+  });
+
+  test("ends with the host's problem when there is no such session", async () => {
+    const client = createClient({
+      baseUrl: "http://host",
+      fetch: () => refusal("session_not_found"),
+    });
+    const items = await take(client.follow(id, 0 as Seq), 10);
+    expect(items).toMatchObject([{ kind: "ended", error: { code: "session_not_found" } }]);
+  });
+
+  test("ends quietly when it is aborted, and lets its connection go", async () => {
+    const abort = new AbortController();
+    let signal: AbortSignal | null | undefined;
+    const fetch: Fetch = (_, init) => {
+      ({ signal } = init);
+      return streamOf(bytesOf(encodeEventFrame(log[0]!)), "stay");
+    };
+    const client = createClient({ baseUrl: "http://host", fetch });
+    const items: FollowItem[] = [];
+    for await (const item of client.follow(id, 0 as Seq, { signal: abort.signal })) {
+      items.push(item);
+      abort.abort();
+    }
+    expect(items).toHaveLength(1);
+    expect(signal?.aborted).toBe(true);
+  });
+
+  test("lets its connection go when the reader leaves", async () => {
+    let signal: AbortSignal | null | undefined;
+    const fetch: Fetch = (_, init) => {
+      ({ signal } = init);
+      return streamOf(bytesOf(encodeEventFrame(log[0]!)), "stay");
+    };
+    await take(createClient({ baseUrl: "http://host", fetch }).follow(id, 0 as Seq), 1);
+    expect(signal?.aborted).toBe(true);
+  });
+});
+
+describe("watching several sessions", () => {
+  const [a, b] = [testId("session", 1), testId("session", 2)];
+  const events = fc.sample(sessionLog, { seed: 8, numRuns: 1 })[0] ?? [];
+
+  test("keeps each one's cursor over reconnects, and goes on from a resync", async () => {
+    const asked: (string | null)[] = [];
+    const frame = (session: SessionId, n: number) =>
+      encodeWatchedFrame(session, events[n - 1]!, new Map());
+    const resync = { reason: "behind" as const, seq: 40 as Seq, sessionId: b };
+    const answers = [
+      frame(a, 1) + frame(b, 1) + frame(a, 1),
+      frame(a, 2) + encodeResync(resync),
+      frame(a, 3),
+    ];
+    const fetch: Fetch = (url) => {
+      asked.push(new URL(url).searchParams.get("watch"));
+      return streamOf(bytesOf(answers[asked.length - 1] ?? ""), "close");
+    };
+    const client = createClient({
+      baseUrl: "http://host",
+      fetch,
+      sleep: () => new Promise(setImmediate),
+    });
+    const seen: string[] = [];
+    for await (const item of client.watch(
+      new Map([
+        [a, 0 as Seq],
+        [b, 0 as Seq],
+      ]),
+    )) {
+      seen.push(
+        item.kind === "event" ? `${item.sessionId === a ? "a" : "b"}${item.event.seq}` : item.kind,
+      );
+      if (seen.length === 5) break;
+    }
+    expect(seen).toStrictEqual(["a1", "b1", "a2", "resync", "a3"]);
+    expect(
+      asked.map((text) => [...(decodeCursors(text ?? "?") ?? [])].map((pair) => pair[1])),
+    ).toStrictEqual([
+      [0, 0],
+      [1, 1],
+      [2, 40],
+    ]);
+  });
+});

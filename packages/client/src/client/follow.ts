@@ -1,0 +1,146 @@
+import { createSseDecoder, decodeFrame, type SseItem, type StreamItem } from "@holdfast/protocol";
+import { readProblem } from "./call.ts";
+import { backoffMs, type Link } from "./link.ts";
+import { type BuiltRequest, send } from "./request.ts";
+import {
+  type ApiError,
+  failed,
+  networkError,
+  type Result,
+  unexpectedAnswer,
+} from "./call-route.ts";
+
+/** `offline` after several failures in a row. The stream keeps trying either way. */
+export type ConnectionState = "live" | "reconnecting" | "offline";
+
+export interface StreamOptions {
+  readonly signal?: AbortSignal;
+  readonly onConnection?: ((state: ConnectionState) => void) | undefined;
+  /** A host that says nothing for so long, not even a heartbeat, is gone. */
+  readonly silenceMs?: number;
+}
+
+/** The host will not serve this stream, now or later. */
+export interface StreamEnded {
+  readonly kind: "ended";
+  readonly error: ApiError;
+}
+
+const offlineAfter = 3;
+
+/**
+ * What the stream says, over as many connections as it takes. `request` is asked anew for each of them, so
+ * that it can name the cursor as it is then.
+ */
+export async function* keepConnected(
+  link: Link,
+  request: () => Result<BuiltRequest>,
+  options: StreamOptions,
+): AsyncGenerator<StreamItem | StreamEnded, void, undefined> {
+  const stop = options.signal ?? new AbortController().signal;
+  const tell = createTeller(options);
+  for (let failures = 1; !stop.aborted; failures++) {
+    const built = request();
+    if (!built.ok) {
+      yield { kind: "ended", error: built.error };
+      return;
+    }
+    const connection = new AbortController();
+    const signal = AbortSignal.any([stop, connection.signal]);
+    try {
+      const opened = await open(link, built.value, signal, options.silenceMs);
+      if (opened.ok) {
+        tell("live");
+        for await (const item of readItems(link, opened.value, signal, options.silenceMs)) {
+          failures = 0;
+          const decoded = item.kind === "frame" ? decodeFrame(item.frame) : null;
+          if (decoded !== null) yield decoded;
+        }
+      } else if (!mayPass(opened.error)) {
+        yield { kind: "ended", error: opened.error };
+        return;
+      }
+    } finally {
+      connection.abort();
+    }
+    if (stop.aborted) return;
+    tell(stateAfter(failures));
+    await link.sleep(backoffMs(Math.max(1, failures), link.random), stop);
+  }
+}
+
+export function stateAfter(failures: number): ConnectionState {
+  return failures < offlineAfter ? "reconnecting" : "offline";
+}
+
+/** Tells each state once, when it changes. */
+export function createTeller({ onConnection }: StreamOptions): (state: ConnectionState) => void {
+  let told: ConnectionState | null = null;
+  return (state) => {
+    if (state !== told) onConnection?.(state);
+    told = state;
+  };
+}
+
+/** Whether waiting may help: the network, an overload, a host that is starting. */
+export function mayPass(error: ApiError): boolean {
+  if (error.kind === "problem") return error.problem.status >= 500 || error.problem.status === 429;
+  if (error.kind === "unexpected") return error.status >= 500 || error.status === 429;
+  return true;
+}
+
+async function open(
+  link: Link,
+  request: BuiltRequest,
+  signal: AbortSignal,
+  silenceMs?: number,
+): Promise<Result<ReadableStream<Uint8Array>>> {
+  try {
+    const response = await orSilence(link, send(link, request, signal), signal, silenceMs);
+    if (response === "silent") return failed(networkError("The host does not answer."));
+    if (!response.ok) return failed(await readProblem(response));
+    if (response.body !== null) return { ok: true, value: response.body };
+    return failed(unexpectedAnswer(response.status, "The stream has no body."));
+  } catch (cause) {
+    return failed(networkError(cause));
+  }
+}
+
+/** Ends when the connection does, whoever ended it and however. */
+async function* readItems(
+  link: Link,
+  body: ReadableStream<Uint8Array>,
+  signal: AbortSignal,
+  silenceMs?: number,
+): AsyncGenerator<SseItem, void, undefined> {
+  const decoder = createSseDecoder();
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      const lost = () => "silent" as const;
+      const piece = await orSilence(link, reader.read().catch(lost), signal, silenceMs);
+      if (piece === "silent" || piece.done) return;
+      yield* decoder.push(piece.value);
+    }
+  } finally {
+    void reader.cancel().catch(() => undefined);
+  }
+}
+
+/** `silent` when nothing came in time, and when the signal says stop, which an injected `fetch` may not heed. */
+async function orSilence<T>(
+  link: Link,
+  awaited: Promise<T>,
+  signal: AbortSignal,
+  silenceMs = 45_000,
+): Promise<T | "silent"> {
+  const answered = new AbortController();
+  const silence = link
+    .sleep(silenceMs, AbortSignal.any([signal, answered.signal]))
+    .then(() => "silent" as const);
+  try {
+    return await Promise.race([awaited, silence]);
+  } finally {
+    answered.abort();
+  }
+}

@@ -1,0 +1,84 @@
+import type { StoredEvent, SessionRead, Seq, SessionId, StreamStatus } from "@holdfast/protocol";
+import { keepTail } from "../reducer/keep-tail.ts";
+import { reduceEvent } from "../reducer/reduce.ts";
+import { type SessionState, startState } from "../reducer/reducer-state.ts";
+import {
+  createTeller,
+  mayPass,
+  stateAfter,
+  type StreamEnded,
+  type StreamOptions,
+} from "./follow.ts";
+import type { CallOptions } from "./call.ts";
+import type { FollowItem } from "./client-follow.ts";
+import { backoffMs, type Link } from "./link.ts";
+import type { Result } from "./call-route.ts";
+
+/** What it takes to keep a session's state current. */
+interface Reader {
+  readSession(
+    input: { readonly params: { id: SessionId } },
+    options: CallOptions,
+  ): Promise<Result<SessionRead>>;
+  follow(id: SessionId, after: Seq, options: StreamOptions): AsyncIterable<FollowItem>;
+}
+
+export type OpenItem =
+  /** `by` is the event that led here, `null` after a read: who holds earlier entries too reduces it into its own. */
+  | { readonly kind: "state"; readonly state: SessionState; readonly by: StoredEvent | null }
+  | { readonly kind: "status"; readonly status: StreamStatus }
+  | StreamEnded;
+
+/**
+ * A session as it is and as it becomes: read, followed, and read again whenever events alone do not lead
+ * on. This is all that a page or a terminal has to show.
+ */
+export async function* openSession(
+  link: Link,
+  client: Reader,
+  id: SessionId,
+  options: StreamOptions,
+): AsyncGenerator<OpenItem, void, undefined> {
+  const signal = options.signal ?? new AbortController().signal;
+  const tell = createTeller(options);
+  for (let failures = 1; !signal.aborted; failures++) {
+    const read = await client.readSession({ params: { id } }, { signal });
+    if (read.ok) {
+      failures = 0;
+      const followed = followFrom(client, startState(read.value), {
+        ...options,
+        onConnection: tell,
+      });
+      for await (const item of followed) {
+        yield item;
+        if (item.kind === "ended") return;
+      }
+      continue;
+    }
+    if (!mayPass(read.error)) {
+      yield { kind: "ended", error: read.error };
+      return;
+    }
+    if (signal.aborted) return;
+    tell(stateAfter(failures));
+    await link.sleep(backoffMs(failures, link.random), signal);
+  }
+}
+
+/** Ends where the session must be read again. */
+async function* followFrom(
+  client: Reader,
+  start: SessionState,
+  options: StreamOptions,
+): AsyncGenerator<OpenItem, void, undefined> {
+  let state = start;
+  yield { kind: "state", state, by: null };
+  for await (const item of client.follow(state.session.id, state.seq, options)) {
+    if (item.kind === "resync") return;
+    if (item.kind === "event") {
+      state = keepTail(reduceEvent(state, item.event));
+      yield { kind: "state", state, by: item.event };
+      if (state.readAgain !== null) return;
+    } else yield item;
+  }
+}

@@ -1,0 +1,151 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+
+import { completeTyped } from "./complete.ts";
+import { editDistance, nearestName } from "./nearest.ts";
+import { parseTyped, typedFor } from "./parse.ts";
+import { commandNamed, commandNames, commands, usageOf } from "@holdfast/protocol";
+
+const anyText = fc.string({ unit: "binary", maxLength: 200 });
+const words = fc
+  .string({ unit: "grapheme", minLength: 1, maxLength: 60 })
+  .map((text) => text.trim())
+  .filter((text) => text !== "");
+
+/** What a text is, by the rule alone. */
+function ruleFor(text: string): string {
+  if (text.trim() === "") return "nothing";
+  if (text.startsWith("//")) return `says ${text.slice(1)}`;
+  return text.startsWith("/") ? "command" : `says ${text}`;
+}
+
+test("every text is a message, a command, or told apart, and none is lost on the way", () => {
+  const typed = fc.oneof(
+    anyText,
+    anyText.map((text) => `/${text}`),
+  );
+  fc.assert(
+    fc.property(typed, (text) => {
+      const parsed = parseTyped(text);
+      const isCommand = ["command", "unknown", "misused"].includes(parsed.kind);
+      const seen = parsed.kind === "message" ? `says ${parsed.text}` : parsed.kind;
+      expect(isCommand ? "command" : seen).toBe(ruleFor(text));
+    }),
+  );
+});
+
+test("what is to be said can be typed, whatever it begins with", () => {
+  const said = fc.oneof(
+    anyText,
+    words.map((text) => `/${text}`),
+  );
+  fc.assert(
+    fc.property(
+      said.filter((text) => text.trim() !== ""),
+      (text) => {
+        expect(parseTyped(typedFor(text))).toEqual({ kind: "message", text });
+      },
+    ),
+  );
+});
+
+test("each name leads to its command, however it is capitalised and spaced", () => {
+  const takingWords = commandNames.filter((name) => commandNamed(name)?.takes.kind === "words");
+  const typing = fc.constantFrom(...takingWords).chain((name) =>
+    fc.record({
+      name: fc.constant(commandNamed(name)?.name),
+      typed: fc.mixedCase(fc.constant(name)),
+      gap: fc.constantFrom(" ", "  ", "\t", "\n"),
+      argument: words,
+    }),
+  );
+  fc.assert(
+    fc.property(typing, ({ name, typed, gap, argument }) => {
+      const parsed = parseTyped(`/${typed}${gap}${argument}`);
+      expect(parsed).toEqual({ kind: "command", invocation: { name, argument } });
+    }),
+  );
+});
+
+test("a command that takes nothing, a number or a choice refuses everything else in words that show its use", () => {
+  const strict = commands.filter(({ takes }) => takes.kind !== "words");
+  const argument = fc.oneof(words, fc.nat().map(String), fc.constantFrom("md", "JSON", "Html"));
+  fc.assert(
+    fc.property(fc.constantFrom(...strict), argument, (command, text) => {
+      const { takes } = command;
+      const fits =
+        (takes.kind === "count" && /^[1-9]\d*$/.test(text) && Number(text) <= takes.most) ||
+        (takes.kind === "choice" && takes.choices.includes(text.toLowerCase()));
+      const parsed = parseTyped(`/${command.name} ${text}`);
+      const showsUse = parsed.kind === "misused" && parsed.sentence.includes(usageOf(command));
+      expect([parsed.kind, showsUse]).toEqual(fits ? ["command", false] : ["misused", true]);
+    }),
+  );
+});
+
+test("a slip of one letter is answered with the command that was meant", () => {
+  const slips = fc.constantFrom(...commands).chain(({ name }) =>
+    fc.record({
+      name: fc.constant(name),
+      at: fc.nat({ max: name.length - 1 }),
+      letter: fc.constantFrom(...Array.from("abcdefghijklmnopqrstuvwxyz")),
+    }),
+  );
+  fc.assert(
+    fc.property(slips, ({ name, at, letter }) => {
+      const typed = name.slice(0, at) + letter + name.slice(at);
+      fc.pre(commandNamed(typed) === undefined);
+      const parsed = parseTyped(`/${typed}`);
+      expect(parsed.kind).toBe("unknown");
+      const nearest = parsed.kind === "unknown" ? parsed.nearest : "";
+      // Another name may be as near; none may be nearer than the one that is named.
+      const nearestOf = (each: string) =>
+        Math.min(
+          ...commandNames
+            .filter((other) => commandNamed(other)?.name === each)
+            .map((other) => (other.startsWith(typed) ? 0.5 : editDistance(typed, other))),
+        );
+      expect(nearestOf(nearest)).toBeLessThanOrEqual(nearestOf(name));
+    }),
+  );
+});
+
+test("the distance of two words is a distance, and one swap, slip or gap is one", () => {
+  const word = fc.string({ unit: fc.constantFrom("a", "b", "c"), maxLength: 8 });
+  fc.assert(
+    fc.property(word, word, (a, b) => {
+      expect(editDistance(a, b)).toBe(editDistance(b, a));
+      expect(editDistance(a, b) === 0).toBe(a === b);
+      expect(editDistance(a, b)).toBeLessThanOrEqual(Math.max(a.length, b.length));
+    }),
+  );
+  expect([editDistance("udno", "undo"), editDistance("und", "undo")]).toEqual([1, 1]);
+  expect(nearestName("", [])).toBeUndefined();
+});
+
+test("every completion goes on from what was typed and means a command", () => {
+  const begun = fc
+    .constantFrom(...commandNames)
+    .chain((name) => fc.nat({ max: name.length }).map((length) => `/${name.slice(0, length)}`));
+  fc.assert(
+    fc.property(begun, (text) => {
+      const { values } = completeTyped(text);
+      expect(values.length).toBeGreaterThan(0);
+      for (const value of values) {
+        expect(value.startsWith(text)).toBe(true);
+        expect(["command", "misused"]).toContain(parseTyped(value).kind);
+      }
+    }),
+  );
+});
+
+test("arguments are completed where their values are known, and asked for where a host knows them", () => {
+  expect(completeTyped("/export h")).toEqual({ values: ["/export html"] });
+  expect(completeTyped("/help un")).toEqual({ values: ["/help undo"] });
+  expect(completeTyped("/resume gar")).toEqual({
+    values: [],
+    asks: { what: "session", typed: "gar", before: "/resume " },
+  });
+  for (const text of ["", "hello", "//un", "/undo 1", "/nothing x", "/ex\nport"])
+    expect(completeTyped(text).values).toEqual([]);
+});

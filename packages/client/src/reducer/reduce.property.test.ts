@@ -1,0 +1,241 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import {
+  decodeEvent,
+  type EventRole,
+  roleOf,
+  type StoredEvent,
+  terminalStates,
+  foldJournal,
+  type Seq,
+} from "@holdfast/protocol";
+import { liveRun, prependEntries, type SessionState, startState } from "./reducer-state.ts";
+import { reduceEvent, reduceEvents } from "./reduce.ts";
+import { blankState as blank, readOf } from "@holdfast/testing/session-logs/session-log";
+import { sessionLog } from "@holdfast/testing/session-logs/index";
+
+const runs = { numRuns: 400 };
+/** A client: it follows, and reads again when the state says so. `whole` is the log that the host holds. */
+function follow(
+  state: SessionState,
+  events: readonly StoredEvent[],
+  whole: readonly StoredEvent[],
+): SessionState {
+  let next = state;
+  for (const event of events) {
+    next = reduceEvent(next, event);
+    if (next.readAgain === null) continue;
+    expect(next.readAgain).toBe("history_returned");
+    next = startState(readOf(whole.filter(({ seq }) => seq <= next.seq)));
+  }
+  return next;
+}
+
+/** The numbers that settled messages stand for: what may be pruned. */
+function prunable(log: readonly StoredEvent[]): Set<number> {
+  const numbers = new Set<number>();
+  for (const stored of log) {
+    const decoded = decodeEvent(stored);
+    if (decoded.kind !== "known") continue;
+    const { event } = decoded;
+    if (event.type !== "message.assistant" && event.type !== "message.tool") continue;
+    for (const [from, to] of event.data.deltas ?? [])
+      for (let seq: number = from; seq <= to; seq++) numbers.add(seq);
+  }
+  return numbers;
+}
+
+function spelled(log: readonly StoredEvent[], messageId: string, part: number): string {
+  let text = "";
+  for (const { type, data } of log) {
+    if (type !== "message.delta" || data["messageId"] !== messageId || data["part"] !== part)
+      continue;
+    if (typeof data["text"] === "string") text += data["text"];
+  }
+  return text;
+}
+
+function shownMessages({ entries, inbox, live }: SessionState): string[] {
+  return [
+    ...entries.flatMap((entry) => (entry.type === "message" ? [entry.messageId] : [])),
+    ...inbox.map((item) => item.messageId),
+    ...(live?.messages ?? []).map((message) => message.messageId),
+    ...(live?.tools ?? []).map((tool) => tool.resultId),
+  ];
+}
+
+function hasTwice(texts: readonly string[]): boolean {
+  return new Set(texts).size !== texts.length;
+}
+
+const cursor = fc.nat({ max: 200 });
+const at = (log: readonly StoredEvent[], place: number): number => place % (log.length + 1);
+
+describe("from any log, a reader's state", () => {
+  test("agrees with the host's read wherever the stream is split and picked up again", () => {
+    fc.assert(
+      fc.property(sessionLog, cursor, cursor, (log, first, second) => {
+        const [low, high] = [at(log, first), at(log, second)].toSorted((a, b) => a - b) as [
+          number,
+          number,
+        ];
+        const opened = startState(readOf(log.slice(0, low)));
+        const midway = follow(opened, log.slice(low, high), log);
+        expect(midway).toStrictEqual(startState(readOf(log.slice(0, high))));
+        expect(follow(midway, log.slice(high), log)).toStrictEqual(startState(readOf(log)));
+      }),
+      runs,
+    );
+  });
+
+  test("is the same when stretches of the stream come again", () => {
+    const stretches = fc.array(fc.tuple(cursor, cursor), { maxLength: 6 });
+    fc.assert(
+      fc.property(sessionLog, stretches, (log, again) => {
+        let state = blank;
+        let reached = 0;
+        for (const [back, ahead] of again) {
+          const from = Math.min(reached, at(log, back));
+          const to = Math.max(from, at(log, ahead));
+          state = follow(state, log.slice(from, to), log);
+          reached = Math.max(reached, to);
+        }
+        state = follow(state, log.slice(reached), log);
+        expect(state).toStrictEqual(startState(readOf(log)));
+        expect(reduceEvents(state, log)).toBe(state);
+      }),
+      runs,
+    );
+  });
+
+  test("is the same when its cursor lies in a pruned range", () => {
+    const keeps = fc.array(fc.boolean(), { minLength: 1, maxLength: 16 });
+    fc.assert(
+      fc.property(sessionLog, cursor, keeps, (log, place, keep) => {
+        const gone = prunable(log);
+        const pruned = log.filter(({ seq }) => !gone.has(seq) || keep[seq % keep.length]);
+        const k = at(log, place);
+        const opened = startState(readOf(log.slice(0, k)));
+        const state = follow(
+          opened,
+          pruned.filter(({ seq }) => seq > k),
+          log,
+        );
+        expect(state).toStrictEqual(startState(readOf(log)));
+      }),
+      runs,
+    );
+  });
+
+  test("is plain JSON at every number", () => {
+    fc.assert(
+      fc.property(sessionLog, (log) => {
+        let state = blank;
+        for (const event of log) {
+          const next = reduceEvent(state, event);
+          const copy = JSON.parse(JSON.stringify(state)) as SessionState;
+          expect(copy).toStrictEqual(state);
+          expect(reduceEvent(copy, event)).toStrictEqual(next);
+          state = next;
+        }
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test("tells a lost event from a pruned one", () => {
+    fc.assert(
+      fc.property(sessionLog, cursor, (log, place) => {
+        const gone = prunable(log);
+        const losable = log.slice(0, -1).filter(({ seq }) => !gone.has(seq));
+        const lost = losable[place % losable.length];
+        fc.pre(lost !== undefined);
+        const state = reduceEvents(
+          blank,
+          log.filter(({ seq }) => seq !== lost.seq && !gone.has(seq)),
+        );
+        expect(state.gaps).toContainEqual(expect.arrayContaining([lost.seq]));
+        expect(liveRun(state) !== null || state.readAgain !== null).toBe(true);
+      }),
+      runs,
+    );
+  });
+
+  test("never shows a message twice, nor an ended run with its prompt or its live parts", () => {
+    fc.assert(
+      fc.property(sessionLog, (log) => {
+        const ended = new Set<string>();
+        let state = blank;
+        for (const event of log) {
+          state = reduceEvent(state, event);
+          const decoded = decodeEvent(event);
+          if (decoded.kind === "known" && decoded.event.type === "run.state")
+            if (terminalStates.has(decoded.event.data.state)) ended.add(String(event.runId));
+          const broken = [
+            hasTwice(shownMessages(state)) && "shown twice",
+            state.live !== null && ended.has(state.live.runId) && "live after the end",
+            state.inbox.some((item) => ended.has(item.runId)) && "waiting after the end",
+            state.run !== null &&
+              terminalStates.has(state.run.state) !== ended.has(state.run.id) &&
+              "another state than the log's",
+          ].filter((each) => each !== false);
+          if (broken.length > 0) throw new Error(`after ${event.seq}: ${broken.join(", ")}`);
+        }
+      }),
+      runs,
+    );
+  });
+
+  test("shows the text of the running step exactly as its deltas spell it", () => {
+    fc.assert(
+      fc.property(sessionLog, cursor, (log, place) => {
+        const prefix = log.slice(0, at(log, place));
+        const state = reduceEvents(blank, prefix);
+        for (const message of state.live?.messages ?? []) {
+          for (const { part, text } of message.parts)
+            expect(text).toBe(spelled(prefix, message.messageId, part));
+        }
+        const decodes = prefix.filter((event) => decodeEvent(event).kind === "known");
+        const having = (role: EventRole) => decodes.filter((event) => roleOf(event) === role);
+        expect(state.session.version).toBe(having("entry").length);
+        expect(state.session.revision).toBe(having("meta").length);
+      }),
+      runs,
+    );
+  });
+
+  test("shows of the running step what the fold of its journal shows", () => {
+    fc.assert(
+      fc.property(sessionLog, cursor, (log, place) => {
+        const prefix = log.slice(0, at(log, place));
+        const state = reduceEvents(blank, prefix);
+        const run = liveRun(state);
+        fc.pre(run !== null);
+        const begun = prefix.findIndex(
+          ({ type, runId, data }) =>
+            type === "step.started" && runId === run.id && data["step"] === run.step,
+        );
+        expect(foldJournal(run.id, prefix.slice(Math.max(0, begun)))).toStrictEqual(state.live);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("takes earlier pages above what it holds, each entry once", () => {
+    fc.assert(
+      fc.property(sessionLog, cursor, cursor, (log, place, overlap) => {
+        const read = readOf(log);
+        const cutAt = place % (read.entries.length + 1);
+        const state = startState({
+          ...read,
+          entries: read.entries.slice(cutAt),
+          earlier: 1 as Seq,
+        });
+        const page = { entries: read.entries.slice(0, cutAt + (overlap % 3)), earlier: null };
+        expect(prependEntries(state, page)).toStrictEqual(startState(read));
+      }),
+      { numRuns: 150 },
+    );
+  });
+});

@@ -1,0 +1,154 @@
+import { describe, expect, test } from "vitest";
+
+import {
+  type EventData,
+  type EventType,
+  type StoredEvent,
+  ownerId,
+  type Seq,
+  type JsonObject,
+} from "@holdfast/protocol";
+import { testId } from "@holdfast/testing/session-logs/write-log";
+import { blankRead, type SessionState, startState } from "./reducer-state.ts";
+import { reduceEvent, reduceEvents } from "./reduce.ts";
+
+const runId = testId("run", 1);
+const messageId = testId("message", 2);
+const blank = startState(blankRead(testId("session", 1), ownerId.parse("me")));
+
+function at<T extends EventType>(seq: number, type: T, data: EventData<T>): StoredEvent {
+  return {
+    seq: seq as Seq,
+    id: testId("event", seq),
+    type,
+    v: 1,
+    at: seq,
+    runId,
+    data: data as JsonObject,
+  };
+}
+
+const prompt = testId("message", 1);
+const accepted = at(2, "input.accepted", {
+  messageId: prompt,
+  runId,
+  clientId: "c1",
+  hash: "h",
+  mode: "queue",
+  text: "Hello\nthere",
+});
+const opening = [
+  at(1, "session.created", {}),
+  accepted,
+  at(3, "run.state", { state: "claimed" }),
+  at(4, "message.user", { messageId: prompt, parts: [{ type: "text", text: "Hello\nthere" }] }),
+  at(5, "run.state", { state: "running" }),
+  at(6, "step.started", { step: 1, model: "m" }),
+];
+const streaming: SessionState = reduceEvents(blank, [
+  ...opening,
+  at(7, "message.delta", { messageId, text: "Good " }),
+]);
+
+describe("the state of a page", () => {
+  test("shows accepted input in the inbox, and as an entry once it is claimed", () => {
+    const waiting = reduceEvents(blank, opening.slice(0, 2));
+    expect(waiting.inbox.map((item) => item.text)).toStrictEqual(["Hello\nthere"]);
+    expect(waiting.entries).toStrictEqual([]);
+    expect(waiting.session).toMatchObject({
+      title: "Hello",
+      titleSource: "derived",
+      preview: "Hello there",
+    });
+    expect(streaming.inbox).toStrictEqual([]);
+    expect(streaming.entries).toMatchObject([{ type: "message", role: "user", seq: 4 }]);
+  });
+
+  test("keeps everything but the live part as it was while text streams in", () => {
+    const next = reduceEvent(streaming, at(8, "message.delta", { messageId, text: "day" }));
+    expect(next.live?.messages[0]?.parts).toStrictEqual([
+      { part: 0, kind: "text", text: "Good day" },
+    ]);
+    for (const key of ["entries", "inbox", "run", "gaps"] as const)
+      expect(next[key]).toBe(streaming[key]);
+  });
+
+  test("puts the settled message in the place of the live one, in one step", () => {
+    const settled = at(8, "message.assistant", {
+      messageId,
+      parts: [{ type: "text", text: "Good day" }],
+      deltas: [[7 as Seq, 7 as Seq]],
+    });
+    const next = reduceEvent(streaming, settled);
+    expect(next.live?.messages).toStrictEqual([]);
+    expect(next.entries.at(-1)).toStrictEqual({
+      type: "message",
+      role: "assistant",
+      seq: 8,
+      at: 8,
+      runId,
+      messageId,
+      parts: [{ type: "text", text: "Good day" }],
+    });
+  });
+
+  test("keeps what a step has shown when the same step begins again after waiting", () => {
+    const again = reduceEvents(streaming, [
+      at(8, "run.state", { state: "waiting" }),
+      at(9, "run.state", { state: "claimed" }),
+      at(10, "step.started", { step: 1, model: "m" }),
+    ]);
+    expect(again.live).toStrictEqual(streaming.live);
+  });
+
+  test("lets the run, its prompt and its live parts go together", () => {
+    const ended = reduceEvent(streaming, at(8, "run.state", { state: "failed", cause: "model" }));
+    expect(ended).toMatchObject({
+      live: null,
+      run: { state: "failed", cause: "model", endedAt: 8 },
+    });
+    expect(ended.session).toMatchObject({ liveRun: null, liveState: null, lastState: "failed" });
+  });
+
+  test("asks for a new read where no run could have written what is missing", () => {
+    const idle = reduceEvents(blank, opening.slice(0, 1));
+    const next = reduceEvent(idle, { ...accepted, seq: 3 as Seq });
+    expect(next).toMatchObject({ gaps: [[2, 2]], readAgain: "events_lost" });
+  });
+
+  test("waits for the settled message where the missing may be pruned, and asks when it does not name them", () => {
+    const gap = reduceEvent(
+      streaming,
+      at(10, "usage.recorded", { model: "m", input: 1, output: 1 }),
+    );
+    expect(gap).toMatchObject({ gaps: [[8, 9]], readAgain: null });
+    const parts = [{ type: "text" as const, text: "Good day" }];
+    const named = at(11, "message.assistant", { messageId, parts, deltas: [[7 as Seq, 9 as Seq]] });
+    expect(reduceEvent(gap, named)).toMatchObject({ gaps: [], readAgain: null });
+    const unnamed = at(11, "message.assistant", {
+      messageId,
+      parts,
+      deltas: [[7 as Seq, 8 as Seq]],
+    });
+    const over = reduceEvents(gap, [unnamed, at(12, "step.started", { step: 2, model: "m" })]);
+    expect(over).toMatchObject({ gaps: [[9, 9]], readAgain: "events_lost" });
+  });
+
+  test("does not let a weaker title replace a stronger one", () => {
+    const named = reduceEvents(blank, [
+      at(1, "session.created", {}),
+      at(2, "session.changed", { title: "Chosen" }),
+      at(3, "session.changed", { title: "Generated", titleSource: "generated" }),
+    ]);
+    expect(named.session).toMatchObject({ title: "Chosen", titleSource: "chosen", revision: 3 });
+  });
+
+  test("does not move for what was written quietly", () => {
+    const quiet = reduceEvent(streaming, {
+      ...at(9, "notice.added", { noticeId: testId("notice", 1), kind: "k", text: "t" }),
+      quiet: true,
+    });
+    expect(quiet.session).toMatchObject({ activityAt: 7, head: 9 });
+    expect(quiet.entries.at(-1)).toMatchObject({ type: "notice", text: "t" });
+  });
+});

@@ -1,0 +1,246 @@
+import { admitMessage } from "../src/run/admit.ts";
+import { type Agent } from "../src/ports/agent.ts";
+import { AgentCache } from "../src/agents/cache.ts";
+import { type KnownContext } from "../src/run/run-context.ts";
+import { type ModelRequest } from "../src/ports/model.ts";
+import { type RunnerDeps } from "../src/run/runner.ts";
+import { undo } from "../src/history/cut.ts";
+import { aLane, aUserMessage } from "@holdfast/testing/fixtures/factories";
+import { createRunner } from "@holdfast/testing/rigs/run-rig";
+import { gate, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
+import { gated, told, until } from "@holdfast/testing/rigs/run-words";
+import { liveScriptedDay } from "@holdfast/testing/rigs/scripted-day";
+import { manualClock } from "@holdfast/testing/fakes/manual-clock";
+import { type OpenSession, openSession, present } from "@holdfast/testing/fixtures/open-session";
+import { decodeEvent, ids, type LaneKey, type RequestRecord } from "@holdfast/protocol";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+
+import { createDatabase } from "@holdfast/testing/postgres/create-database";
+import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
+import { type Elsewhere, startElsewhere } from "@holdfast/testing/contracts/peer";
+import { openRunBed, type RunBed } from "@holdfast/testing/contracts/contract-rig";
+
+const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
+
+/** A runner with warm agents, and what its model was sent for whom. */
+function openAgents(bed: RunBed, clock = manualClock()) {
+  const requests: ModelRequest[] = [];
+  let wait: Promise<void> = Promise.resolve();
+  const model = scriptedModel((request) => {
+    requests.push(request);
+    return [gate(wait), says(`Answer ${requests.length}`)];
+  });
+  const cache = new AgentCache<KnownContext>({
+    factory: {
+      signature: async () => "one and the same",
+      build: async (): Promise<Agent> => ({
+        modelName: "scripted",
+        model,
+        system: async () => "You are being tested.",
+        tools: new Map(),
+        bytes: 1,
+        close: async () => {},
+      }),
+    },
+    readVersion: async (owner, session) =>
+      (await bed.store.reads.session(owner, session))?.version ?? null,
+    clock,
+    limits: { bytes: 1_000_000, count: 10, idleMs: 60_000, baselines: 8 },
+    beforeClose: async () => {},
+    memory: () => "enough",
+    sizeOf: () => 1,
+    closeBudgetMs: 10_000,
+    onError: (error) => {
+      throw error;
+    },
+  });
+  const deps: Partial<RunnerDeps> = { agents: cache };
+  const runner = createRunner(bed.store, bed.log, { model, clock, deps });
+  const texts = (at: number) =>
+    present(requests.at(at)).messages.map((each) => JSON.stringify(each));
+  return {
+    cache,
+    runner,
+    requests,
+    /** Whether all that was sent before stands at the beginning of what was sent now. */
+    goesOn: (before: number, now: number) =>
+      texts(before).every((message, index) => texts(now)[index] === message),
+    hold: (opened: Promise<void>) => void (wait = opened),
+    async send(chat: OpenSession, lane: LaneKey, text: string): Promise<void> {
+      const { owner, session } = chat;
+      const input = { owner, session, lane, clientId: ids.make("message"), text };
+      await admitMessage(bed.log, ids, input);
+      runner.poke(owner, session);
+    },
+    async turn(chat: OpenSession, lane: LaneKey, text: string): Promise<void> {
+      await this.send(chat, lane, text);
+      await runner.idle();
+    },
+  };
+}
+
+/** What was recorded of each request, oldest first. */
+async function records(chat: OpenSession): Promise<readonly RequestRecord[]> {
+  return (await chat.entries()).flatMap((entry) => {
+    const decoded = decodeEvent(entry);
+    if (decoded.kind !== "known" || decoded.event.type !== "message.assistant") return [];
+    return decoded.event.data.request ?? [];
+  });
+}
+
+describe.each(databases)("warm agents on $name", (kind) => {
+  let bed: RunBed;
+  let elsewhere: Elsewhere;
+  let a: OpenSession;
+  let b: OpenSession;
+  let lane: LaneKey;
+  beforeAll(async () => {
+    bed = await openRunBed(kind);
+    elsewhere = await startElsewhere("process");
+    await elsewhere.open(bed.database.place);
+  });
+  afterAll(async () => {
+    await elsewhere.end();
+    await bed[Symbol.asyncDispose]();
+  });
+  beforeEach(async () => {
+    a = await openSession(bed.store);
+    b = await openSession(bed.store, {}, a.owner);
+    lane = aLane();
+  });
+
+  /** Another process writes to the session. */
+  const speakElsewhere = async ({ owner, session }: OpenSession, text: string) => {
+    const events = [aUserMessage(text)];
+    const result = await elsewhere.store.commit({ owner, session, events });
+    expect(result).toMatchObject({ status: "committed" });
+  };
+
+  test("[S1.3] what another process wrote is in the next turn, and the agent is not the stale one", async () => {
+    const agents = openAgents(bed);
+    await agents.turn(a, lane, "one");
+    await speakElsewhere(a, "from elsewhere");
+    await agents.turn(a, lane, "two");
+    expect(JSON.stringify(agents.requests[1])).toContain("from elsewhere");
+    expect(agents.cache.figures()).toMatchObject({ folds: 1, builds: 1 });
+    expect(agents.goesOn(0, 1)).toBe(true);
+  });
+
+  test("[S1.10] an agent that was reused for another session writes there, and not where it was before", async () => {
+    const agents = openAgents(bed);
+    await agents.turn(a, lane, "to a");
+    await agents.turn(b, lane, "to b");
+    expect(agents.cache.figures()).toMatchObject({ hits: 1, builds: 1 });
+    expect(told(await a.entries())).toEqual(["user: to a", "assistant: Answer 1"]);
+    expect(told(await b.entries())).toEqual(["user: to b", "assistant: Answer 2"]);
+    expect(JSON.stringify(agents.requests[1])).not.toContain("to a");
+  });
+
+  test("[S1.11] an undo, and another message in the place of the one that went, are both noticed", async () => {
+    const agents = openAgents(bed);
+    await agents.turn(a, lane, "one");
+    await agents.turn(a, lane, "two");
+    const commit = elsewhere.store.commit;
+    const there = { log: { ...bed.log, commit }, ids };
+    expect(await undo(there, a)).toMatchObject({ status: "committed" });
+    await agents.turn(a, lane, "three");
+    expect(JSON.stringify(agents.requests[2])).not.toContain("two");
+    const { messageCount } = await a.row();
+    expect(await undo(there, a)).toMatchObject({ status: "committed" });
+    await speakElsewhere(a, "instead");
+    await speakElsewhere(a, "and more");
+    expect((await a.row()).messageCount).toBe(messageCount);
+    await agents.turn(a, lane, "four");
+    const sent = JSON.stringify(agents.requests[3]);
+    expect(sent).toContain("instead");
+    expect(sent).not.toContain("three");
+    expect(agents.cache.figures()).toMatchObject({ folds: 2, builds: 1 });
+    const differs = (await records(a)).at(-1)?.differs;
+    expect(differs?.explainedBy?.type).toBe("history.cut");
+  });
+
+  test("[S1.12] after reuse, after a switch and back, and after what others wrote, each request begins with the one before", async () => {
+    const agents = openAgents(bed);
+    await agents.turn(a, lane, "one");
+    await agents.turn(a, lane, "two");
+    await agents.turn(b, lane, "elsewhere");
+    await agents.turn(a, lane, "three");
+    await speakElsewhere(a, "from outside");
+    await agents.turn(a, lane, "four");
+    await agents.cache.evict(lane);
+    await agents.turn(a, lane, "five");
+    expect([
+      agents.goesOn(0, 1),
+      agents.goesOn(1, 3),
+      agents.goesOn(3, 4),
+      agents.goesOn(4, 5),
+    ]).toEqual([true, true, true, true]);
+    const all = await records(a);
+    expect(all).toHaveLength(5);
+    expect(all.filter(({ differs }) => differs !== undefined)).toEqual([]);
+  });
+
+  test("[S1.13] two lanes on one session take their turns one after the other", async () => {
+    const agents = openAgents(bed);
+    const first = gated();
+    agents.hold(first.promise);
+    await agents.send(a, lane, "from one lane");
+    await until(() => agents.requests.length === 1);
+    await agents.send(a, aLane(), "from another");
+    expect(told(await a.entries())).toEqual(["user: from one lane"]);
+    expect(agents.requests).toHaveLength(1);
+    first.open();
+    await agents.runner.idle();
+    expect(told(await a.entries())).toEqual([
+      "user: from one lane",
+      "assistant: Answer 1",
+      "user: from another",
+      "assistant: Answer 2",
+    ]);
+  });
+
+  test("[S1.14] what another process wrote to the first session is noticed behind a turn on the second", async () => {
+    const agents = openAgents(bed);
+    await agents.turn(a, lane, "to a");
+    await agents.turn(b, lane, "to b");
+    await speakElsewhere(a, "from elsewhere");
+    await agents.turn(a, lane, "to a again");
+    expect(JSON.stringify(agents.requests[2])).toContain("from elsewhere");
+    expect(agents.goesOn(0, 2)).toBe(true);
+    expect(agents.cache.figures()).toMatchObject({ hits: 1, folds: 1, builds: 1 });
+  });
+
+  test("[S1.15] a message that was queued behind a turn reuses its agent, with what the turn has written", async () => {
+    const agents = openAgents(bed);
+    const first = gated();
+    agents.hold(first.promise);
+    await agents.send(a, lane, "one");
+    await until(() => agents.requests.length === 1);
+    await agents.send(a, lane, "two");
+    first.open();
+    await agents.runner.idle();
+    expect(agents.requests).toHaveLength(2);
+    expect(agents.goesOn(0, 1)).toBe(true);
+    expect(agents.cache.figures()).toMatchObject({ hits: 1, folds: 0, builds: 1 });
+  });
+
+  test("[P9] through switches, evictions, restarts, steering and others' writes each request begins with the one before, or the log says why not", async () => {
+    const { requests, stable, explained } = await liveScriptedDay(bed.store, {
+      turns: 40,
+      seed: 3,
+    });
+    expect(stable + explained).toBe(requests);
+    expect(stable / requests).toBeGreaterThan(0.8);
+  }, 120_000);
+
+  test("[P9] the system prompt and the tools of a session stay as they were sent first", async () => {
+    const agents = openAgents(bed);
+    await agents.turn(a, lane, "one");
+    const framed = (await a.entries()).filter(({ type }) => type === "context.framed");
+    const another = openAgents(bed);
+    await another.turn(a, lane, "two");
+    expect(another.requests[0]?.messages[0]).toEqual(agents.requests[0]?.messages[0]);
+    expect((await a.entries()).filter(({ type }) => type === "context.framed")).toEqual(framed);
+    expect(framed).toHaveLength(1);
+  });
+});

@@ -1,0 +1,206 @@
+import { compactSession } from "../src/context/compact.ts";
+import { createCompactionLock } from "../src/context/compaction-lock.ts";
+import { createLog } from "../src/log/log.ts";
+import { readContext } from "../src/context/read-context.ts";
+import { restore } from "../src/history/trash.ts";
+import { type Store } from "../src/ports/store.ts";
+import { systemClock } from "../src/ports/clock.ts";
+import { aHolder } from "@holdfast/testing/fixtures/factories";
+import { createRunner } from "@holdfast/testing/rigs/run-rig";
+import { fsckStore } from "@holdfast/testing/conformance/fsck-store";
+import { gate, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
+import { gated, streamed, told } from "@holdfast/testing/rigs/run-words";
+import { openSession, type OpenSession, present } from "@holdfast/testing/fixtures/open-session";
+import { turn } from "@holdfast/testing/fakes/manual-clock";
+import { ids, newEvent } from "@holdfast/protocol";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { createDatabase } from "@holdfast/testing/postgres/create-database";
+import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
+import { type Elsewhere, startElsewhere } from "@holdfast/testing/contracts/peer";
+import { openRunBed, type RunBed } from "@holdfast/testing/contracts/contract-rig";
+import { withMembers } from "@holdfast/testing/contracts/wrapped-stores";
+
+const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
+
+/** Where a compaction stands still while the session is deleted from another process. */
+type Point = "before it has the lock" | "before it commits" | "before it lets go";
+
+describe.each(databases)("a compaction and a delete at one moment on $name", (kind) => {
+  let bed: RunBed;
+  let elsewhere: Elsewhere;
+  beforeAll(async () => {
+    bed = await openRunBed(kind);
+    elsewhere = await startElsewhere("process");
+    await elsewhere.open(bed.database.place);
+  }, 120_000);
+  afterAll(async () => {
+    await elsewhere.end();
+    await bed[Symbol.asyncDispose]();
+  });
+
+  async function aLongTalk(): Promise<OpenSession> {
+    const chat = await openSession(bed.store);
+    const part = (said: string) => ({
+      messageId: ids.make("message"),
+      parts: [{ type: "text" as const, text: `${said} ${"word ".repeat(100)}`.trim() }],
+    });
+    await chat.commit(
+      ["one", "two", "three", "four"].flatMap((text) => [
+        newEvent(ids.make("event"), "message.user", part(text)),
+        newEvent(ids.make("event"), "message.assistant", part(`Answer to ${text}`)),
+      ]),
+    );
+    return chat;
+  }
+
+  function compact({ owner, session }: OpenSession, store: Store) {
+    const deps = {
+      log: createLog(store),
+      ids,
+      lock: createCompactionLock(store.leases),
+      holder: aHolder,
+      count: (text: string) => Math.ceil(text.length / 4),
+      summariser: {
+        summarise: async () => ({ status: "summarised", text: "They counted." }) as const,
+      },
+    };
+    const sizes = { tailTokens: 150, summaryTokens: 50 };
+    return compactSession(deps, { owner, session, reason: "preflight", sizes });
+  }
+
+  /** Begins a compaction that stands still there until it is let go on. */
+  function compactUpTo(point: Point, chat: OpenSession) {
+    const [reached, go] = [gated(), gated()];
+    const pass = async (here: Point): Promise<void> => {
+      if (here !== point) return;
+      reached.open();
+      await go.promise;
+    };
+    const { leases } = bed.store;
+    const store = withMembers(bed.store, {
+      async commit(commit) {
+        await pass("before it commits");
+        return bed.store.commit(commit);
+      },
+      leases: {
+        ...leases,
+        async acquire(request) {
+          await pass("before it has the lock");
+          return leases.acquire(request);
+        },
+        async release(lease) {
+          await pass("before it lets go");
+          return leases.release(lease);
+        },
+      },
+    });
+    return { ended: compact(chat, store), reached: reached.promise, go: go.open };
+  }
+
+  /** A run of the session that has said half of its answer. */
+  async function speaking(chat: OpenSession) {
+    const go = gated();
+    const model = scriptedModel([[says("Half"), gate(go.promise), says(" more")]]);
+    const runner = createRunner(bed.store, bed.log, { model, clock: systemClock });
+    const said = await bed.say("five", { chat });
+    runner.poke(chat.owner, chat.session);
+    await streamed(said, "Half");
+    const finish = () => {
+      go.open();
+      return runner.idle();
+    };
+    return { ...said, finish };
+  }
+
+  const seqsOfType = async (chat: OpenSession, type: string) =>
+    (await chat.events()).filter((event) => event.type === type).map(({ seq }) => seq);
+
+  async function leasesOf(chat: OpenSession): Promise<number> {
+    let count = 0;
+    for await (const lease of bed.store.audit.leases())
+      if (lease.session === chat.session) count += 1;
+    return count;
+  }
+
+  const trashElsewhere = ({ owner, session }: OpenSession) => elsewhere.runs.trash(owner, session);
+
+  /** Deleted once, settled, with no one left who holds anything; and it comes back as it was. */
+  async function expectSound(chat: OpenSession, epoch: number): Promise<void> {
+    const { owner, session } = chat;
+    expect(await seqsOfType(chat, "session.trashed")).toHaveLength(1);
+    expect(await seqsOfType(chat, "context.compacted")).toHaveLength(epoch);
+    expect(await leasesOf(chat)).toBe(0);
+    const deps = { log: bed.log, ids, holder: aHolder };
+    expect(await restore(deps, { owner, session })).toMatchObject({ status: "committed" });
+    expect(await chat.row()).toMatchObject({ epoch, liveRun: null, openDeltas: 0 });
+    const context = present(await readContext(bed.store.reads, owner, session));
+    expect(told(context.tail).filter((line) => line === "user: five")).toHaveLength(1);
+  }
+
+  test("[S3.18] a delete that comes before the lock ends the compaction, and the run with it", async () => {
+    const chat = await aLongTalk();
+    const run = await speaking(chat);
+    const compaction = compactUpTo("before it has the lock", chat);
+    await compaction.reached;
+    expect(await trashElsewhere(chat)).toMatchObject({ status: "committed" });
+    compaction.go();
+    // There is no lock to be had on what is in the trash, and nothing to come back for.
+    expect(await compaction.ended).toEqual({ status: "refused", code: "session_trashed" });
+    await run.finish();
+    expect(await run.ends()).toEqual(["cancelled"]);
+    await expectSound(chat, 0);
+    expect(await fsckStore(bed.store)).toEqual([]);
+  });
+
+  test.each<Point>(["before it commits", "before it lets go"])(
+    "[S3.18] a delete is refused while a compaction stands %s, and done behind it",
+    async (point) => {
+      const chat = await aLongTalk();
+      const run = await speaking(chat);
+      const compaction = compactUpTo(point, chat);
+      await compaction.reached;
+      const refused = { status: "refused", code: "compaction_live" };
+      expect(await trashElsewhere(chat)).toMatchObject(refused);
+      expect(await run.ends()).toEqual([]);
+      compaction.go();
+      expect(await compaction.ended).toMatchObject({ status: "compacted", epoch: 1 });
+      expect(await trashElsewhere(chat)).toMatchObject({ status: "committed" });
+      await run.finish();
+      expect(await run.ends()).toEqual(["cancelled"]);
+      await expectSound(chat, 1);
+      expect(await fsckStore(bed.store)).toEqual([]);
+    },
+  );
+
+  test("[S3.18] begun together in two processes, one goes before the other, and nothing is half done", async () => {
+    const orders = new Set<string>();
+    for (const headStart of ["the lock", 0, 4, 16, 64, "all of it"] as const) {
+      const chat = await aLongTalk();
+      const run = await speaking(chat);
+      const point = headStart === "the lock" ? "before it commits" : "before it has the lock";
+      const compaction = compactUpTo(point, chat);
+      await compaction.reached;
+      const deleting = trashAtLast(chat);
+      if (headStart === "all of it") await deleting;
+      else if (headStart !== "the lock") for (let n = 0; n < headStart; n += 1) await turn();
+      compaction.go();
+      const [{ status }] = await Promise.all([compaction.ended, deleting]);
+      orders.add(status);
+      await run.finish();
+      expect(await run.ends()).toEqual(["cancelled"]);
+      await expectSound(chat, status === "compacted" ? 1 : 0);
+    }
+    expect(await fsckStore(bed.store)).toEqual([]);
+    expect([...orders].toSorted()).toEqual(["compacted", "refused"]);
+  });
+
+  /** A person who tries again as long as somebody compacts. */
+  async function trashAtLast(chat: OpenSession): Promise<void> {
+    for (;;) {
+      const result = await trashElsewhere(chat);
+      if (result.status === "committed") return;
+      expect(result).toMatchObject({ status: "refused", code: "compaction_live" });
+    }
+  }
+});

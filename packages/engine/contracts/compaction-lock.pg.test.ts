@@ -1,0 +1,162 @@
+import { createCompactionLock } from "../src/context/compaction-lock.ts";
+import { describeHolder } from "../src/log/leases.ts";
+import { type Store } from "../src/ports/store.ts";
+import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { hostname } from "node:os";
+import { threadId } from "node:worker_threads";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { createDatabase } from "@holdfast/testing/postgres/create-database";
+import { currentHolder } from "@holdfast/store/identity";
+import {
+  openPlace,
+  postgresDatabase,
+  sqliteDatabase,
+  type TestDatabase,
+} from "@holdfast/testing/contracts/test-database";
+
+const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
+const minute = 60_000;
+
+describe.each(databases)("the compaction lock on $name", ({ create }) => {
+  let database: TestDatabase;
+  let store: Store;
+  let passed = 0;
+  beforeAll(async () => {
+    database = await create();
+    store = await openPlace(database.place, { clockOffset: () => passed });
+  });
+  afterAll(async () => {
+    await store.close();
+    await database.drop();
+  });
+
+  /** A session of its own, and the lock as two agents see it. */
+  async function aLock(options: { readonly ttlMs?: number } = {}) {
+    const { session } = await openSession(store);
+    const lock = createCompactionLock(store.leases, options);
+    return { session, lock, ada: currentHolder("ada"), bob: currentHolder("bob") };
+  }
+
+  test("[S0.1] the lock of an unlocked session is acquired, and its holder is read back", async () => {
+    const { session, lock, ada } = await aLock();
+    expect(await lock.holder(session)).toBeNull();
+    expect(await lock.acquire(session, ada)).toMatchObject({ session, fence: 1 });
+    expect(await lock.holder(session)).toEqual(ada);
+  });
+
+  test("[S0.2] a second holder is refused, and the first stays the holder", async () => {
+    const { session, lock, ada, bob } = await aLock();
+    await lock.acquire(session, ada);
+    expect(await lock.acquire(session, bob)).toBeNull();
+    expect(await lock.holder(session)).toEqual(ada);
+  });
+
+  test("[S0.3] after a release nobody holds it, and another can acquire it under a higher fence", async () => {
+    const { session, lock, ada, bob } = await aLock();
+    const first = await lock.acquire(session, ada);
+    await lock.release(session, ada);
+    expect(await lock.holder(session)).toBeNull();
+    const second = await lock.acquire(session, bob);
+    expect(second?.fence).toBeGreaterThan(first?.fence ?? Infinity);
+    expect(await lock.holder(session)).toEqual(bob);
+  });
+
+  test("[S0.4] a release by someone who is not the holder changes nothing", async () => {
+    const { session, lock, ada, bob } = await aLock();
+    const held = await lock.acquire(session, ada);
+    await lock.release(session, bob);
+    await lock.release(session, { ...ada, nonce: bob.nonce });
+    expect(await lock.holder(session)).toEqual(ada);
+    expect(await lock.acquire(session, bob)).toBeNull();
+    expect(await lock.renew(held!)).toMatchObject({ fence: held!.fence });
+  });
+
+  test("[S0.5] releasing what was never locked is harmless", async () => {
+    const { session, lock, ada } = await aLock();
+    await lock.release(session, ada);
+    expect(await lock.holder(session)).toBeNull();
+    expect(await lock.acquire(session, ada)).not.toBeNull();
+  });
+
+  test("[S0.6] two sessions have two locks and two holders that do not see each other", async () => {
+    const { session: one, lock, ada, bob } = await aLock();
+    const { session: two } = await aLock();
+    expect(await lock.acquire(one, ada)).not.toBeNull();
+    expect(await lock.acquire(two, bob)).not.toBeNull();
+    expect(await Promise.all([lock.holder(one), lock.holder(two)])).toEqual([ada, bob]);
+    await lock.release(one, ada);
+    expect(await Promise.all([lock.holder(one), lock.holder(two)])).toEqual([null, bob]);
+  });
+
+  test("[S0.7] an expired lock reads as not held, and another acquires it", async () => {
+    const { session, lock, ada, bob } = await aLock();
+    await lock.acquire(session, ada);
+    passed += 5 * minute;
+    expect(await lock.holder(session)).toBeNull();
+    expect(await lock.acquire(session, bob)).not.toBeNull();
+    expect(await lock.holder(session)).toEqual(bob);
+    await lock.release(session, ada);
+    expect(await lock.holder(session)).toEqual(bob);
+  });
+
+  test("[S0.8] a lock that has not expired is held, up to its last moments", async () => {
+    const { session, lock, ada, bob } = await aLock();
+    await lock.acquire(session, ada);
+    // Less a second for the time that the test itself takes.
+    passed += 5 * minute - 1_000;
+    expect(await lock.holder(session)).toEqual(ada);
+    expect(await lock.acquire(session, bob)).toBeNull();
+  });
+
+  test("[S0.9] an empty session id: acquire says no, release does nothing, the holder is none", async () => {
+    const { lock, ada } = await aLock();
+    expect(await lock.acquire("", ada)).toBeNull();
+    await lock.release("", ada);
+    expect(await lock.holder("")).toBeNull();
+  });
+
+  test("[S0.13] the holder tells host, process, thread, agent and nonce, and diagnostics show them", async () => {
+    const { session, lock, ada } = await aLock();
+    await lock.acquire(session, ada);
+    const shown = await lock.holder(session);
+    expect(shown).toMatchObject({
+      host: hostname(),
+      pid: process.pid,
+      thread: threadId,
+      agent: "ada",
+      nonce: ada.nonce,
+    });
+    expect(describeHolder(shown!)).toBe(
+      `ada on ${hostname()}, process ${process.pid}, thread ${threadId} (${ada.nonce})`,
+    );
+  });
+
+  test("[S0.14] the time to live is five minutes, and settable", async () => {
+    const usual = await aLock();
+    const short = await aLock({ ttlMs: 2_000 });
+    const before = await store.now();
+    await usual.lock.acquire(usual.session, usual.ada);
+    await short.lock.acquire(short.session, short.ada);
+    const after = await store.now();
+    const ends = async (session: typeof usual.session) =>
+      (await store.leases.read("compaction", session))!.expiresAt;
+    expect(await ends(usual.session)).toBeGreaterThanOrEqual(before + 300_000);
+    expect(await ends(usual.session)).toBeLessThanOrEqual(after + 300_000);
+    expect(await ends(short.session)).toBeGreaterThanOrEqual(before + 2_000);
+    expect(await ends(short.session)).toBeLessThanOrEqual(after + 2_000);
+  });
+
+  test("[S0.18] acquiring again as the same holder extends the lock under its fence", async () => {
+    const { session, lock, ada, bob } = await aLock();
+    const first = await lock.acquire(session, ada);
+    passed += 4 * minute;
+    const again = await lock.acquire(session, ada);
+    expect(again?.fence).toBe(first?.fence);
+    passed += 4 * minute;
+    expect(await lock.holder(session)).toEqual(ada);
+    expect(await lock.acquire(session, bob)).toBeNull();
+    passed += minute;
+    expect(await lock.holder(session)).toBeNull();
+  });
+});

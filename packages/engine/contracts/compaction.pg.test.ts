@@ -1,0 +1,263 @@
+import {
+  compactSession,
+  type CompactionDeps,
+  type CompactionTarget,
+} from "../src/context/compact.ts";
+import { createCompactionLock } from "../src/context/compaction-lock.ts";
+import { readContext } from "../src/context/read-context.ts";
+import { StoreFailure } from "../src/ports/store.ts";
+import { truncate, undo } from "../src/history/cut.ts";
+import { aHolder } from "@holdfast/testing/fixtures/factories";
+import { createRunner } from "@holdfast/testing/rigs/run-rig";
+import { gated, told, until } from "@holdfast/testing/rigs/run-words";
+import { openSession, type OpenSession, present } from "@holdfast/testing/fixtures/open-session";
+import { says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
+import { ids, newEvent } from "@holdfast/protocol";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+
+import { createDatabase } from "@holdfast/testing/postgres/create-database";
+import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
+import { openRunBed, type RunBed } from "@holdfast/testing/contracts/contract-rig";
+
+const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
+const words = (text: string) => `${text} ${"word ".repeat(100)}`.trim();
+
+describe.each(databases)("compaction on $name", (kind) => {
+  let bed: RunBed;
+  let chat: OpenSession;
+  beforeAll(async () => {
+    bed = await openRunBed(kind);
+  });
+  afterAll(() => bed[Symbol.asyncDispose]());
+  beforeEach(async () => {
+    chat = await openSession(bed.store);
+    for (const text of ["one", "two", "three", "four"]) await addTurn(text);
+  });
+
+  async function addTurn(text: string): Promise<void> {
+    const part = (said: string) => ({
+      messageId: ids.make("message"),
+      parts: [{ type: "text" as const, text: words(said) }],
+    });
+    await chat.commit([
+      newEvent(ids.make("event"), "message.user", part(text)),
+      newEvent(ids.make("event"), "message.assistant", part(`Answer to ${text}`)),
+    ]);
+  }
+
+  /** An agent that wants to compact; its summariser waits until it may. */
+  function anAgent(may: Promise<void> = Promise.resolve()) {
+    const seen = { asked: 0 };
+    const deps: CompactionDeps = {
+      log: bed.log,
+      ids,
+      lock: createCompactionLock(bed.store.leases),
+      holder: aHolder,
+      count: (text) => Math.ceil(text.length / 4),
+      summariser: {
+        async summarise() {
+          seen.asked += 1;
+          await may;
+          return { status: "summarised", text: "They counted." };
+        },
+      },
+    };
+    const compact = (rest: Partial<CompactionTarget> = {}) =>
+      compactSession(deps, {
+        owner: chat.owner,
+        session: chat.session,
+        reason: "preflight",
+        sizes: { tailTokens: 150, summaryTokens: 50 },
+        ...rest,
+      });
+    return { compact, seen, deps };
+  }
+
+  const compactions = async () =>
+    (await chat.entries()).filter(({ type }) => type === "context.compacted");
+  const context = async () => present(await readContext(bed.store.reads, chat.owner, chat.session));
+
+  test("[S0.11] two agents at one moment: one compaction, the other keeps its messages, and its next turn works", async () => {
+    const may = gated();
+    const first = anAgent(may.promise);
+    const second = anAgent();
+    const winner = first.compact();
+    await until(() => first.seen.asked === 1);
+    const before = await chat.entries();
+    expect(await second.compact()).toEqual({ status: "deferred", why: "held" });
+    expect(await chat.entries()).toEqual(before);
+    expect(second.seen.asked).toBe(0);
+    may.open();
+    expect(await winner).toMatchObject({ status: "compacted", epoch: 1 });
+    expect(await compactions()).toHaveLength(1);
+    const said = await bed.say("five", { chat });
+    const runner = createRunner(bed.store, bed.log, { model: scriptedModel([says("Yes.")]) });
+    runner.poke(chat.owner, chat.session);
+    await runner.idle();
+    expect(await said.run()).toMatchObject({ state: "completed" });
+  });
+
+  test("[S0.11] of eight at the same instant one compacts, and nothing is covered twice", async () => {
+    const agents = Array.from({ length: 8 }, () => anAgent());
+    const { epochs: epoch } = await context();
+    const ends = await Promise.all(agents.map(({ compact }) => compact({ epoch })));
+    expect(ends.filter(({ status }) => status === "compacted")).toHaveLength(1);
+    expect(ends.filter(({ status }) => status === "deferred")).toHaveLength(7);
+    expect(await compactions()).toHaveLength(1);
+  });
+
+  test("[S0.19] what is said while the summary is written is live behind it, in order, once", async () => {
+    const may = gated();
+    const agent = anAgent(may.promise);
+    const compacting = agent.compact();
+    await until(() => agent.seen.asked === 1);
+    await addTurn("five");
+    await addTurn("six");
+    may.open();
+    expect(await compacting).toMatchObject({ status: "compacted" });
+    const { tail } = await context();
+    const shown = told(tail).filter((line) => /five|six/.test(line));
+    expect(shown.map((line) => line.split(" word")[0])).toEqual([
+      "user: five",
+      "assistant: Answer to five",
+      "user: six",
+      "assistant: Answer to six",
+    ]);
+  });
+
+  test("[S0.22] whoever gets the lock after the winner finds the newer epoch and does not compact again", async () => {
+    const late = anAgent();
+    const { lock } = late.deps;
+    const acquired = gated();
+    const wonFirst = {
+      ...late.deps,
+      lock: {
+        ...lock,
+        async acquire(...args: Parameters<typeof lock.acquire>) {
+          // The winner comes and goes between the look at the session and the lock.
+          expect(await anAgent().compact()).toMatchObject({ status: "compacted" });
+          acquired.open();
+          return lock.acquire(...args);
+        },
+      },
+    };
+    const result = await compactSession(wonFirst, {
+      owner: chat.owner,
+      session: chat.session,
+      reason: "preflight",
+      sizes: { tailTokens: 150, summaryTokens: 50 },
+    });
+    await acquired.promise;
+    expect(result).toEqual({ status: "deferred", why: "newer" });
+    expect(late.seen.asked).toBe(0);
+    expect(await compactions()).toHaveLength(1);
+  });
+
+  test("a holder whose lock was taken meanwhile leaves everything as it was", async () => {
+    const may = gated();
+    const agent = anAgent(may.promise);
+    const compacting = agent.compact();
+    await until(() => agent.seen.asked === 1);
+    const lease = present(await bed.store.leases.read("compaction", chat.session));
+    await bed.store.leases.acquire({
+      kind: "compaction",
+      session: chat.session,
+      holder: aHolder(),
+      ttlMs: 60_000,
+      replacing: lease.fence,
+    });
+    may.open();
+    expect(await compacting).toEqual({ status: "deferred", why: "lost" });
+    expect(await compactions()).toEqual([]);
+  });
+
+  test("what was compacted stands, also when its lock cannot be given back", async () => {
+    const { deps } = anAgent();
+    const away = () => Promise.reject(new StoreFailure("store_unavailable", "Away."));
+    const { owner, session } = chat;
+    const sizes = { tailTokens: 150, summaryTokens: 50 };
+    const result = await compactSession(
+      { ...deps, lock: { ...deps.lock, release: away } },
+      { owner, session, reason: "preflight", sizes },
+    );
+    expect(result).toMatchObject({ status: "compacted", epoch: 1 });
+    expect(await compactions()).toHaveLength(1);
+  });
+
+  test("[S0.20] nobody cuts while the summary is written; and a summary of what was cut is not kept", async () => {
+    const may = gated();
+    const agent = anAgent(may.promise);
+    const compacting = agent.compact();
+    await until(() => agent.seen.asked === 1);
+    const history = { log: bed.log, ids };
+    expect(await undo(history, chat)).toMatchObject({ code: "compaction_live" });
+    const lease = present(await bed.store.leases.read("compaction", chat.session));
+    await bed.store.leases.release(lease);
+    const [, , second] = await chat.entries();
+    expect(await truncate(history, chat, present(second).seq)).toMatchObject({
+      status: "committed",
+    });
+    may.open();
+    expect(await compacting).toEqual({ status: "deferred", why: "lost" });
+    expect(await compactions()).toEqual([]);
+  });
+
+  test("[P8] the session keeps its id, its entries and its place, and the originals stay readable", async () => {
+    const before = await chat.entries();
+    await anAgent().compact();
+    const after = await chat.entries();
+    expect(after.slice(0, before.length)).toEqual(before);
+    const { head, tail, epoch } = await context();
+    expect(told(head)[0]).toMatch(/^user: one/);
+    expect(told(tail)[0]).toMatch(/four/);
+    expect(epoch?.summary).toBe("They counted.");
+  });
+
+  test("a second compaction updates the first summary instead of summarising it again", async () => {
+    await anAgent().compact();
+    for (const text of ["five", "six", "seven"]) await addTurn(text);
+    const asked: unknown[] = [];
+    const agent = anAgent();
+    const deps: CompactionDeps = {
+      ...agent.deps,
+      summariser: {
+        async summarise({ previous, material }) {
+          asked.push([previous, material.map(({ text }) => text.split(" word")[0])]);
+          return { status: "summarised", text: "They counted on." };
+        },
+      },
+    };
+    const { owner, session } = chat;
+    const sizes = { tailTokens: 150, summaryTokens: 50 };
+    const result = await compactSession(deps, { owner, session, reason: "asked", sizes });
+    expect(result).toMatchObject({ status: "compacted", epoch: 2 });
+    const [first, second] = (await compactions()).map(({ data }) => data["covers"]);
+    expect(second).toMatchObject({ from: (first as { from: number }).from });
+    expect(asked).toEqual([
+      [
+        "They counted.",
+        ["four", "Answer to four", "five", "Answer to five", "six", "Answer to six"],
+      ],
+    ]);
+  });
+
+  test("what gains nothing is told once, and is not tried again before its time, by nobody but a person", async () => {
+    const agent = anAgent();
+    const sizes = { tailTokens: 100_000, summaryTokens: 50 };
+    expect(await agent.compact({ sizes })).toEqual({ status: "refused", code: "nothing_to_gain" });
+    expect(await agent.compact()).toEqual({ status: "refused", code: "backed_off" });
+    expect((await chat.entries()).filter(({ type }) => type === "notice.added")).toHaveLength(1);
+    expect(await agent.compact({ reason: "asked" })).toMatchObject({ status: "compacted" });
+  });
+
+  test("a model that does not answer does not keep a conversation from being compacted", async () => {
+    const agent = anAgent();
+    const failed = { status: "failed", code: "away", message: "Away." } as const;
+    const deps = { ...agent.deps, summariser: { summarise: async () => failed } };
+    const { owner, session } = chat;
+    const sizes = { tailTokens: 150, summaryTokens: 200 };
+    const result = await compactSession(deps, { owner, session, reason: "overflow", sizes });
+    expect(result).toMatchObject({ status: "compacted" });
+    expect((await context()).epoch?.summary).toMatch(/The person: three/);
+  });
+});

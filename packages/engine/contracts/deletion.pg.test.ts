@@ -1,0 +1,212 @@
+import type { Store } from "../src/ports/store.ts";
+import {
+  aCommit,
+  aCut,
+  aFile,
+  aHolder,
+  aLane,
+  anEvent,
+  anInput,
+  anOwner,
+  aRange,
+  aRunState,
+  aSession,
+  aSettledMessage,
+  at,
+  aUserMessage,
+} from "@holdfast/testing/fixtures/factories";
+import { fsckStore } from "@holdfast/testing/conformance/fsck-store";
+import { openFullSession } from "@holdfast/testing/fixtures/damaged-audit";
+import { type OpenSession, openSession, present } from "@holdfast/testing/fixtures/open-session";
+import type { BlobId } from "@holdfast/protocol";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { createDatabase } from "@holdfast/testing/postgres/create-database";
+import {
+  openPlace,
+  postgresDatabase,
+  sqliteDatabase,
+  type TestDatabase,
+} from "@holdfast/testing/contracts/test-database";
+
+const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
+const trashed = () => anEvent("session.trashed", {});
+const restored = () => anEvent("session.restored", {});
+const day = 24 * 60 * 60 * 1000;
+
+describe.each(databases)("what is kept on $name", ({ create }) => {
+  let database: TestDatabase;
+  let store: Store;
+  let passed = 0;
+  beforeAll(async () => {
+    database = await create();
+    store = await openPlace(database.place, { clockOffset: () => passed });
+  });
+  afterAll(async () => {
+    await store.close();
+    await database.drop();
+  });
+
+  /** Everything that can be read of a session. Deltas that an entry stands for may be pruned at any time. */
+  async function everything(
+    { owner, session }: Pick<OpenSession, "owner" | "session">,
+    blob?: BlobId,
+  ) {
+    const { reads } = store;
+    const page = present(await reads.events(owner, session, { after: at(0), limit: 10_000 }));
+    return {
+      row: await reads.session(owner, session),
+      events: page.events,
+      snapshot: await reads.snapshot(owner, session, { limit: 1_000 }),
+      usage: await reads.usage(owner, { session }),
+      blob: blob && (await reads.blob(owner, blob)),
+    };
+  }
+
+  test("[P13] trash is not deletion: all of it stays readable, and a restore brings it back", async () => {
+    const lane = aLane();
+    const { chat, blob } = await openFullSession(store, lane);
+    const before = await everything(chat, blob);
+    await chat.commit([trashed()]);
+    expect((await chat.events()).slice(0, -1)).toEqual(before.events);
+    const shelf = async (name: "active" | "trash") =>
+      (await store.reads.sessions(chat.owner, { shelf: name, limit: 9 })).sessions.map(
+        ({ id }) => id,
+      );
+    expect([await shelf("active"), await shelf("trash")]).toEqual([[], [chat.session]]);
+
+    await chat.commit([restored()]);
+    expect([await shelf("active"), await shelf("trash")]).toEqual([[chat.session], []]);
+    const after = await everything(chat, blob);
+    expect(after.events.slice(0, -2)).toEqual(before.events);
+    expect(after.blob).toEqual(before.blob);
+    expect(after.usage).toEqual(before.usage);
+    expect(after.snapshot?.entries).toEqual(before.snapshot?.entries);
+    expect(await store.reads.lane(chat.owner, lane)).toBe(chat.session);
+  });
+
+  test("[P13] late writes to a session in the trash are refused, under whatever fence they come", async () => {
+    const chat = await openSession(store);
+    const { runId, under } = await chat.startRun();
+    await chat.commit([trashed()]);
+    const done = [aSettledMessage(runId), aRunState(runId, "completed")];
+    await chat.refuses("session_trashed", done, { under });
+    await chat.refuses("session_trashed", [aUserMessage()]);
+    await chat.refuses("session_trashed", [anInput()]);
+    const { session } = chat;
+    const request = { kind: "run", session, holder: aHolder(), ttlMs: 1_000 } as const;
+    expect(await store.leases.acquire(request)).toMatchObject({ status: "refused" });
+
+    await chat.commit([restored()]);
+    await chat.refuses("fenced", done, { under });
+    expect((await chat.lease()).fence).toBeGreaterThan(under.fence);
+  });
+
+  test("[P13] only what is in its owner's trash can be purged, and that it was purged is kept", async () => {
+    const { chat } = await openFullSession(store, aLane());
+    const { owner, session } = chat;
+    const neighbour = await openFullSession(store, aLane());
+    const untouched = await everything(neighbour.chat, neighbour.blob);
+    const before = await everything(chat);
+    const refused = (code: string) => ({ status: "refused", code });
+    expect(await store.purge(owner, session)).toEqual(refused("session_not_trashed"));
+    expect(await everything(chat)).toEqual(before);
+    await chat.commit([trashed()]);
+    expect(await store.purge(anOwner(), session)).toEqual(refused("session_not_found"));
+    expect((await chat.events()).slice(0, -1)).toEqual(before.events);
+
+    expect(await store.purge(owner, session)).toMatchObject({ status: "purged" });
+    expect(await store.reads.session(owner, session)).toBeNull();
+    expect(await store.reads.events(owner, session, { after: at(0), limit: 9 })).toBeNull();
+    const late = await store.commit(aCommit(chat, [aUserMessage()]));
+    expect(late).toMatchObject(refused("session_not_found"));
+    const again = await store.commit({ ...aSession(), owner, session });
+    expect(again).toMatchObject(refused("session_exists"));
+    const purges: unknown[] = [];
+    for await (const purge of store.audit.purges()) purges.push(purge);
+    expect(purges).toContainEqual(expect.objectContaining({ owner, session }));
+    expect(await store.reads.usage(owner, { session })).toEqual(before.usage);
+    expect(await everything(neighbour.chat, neighbour.blob)).toEqual(untouched);
+  });
+
+  test("[P13] a purged origin leaves what its branch reads", async () => {
+    const origin = await openSession(store);
+    await origin.commit([aUserMessage("one"), aUserMessage("two"), aUserMessage("three")]);
+    const branch = await openSession(
+      store,
+      {
+        origin: { sessionId: origin.session, seq: at(3) },
+        ranges: [aRange(1, 3, origin.session), aRange(4)],
+      },
+      origin.owner,
+    );
+    await branch.commit([aUserMessage("four")]);
+    const before = await branch.entries();
+    expect(before).toHaveLength(3);
+    await origin.commit([trashed()]);
+    await store.purge(origin.owner, origin.session);
+    await pruneAll();
+    expect(await branch.entries()).toEqual(before);
+  });
+
+  test("[P13] pruning removes nothing that can be read", async () => {
+    const full = await openFullSession(store, aLane());
+    const inTrash = await openFullSession(store, aLane());
+    await inTrash.chat.commit([trashed()]);
+    const both = async () => [
+      await everything(full.chat, full.blob),
+      await everything(inTrash.chat, inTrash.blob),
+    ];
+    const before = await both();
+    const orphan = await store.putBlob(full.chat.owner, new Uint8Array([1, 2, 3]), "image/png");
+    const id = present(orphan.status === "stored" ? orphan.id : null);
+    passed += day / 2;
+    await pruneAll();
+    expect(await store.reads.blob(full.chat.owner, id)).not.toBeNull();
+    // A blob that an event names is never collected, however old it is.
+    passed += 30 * day;
+    await pruneAll();
+    expect(await store.reads.blob(full.chat.owner, id)).toBeNull();
+    expect(await both()).toEqual(before);
+    expect(await store.prune(100)).toEqual({ status: "pruned", rows: 0 });
+  });
+
+  test("[P13] nothing but a purge takes an event away", async () => {
+    const chat = await openSession(store);
+    const blob = await store.putBlob(chat.owner, new Uint8Array([7]), "image/png");
+    const file = aFile(present(blob.status === "stored" ? blob.id : null));
+    const acts: (() => Promise<unknown>)[] = [
+      () => chat.commit([anInput({ attachments: [file] })]),
+      () => chat.commit([aUserMessage("one"), aUserMessage("two")]),
+      () => chat.commit([aCut([aRange(1, 2)])]),
+      () => chat.commit([anEvent("session.changed", { archived: true, title: "x" })]),
+      () => chat.commit([compaction()], { expect: { epoch: 0 } }),
+      () => chat.commit([trashed()]),
+      () => chat.commit([restored()]),
+      () => pruneAll(),
+      () => store.search.rebuild(),
+      () => fsckStore(store),
+    ];
+    let kept = new Set<string>();
+    for (const act of acts) {
+      await act();
+      const rows = await database.query("SELECT id FROM events");
+      const now = new Set(rows.map(({ id }) => String(id)));
+      expect([...kept].filter((id) => !now.has(id))).toEqual([]);
+      kept = now;
+    }
+    expect(await fsckStore(store)).toEqual([]);
+  });
+
+  function compaction() {
+    const covers = { from: at(1), to: at(1) };
+    return anEvent("context.compacted", { epoch: 1, covers, summary: "Little was said." });
+  }
+
+  async function pruneAll(): Promise<void> {
+    for (;;) {
+      const result = await store.prune(7);
+      if (result.status !== "pruned" || result.rows === 0) return;
+    }
+  }
+});

@@ -1,0 +1,186 @@
+import type { Store } from "../src/ports/store.ts";
+import {
+  aDelta,
+  aHolder,
+  aMessageId,
+  anEvent,
+  anOwner,
+  aRunId,
+  aUserMessage,
+} from "@holdfast/testing/fixtures/factories";
+import { type OpenSession, openSession } from "@holdfast/testing/fixtures/open-session";
+import { type Fence, ids, type OwnerId, type RunId } from "@holdfast/protocol";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+
+import { createDatabase } from "@holdfast/testing/postgres/create-database";
+import {
+  type Counter,
+  countOnPostgres,
+  countOnSqlite,
+  type Work,
+} from "@holdfast/testing/contracts/count-work";
+import {
+  openPlace,
+  postgresDatabase,
+  sqliteDatabase,
+  type TestDatabase,
+} from "@holdfast/testing/contracts/test-database";
+import {
+  addMessagesLike,
+  addRunsLike,
+  addSessionsLike,
+  letPostgresRest,
+  spoilOldMessages,
+} from "@holdfast/testing/contracts/bulk-rows";
+
+const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
+const few = 10;
+const manyMessages = 20_000;
+const manySessions = 20_000;
+const manyRuns = 2_000;
+
+interface Costs {
+  readonly append: Work;
+  readonly checkpoint: Work;
+}
+
+interface Running {
+  readonly talk: OpenSession;
+  readonly runId: RunId;
+  readonly under: { readonly lease: "run"; readonly fence: Fence };
+}
+
+async function aTalk(store: Store, owner: OwnerId): Promise<OpenSession> {
+  const talk = await openSession(store, {}, owner);
+  for (let n = 0; n < few; n += 1) await talk.commit([aUserMessage(`${n}`)]);
+  return talk;
+}
+
+async function aRunningTalk(store: Store, owner: OwnerId): Promise<Running> {
+  const talk = await aTalk(store, owner);
+  const runId = aRunId();
+  const { fence } = await talk.lease("run", aHolder());
+  const under = { lease: "run", fence } as const;
+  await talk.commit([anEvent("run.state", { state: "claimed" }, runId)], { under });
+  await talk.commit([aDelta(runId), aUserMessage()], { under });
+  return { talk, runId, under };
+}
+
+describe.each(databases)("cost on $name", ({ name, create }) => {
+  let database: TestDatabase;
+  let counter: Counter;
+  let quiet: OpenSession;
+  let busy: OpenSession;
+  let long: OpenSession;
+  let amongFew: Costs;
+  let inShort: Costs;
+  let inLong: Costs;
+
+  beforeAll(async () => {
+    database = await create();
+    counter = name === "sqlite" ? await countOnSqlite(database) : countOnPostgres(database);
+    amongFew = await costs(await counter.prepare((store) => aRunningTalk(store, anOwner())));
+
+    const [quietOwner, busyOwner] = [anOwner(), anOwner()];
+    const [short, running] = await counter.prepare(async (store) => {
+      quiet = await aTalk(store, quietOwner);
+      for (let n = 1; n < few; n += 1) await openSession(store, {}, quietOwner);
+      busy = await aTalk(store, busyOwner);
+      return [await aRunningTalk(store, busyOwner), await aRunningTalk(store, busyOwner)];
+    });
+    long = running.talk;
+    await addSessionsLike(database, busy.session, manySessions);
+    await addMessagesLike(database, long.session, manyMessages);
+    // Otherwise the planner would rather read these few rows whole than look into an index.
+    if (name === "postgres") {
+      await addRunsLike(database, short.talk.session, manyRuns);
+      await letPostgresRest(database);
+    }
+    inShort = await costs(short);
+    inLong = await costs(running);
+  });
+  afterAll(async () => {
+    await counter.close();
+    await database.drop();
+  });
+
+  /** What ten of each cost: messages that are appended, and ticks of a run with text and a tool in them. */
+  async function costs({ talk, runId, under }: Running): Promise<Costs> {
+    const append = await counter.count(async (store) => {
+      for (let n = 0; n < 10; n += 1) await talk.through(store).commit([aUserMessage()]);
+    });
+    const tool = () => {
+      const named = { callId: ids.make("call"), resultId: aMessageId(), name: "terminal" };
+      return anEvent("tool.started", { ...named, input: {}, replay: "never" }, runId);
+    };
+    const checkpoint = await counter.count(async (store) => {
+      const there = talk.through(store);
+      for (let n = 0; n < 10; n += 1) await there.commit([aDelta(runId), tool()], { under });
+    });
+    return { append, checkpoint };
+  }
+
+  test("[S3.19] a checkpoint costs the same for 10 and for 20,000 messages, among 10 and 20,000 sessions", async () => {
+    expectSame(inShort.checkpoint, amongFew.checkpoint);
+    expectSame(inLong.checkpoint, amongFew.checkpoint);
+  });
+
+  test("[P12] an append costs the same for 10 and for 20,000 messages, among 10 and 20,000 sessions", async () => {
+    expectSame(inShort.append, amongFew.append);
+    expectSame(inLong.append, amongFew.append);
+  });
+
+  test("[P12] a page of the list reads the same among 10 and among 20,000 sessions", async () => {
+    const page = (talk: OpenSession) =>
+      counter.count(async (store) => {
+        const query = { limit: few - 1 };
+        const { sessions } = await store.reads.sessions(talk.owner, query);
+        expect(sessions).toHaveLength(few - 1);
+        expect((await store.reads.listed(talk.owner, query)).next).not.toBeNull();
+      });
+    const cost = await page(busy);
+    expect(cost.touched).toBeGreaterThanOrEqual(few - 1);
+    expect(cost).toEqual(await page(quiet));
+    expect(cost.scanned).toEqual([]);
+  });
+
+  test("[P12] looking for work goes through no session that rests, and through nothing that is over", async () => {
+    const { scanned } = await counter.count(async ({ work, reads }) => {
+      const now = Date.now();
+      await work.queued(few);
+      await work.live(few);
+      await work.untitled(few);
+      await work.unremembered(few, now);
+      await work.undelivered(few);
+      await work.expiredApprovals(few);
+      await reads.memory(busy.owner);
+      await reads.outbox(busy.owner, { states: ["pending", "unknown"], limit: few });
+    });
+    // By an index of its own it may: in that one there is only what has to be done.
+    expect(scanned.filter((scan) => /\b(s|sessions|events|outbox)$/.test(scan))).toEqual([]);
+  });
+
+  test("[P12] opening a session looks at none of the messages that it does not show", async () => {
+    const damaged: number[] = [];
+    const store = await openPlace(database.place, { onDamage: ({ seq }) => damaged.push(seq) });
+    onTestFinished(() => store.close());
+    const there = long.through(store);
+    await spoilOldMessages(database, long.session, (await there.row()).head - 100);
+    const shown = await there.snapshot({ limit: few });
+    expect(shown.entries).toMatchObject({ more: true });
+    expect(shown.entries.entries).toHaveLength(few);
+    expect(damaged).toEqual([]);
+    // A message that is looked at and cannot be read is left out of the view.
+    expect((await there.events({ limit: 100 })).length).toBeLessThan(few);
+  });
+
+  /**
+   * In ten commits a page is split here and there, and another plan is chosen for a small table: three each at most, and
+   * nothing beside what was added by the thousands.
+   */
+  function expectSame(cost: Work, other: Work): void {
+    expect(cost.writes).toBe(other.writes);
+    expect(cost.scanned).toEqual([]);
+    expect(Math.abs(cost.touched - other.touched)).toBeLessThanOrEqual(30);
+  }
+});

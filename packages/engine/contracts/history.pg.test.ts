@@ -1,0 +1,198 @@
+import { clear, truncate, undo } from "../src/history/cut.ts";
+import { interrupting } from "../src/history/interrupt.ts";
+import { requestCancel } from "../src/run/cancel.ts";
+import { restore, trash } from "../src/history/trash.ts";
+import { retry } from "../src/history/retry.ts";
+import { type Store } from "../src/ports/store.ts";
+import { systemClock } from "../src/ports/clock.ts";
+import { aHolder, anEvent } from "@holdfast/testing/fixtures/factories";
+import { fsckStore } from "@holdfast/testing/conformance/fsck-store";
+import { gate, says, type Script, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
+import { openRunRig } from "@holdfast/testing/rigs/run-rig";
+import { type OpenSession, present, textsOf } from "@holdfast/testing/fixtures/open-session";
+import { streamed, until } from "@holdfast/testing/rigs/run-words";
+import { turn } from "@holdfast/testing/fakes/manual-clock";
+import { ids, type Seq, type StoredEvent } from "@holdfast/protocol";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { createDatabase } from "@holdfast/testing/postgres/create-database";
+import {
+  openPlace,
+  postgresDatabase,
+  sqliteDatabase,
+  type TestDatabase,
+} from "@holdfast/testing/contracts/test-database";
+
+const messagesIn = (entries: readonly StoredEvent[]) =>
+  entries.filter(({ type }) => type === "message.user" || type === "message.assistant");
+
+const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
+
+describe.each(databases)("history on $name", ({ create }) => {
+  let database: TestDatabase;
+  let store: Store;
+  let elsewhere: Store;
+  beforeAll(async () => {
+    database = await create();
+    [store, elsewhere] = [await openPlace(database.place), await openPlace(database.place)];
+  });
+  afterAll(async () => {
+    await Promise.all([store.close(), elsewhere.close()]);
+    await database.drop();
+  });
+
+  /** A session whose run has said half of its answer, and goes on when it is told to. */
+  async function speaking() {
+    const go = Promise.withResolvers<void>();
+    const script: Script = (_request, before) =>
+      before === 0 ? [says("Half"), gate(go.promise), says(" more")] : says("Again");
+    const rig = await openRunRig(store, { model: scriptedModel(script), clock: systemClock });
+    const { runId } = await rig.say("Question");
+    rig.runner.poke(rig.chat.owner, rig.chat.session);
+    await streamed(rig, "Half");
+    const { owner, session } = rig.chat;
+    const target = { owner, session };
+    const deps = {
+      log: rig.log,
+      ids,
+      clock: systemClock,
+      holder: () => aHolder(),
+      runner: rig.runner,
+    };
+    return { rig, chat: rig.chat, runId, target, deps, go: go.resolve };
+  }
+
+  test("[S3.21] a second client's cut is refused during a run, or interrupts it, and the worker brings nothing back", async () => {
+    const { rig, chat, deps, target, runId, go } = await speaking();
+    const refused = { status: "refused", code: "run_live" };
+    const from = (await chat.entries())[0]?.seq ?? (0 as Seq);
+    expect(await undo(deps, target)).toMatchObject(refused);
+    expect(await truncate(deps, target, from)).toMatchObject(refused);
+    expect(await retry(deps, target, { clientId: "again" })).toMatchObject(refused);
+    const cut = await interrupting(deps, target, (at) => undo(deps, at));
+    expect(cut).toMatchObject({ status: "committed" });
+    go();
+    await rig.runner.idle();
+    expect(await chat.entries()).toEqual([]);
+    expect((await rig.run(runId)).state).toBe("cancelled");
+    expect(await store.leases.read("history", chat.session)).toBeNull();
+  });
+
+  test("[P6] a cancel through another handle on the store ends the run with what it had said", async () => {
+    const { rig, chat, runId } = await speaking();
+    const other = { ...rig.log, store: elsewhere, commit: elsewhere.commit.bind(elsewhere) };
+    expect(await requestCancel(other, ids, chat.owner, runId)).toEqual({ status: "requested" });
+    rig.runner.start();
+    await rig.runner.idle();
+    await rig.runner.stop();
+    expect((await rig.run(runId)).state).toBe("cancelled");
+    expect(textsOf(messagesIn(await chat.entries()))).toEqual(["Question", "Half"]);
+  });
+
+  test("[S3.15] [S3.16] readers that poll throughout see the run with all that belongs to it, or nothing of it", async () => {
+    const { rig, chat, deps, target, runId } = await speaking();
+    await rig.say("Waits", { mode: "queue" });
+    const seen = new Set<string>();
+    const over = new AbortController();
+    async function poll(reader: Store): Promise<void> {
+      while (!over.signal.aborted) {
+        await turn();
+        const { session, run, journal, entries } = present(
+          await reader.reads.snapshot(chat.owner, chat.session, { limit: 20 }),
+        );
+        const isLive = session.liveRun !== null;
+        // The row, the run, the journal and the entries are of one instant.
+        const texts = textsOf(messagesIn(entries.entries));
+        const agrees =
+          isLive === (run !== null) &&
+          (isLive || (journal.length === 0 && session.openDeltas === 0)) &&
+          session.messageCount === messagesIn(entries.entries).length;
+        seen.add(agrees ? "one instant" : JSON.stringify({ session, run, texts }));
+      }
+    }
+    const readers = [poll(store), poll(elsewhere)];
+    const renamed = Array.from({ length: 10 }, (_, n) =>
+      chat.commit([anEvent("session.changed", { title: `Title ${n}` })]),
+    );
+    const asked = await interrupting(deps, target, (at) => retry(deps, at, { clientId: "retry" }));
+    expect(asked).toMatchObject({ status: "accepted" });
+    await Promise.all(renamed);
+    await rig.work();
+    expect(await undo(deps, target)).toMatchObject({ status: "committed" });
+    over.abort();
+    await Promise.all(readers);
+    expect([...seen]).toEqual(["one instant"]);
+    expect((await rig.run(runId)).state).toBe("cancelled");
+    expect(await fsckStore(store)).toEqual([]);
+  });
+
+  test("[P13] [S0.20] a session that is deleted during a run is settled, takes no late write, and leaves no lease", async () => {
+    const { rig, chat, deps, target, runId, go } = await speaking();
+    await rig.say("Waits", { mode: "queue" });
+    const fence = present(await store.leases.read("run", chat.session)).fence;
+    expect(await trash(deps, target)).toMatchObject({ status: "committed" });
+    go();
+    await rig.runner.idle();
+    expect(await chat.row()).toMatchObject({
+      liveRun: null,
+      openDeltas: 0,
+      lastState: "cancelled",
+    });
+    expect(await leasesOf(chat)).toEqual([]);
+    expect(await restore(deps, target)).toMatchObject({ status: "committed" });
+    await rig.work();
+    const late = [anEvent("run.state", { state: "running" }, runId)];
+    await chat.refuses("fenced", late, { under: { lease: "run", fence } });
+    expect(textsOf(messagesIn(await chat.entries()))).toEqual(["Question", "Half", "Waits"]);
+    expect((await chat.snapshot()).inbox).toEqual([]);
+    expect(await fsckStore(store)).toEqual([]);
+  });
+
+  test("[S0.20] [S3.18] undo, truncate, clear and delete respect the compaction lock, and a delete that comes first ends it", async () => {
+    const { rig, chat, deps, target, go } = await speaking();
+    const { fence } = await chat.lease("compaction");
+    const refused = { status: "refused", code: "compaction_live" };
+    expect(await trash(deps, target)).toMatchObject(refused);
+    go();
+    await rig.runner.idle();
+    const from = present((await chat.entries())[0]).seq;
+    for (const act of [undo, clear]) expect(await act(deps, target)).toMatchObject(refused);
+    expect(await truncate(deps, target, from)).toMatchObject(refused);
+    expect(await trash(deps, target)).toMatchObject(refused);
+    await store.leases.release({ kind: "compaction", session: chat.session, fence });
+    // A holder that crashed: its time runs out, and its row would stay.
+    const again = await chat.lease("compaction", aHolder(), 1);
+    await until(async () => (await store.leases.read("compaction", chat.session)) === null);
+    expect((await leasesOf(chat)).map(({ kind }) => kind)).toEqual(["compaction"]);
+    expect(await trash(deps, target)).toMatchObject({ status: "committed" });
+    expect(await leasesOf(chat)).toEqual([]);
+    const covers = { from: 1 as Seq, to: 2 as Seq };
+    const summary = anEvent("context.compacted", { epoch: 1, covers, summary: "Late." });
+    await chat.refuses("session_trashed", [summary], {
+      under: { lease: "compaction", fence: again.fence },
+    });
+  });
+
+  test("[P8] cuts only append: the id, the rows and the numbers stay, whatever is taken out of view", async () => {
+    const { rig, chat, deps, target, go } = await speaking();
+    go();
+    await rig.runner.idle();
+    const before = await chat.events();
+    await retry(deps, target, { clientId: "again", text: "Other" });
+    await rig.work();
+    await undo(deps, target);
+    await clear(deps, target);
+    const after = await chat.events();
+    expect(after.slice(0, before.length)).toEqual(before);
+    expect(after.map(({ seq }) => seq)).toEqual(
+      after.map(({ seq }) => seq).toSorted((a, b) => a - b),
+    );
+    expect((await chat.row()).id).toBe(chat.session);
+  });
+
+  async function leasesOf({ session }: OpenSession) {
+    const rows = [];
+    for await (const lease of store.audit.leases()) if (lease.session === session) rows.push(lease);
+    return rows;
+  }
+});

@@ -1,0 +1,224 @@
+import { createCompactionLock } from "../src/context/compaction-lock.ts";
+import { type Holder } from "../src/ports/rows.ts";
+import { type Store } from "../src/ports/store.ts";
+import { aCommit, anEvent, at } from "@holdfast/testing/fixtures/factories";
+import { openSession, present } from "@holdfast/testing/fixtures/open-session";
+import type { Fence } from "@holdfast/protocol";
+import { setTimeout as wait } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { createDatabase } from "@holdfast/testing/postgres/create-database";
+import { createLiveness, currentHolder } from "@holdfast/store/identity";
+import {
+  openPlace,
+  postgresDatabase,
+  sqliteDatabase,
+  type TestDatabase,
+} from "@holdfast/testing/contracts/test-database";
+import {
+  type Elsewhere,
+  soon,
+  startElsewhere,
+  startSeveral,
+} from "@holdfast/testing/contracts/peer";
+
+const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
+
+let processes: Elsewhere[];
+let threads: Elsewhere[];
+beforeAll(async () => {
+  [processes, threads] = await Promise.all([startSeveral("process", 8), startSeveral("thread", 8)]);
+});
+afterAll(async () => {
+  await Promise.all([...processes, ...threads].map((each) => each.end()));
+});
+
+describe.each(databases)("leases on $name", ({ create }) => {
+  let database: TestDatabase;
+  let store: Store;
+  beforeAll(async () => {
+    database = await create();
+    store = await openPlace(database.place);
+    await Promise.all([...processes, ...threads].map((each) => each.open(database.place)));
+  });
+  afterAll(async () => {
+    await store.close();
+    await Promise.all([...processes, ...threads].map((each) => each.close()));
+    await database.drop();
+  });
+
+  /** Everybody asks at the same moment; the answer is who won and who holds. */
+  async function contend(contenders: readonly Elsewhere[]) {
+    const { session } = await openSession(store);
+    const holders = await Promise.all(contenders.map((each, n) => each.holder(`agent ${n}`)));
+    const moment = soon();
+    const results = await Promise.all(
+      contenders.map((each, n) => {
+        each.meet(moment);
+        const lock = createCompactionLock(each.store.leases);
+        return lock.acquire(session, present(holders[n]));
+      }),
+    );
+    const winners = holders.filter((_, n) => results[n] !== null);
+    return { results, winners, holder: await createCompactionLock(store.leases).holder(session) };
+  }
+
+  test("[S0.10] eight threads contend at the same moment: one wins, seven are told no, the winner holds", async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const { results, winners, holder } = await contend(threads);
+      expect(results).toHaveLength(8);
+      expect(winners).toEqual([holder]);
+    }
+  });
+
+  test("[S0.10] eight processes contend at the same moment: one wins, seven are told no, the winner holds", async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const { results, winners, holder } = await contend(processes);
+      expect(results).toHaveLength(8);
+      expect(winners).toEqual([holder]);
+    }
+  });
+
+  test("[S0.13] threads of one process, and processes of one host, tell themselves apart", async () => {
+    const { session } = await openSession(store);
+    const lock = createCompactionLock(store.leases);
+    const seen = new Set<string>();
+    for (const each of [...threads, ...processes]) {
+      const holder = await each.holder("agent");
+      await lock.acquire(session, holder);
+      const { host, pid, thread } = present(await lock.holder(session));
+      seen.add(`${host} ${pid} ${thread}`);
+      await lock.release(session, holder);
+    }
+    expect(seen.size).toBe(threads.length + processes.length);
+  });
+
+  test("[S0.16] a holder that was stopped past its expiry while another compacted cannot commit", async () => {
+    const { owner, session } = await openSession(store);
+    const [sleeper, other] = [present(processes[0]), present(processes[1])];
+    const compaction = (fence: Fence) =>
+      aCommit({ owner, session }, [aCompaction()], { under: { lease: "compaction", fence } });
+    const slow = createCompactionLock(sleeper.store.leases, { ttlMs: 150 });
+    const held = present(await slow.acquire(session, await sleeper.holder("slow")));
+    sleeper.signal("SIGSTOP");
+    try {
+      // Sent while it is stopped: the first thing that it does when it wakes up.
+      const late = sleeper.store.commit(compaction(held.fence));
+      const lock = createCompactionLock(other.store.leases);
+      const taken = present(await untilAcquired(lock, session, await other.holder("quick")));
+      expect(await other.store.commit(compaction(taken.fence))).toMatchObject({
+        status: "committed",
+      });
+      sleeper.signal("SIGCONT");
+      expect(await late).toMatchObject({ status: "refused", code: "fenced" });
+    } finally {
+      sleeper.signal("SIGCONT");
+    }
+    expect(await slow.renew(held)).toBeNull();
+    const page = present(await store.reads.events(owner, session, { after: at(0), limit: 10 }));
+    expect(page.events.map(({ type }) => type)).toEqual(["session.created", "context.compacted"]);
+  });
+
+  test("[S0.17] a slow but living holder keeps its lock by heartbeat, past the time to live", async () => {
+    const { session } = await openSession(store);
+    const ttlMs = 2_000;
+    const lock = createCompactionLock(present(processes[2]).store.leases, { ttlMs });
+    const holder = await present(processes[2]).holder("slow");
+    const contender = createCompactionLock(present(processes[3]).store.leases, { ttlMs });
+    const rival = await present(processes[3]).holder("rival");
+    // It beats so often that only a machine which stands still for a whole life could lose it.
+    const heartbeat = lock.keep(present(await lock.acquire(session, holder)), ttlMs / 20);
+    const until = performance.now() + 1.2 * ttlMs;
+    while (performance.now() < until) {
+      expect(await contender.acquire(session, rival)).toBeNull();
+      await wait(20);
+    }
+    expect(heartbeat.lost.aborted).toBe(false);
+    expect(await lock.holder(session)).toEqual(holder);
+    await heartbeat.stop();
+    expect(await untilAcquired(contender, session, rival)).not.toBeNull();
+  });
+
+  test("[S0.21] a holder that was killed on this host is replaced before its expiry", async () => {
+    const { session } = await openSession(store);
+    const doomed = await startElsewhere("process");
+    await doomed.open(database.place);
+    const lock = createCompactionLock(store.leases, { liveness: createLiveness() });
+    const first = await createCompactionLock(doomed.store.leases).acquire(
+      session,
+      await doomed.holder("doomed"),
+    );
+    const successor = currentHolder("successor");
+    expect(await lock.acquire(session, successor)).toBeNull();
+    await doomed.kill();
+    const second = await lock.acquire(session, successor);
+    expect(second?.fence).toBeGreaterThan(first?.fence ?? Infinity);
+    expect(await lock.holder(session)).toEqual(successor);
+  });
+
+  test("[S0.21] a holder that is not proven dead on this host is left alone until its expiry", async () => {
+    const lock = createCompactionLock(store.leases, { liveness: createLiveness() });
+    const gone = await goneProcess();
+    const doubtful: Record<string, Partial<Holder>> = {
+      "on another host": { host: "another-host" },
+      "of another boot": { boot: "another-boot" },
+      "in another container": { pidNamespace: "pid:[1]" },
+      "whose boot is not known": { boot: null },
+      "whose container is not known": { pidNamespace: null },
+      "whose start is not known": { processStart: null },
+    };
+    for (const [name, part] of Object.entries(doubtful)) {
+      const { session } = await openSession(store);
+      const holder = { ...gone, ...part };
+      expect(await lock.acquire(session, holder)).not.toBeNull();
+      const rival = await lock.acquire(session, currentHolder("rival"));
+      const stays = await lock.holder(session);
+      expect({ name, rival, stays }).toEqual({ name, rival: null, stays: holder });
+    }
+    // The same identity with nothing in doubt is replaced: it was the doubt that protected the others.
+    const { session } = await openSession(store);
+    await lock.acquire(session, gone);
+    expect(await lock.acquire(session, currentHolder("rival"))).not.toBeNull();
+  });
+
+  test("[S0.21] a process is never taken for the dead one whose pid it was given", async () => {
+    const liveness = createLiveness();
+    const lock = createCompactionLock(store.leases, { liveness });
+    const { session } = await openSession(store);
+    const living = await present(processes[4]).holder("living");
+    expect(await lock.acquire(session, living)).not.toBeNull();
+    // The one that had the pid before cannot extend, release or lose the lock of the one that has it now.
+    const before = { ...living, processStart: "1", nonce: "an earlier one" };
+    expect(await lock.acquire(session, before)).toBeNull();
+    await lock.release(session, before);
+    expect(await lock.acquire(session, currentHolder("rival"))).toBeNull();
+    expect(await lock.holder(session)).toEqual(living);
+  });
+});
+
+function aCompaction() {
+  return anEvent("context.compacted", {
+    epoch: 1,
+    covers: { from: at(1), to: at(1) },
+    summary: "Hello was said.",
+  });
+}
+
+type Lock = ReturnType<typeof createCompactionLock>;
+
+async function untilAcquired(lock: Lock, session: Parameters<Lock["acquire"]>[0], holder: Holder) {
+  const deadline = performance.now() + 20_000;
+  for (;;) {
+    const held = await lock.acquire(session, holder);
+    if (held !== null || performance.now() > deadline) return held;
+    await wait(10);
+  }
+}
+
+/** The full identity of a process on this host that is there no more. */
+async function goneProcess(): Promise<Holder> {
+  const doomed = await startElsewhere("process");
+  const holder = await doomed.holder("gone");
+  await doomed.kill();
+  return holder;
+}

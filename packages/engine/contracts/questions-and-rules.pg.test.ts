@@ -1,0 +1,130 @@
+import { answerApproval } from "../src/run/answer.ts";
+import { createLog } from "../src/log/log.ts";
+import { type ToolPolicy } from "../src/ports/tool.ts";
+import { aHolder } from "@holdfast/testing/fixtures/factories";
+import { aTool, ok } from "@holdfast/testing/rigs/run-words";
+import { calls, says } from "@holdfast/testing/fakes/scripted-model";
+import { createRunner } from "@holdfast/testing/rigs/run-rig";
+import { fsckStore } from "@holdfast/testing/conformance/fsck-store";
+import { manualClock } from "@holdfast/testing/fakes/manual-clock";
+import { present } from "@holdfast/testing/fixtures/open-session";
+import { ids } from "@holdfast/protocol";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { createDatabase } from "@holdfast/testing/postgres/create-database";
+import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
+import { openRunBed, type RunBed } from "@holdfast/testing/contracts/contract-rig";
+import { type Replies, repliesByPrompt } from "@holdfast/testing/contracts/runs-elsewhere";
+
+const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
+
+describe.each(databases)("questions and rules on $name", (kind) => {
+  let bed: RunBed;
+  beforeAll(async () => {
+    bed = await openRunBed(kind);
+  });
+  afterAll(() => bed[Symbol.asyncDispose]());
+
+  async function begin(text: string, replies: Replies[string], toolPolicy?: ToolPolicy) {
+    const worked: unknown[] = [];
+    const folder = { path: "/one" };
+    const dig = aTool("dig", async ({ place, input }) => ok(`dug ${worked.push([place, input])}`), {
+      approval: () => "ask",
+      place: async () => folder.path,
+    });
+    const wonder = aTool("wonder", async ({ answer = "nothing" }) => ok(`heard ${answer}`), {
+      approval: () => "question",
+      replay: "safe",
+    });
+    const model = repliesByPrompt({ [text]: replies });
+    const said = await bed.say(text);
+    const { owner, session } = said.chat;
+    /** Each time another process. */
+    const work = async (): Promise<void> => {
+      const runner = createRunner(bed.store, createLog(bed.store), {
+        model,
+        tools: [dig, wonder],
+        holder: aHolder(),
+        dead: () => false,
+        clock: manualClock(),
+        deps: toolPolicy === undefined ? {} : { toolPolicy },
+      });
+      runner.poke(owner, session);
+      await runner.idle();
+    };
+    const open = async () =>
+      present((await bed.store.reads.approvals(owner, { session, limit: 9 })).approvals[0]);
+    const answer = async (
+      decision: "once" | "session" | "always" | "deny",
+      words: Parameters<typeof answerApproval>[5] = {},
+    ) => answerApproval(bed.log, ids, owner, (await open()).id, decision, words);
+    return { ...said, worked, folder, work, open, answer };
+  }
+
+  test("[P7] a question waits without a lease, and whoever goes on goes on with the answer", async () => {
+    const it = await begin("Wonder", [calls("wonder", "which?"), says("I see.")]);
+    await it.work();
+    expect((await it.open()).details).toEqual({ kind: "question" });
+    expect(await bed.store.leases.read("run", it.chat.session)).toBeNull();
+    const words = { answer: "the blue \u0000 one", by: "me" };
+    expect(await it.answer("once", words)).toMatchObject({ status: "answered" });
+    await it.work();
+    expect(await it.told()).toContain("tool: ok heard the blue \u0000 one");
+    expect(await it.ends()).toEqual(["completed"]);
+  });
+
+  test("[P7] a question that nobody wants to answer is not run, and the model is told", async () => {
+    const it = await begin("Wonder more", [calls("wonder"), says("Never mind.")]);
+    await it.work();
+    await it.answer("deny");
+    await it.work();
+    expect(await it.told()).toContainEqual(expect.stringMatching(/did not want to answer/));
+  });
+
+  test("[P7] what was allowed in one folder is not run in another, whoever goes on", async () => {
+    const it = await begin("Dig", [calls("dig", "a hole"), says("I see.")]);
+    await it.work();
+    expect((await it.open()).details).toEqual({ place: "/one" });
+    await it.answer("once");
+    it.folder.path = "/two";
+    await it.work();
+    expect(it.worked).toEqual([]);
+    expect(await it.told()).toContainEqual(expect.stringMatching(/This is not what was allowed/));
+  });
+
+  test("[P7] a yes for the session covers what its rule says, in its folder, and what is remembered is named", async () => {
+    const remembered: unknown[] = [];
+    const policy: ToolPolicy = {
+      decide: async () => ({ kind: "ask" }),
+      describe: async ({ input }) => ({ rules: [`only ${JSON.stringify(input)}`, "anything"] }),
+      covers: async (rule, { input }) =>
+        rule === "anything" || rule === `only ${JSON.stringify(input)}`,
+      remember: async (rule) => void remembered.push(rule),
+    };
+    const digs = ["one", "one", "two", "two"].map((input) => calls("dig", input));
+    const it = await begin("Dig on", [...digs, says("Done.")], policy);
+    await it.work();
+    await it.answer("session");
+    await it.work();
+    expect(it.worked).toEqual([
+      ["/one", "one"],
+      ["/one", "one"],
+    ]);
+    const { id } = await it.open();
+    await it.answer("always", { rule: "anything", by: "me" });
+    await it.work();
+    expect(it.worked).toHaveLength(4);
+    const { owner, session } = it.chat;
+    expect(remembered).toEqual([
+      { owner, tool: "dig", approvalId: id, session, rule: "anything", by: "me" },
+    ]);
+    const started = (await it.chat.events()).filter(({ type }) => type === "tool.started");
+    expect(started.at(-1)?.data["allowedBy"]).toBe(id);
+    const { approvals } = await bed.store.reads.answered(owner, { session, limit: 9 });
+    expect(approvals.map(({ details }) => details.rule)).toEqual(["anything", 'only "one"']);
+  });
+
+  test("[P14] and what is stored of all this follows from the logs", async () => {
+    expect(await fsckStore(bed.store)).toEqual([]);
+  });
+});

@@ -1,0 +1,272 @@
+import { createLog } from "../src/log/log.ts";
+import { type RunnerDeps } from "../src/run/runner.ts";
+import { type Store } from "../src/ports/store.ts";
+import { type Tool } from "../src/ports/tool.ts";
+import {
+  aTool,
+  gated,
+  ok,
+  recorded,
+  streamed,
+  told,
+  until,
+} from "@holdfast/testing/rigs/run-words";
+import {
+  calls,
+  fails,
+  gate,
+  says,
+  scriptedModel,
+  type Script,
+} from "@holdfast/testing/fakes/scripted-model";
+import { createRunner } from "@holdfast/testing/rigs/run-rig";
+import { type ManualClock, manualClock, turn } from "@holdfast/testing/fakes/manual-clock";
+import { type OpenSession, present } from "@holdfast/testing/fixtures/open-session";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+
+import { createDatabase } from "@holdfast/testing/postgres/create-database";
+import {
+  openPlace,
+  postgresDatabase,
+  sqliteDatabase,
+} from "@holdfast/testing/contracts/test-database";
+import { recordStatements, type Recorder } from "@holdfast/testing/contracts/statement-recorder";
+import { openRunBed, type RunBed } from "@holdfast/testing/contracts/contract-rig";
+import { watchTables } from "@holdfast/testing/contracts/tables-written";
+import { type WatchedStore, watchStore } from "@holdfast/testing/contracts/wrapped-stores";
+
+const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
+
+describe.each(databases)("checkpoints of a run on $name", (kind) => {
+  let bed: RunBed;
+  let other: Store;
+  let recorder: Recorder | undefined;
+  beforeAll(async () => {
+    bed = await openRunBed(kind, ({ place }) => {
+      if (place.kind === "sqlite") recorder = recordStatements(`${place.file}.statements`);
+      return recorder === undefined ? {} : { probeModule: recorder.probeModule };
+    });
+    other = await openPlace(bed.database.place);
+  });
+  afterAll(async () => {
+    await other.close();
+    await bed[Symbol.asyncDispose]();
+  });
+
+  let watched: WatchedStore;
+  let clock: ManualClock;
+  beforeEach(() => {
+    watched = watchStore(bed.store);
+    clock = manualClock();
+  });
+
+  function runnerFor(script: Script, deps: Partial<RunnerDeps> = {}) {
+    const { store } = watched;
+    const model = scriptedModel(script);
+    return createRunner(store, createLog(store), { model, clock, deps });
+  }
+
+  const toolsNamed = (...names: string[]): ReadonlyMap<string, Tool> =>
+    new Map(names.map((name) => [name, aTool(name, async () => ok("done"))]));
+
+  const seenElsewhere = async (chat: OpenSession) => told(await chat.through(other).entries());
+
+  test("[S3.7] each tool that ends is a checkpoint, with the accepted prompt in it", async () => {
+    const { chat } = await bed.say("Do both");
+    const seen: string[][] = [];
+    watched.onCommitted = async (types) => {
+      if (types.includes("tool.ended")) seen.push(await seenElsewhere(chat));
+    };
+    const runner = runnerFor([[calls("one"), calls("two")], says("Both done.")], {
+      tools: toolsNamed("one", "two"),
+    });
+    runner.poke(chat.owner, chat.session);
+    await runner.idle();
+    expect(watched.trace.filter((line) => line === "answered tool.ended")).toHaveLength(2);
+    expect(seen).toEqual([
+      ["user: Do both", "assistant: calls one|calls two"],
+      ["user: Do both", "assistant: calls one|calls two"],
+    ]);
+  });
+
+  test("[S3.8] a model that thinks for five minutes writes nothing but its lease", async () => {
+    const thought = gated();
+    const { chat } = await bed.say("Think");
+    const runner = runnerFor([[gate(thought.promise), says("Thought.")]]);
+    runner.poke(chat.owner, chat.session);
+    await until(() => watched.trace.some((line) => /^answered .*step.started$/.test(line)));
+    const written = await watchTables(bed.database, recorder);
+    const sent = watched.trace.length;
+    for (let beat = 1; beat <= 30; beat += 1) {
+      await clock.advance(10_000);
+      await until(() => watched.renewals() === beat);
+    }
+    expect(watched.trace.slice(sent)).toEqual([]);
+    expect(await written()).toEqual(["leases"]);
+    thought.open();
+    await runner.idle();
+  });
+
+  test("[S3.8] a runner without work writes nothing in a whole day", async () => {
+    const looks = { live: 0 };
+    const work = {
+      ...bed.store.work,
+      async live(limit: number) {
+        const found = await bed.store.work.live(limit);
+        looks.live += 1;
+        return found;
+      },
+    };
+    const runner = runnerFor([], { work });
+    const written = await watchTables(bed.database, recorder);
+    runner.start();
+    for (let hour = 1; hour <= 24; hour += 1) {
+      await until(() => looks.live === hour);
+      await until(() => clock.sleepers === 2);
+      await clock.advance(3_600_000);
+    }
+    await runner.stop();
+    expect(watched.trace).toEqual([]);
+    expect(watched.renewals()).toBe(0);
+    expect(await written()).toEqual([]);
+  });
+
+  test("[S3.9] with the run its checkpoints end, and no timer stays behind", async () => {
+    const [first, second] = [gated(), gated()];
+    const { chat } = await bed.say("Talk");
+    const script = [[says("One. "), gate(first.promise), calls("look")], says("Two.")];
+    const runner = runnerFor(script, {
+      tools: new Map([["look", aTool("look", async () => (await second.promise, ok("seen")))]]),
+    });
+    runner.poke(chat.owner, chat.session);
+    await streamed({ chat }, "One. ");
+    await clock.advance(10_000);
+    await until(() => watched.renewals() === 1);
+    first.open();
+    await recorded({ chat }, "tool.started");
+    second.open();
+    await runner.idle();
+    expect(clock.sleepers).toBe(0);
+    expect(watched.trace.at(-1)).toBe("answered message.assistant+run.state");
+    const { length } = watched.trace;
+    const written = await watchTables(bed.database, recorder);
+    await clock.advance(3_600_000);
+    expect(watched.trace).toHaveLength(length);
+    expect(await written()).toEqual([]);
+  });
+
+  test("[S3.11] words, tools and the end of a run move the last activity forward", async () => {
+    const [words, call, result] = [gated(), gated(), gated()];
+    const { chat } = await bed.say("Talk");
+    const look = aTool("look", async () => (await result.promise, ok("seen")));
+    const script = [gate(words.promise), says("One. "), gate(call.promise), calls("look")];
+    const runner = runnerFor([script, says("Two.")], { tools: new Map([["look", look]]) });
+    runner.poke(chat.owner, chat.session);
+    const steps = [
+      () => recorded({ chat }, "step.started"),
+      () => (words.open(), streamed({ chat }, "One. ")),
+      () => (call.open(), recorded({ chat }, "tool.started")),
+      () => (result.open(), runner.idle()),
+    ];
+    const times: number[] = [];
+    for (const step of steps) {
+      await step();
+      times.push((await chat.row()).activityAt);
+      bed.pass(60_000);
+    }
+    const begun = present(times[0]);
+    for (const [index, time] of times.entries())
+      expect(time).toBeGreaterThanOrEqual(begun + index * 60_000);
+  });
+
+  test("[S3.13] the last checkpoint has been answered before the settlement is sent", async () => {
+    const { chat } = await bed.say("Talk");
+    const delta = watched.holdNext("message.delta");
+    const runner = runnerFor([says("So be it.")]);
+    runner.poke(chat.owner, chat.session);
+    await delta.reached;
+    for (let turns = 0; turns < 20; turns += 1) await turn();
+    const before = await chat.row();
+    delta.release();
+    await runner.idle();
+    expect(before).toMatchObject({ version: 2, openDeltas: 0, liveState: "running" });
+    expect(watched.trace.slice(-4)).toEqual([
+      "sent message.delta",
+      "answered message.delta",
+      "sent message.assistant+run.state",
+      "answered message.assistant+run.state",
+    ]);
+  });
+
+  test.each<[string, Script, Partial<RunnerDeps>, string, RegExp]>([
+    ["ends without a word", [[]], {}, "empty_reply", /without a word/],
+    [
+      "fails without a word",
+      [fails("auth", { message: "No key." })],
+      {},
+      "scripted_auth",
+      /No key/,
+    ],
+    [
+      "has no model that can be opened",
+      [],
+      { modelFor: () => Promise.reject(new Error("There is no such model.")) },
+      "not_set_up",
+      /There is no such model/,
+    ],
+    [
+      "has no system prompt",
+      [],
+      {
+        system() {
+          throw new Error("The persona cannot be read.");
+        },
+      },
+      "not_set_up",
+      /The persona cannot be read/,
+    ],
+  ])(
+    "[S3.14] a turn that %s is settled once, with its first error",
+    async (_how, script, deps, cause, words) => {
+      const errors: unknown[] = [];
+      const onError = (error: unknown) => void errors.push(error);
+      const first = await bed.say("Hello?");
+      const { chat } = first;
+      const broken = runnerFor(script, { ...deps, onError });
+      broken.poke(chat.owner, chat.session);
+      await broken.idle();
+      await broken.sweep();
+      await broken.idle();
+      expect(errors).toEqual([]);
+      expect(await first.run()).toMatchObject({ state: "failed", cause, attempt: 0 });
+      expect(await first.ends()).toEqual(["failed"]);
+      expect(await first.told()).toEqual(["user: Hello?", `notice: ${cause}`]);
+      expect((await chat.entries()).at(-1)?.data["text"]).toMatch(words);
+      expect(await chat.row()).toMatchObject({ liveRun: null, openDeltas: 0 });
+      expect(await bed.store.leases.read("run", chat.session)).toBeNull();
+      expect(clock.sleepers).toBe(0);
+
+      const next = await bed.say("And now?", { chat });
+      const sound = runnerFor([says("Here I am.")], { onError });
+      sound.poke(chat.owner, chat.session);
+      await sound.idle();
+      expect((await next.told()).at(-1)).toBe("assistant: Here I am.");
+      expect(errors).toEqual([]);
+    },
+  );
+
+  test("[P7] a tool does not start before its start is recorded", async () => {
+    let starts = 0;
+    const { chat } = await bed.say("Pay");
+    const pay = aTool("pay", async () => ((starts += 1), ok("paid")));
+    const runner = runnerFor([calls("pay"), says("Paid.")], { tools: new Map([["pay", pay]]) });
+    const start = watched.holdNext("tool.started");
+    runner.poke(chat.owner, chat.session);
+    await start.reached;
+    for (let turns = 0; turns < 20; turns += 1) await turn();
+    expect(starts).toBe(0);
+    start.release();
+    await runner.idle();
+    expect(starts).toBe(1);
+  });
+});

@@ -1,0 +1,138 @@
+import type { RunnerDeps } from "../src/run/runner.ts";
+import { aTool, gated, ok, recorded, streamed, until } from "@holdfast/testing/rigs/run-words";
+import {
+  calls,
+  gate,
+  says,
+  type Script,
+  scriptedModel,
+} from "@holdfast/testing/fakes/scripted-model";
+import { createRunner } from "@holdfast/testing/rigs/run-rig";
+import { manualClock } from "@holdfast/testing/fakes/manual-clock";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { createDatabase } from "@holdfast/testing/postgres/create-database";
+import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
+import { openRunBed, type RunBed } from "@holdfast/testing/contracts/contract-rig";
+
+const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
+
+describe.each(databases)("what is said while a run goes on, on $name", (kind) => {
+  let bed: RunBed;
+  beforeAll(async () => {
+    bed = await openRunBed(kind);
+  });
+  afterAll(() => bed[Symbol.asyncDispose]());
+
+  /** A run that answers with its first words and then waits to be let on. */
+  async function aRunThatSays(script: Script, deps: Partial<RunnerDeps> = {}) {
+    const clock = manualClock();
+    const model = scriptedModel(script);
+    const runner = createRunner(bed.store, bed.log, { model, clock, deps });
+    const first = await bed.say("First");
+    const { chat } = first;
+    const { owner, session } = chat;
+    runner.poke(owner, session);
+    return { first, chat, clock, runner, model, idle: () => runner.idle() };
+  }
+
+  test("messages that queue are answered one by one, in the order in which they were accepted", async () => {
+    const answered = gated();
+    const { first, chat, idle } = await aRunThatSays([
+      [says("One."), gate(answered.promise)],
+      says("Two."),
+      says("Three."),
+      says("Four."),
+    ]);
+    await streamed({ chat }, "One.");
+    for (const text of ["Second", "Third", "Fourth"]) await bed.say(text, { chat });
+    answered.open();
+    await idle();
+    expect(await first.told()).toEqual([
+      "user: First",
+      "assistant: One.",
+      "user: Second",
+      "assistant: Two.",
+      "user: Third",
+      "assistant: Three.",
+      "user: Fourth",
+      "assistant: Four.",
+    ]);
+  });
+
+  test("a message that interrupts ends the run and goes before what waits", async () => {
+    const run = await aRunThatSays([
+      [says("One"), gate(gated().promise)],
+      says("At once."),
+      says("Later."),
+    ]);
+    const { first, chat, clock, runner } = run;
+    await streamed({ chat }, "One");
+    await bed.say("Second", { chat });
+    const third = await bed.say("Stop, this first", { chat, mode: "interrupt" });
+    runner.start();
+    await until(() => clock.sleepers >= 3);
+    await clock.advance(1_000);
+    await run.idle();
+    await runner.stop();
+    expect(await first.told()).toEqual([
+      "user: First",
+      "assistant: One",
+      "user: Stop, this first",
+      "assistant: At once.",
+      "user: Second",
+      "assistant: Later.",
+    ]);
+    expect(await first.ends()).toEqual(["cancelled"]);
+    expect(await third.ends()).toEqual(["completed"]);
+  });
+
+  test("messages that steer reach the model before its next step, in their order", async () => {
+    const seen = gated();
+    const look = aTool("look", async () => (await seen.promise, ok("seen")));
+    const { first, chat, idle, model } = await aRunThatSays([calls("look"), says("As you wish.")], {
+      tools: new Map([["look", look]]),
+    });
+    await recorded({ chat }, "tool.started");
+    const steers = [
+      await bed.say("Quickly", { chat, mode: "steer" }),
+      await bed.say("But well", { chat, mode: "steer" }),
+    ];
+    seen.open();
+    await idle();
+    expect(await first.told()).toEqual([
+      "user: First",
+      "assistant: calls look",
+      "tool: ok seen",
+      "user: Quickly",
+      "user: But well",
+      "assistant: As you wish.",
+    ]);
+    expect(model.requests).toHaveLength(2);
+    for (const steer of steers) expect(await steer.ends()).toEqual(["completed"]);
+  });
+
+  test("a message that steers and finds no step left waits like any other, and is answered", async () => {
+    const answered = gated();
+    const { first, chat, idle } = await aRunThatSays([
+      [says("My last words."), gate(answered.promise)],
+      says("Two."),
+      says("Three."),
+    ]);
+    await streamed({ chat }, "My last words.");
+    await bed.say("Second", { chat });
+    const steer = await bed.say("This way", { chat, mode: "steer" });
+    answered.open();
+    await idle();
+    expect(await first.told()).toEqual([
+      "user: First",
+      "assistant: My last words.",
+      "user: Second",
+      "assistant: Two.",
+      "user: This way",
+      "assistant: Three.",
+    ]);
+    expect(await first.ends()).toEqual(["completed"]);
+    expect(await steer.ends()).toEqual(["completed"]);
+  });
+});

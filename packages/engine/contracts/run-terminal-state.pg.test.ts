@@ -1,0 +1,159 @@
+import { createLog } from "../src/log/log.ts";
+import { aRunState, aUserMessage } from "@holdfast/testing/fixtures/factories";
+import { createRunner } from "@holdfast/testing/rigs/run-rig";
+import { hang, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
+import { manualClock } from "@holdfast/testing/fakes/manual-clock";
+import { present } from "@holdfast/testing/fixtures/open-session";
+import { streamed, until } from "@holdfast/testing/rigs/run-words";
+import { runState, type RunState } from "@holdfast/protocol";
+import { writeFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { createDatabase } from "@holdfast/testing/postgres/create-database";
+import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
+import { type Elsewhere, startElsewhere } from "@holdfast/testing/contracts/peer";
+import { openRunBed, type RunBed, type Said } from "@holdfast/testing/contracts/contract-rig";
+import { watchStore } from "@holdfast/testing/contracts/wrapped-stores";
+
+const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
+
+let elsewhere: Elsewhere;
+beforeAll(async () => {
+  elsewhere = await startElsewhere("process");
+});
+afterAll(() => elsewhere.end());
+
+describe.each(databases)("a run on $name", (kind) => {
+  let bed: RunBed;
+  beforeAll(async () => {
+    bed = await openRunBed(kind);
+    await elsewhere.open(bed.database.place);
+  });
+  afterAll(async () => {
+    await elsewhere.close();
+    await bed[Symbol.asyncDispose]();
+  });
+
+  test("[P3] a runner that was paused past its lease is refused, and mixes nothing into its successor's work", async () => {
+    const reply = [says("Mine. "), hang, says("Mine again. ")];
+    const goOn = `${bed.effects}.go-on`;
+    await elsewhere.runs.work({ replies: { "Talk on": [reply] }, hangUntil: goOn });
+    const said = await bed.say("Talk on");
+    await streamed(said, "Mine. ");
+    elsewhere.signal("SIGSTOP");
+    try {
+      const clock = manualClock();
+      const model = scriptedModel([says("Theirs.")]);
+      const taker = createRunner(bed.store, bed.log, { model, clock });
+      await taker.sweep();
+      bed.pass(31_000);
+      await clock.advance(15_000);
+      await taker.sweep();
+      await taker.idle();
+      writeFileSync(goOn, "");
+      elsewhere.signal("SIGCONT");
+      await until(async () => (await elsewhere.runs.refusals()).includes("fenced"));
+      await elsewhere.runs.stop();
+    } finally {
+      elsewhere.signal("SIGCONT");
+    }
+    expect(await said.run()).toMatchObject({ state: "completed", attempt: 1 });
+    expect(await said.ends()).toEqual(["completed"]);
+    expect(await said.told()).toEqual([
+      "user: Talk on",
+      "assistant: Mine. ",
+      "notice: recovered",
+      "assistant: Theirs.",
+    ]);
+    expect(JSON.stringify(await said.chat.events())).not.toContain("Mine again.");
+  });
+
+  test("[P4] the end that a runner had on its way when another took over is refused", async () => {
+    const watched = watchStore(bed.store);
+    const model = scriptedModel([says("Mine.")]);
+    const late = createRunner(watched.store, createLog(watched.store), { model });
+    const said = await bed.say("End it");
+    const settlement = watched.holdNext("message.assistant");
+    late.poke(said.chat.owner, said.chat.session);
+    await settlement.reached;
+    const clock = manualClock();
+    const taker = createRunner(bed.store, bed.log, {
+      model: scriptedModel([says("Theirs.")]),
+      clock,
+    });
+    await taker.sweep();
+    bed.pass(31_000);
+    await clock.advance(15_000);
+    await taker.sweep();
+    await taker.idle();
+    settlement.release();
+    await late.idle();
+    expect(await said.ends()).toEqual(["completed"]);
+    expect(await said.told()).toEqual([
+      "user: End it",
+      "assistant: Mine.",
+      "notice: recovered",
+      "assistant: Theirs.",
+    ]);
+  });
+
+  test("[P4] two runners that find the same runs left behind: each is ended once, by one of them", async () => {
+    const left = await Promise.all(
+      Array.from({ length: 12 }, (_, n) => leftBehind("claimed", `Orphan ${n}`)),
+    );
+    const model = scriptedModel(() => says("Found."));
+    const here = createRunner(bed.store, bed.log, { model });
+    const there = elsewhere.runs.work({ replies: {}, otherwise: says("Found.") });
+    await Promise.all([there, here.sweep()]);
+    for (const said of left) {
+      await until(async () => (await said.run()).state === "completed");
+      expect(await said.ends()).toEqual(["completed"]);
+      expect((await said.told()).slice(1)).toEqual(["assistant: Found."]);
+    }
+    await here.idle();
+    await elsewhere.runs.stop();
+  });
+
+  test("[P4] whatever state a run is in, new input is accepted and answered", async () => {
+    const talks = await Promise.all(
+      runState.options.map(async (state) => {
+        const first = await leftBehind(state, "First");
+        const { chat } = first;
+        const second = await bed.say("Second", { chat });
+        // A run that waits for a person would let the others wait as well.
+        const rests = state === "waiting" || state === "paused";
+        const third = await bed.say("Third", { chat, ...(rests && { mode: "interrupt" }) });
+        return { state, rests, first, second, third };
+      }),
+    );
+    const runner = createRunner(bed.store, bed.log, { model: scriptedModel(() => says("Aye.")) });
+    await runner.sweep();
+    await runner.idle();
+    const asked = ["user: Second", "user: Third"];
+    for (const { state, rests, first, second, third } of talks) {
+      const told = (await first.told()).filter((line) => asked.includes(line));
+      const ends = [await second.ends(), await third.ends()];
+      expect({ state, told, ends, first: (await first.ends()).length }).toEqual({
+        state,
+        told: rests ? asked.toReversed() : asked,
+        ends: [["completed"], ["completed"]],
+        first: 1,
+      });
+    }
+  });
+
+  /** A run that somebody brought to this state and then let go of. */
+  async function leftBehind(state: RunState, text: string): Promise<Said> {
+    const said = await bed.say(text);
+    if (state === "queued") return said;
+    const { chat, runId } = said;
+    const lease = await chat.lease();
+    const under = { lease: "run", fence: lease.fence } as const;
+    const { messageId } = present((await chat.snapshot()).inbox[0]);
+    const begun = [aRunState(runId, "claimed"), aUserMessage(text, messageId, runId)];
+    const later = state === "claimed" ? [] : [aRunState(runId, "running"), aRunState(runId, state)];
+    await chat.commit([...begun, ...later], { under });
+    await bed.store.leases.release(lease);
+    return said;
+  }
+});

@@ -1,0 +1,190 @@
+import { requestCancel } from "../src/run/cancel.ts";
+import { calls, hang, says } from "@holdfast/testing/fakes/scripted-model";
+import { createRunner } from "@holdfast/testing/rigs/run-rig";
+import { fsckStore } from "@holdfast/testing/conformance/fsck-store";
+import { present } from "@holdfast/testing/fixtures/open-session";
+import { streamed, until } from "@holdfast/testing/rigs/run-words";
+import { ids } from "@holdfast/protocol";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { createDatabase } from "@holdfast/testing/postgres/create-database";
+import { createLiveness } from "@holdfast/store/identity";
+import { startElsewhere } from "@holdfast/testing/contracts/peer";
+import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
+import { openRunBed, type RunBed, type Said } from "@holdfast/testing/contracts/contract-rig";
+import {
+  effectsIn,
+  effectTools,
+  type Replies,
+  repliesByPrompt,
+} from "@holdfast/testing/contracts/runs-elsewhere";
+
+const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
+
+/** How far each run has come when its process is killed. */
+const before: Replies = {
+  "Who are you?": [says("A ship's cook.")],
+  "Think first": [hang],
+  "Tell a story": [[says("It was a dark "), says("and stormy"), hang]],
+  "Note it, then go on": [
+    [says("First. "), calls("note")],
+    [says("Then I shall "), hang],
+  ],
+  "Pay the bill": [calls("pay", "the bill")],
+  "Read the map": [calls("read", "the map")],
+  "Never mind": [[says("As you"), hang]],
+  "Ask me then": [[says("Well"), hang]],
+  "Leave it then": [[says("Well"), hang]],
+};
+
+/** What the model says to whoever takes over. */
+const after: Replies = {
+  "Think first": [says("Thought.")],
+  "Tell a story": [says("Again: it was dark.")],
+  "And the end?": [says("They lived.")],
+  "Note it, then go on": [says("Gone on.")],
+  "Pay the bill": [says("I shall look first.")],
+  "Read the map": [says("Read.")],
+};
+
+describe.each(databases)("after kill -9 of the runner's process on $name", (kind) => {
+  let bed: RunBed;
+  const left = new Map<string, Said>();
+  const model = repliesByPrompt(after);
+  const of = (text: string) => present(left.get(text));
+
+  async function say(text: string, to?: Said): Promise<Said> {
+    const said = await bed.say(text, to && { chat: to.chat });
+    left.set(text, said);
+    return said;
+  }
+
+  /** As a host does at its start; or as one that looks after one session only. */
+  async function boot(policy: "resume" | "ask" | "off", only?: Said): Promise<void> {
+    const { store, log, effects } = bed;
+    const live = async () =>
+      (await store.work.live(100)).filter(({ session }) => session === only?.chat.session);
+    const work = only === undefined ? store.work : { ...store.work, live, queued: async () => [] };
+    const deps = { policy, work, liveness: createLiveness() };
+    const runner = createRunner(store, log, { model, tools: effectTools(effects, "end"), deps });
+    await runner.sweep();
+    await runner.idle();
+  }
+
+  beforeAll(async () => {
+    bed = await openRunBed(kind);
+    const elsewhere = await startElsewhere("process");
+    await elsewhere.open(bed.database.place);
+    await elsewhere.runs.work({ replies: before, effects: bed.effects });
+    const earlier = await say("Who are you?");
+    await until(async () => (await earlier.run()).state === "completed");
+    for (const text of Object.keys(before).slice(2)) await say(text);
+    await say("Think first", earlier);
+    await say("And the end?", of("Tell a story"));
+    await streamed(of("Tell a story"), "stormy");
+    await streamed(of("Note it, then go on"), "Then I shall");
+    await streamed(of("Pay the bill"), "begun");
+    await streamed(of("Read the map"), "begun");
+    await streamed(of("Never mind"), "As you");
+    await streamed(of("Ask me then"), "Well");
+    await streamed(of("Leave it then"), "Well");
+    await until(async () => (await of("Think first").run()).state === "running");
+    await elsewhere.kill();
+
+    const { chat, runId } = of("Never mind");
+    await requestCancel(bed.log, ids, chat.owner, runId);
+    await boot("ask", of("Ask me then"));
+    await boot("off", of("Leave it then"));
+    await boot("resume");
+  }, 120_000);
+  afterAll(() => bed[Symbol.asyncDispose]());
+
+  test("[S3.10] prompt, run and earlier messages are there, although not a token was", async () => {
+    expect(await of("Think first").told()).toEqual([
+      "user: Who are you?",
+      "assistant: A ship's cook.",
+      "user: Think first",
+      "assistant: Thought.",
+    ]);
+    expect(await of("Think first").run()).toMatchObject({ state: "completed", attempt: 1 });
+  });
+
+  test("[S3.20] text that was streamed between two tools stands as it was", async () => {
+    expect(await of("Note it, then go on").told()).toEqual([
+      "user: Note it, then go on",
+      "assistant: First. |calls note",
+      "tool: ok noted",
+      "assistant: Then I shall ",
+      "notice: recovered",
+      "assistant: Gone on.",
+    ]);
+  });
+
+  test("[P4] the run goes on to its one end, and what waited behind it is answered", async () => {
+    expect(await of("Tell a story").told()).toEqual([
+      "user: Tell a story",
+      "assistant: It was a dark and stormy",
+      "notice: recovered",
+      "assistant: Again: it was dark.",
+      "user: And the end?",
+      "assistant: They lived.",
+    ]);
+    expect(await of("Tell a story").run()).toMatchObject({ state: "completed", attempt: 1 });
+    expect(await of("Tell a story").ends()).toEqual(["completed"]);
+  });
+
+  test.each([
+    ["Ask me then", "paused"],
+    ["Leave it then", "interrupted"],
+  ])("[P4] %s: by that policy the run is %s", async (text, state) => {
+    expect(await of(text).run()).toMatchObject({ state, cause: "host_stopped", attempt: 1 });
+    expect(await of(text).told()).toEqual([
+      `user: ${text}`,
+      "assistant: Well",
+      "notice: recovered",
+    ]);
+    expect(await of(text).ends()).toEqual(state === "paused" ? [] : [state]);
+  });
+
+  test("[P6] a cancel holds: the run ends cancelled and is not resumed", async () => {
+    expect(await of("Never mind").run()).toMatchObject({ state: "cancelled" });
+    expect(await of("Never mind").told()).toEqual([
+      "user: Never mind",
+      "assistant: As you",
+      "notice: recovered",
+    ]);
+  });
+
+  test("[P7] a tool that may not be repeated is unknown to person and model, its effect there once", async () => {
+    expect(await of("Pay the bill").told()).toEqual([
+      "user: Pay the bill",
+      "assistant: calls pay",
+      "tool: unknown begun",
+      "notice: recovered",
+      "assistant: I shall look first.",
+    ]);
+    expect(effectsIn(bed.effects).of("the bill")).toHaveLength(1);
+    const asked = model.requests.find(({ messages }) =>
+      messages.some((message) => message.role === "user" && message.text === "Pay the bill"),
+    );
+    expect(JSON.stringify(asked?.messages.at(-1))).toMatch(/not known whether this took effect/);
+    const notice = (await of("Pay the bill").chat.entries()).at(-2);
+    expect(notice?.data["text"]).toMatch(/not known whether this took effect: pay/);
+  });
+
+  test("[P7] a tool that says that it is safe runs again under the same call", async () => {
+    expect((await of("Read the map").told()).slice(-2)).toEqual([
+      "tool: ok done",
+      "assistant: Read.",
+    ]);
+    const [first, second, ...more] = effectsIn(bed.effects).of("the map");
+    expect(second).toBe(first);
+    expect(more).toEqual([]);
+  });
+
+  test("every row can be explained, and nothing is left to do", async () => {
+    expect(await fsckStore(bed.store)).toEqual([]);
+    expect(await bed.store.work.live(100)).toEqual([]);
+    expect(await bed.store.work.queued(100)).toEqual([]);
+  });
+});

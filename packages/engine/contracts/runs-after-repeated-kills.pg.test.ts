@@ -1,0 +1,128 @@
+import { type Admission, admitMessage, type NewInput } from "../src/run/admit.ts";
+import { at } from "@holdfast/testing/fixtures/factories";
+import { createRunner } from "@holdfast/testing/rigs/run-rig";
+import { fsckStore } from "@holdfast/testing/conformance/fsck-store";
+import { hang, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
+import { openSession, present } from "@holdfast/testing/fixtures/open-session";
+import { until } from "@holdfast/testing/rigs/run-words";
+import { ids, type StoredEvent } from "@holdfast/protocol";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { createDatabase } from "@holdfast/testing/postgres/create-database";
+import { createLiveness } from "@holdfast/store/identity";
+import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
+import { type Elsewhere, startSeveral } from "@holdfast/testing/contracts/peer";
+import { openRunBed, type RunBed, type Said } from "@holdfast/testing/contracts/contract-rig";
+
+const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
+const kills = 4;
+type Accepted = Extract<Admission, { status: "accepted" }>;
+
+/**
+ * One process after the other is killed with messages on their way through the engine's door, answers being written, and a
+ * run in its hands that no process ever finishes.
+ */
+describe.each(databases)("processes that are killed one after the other on $name", (kind) => {
+  let bed: RunBed;
+  let stuck: Said;
+  const heard: { readonly input: NewInput; readonly answer: Accepted }[] = [];
+  const unheard: NewInput[] = [];
+  const attempts: number[] = [];
+  beforeAll(async () => {
+    bed = await openRunBed(kind);
+    stuck = await bed.say("Never ends");
+    for (const [turn, elsewhere] of (await startSeveral("process", kills)).entries())
+      await liveAndDie(elsewhere, turn);
+    const model = scriptedModel(() => says("Aye, at last."));
+    const deps = { liveness: createLiveness() };
+    const runner = createRunner(bed.store, bed.log, { model, deps });
+    await runner.sweep();
+    await runner.idle();
+  }, 120_000);
+  afterAll(() => bed[Symbol.asyncDispose]());
+
+  /** Takes the run over, accepts messages and answers some, and dies: each time at a later answer. */
+  async function liveAndDie(elsewhere: Elsewhere, turn: number): Promise<void> {
+    const { owner, session } = await openSession(bed.store);
+    const inputs = Array.from({ length: 12 }, (_, n): NewInput => {
+      const clientId = `${turn}.${n}`;
+      return { owner, session, clientId, text: `Message ${clientId}` };
+    });
+    await elsewhere.open(bed.database.place);
+    await elsewhere.runs.work({ replies: { "Never ends": [hang] }, otherwise: says("Aye.") });
+    await until(async () => (await stepsOf(stuck)) === turn + 1);
+    attempts.push((await stuck.run()).attempt);
+
+    const enough = Promise.withResolvers<void>();
+    let answered = 0;
+    async function admit(input: NewInput): Promise<void> {
+      const answer = await elsewhere.runs.admit(input).catch(() => undefined);
+      if (answer?.status === "accepted") heard.push({ input, answer });
+      else unheard.push(input);
+      answered += 1;
+      if (answered === 1 + 3 * turn) enough.resolve();
+    }
+    const asked = inputs.map(admit);
+    await enough.promise;
+    await elsewhere.kill();
+    await Promise.all(asked);
+  }
+
+  async function logOf({ owner, session }: NewInput): Promise<readonly StoredEvent[]> {
+    const page = await bed.store.reads.events(owner, session, { after: at(0), limit: 1_000 });
+    return present(page).events;
+  }
+
+  test("[P1] what was accepted is there, word for word, under the number that was told", async () => {
+    expect(heard.length).toBeGreaterThanOrEqual(1 + 4 + 7 + 10);
+    for (const { input, answer } of heard) {
+      const { owner, session, clientId, text } = input;
+      const query = { after: at(answer.seq - 1), limit: 1 };
+      expect((await bed.store.reads.events(owner, session, query))?.events).toMatchObject([
+        {
+          type: "input.accepted",
+          runId: answer.runId,
+          data: { messageId: answer.messageId, clientId, text },
+        },
+      ]);
+    }
+  });
+
+  test("[P1] who did not hear the answer may send again: the message is there once", async () => {
+    for (const { input, answer } of heard.slice(0, 3))
+      expect(await admitMessage(bed.log, ids, input)).toEqual({ ...answer, repeated: true });
+    for (const input of unheard) {
+      const answer = await admitMessage(bed.log, ids, input);
+      expect(answer).toMatchObject({ status: "accepted" });
+      const stored = (await logOf(input)).filter(
+        ({ type, data }) => type === "input.accepted" && data["clientId"] === input.clientId,
+      );
+      expect(stored).toHaveLength(1);
+    }
+  });
+
+  test("[P4] each message that was accepted is answered, and its run has ended once", async () => {
+    for (const { input, answer } of heard) {
+      const { runId } = answer;
+      const states = (await logOf(input)).flatMap((event) =>
+        event.type === "run.state" && event.runId === runId ? [event.data["state"]] : [],
+      );
+      expect(states.filter((state) => state === "completed")).toHaveLength(1);
+      expect(states.at(-1)).toBe("completed");
+    }
+  });
+
+  test("[P4] each take-over is counted where it outlives the process, and after three it is enough", async () => {
+    expect(attempts).toEqual([0, 1, 2, 3]);
+    expect(await stuck.run()).toMatchObject({ state: "interrupted", cause: "too_many_attempts" });
+    expect(await stuck.ends()).toEqual(["interrupted"]);
+  });
+
+  test("every row can be explained", async () => {
+    expect(await fsckStore(bed.store)).toEqual([]);
+  });
+});
+
+async function stepsOf({ chat }: Said): Promise<number> {
+  return (await chat.events()).filter(({ type }) => type === "step.started").length;
+}

@@ -1,0 +1,276 @@
+import { createLog } from "../src/log/log.ts";
+import { type JournalPlace } from "../src/ports/spill.ts";
+import { type Model } from "../src/ports/model.ts";
+import { type RunnerDeps } from "../src/run/runner.ts";
+import { type Storing } from "../src/recovery/spill.ts";
+import { aTool, gated, ok, until as comesTo } from "@holdfast/testing/rigs/run-words";
+import {
+  calls,
+  gate,
+  says,
+  type Script,
+  scriptedModel,
+  uses,
+} from "@holdfast/testing/fakes/scripted-model";
+import { createRunner } from "@holdfast/testing/rigs/run-rig";
+import { fsckStore } from "@holdfast/testing/conformance/fsck-store";
+import { type ManualClock, manualClock } from "@holdfast/testing/fakes/manual-clock";
+import type { NewEvent, RunState } from "@holdfast/protocol";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { createDatabase } from "@holdfast/testing/postgres/create-database";
+import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
+import {
+  type Home,
+  type LateBed,
+  openLateBed,
+  outageOf,
+  shown,
+  spilled,
+} from "@holdfast/testing/contracts/late-journal-rig";
+
+const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
+
+/** Two thirds of a lease: who could not renew it has stopped by then. */
+async function outlast(clock: ManualClock): Promise<void> {
+  for (let passed = 0; passed < 20_000; passed += 500) await clock.advance(500);
+}
+
+describe.each(databases)("a run that loses its store, on $name", (kind) => {
+  let bed: LateBed;
+  beforeAll(async () => {
+    bed = await openLateBed(kind);
+  });
+  afterAll(() => bed[Symbol.asyncDispose]());
+
+  async function begin(script: Script, rest: Partial<RunnerDeps> = {}) {
+    const outage = outageOf(bed.store);
+    const clock = manualClock();
+    const home = await bed.home();
+    const storing: Storing[] = [];
+    const runner = createRunner(outage.store, createLog(outage.store), {
+      model: scriptedModel(script),
+      clock,
+      deps: { journals: home.journals, onStoring: (_, how) => storing.push(how), ...rest },
+    });
+    const said = await bed.say("Begin");
+    runner.poke(said.chat.owner, said.chat.session);
+    /** In small steps: time must not pass faster than a lease can be renewed. */
+    const pass = () => clock.advance(5);
+    const until = (condition: () => Promise<boolean> | boolean) =>
+      comesTo(async () => {
+        await pass();
+        return condition();
+      });
+    const stored = (text: string) =>
+      until(async () => JSON.stringify(await said.chat.events()).includes(text));
+    const spills = (text: string) => spilled(home, said.chat.session, text, pass);
+    const ends = (state: RunState) => until(async () => (await said.run()).state === state);
+    async function comeBack(): Promise<void> {
+      outage.away = false;
+      outage.swallow = false;
+      await until(() => storing.includes("restored"));
+    }
+    return {
+      said,
+      outage,
+      clock,
+      home,
+      storing,
+      runner,
+      stored,
+      until,
+      spills,
+      ends,
+      comeBack,
+      read: () => bed.read(runner, said.chat),
+    };
+  }
+
+  test("[P5] nothing of what is spilled is shown; when the store is back it goes on as if nothing had been", async () => {
+    const [more, rest] = [gated(), gated()];
+    const reply = [
+      says("It was "),
+      gate(more.promise),
+      says("a dark"),
+      gate(rest.promise),
+      says(" night."),
+      uses({ output: 7 }),
+    ];
+    const run = await begin([reply]);
+    await run.stored("It was ");
+    run.outage.away = true;
+    more.open();
+    await run.spills("a dark");
+    expect(JSON.stringify(await run.said.chat.events())).not.toContain("dark");
+    expect(run.storing).toEqual(["local"]);
+    await run.comeBack();
+    rest.open();
+    await run.ends("completed");
+    expect(shown(await run.read())).toEqual(["user: Begin", "assistant: It was a dark night."]);
+    await run.until(() => run.home.files().length === 0);
+    expect(await run.said.run()).toMatchObject({ attempt: 0 });
+  });
+
+  test("a commit whose answer was lost is not written twice", async () => {
+    const more = gated();
+    const reply = [says("It was "), gate(more.promise), says("a dark night.")];
+    const run = await begin([reply]);
+    await run.stored("It was ");
+    run.outage.swallow = true;
+    more.open();
+    await run.stored("dark night");
+    await run.until(() => run.storing.includes("local"));
+    await run.comeBack();
+    await run.ends("completed");
+    expect(shown(await run.read())).toEqual(["user: Begin", "assistant: It was a dark night."]);
+  });
+
+  test("[P7] a call that was asked for meanwhile does not begin before the store is back", async () => {
+    const more = gated();
+    let started = 0;
+    const look = aTool("look", async () => ((started += 1), ok("rain")));
+    const reply = [says("It was "), gate(more.promise), says("wet."), calls("look")];
+    const tools = new Map([["look", look]]);
+    const script = [reply, says("Indeed.")];
+    const run = await begin(script, { tools });
+    await run.stored("It was ");
+    run.outage.away = true;
+    more.open();
+    await run.spills("wet.");
+    for (let turns = 0; turns < 10; turns += 1) await run.clock.advance(200);
+    expect(started).toBe(0);
+    await run.comeBack();
+    await run.ends("completed");
+    expect(started).toBe(1);
+    expect(shown(await run.read())).toEqual([
+      "user: Begin",
+      "assistant: It was wet.|calls look",
+      "tool: ok rain",
+      "assistant: Indeed.",
+    ]);
+  });
+
+  test("[P7] the end of a tool that was running is kept, and known to whoever takes over", async () => {
+    const done = gated();
+    const pay = aTool("pay", async () => (await done.promise, ok("paid")));
+    const tools = new Map([["pay", pay]]);
+    const run = await begin([calls("pay")], { tools });
+    await run.stored("tool.started");
+    run.outage.away = true;
+    done.open();
+    await run.spills("paid");
+    await outlast(run.clock);
+    await run.runner.idle();
+    const next = bed.recoverer(run.home, { policy: "resume", tools }, [says("It is paid.")]);
+    await next.sweep();
+    await next.idle();
+    expect(shown(await bed.read(next, run.said.chat))).toEqual([
+      "user: Begin",
+      "assistant: calls pay",
+      "tool: ok paid*",
+      "notice: recovered",
+      "assistant: It is paid.",
+    ]);
+  });
+
+  test("a stream that ends while the store is away is sealed, the runner lets go in time, and nobody asks the model again", async () => {
+    const more = gated();
+    const reply = [says("It was "), gate(more.promise), says("a dark night."), uses({ output: 7 })];
+    const run = await begin([reply]);
+    await run.stored("It was ");
+    run.outage.away = true;
+    more.open();
+    await run.spills("night");
+    // By its own run.clock, a third of the lease before anybody else could have it.
+    await outlast(run.clock);
+    await run.until(() => run.storing.includes("left"));
+    await run.runner.idle();
+    const next = bed.recoverer(run.home, { policy: "resume" });
+    await next.sweep();
+    await next.idle();
+    expect(await run.said.run()).toMatchObject({ state: "completed" });
+    expect(shown(await bed.read(next, run.said.chat))).toEqual([
+      "user: Begin",
+      "assistant: It was a dark night.*",
+      "notice: recovered",
+    ]);
+    const used = await bed.store.reads.usage(run.said.chat.owner, { runId: run.said.runId });
+    expect(used).toMatchObject({ output: 7, calls: 1 });
+  });
+
+  test("when not even the file takes it, the model is stopped and that is said", async () => {
+    const [more, evenMore] = [gated(), gated()];
+    const reply = [
+      says("It was "),
+      gate(more.promise),
+      says("a dark"),
+      gate(evenMore.promise),
+      says(" and stormy"),
+      says(" night."),
+    ];
+    const home: Home = await bed.home();
+    const full = { status: "failed", code: "spill_full", message: "no space" } as const;
+    const journals = { ...home.journals, begin: async () => full };
+    const run = await begin([reply], { journals });
+    await run.stored("It was ");
+    run.outage.away = true;
+    more.open();
+    await run.until(() => run.storing.includes("stopped"));
+    evenMore.open();
+    await run.comeBack();
+    await run.ends("failed");
+    expect(await run.said.run()).toMatchObject({ cause: "nowhere_to_store" });
+    expect(shown(await run.read())).toEqual([
+      "user: Begin",
+      "assistant: It was a dark and stormy",
+      "notice: nowhere_to_store",
+    ]);
+  });
+
+  test("a model that is faster than the disk waits for it: what is in memory stays bounded", async () => {
+    const [more, slow] = [gated(), gated()];
+    const home: Home = await bed.home();
+    let said = 0;
+    let writes = 0;
+    const piece = "x".repeat(16 * 1024);
+    const model: Model = {
+      async *stream() {
+        yield { kind: "text", text: "It was " };
+        await more.promise;
+        for (; said < 40; said += 1) yield { kind: "text", text: piece };
+      },
+    };
+    const journals: JournalPlace = {
+      ...home.journals,
+      async begin(header) {
+        const begun = await home.journals.begin(header);
+        if (begun.status === "failed") return begun;
+        const append = async (events: readonly NewEvent[]) => {
+          writes += 1;
+          await slow.promise;
+          return begun.file.append(events);
+        };
+        return { status: "begun", file: { ...begun.file, append } };
+      },
+    };
+    const modelFor = async () => ({ name: "fast", model });
+    const run = await begin([], { journals, modelFor });
+    await run.stored("It was ");
+    run.outage.away = true;
+    more.open();
+    await run.until(() => writes === 1);
+    for (let turns = 0; turns < 50; turns += 1) await run.clock.advance(5);
+    // What is being written, and as much again as may wait for it.
+    expect(said * piece.length).toBeLessThan(600 * 1024);
+    expect(said).toBeLessThan(40);
+    slow.open();
+    await run.comeBack();
+    await run.ends("completed");
+    expect(said).toBe(40);
+  });
+
+  test("[P14] and fsck accounts for all of it", async () => {
+    expect(await fsckStore(bed.store)).toEqual([]);
+  });
+});

@@ -1,0 +1,171 @@
+import { createLog, type Log } from "../src/log/log.ts";
+import { type Store } from "../src/ports/store.ts";
+import { type Titler, type TitleResult } from "../src/ports/titler.ts";
+import { Titles } from "../src/history/titles.ts";
+import { anEvent, aRunState, aSettledMessage } from "@holdfast/testing/fixtures/factories";
+import { openSession, type OpenSession } from "@holdfast/testing/fixtures/open-session";
+import { ids } from "@holdfast/protocol";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { createDatabase } from "@holdfast/testing/postgres/create-database";
+import {
+  openPlace,
+  postgresDatabase,
+  sqliteDatabase,
+  type TestDatabase,
+} from "@holdfast/testing/contracts/test-database";
+
+const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
+const titled = (title: string): TitleResult => ({
+  status: "titled",
+  title,
+  model: "m",
+  usage: { input: 3, output: 2 },
+});
+const named = (title: string) => anEvent("session.changed", { title });
+
+describe.each(databases)("titles on $name", ({ create }) => {
+  let database: TestDatabase;
+  let store: Store;
+  let passed = 0;
+  beforeAll(async () => {
+    database = await create();
+    store = await openPlace(database.place, { clockOffset: () => passed });
+  });
+  afterAll(async () => {
+    await store.close();
+    await database.drop();
+  });
+
+  const bugs: unknown[] = [];
+  function titlesBy(title: Titler["title"], log = createLog(store)): Titles {
+    const clock = { now: () => 0, sleep: () => new Promise<void>(() => undefined) };
+    return new Titles({
+      log,
+      ids,
+      clock,
+      titler: { title },
+      onError: (error) => void bugs.push(error),
+    });
+  }
+
+  /** One turn that is over. */
+  async function talked(text = "How do herons sleep?"): Promise<OpenSession> {
+    const chat = await openSession(store);
+    const { runId, under } = await chat.startRun(text);
+    await chat.commit([aSettledMessage(runId, "Standing."), aRunState(runId, "completed")], {
+      under,
+    });
+    return chat;
+  }
+
+  async function titleOf(chat: OpenSession) {
+    const row = await chat.row();
+    return [row.title, row.titleSource];
+  }
+
+  test("[S3.17] a title is derived at once, generated in the background, and moves nothing in the list", async () => {
+    const chat = await talked();
+    const { sortAt, activityAt } = await chat.row();
+    expect(await titleOf(chat)).toEqual(["How do herons sleep?", "derived"]);
+    const titles = titlesBy(async ({ question, answer }) => titled(`${question} ${answer}`));
+    titles.poke(chat.owner, chat.session);
+    await titles.idle();
+    expect(await titleOf(chat)).toEqual(["How do herons sleep? Standing.", "generated"]);
+    expect(await chat.row()).toMatchObject({ sortAt, activityAt });
+    expect(await store.reads.usage(chat.owner, { session: chat.session })).toMatchObject({
+      calls: 1,
+      input: 3,
+    });
+    await chat.commit([anEvent("session.changed", { title: "x", titleSource: "derived" })]);
+    expect(await titleOf(chat)).toEqual(["How do herons sleep? Standing.", "generated"]);
+  });
+
+  test("[S3.17] a name that the person chose meanwhile stays, and is not even written over", async () => {
+    const chat = await talked();
+    const asked = Promise.withResolvers<void>();
+    const go = Promise.withResolvers<void>();
+    const titles = titlesBy(async () => {
+      asked.resolve();
+      await go.promise;
+      return titled("Generated");
+    });
+    titles.poke(chat.owner, chat.session);
+    await asked.promise;
+    await chat.commit([named("My own")]);
+    const { head } = await chat.row();
+    go.resolve();
+    await titles.idle();
+    expect(await titleOf(chat)).toEqual(["My own", "chosen"]);
+    expect((await chat.row()).head).toBe(head);
+    // Nor by a late writer that asks for nothing.
+    await chat.commit([anEvent("session.changed", { title: "Late", titleSource: "generated" })]);
+    expect(await titleOf(chat)).toEqual(["My own", "chosen"]);
+  });
+
+  test("[S3.17] a name that is chosen between the last look and the write is not written over either", async () => {
+    const chat = await talked();
+    const log = createLog(store);
+    let writes = 0;
+    const late: Log = {
+      ...log,
+      store: log.store,
+      async commit(commit) {
+        writes += 1;
+        if (writes === 1) await chat.commit([named("My own")]);
+        return log.commit(commit);
+      },
+    };
+    const titles = titlesBy(async () => titled("Generated"), late);
+    titles.poke(chat.owner, chat.session);
+    await titles.idle();
+    expect(await titleOf(chat)).toEqual(["My own", "chosen"]);
+    const generated = (await chat.events()).filter(
+      ({ data }) => data["titleSource"] === "generated",
+    );
+    expect([writes, generated]).toEqual([1, []]);
+  });
+
+  test("[S3.17] what changes meanwhile without being a name keeps no title away", async () => {
+    const chat = await talked();
+    const titles = titlesBy(async () => {
+      await chat.commit([anEvent("session.changed", { pinned: true })]);
+      return titled("Generated");
+    });
+    titles.poke(chat.owner, chat.session);
+    await titles.idle();
+    expect(await titleOf(chat)).toEqual(["Generated", "generated"]);
+  });
+
+  test("a restart finds what is untitled, and a session that is done is never looked at again", async () => {
+    const [lost, hopeless] = [await talked("Lost in a crash"), await talked("Hopeless")];
+    const broken = await talked("Broken");
+    const untouched = await openSession(store, { title: "Chosen" });
+    const asked: string[] = [];
+    const titles = titlesBy(async ({ question }) => {
+      asked.push(question);
+      if (question === "Broken") throw new Error("no such model");
+      return question === "Hopeless" ? { status: "failed" } : titled("Found");
+    });
+    await titles.sweep();
+    await titles.idle();
+    expect(asked).toEqual([]);
+    passed += 60_000;
+    for (const _ of [1, 2, 3, 4]) {
+      await titles.sweep();
+      await titles.idle();
+    }
+    const thrice = (question: string) => [question, question, question];
+    expect(asked.toSorted()).toEqual([
+      ...thrice("Broken"),
+      ...thrice("Hopeless"),
+      "Lost in a crash",
+    ]);
+    expect(bugs.map(String)).toEqual(thrice("Error: no such model"));
+    expect(await titleOf(broken)).toEqual(["Broken", "generated"]);
+    expect(await titleOf(lost)).toEqual(["Found", "generated"]);
+    expect(await titleOf(hopeless)).toEqual(["Hopeless", "generated"]);
+    expect(await titleOf(untouched)).toEqual(["Chosen", "chosen"]);
+    expect(await store.work.untitled(10)).toEqual([]);
+  });
+});

@@ -1,0 +1,115 @@
+import type { LaneKey, SessionId } from "@holdfast/protocol";
+import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { aLane } from "@holdfast/testing/fixtures/factories";
+import { gated } from "@holdfast/testing/rigs/run-words";
+import { openAgentCache } from "@holdfast/testing/rigs/agent-rig";
+import { type OpenSession, openSession } from "@holdfast/testing/fixtures/open-session";
+import { type StoreHarness } from "@holdfast/testing/conformance/harness";
+import { turn } from "@holdfast/testing/fakes/manual-clock";
+import type { AgentCache } from "./cache.ts";
+
+let harness: StoreHarness;
+let a: OpenSession;
+let b: OpenSession;
+
+beforeEach(async () => {
+  harness = await memoryHarness.open();
+  a = await openSession(harness.store);
+  b = await openSession(harness.store, {}, a.owner);
+});
+afterEach(() => harness.close());
+
+const lane = aLane();
+const on = ({ owner, session }: OpenSession, where: LaneKey = lane) => ({
+  owner,
+  session,
+  lane: where,
+});
+
+async function takeTurn(cache: AgentCache<string>, chat: OpenSession): Promise<void> {
+  const borrowed = await cache.borrow(on(chat));
+  borrowed.release(await chat.row());
+}
+
+describe("eviction", () => {
+  test("by count and by bytes, the one that was not used longest first, and never one that runs", async () => {
+    const { cache, made, clock } = openAgentCache(harness.store, {
+      limits: { bytes: 10_000, count: 2, idleMs: 1_000, baselines: 8 },
+    });
+    const running = await cache.borrow(on(a));
+    await clock.advance(1);
+    (await cache.borrow(on(a, aLane()))).release();
+    await clock.advance(1);
+    (await cache.borrow(on(a, aLane()))).release();
+    await cache.settled();
+    expect(made.map((agent) => agent.closed)).toEqual([0, 1, 0]);
+    running.release();
+    expect(cache.figures()).toMatchObject({ agents: 2, evictions: { count: 1 } });
+  });
+
+  test("by idle time and by scarce memory", async () => {
+    let memory: "enough" | "scarce" = "enough";
+    const { cache, made, clock } = openAgentCache(harness.store, { memory: () => memory });
+    await takeTurn(cache, a);
+    await clock.advance(1_000);
+    cache.tend();
+    await cache.settled();
+    expect(made[0]?.closed).toBe(1);
+    await takeTurn(cache, a);
+    memory = "scarce";
+    cache.tend();
+    await cache.settled();
+    expect(made[1]?.closed).toBe(1);
+    expect(cache.figures()).toMatchObject({ agents: 0, evictions: { idle: 1, pressure: 1 } });
+  });
+
+  test("does its last work outside: another lane uses the cache meanwhile, and what hangs is left after its time", async () => {
+    const asked: (readonly SessionId[])[] = [];
+    const { cache, made, clock } = openAgentCache(harness.store, {
+      beforeClose: (_agent, sessions) => {
+        asked.push(sessions);
+        return new Promise(() => {});
+      },
+    });
+    await takeTurn(cache, a);
+    const evicted = cache.evict(lane);
+    await turn();
+    expect(asked).toEqual([[a.session]]);
+    const other = await cache.borrow(on(b, aLane()));
+    other.release();
+    expect(made[0]?.closed).toBe(0);
+    await clock.advance(10_000);
+    await evicted;
+    expect(made[0]?.closed).toBe(1);
+  });
+});
+
+test("at its end the cache lets go of every agent that nobody uses, each once", async () => {
+  const { cache, made } = openAgentCache(harness.store);
+  await takeTurn(cache, a);
+  const running = await cache.borrow(on(b, aLane()));
+  await cache.close();
+  await cache.close();
+  expect(made.map((agent) => agent.closed)).toEqual([1, 0]);
+  running.release();
+});
+
+test("[S1.9] a store that does not answer holds up its own run, and neither the event loop nor another lane", async () => {
+  const stuck = gated();
+  const { cache } = openAgentCache(harness.store, {
+    readVersion: async (_owner, session) => {
+      if (session === a.session) await stuck.promise;
+      return 0;
+    },
+  });
+  const waiting = cache.borrow(on(a));
+  const goesOn = await Promise.race([waiting.then(() => "borrowed"), turn().then(() => "free")]);
+  expect(goesOn).toBe("free");
+  const other = await cache.borrow(on(b, aLane()));
+  other.release({ version: 0 });
+  expect(cache.figures().agents).toBe(2);
+  stuck.open();
+  (await waiting).release({ version: 0 });
+});

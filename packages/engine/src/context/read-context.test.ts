@@ -1,0 +1,194 @@
+import { createIds, type RequestRecord, type Seq } from "@holdfast/protocol";
+import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { array, assert, asyncProperty, constantFrom } from "fast-check";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { redo } from "../history/redo.ts";
+import { truncate, undo } from "../history/cut.ts";
+import { createLog } from "../log/log.ts";
+import { aMessageId, anEvent, at, aUserMessage } from "@holdfast/testing/fixtures/factories";
+import { type OpenSession, openSession, present } from "@holdfast/testing/fixtures/open-session";
+import { type StoreHarness } from "@holdfast/testing/conformance/harness";
+import { wordsIn } from "@holdfast/testing/rigs/run-words";
+import { buildContext } from "./build-context.ts";
+import { type ContextEntries, readContext, refreshContext } from "./read-context.ts";
+import { recordRequest, sentBefore } from "./prefix.ts";
+
+let harness: StoreHarness;
+let chat: OpenSession;
+const ids = createIds();
+const frame = { system: "You are being tested.", tools: [] };
+
+beforeEach(async () => {
+  harness = await memoryHarness.open();
+  chat = await openSession(harness.store);
+});
+afterEach(() => harness.close());
+
+const read = async () => present(await readContext(harness.store.reads, chat.owner, chat.session));
+const history = () => ({ log: createLog(harness.store), ids });
+const build = (entries: ContextEntries) => buildContext(entries, frame, new Map());
+const texts = async () =>
+  build(await read())
+    .messages.slice(1)
+    .map(wordsIn);
+
+function anAnswer(text: string, request?: RequestRecord) {
+  return anEvent("message.assistant", {
+    messageId: aMessageId(),
+    parts: [{ type: "text", text }],
+    ...(request && { request }),
+  });
+}
+
+/** A turn, with the record of what the model was sent for it. */
+async function turn(text: string): Promise<RequestRecord> {
+  await chat.commit([aUserMessage(text)]);
+  const entries = await read();
+  const { blocks } = build(entries);
+  const sent = sentBefore(entries);
+  const record = recordRequest(sent, sent?.hashes ?? null, entries, { blocks, model: "m" });
+  await chat.commit([anAnswer(`Answer to ${text}`, record)]);
+  return record;
+}
+
+async function compact(epoch: number, from: number, to: number): Promise<Seq> {
+  const covers = { from: at(from), to: at(to) };
+  const summary = `Summary ${epoch}`;
+  return (await chat.commit([anEvent("context.compacted", { epoch, covers, summary })])).last;
+}
+
+const seqOfUser = async (text: string) =>
+  present((await chat.entries()).find((entry) => JSON.stringify(entry.data).includes(`"${text}"`)))
+    .seq;
+
+describe("what the model gets", () => {
+  test("is head, summary and tail: the summary stands where what it covers stood", async () => {
+    for (const each of ["one", "two", "three"]) await turn(each);
+    await compact(1, await seqOfUser("two"), await seqOfUser("Answer to two"));
+    await turn("four");
+    const shown = await texts();
+    expect(shown).toEqual([
+      "one",
+      "Answer to one",
+      expect.stringContaining("> Summary 1"),
+      "I have read the summary.",
+      "three",
+      "Answer to three",
+      "four",
+      "Answer to four",
+    ]);
+  });
+
+  test("goes back to the epoch before when an undo goes past one, and forth again by a redo", async () => {
+    for (const each of ["one", "two"]) await turn(each);
+    await compact(1, await seqOfUser("one"), await seqOfUser("Answer to one"));
+    await turn("three");
+    await compact(2, await seqOfUser("one"), await seqOfUser("Answer to two"));
+    expect((await read()).epoch?.number).toBe(2);
+    await undo(history(), chat);
+    expect((await read()).epoch?.number).toBe(1);
+    await redo(history(), chat);
+    expect((await read()).epoch?.number).toBe(2);
+    await truncate(history(), chat, await seqOfUser("one"));
+    expect(await read()).toMatchObject({ epoch: null, head: [] });
+  });
+
+  test("an earlier epoch, or the whole conversation, applies again when it is chosen", async () => {
+    for (const each of ["one", "two"]) await turn(each);
+    const first = await compact(1, await seqOfUser("one"), await seqOfUser("Answer to one"));
+    await compact(2, await seqOfUser("one"), await seqOfUser("Answer to two"));
+    await chat.commit([anEvent("context.epoch", { epoch: 1, at: first })]);
+    expect(await texts()).toEqual([
+      expect.stringContaining("Summary 1"),
+      "I have read the summary.",
+      "two",
+      "Answer to two",
+    ]);
+    await chat.commit([anEvent("context.epoch", { epoch: 0 })]);
+    expect(await texts()).toEqual(["one", "Answer to one", "two", "Answer to two"]);
+  });
+
+  test("brought up to date is the same as read anew, whatever happened meanwhile", async () => {
+    const act = constantFrom("say", "say", "answer", "undo", "redo", "compact", "epoch");
+    await assert(
+      asyncProperty(array(array(act, { maxLength: 3 }), { maxLength: 12 }), async (all) => {
+        chat = await openSession(harness.store);
+        let known = await read();
+        for (const acts of all) {
+          for (const each of acts) await perform(each);
+          known = present(
+            await refreshContext(harness.store.reads, chat.owner, chat.session, known),
+          );
+          expect(known).toEqual(await read());
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  async function perform(act: string): Promise<unknown> {
+    const entries = (await chat.entries()).filter(({ type }) => type.startsWith("message."));
+    const [first, second] = entries;
+    switch (act) {
+      case "say":
+        return chat.commit([aUserMessage("word")]);
+      case "answer":
+        return chat.commit([anAnswer("word")]);
+      case "undo":
+        return undo(history(), chat);
+      case "redo":
+        return redo(history(), chat);
+      case "compact":
+        return first && second && compact((await chat.row()).epoch + 1, first.seq, second.seq);
+      default:
+        return chat.commit([anEvent("context.epoch", { epoch: 0 })]);
+    }
+  }
+});
+
+describe("[P9] what was sent", () => {
+  test("is a prefix of what is sent next, and only what is new is recorded", async () => {
+    const records = [];
+    for (const each of ["one", "two", "three"]) records.push(await turn(each));
+    expect(records.map(({ from, hashes }) => [from, hashes.length])).toEqual([
+      [0, 3],
+      [3, 2],
+      [5, 2],
+    ]);
+    expect(records.every(({ differs }) => differs === undefined)).toBe(true);
+  });
+
+  test("names the first block that differs, and the event that explains it", async () => {
+    for (const each of ["one", "two"]) await turn(each);
+    const entries = await read();
+    const sent = sentBefore(entries);
+    const { seq } = present(sent);
+    await undo(history(), chat);
+    await chat.commit([aUserMessage("other")]);
+    const after = await read();
+    const { blocks } = build(after);
+    const { differs } = recordRequest(sent, null, after, { blocks, model: "m" });
+    expect(differs).toMatchObject({ block: 4, explainedBy: { type: "history.cut" } });
+    expect(differs?.explainedBy?.seq).toBeGreaterThan(seq);
+  });
+
+  test("is explained by a compaction, also for one who knows only what stands above it", async () => {
+    for (const each of ["one", "two", "three"]) await turn(each);
+    const compacted = await compact(1, await seqOfUser("two"), await seqOfUser("Answer to two"));
+    const record = await turn("four");
+    expect(record).toMatchObject({
+      from: 0,
+      differs: { block: 4, explainedBy: { seq: compacted, type: "context.compacted" } },
+    });
+    expect((await turn("five")).differs).toBeUndefined();
+  });
+
+  test("without an event that explains it, a change stands there unexplained", async () => {
+    await turn("one");
+    const entries = await read();
+    const { blocks } = buildContext(entries, { ...frame, system: "Another." }, new Map());
+    const asked = { blocks, model: "m" };
+    expect(recordRequest(sentBefore(entries), null, entries, asked).differs).toEqual({ block: 0 });
+  });
+});

@@ -1,0 +1,158 @@
+import { ids, type LaneKey, type StoredEvent } from "@holdfast/protocol";
+import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { type Audit, type RawEvent } from "../ports/audit.ts";
+import { aLane, aRange, at } from "@holdfast/testing/fixtures/factories";
+import { openFullSession, withDerived, withEvents } from "@holdfast/testing/fixtures/damaged-audit";
+import { present, type OpenSession } from "@holdfast/testing/fixtures/open-session";
+import { type StoreHarness } from "@holdfast/testing/conformance/harness";
+import { type FsckMode } from "./check-session.ts";
+import { fsckExit } from "./findings.ts";
+import { runFsck } from "./fsck.ts";
+
+let harness: StoreHarness;
+let chat: OpenSession;
+let lane: LaneKey;
+beforeEach(async () => {
+  harness = await memoryHarness.open();
+  lane = aLane();
+  ({ chat } = await openFullSession(harness.store, lane));
+});
+afterEach(() => harness.close());
+
+const audit = (): Audit => harness.store.audit;
+const check = async (given: Audit = audit(), mode: FsckMode = "check") =>
+  runFsck(given, { mode, now: await harness.store.now() });
+const codesOf = async (given: Audit): Promise<string[]> => {
+  const { found } = await check(given);
+  return [...new Set(found.map((finding) => finding.code))];
+};
+const indexOf = (events: RawEvent[], type: string): number =>
+  events.findIndex((raw) => raw.event?.type === type);
+const changed = (raw: RawEvent | undefined, data: StoredEvent["data"]): RawEvent => {
+  const { event, ...rest } = present(raw);
+  return { ...rest, event: { ...present(event), data } };
+};
+
+describe("[P14] damage in the log is found", () => {
+  test("a row that is gone", async () => {
+    const given = withEvents(audit(), chat.session, (events) =>
+      events.toSpliced(indexOf(events, "usage.recorded"), 1),
+    );
+    expect(await codesOf(given)).toEqual(["number_missing"]);
+  });
+
+  test("the newest row that is gone", async () => {
+    expect(
+      await codesOf(withEvents(audit(), chat.session, (events) => events.slice(0, -1))),
+    ).toEqual(["number_missing"]);
+  });
+
+  test("a number that is given twice", async () => {
+    const given = withEvents(audit(), chat.session, (events) => [
+      ...events.slice(0, 3),
+      present(events[2]),
+      ...events.slice(3),
+    ]);
+    expect(await codesOf(given)).toEqual(["number_repeated"]);
+  });
+
+  test("two entries that stand for the same number", async () => {
+    const given = withEvents(audit(), chat.session, (events) => {
+      const index = indexOf(events, "message.assistant");
+      const { data } = present(events[index]?.event);
+      const [range] = data["deltas"] as [number, number][];
+      return events.with(
+        index,
+        changed(events[index], { ...data, deltas: [...(data["deltas"] as []), present(range)] }),
+      );
+    });
+    expect(await codesOf(given)).toEqual(["number_explained_twice"]);
+  });
+
+  test("a settled row that is kept as open, and an open one that is marked for deletion", async () => {
+    const settled = withEvents(audit(), chat.session, (events) =>
+      events.map((raw) => (raw.place === "pruned" ? { ...raw, place: "delta" } : raw)),
+    );
+    expect(await codesOf(settled)).toEqual(["delta_misplaced"]);
+    const open = withEvents(audit(), chat.session, (events) =>
+      events.map((raw) => (raw.place === "delta" ? { ...raw, place: "pruned" } : raw)),
+    );
+    expect(await codesOf(open)).toEqual(["delta_misplaced"]);
+  });
+
+  test("a payload whose checksum is wrong, by its id, and without a verdict on what follows from it", async () => {
+    const given = withEvents(audit(), chat.session, (events) => {
+      const index = indexOf(events, "usage.recorded");
+      return events.with(index, {
+        ...present(events[index]),
+        event: null,
+        problem: "the checksum does not match",
+      });
+    });
+    const { found, exitCode } = await check(given, "rebuild");
+    const seq = present((await chat.events()).find((event) => event.type === "usage.recorded")).seq;
+    expect(found).toMatchObject([
+      {
+        code: "event_unreadable",
+        table: "events",
+        session: chat.session,
+        key: `${chat.session} ${seq}`,
+      },
+    ]);
+    expect(exitCode).toBe(fsckExit.damaged);
+  });
+
+  test("an unreadable row that may name a blob: a rebuild does not take its reference away", async () => {
+    const given = withEvents(audit(), chat.session, (events) => {
+      const index = indexOf(events, "input.accepted");
+      return events.with(index, { ...present(events[index]), event: null });
+    });
+    const { found, unproven } = await check(given, "rebuild");
+    expect(found.map((finding) => finding.code)).toEqual(["event_unreadable"]);
+    expect(unproven).toEqual(["lanes", "blob references"]);
+    expect((await check()).found).toEqual([]);
+  });
+
+  test("a row that its own schema refuses, while a foreign type is fine", async () => {
+    const given = withEvents(audit(), chat.session, (events) => {
+      const index = indexOf(events, "usage.recorded");
+      return events.with(index, changed(events[index], { model: 7 }));
+    });
+    expect(await codesOf(given)).toEqual(["event_invalid"]);
+  });
+
+  test("a log that does not begin with its session", async () => {
+    const given = withEvents(audit(), chat.session, (events) =>
+      events.with(0, {
+        ...present(events[0]),
+        event: { ...present(events[0]?.event), type: "future.thing" },
+      }),
+    );
+    expect(await codesOf(given)).toEqual(["session_unfounded"]);
+  });
+
+  test("a head that is below the last row", async () => {
+    const given = withDerived(audit(), chat.session, (derived) => ({
+      ...derived,
+      session: { ...derived.session, head: at(derived.session.head - 1) },
+    }));
+    expect(await codesOf(given)).toContain("head_differs");
+  });
+
+  test.each([
+    ["overlap", [aRange(1, 5), aRange(4)]],
+    ["are out of order", [aRange(4, 5), aRange(1, 2)]],
+    ["reach beyond the log", [aRange(1, 500)]],
+    ["go on after an open one", [aRange(1), aRange(3, 4)]],
+    ["end before they begin", [aRange(4, 3)]],
+    ["are open in another log", [aRange(1, null, ids.make("session"))]],
+  ])("visible stretches that %s", async (_name, ranges) => {
+    const given = withDerived(audit(), chat.session, (derived) => ({
+      ...derived,
+      session: { ...derived.session, ranges },
+    }));
+    expect(await codesOf(given)).toEqual(["ranges_unsound", "row_differs"]);
+  });
+});

@@ -1,0 +1,225 @@
+import { createIds, type Seq, type StoredEvent } from "@holdfast/protocol";
+import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { aHolder } from "@holdfast/testing/fixtures/factories";
+import { fsckStore } from "@holdfast/testing/conformance/fsck-store";
+import { hang, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
+import { manualClock } from "@holdfast/testing/fakes/manual-clock";
+import { openRunRig, type RunRig } from "@holdfast/testing/rigs/run-rig";
+import { type StoreHarness } from "@holdfast/testing/conformance/harness";
+import { streamed, until } from "@holdfast/testing/rigs/run-words";
+import { branch } from "./branch.ts";
+import { clear, truncate, undo } from "./cut.ts";
+import { redo } from "./redo.ts";
+import { restore, trash } from "./trash.ts";
+import { retry } from "./retry.ts";
+import { textOfEntry } from "./visible.ts";
+
+let harness: StoreHarness;
+let rig: RunRig;
+const ids = createIds();
+
+/** Three turns: one, two, three, each answered by its own words. */
+beforeEach(async () => {
+  harness = await memoryHarness.open();
+  rig = await openRunRig(harness.store, {
+    model: scriptedModel((_request, before) => says(`Answer ${before + 1}`)),
+  });
+  for (const text of ["one", "two", "three"]) {
+    await rig.say(text);
+    await rig.work();
+  }
+});
+afterEach(() => harness.close());
+
+const texts = (entries: readonly StoredEvent[]) =>
+  entries.map(textOfEntry).filter((text) => text !== "");
+const shown = async () => texts(await rig.entries());
+const target = () => ({ owner: rig.chat.owner, session: rig.chat.session });
+const deps = () => ({ log: rig.log, ids });
+const everything = ["one", "Answer 1", "two", "Answer 2", "three", "Answer 3"];
+
+async function seqOf(text: string): Promise<Seq> {
+  const found = (await rig.entries()).find((entry) => textOfEntry(entry) === text);
+  if (found === undefined) throw new Error(`There is no entry ${text}.`);
+  return found.seq;
+}
+
+describe("[P8] history only appends", () => {
+  test("undo takes the last turn out of view, and redo brings it back", async () => {
+    await undo(deps(), target());
+    expect(await shown()).toEqual(everything.slice(0, 4));
+    expect(await rig.chat.row()).toMatchObject({ messageCount: 4, preview: "Answer 2" });
+    await redo(deps(), target());
+    expect(await shown()).toEqual(everything);
+    expect(await rig.chat.row()).toMatchObject({ messageCount: 6, preview: "Answer 3" });
+  });
+
+  test("several undos are redone one by one, the last first", async () => {
+    await undo(deps(), target());
+    await undo(deps(), target());
+    expect(await shown()).toEqual(everything.slice(0, 2));
+    await redo(deps(), target());
+    expect(await shown()).toEqual(everything.slice(0, 4));
+    await redo(deps(), target());
+    expect(await shown()).toEqual(everything);
+    expect(await redo(deps(), target())).toMatchObject({
+      status: "refused",
+      code: "nothing_to_redo",
+    });
+  });
+
+  test("what is said after an undo follows what stayed, and ends the redo", async () => {
+    await undo(deps(), target(), 2);
+    await rig.say("other");
+    await rig.work();
+    expect(await shown()).toEqual(["one", "Answer 1", "other", "Answer 4"]);
+    expect(await redo(deps(), target())).toMatchObject({
+      status: "refused",
+      code: "nothing_to_redo",
+    });
+  });
+
+  test("the model is told what is visible and nothing else", async () => {
+    await truncate(deps(), target(), await seqOf("two"));
+    await rig.say("again");
+    await rig.work();
+    expect(await shown()).toEqual(["one", "Answer 1", "again", "Answer 4"]);
+  });
+
+  test("clear empties the view and keeps the session, its id and its rows", async () => {
+    const before = await rig.chat.events();
+    await clear(deps(), target());
+    expect(await shown()).toEqual([]);
+    expect(await rig.chat.row()).toMatchObject({
+      id: rig.chat.session,
+      messageCount: 0,
+      preview: "",
+    });
+    expect((await rig.chat.events()).slice(0, before.length)).toEqual(before);
+    await redo(deps(), target());
+    expect(await shown()).toEqual(everything);
+  });
+
+  test("there is nothing to undo in an empty view, and no entry where none is visible", async () => {
+    await clear(deps(), target());
+    expect(await undo(deps(), target())).toMatchObject({
+      status: "refused",
+      code: "nothing_to_undo",
+    });
+    expect(await truncate(deps(), target(), 5 as Seq)).toMatchObject({
+      status: "refused",
+      code: "entry_not_found",
+    });
+  });
+
+  test("a head that has moved is told, and nothing is cut", async () => {
+    const { head } = await rig.chat.row();
+    const result = await undo(deps(), { ...target(), expectedHead: (head - 1) as Seq });
+    expect(result).toMatchObject({ status: "refused", code: "head_moved" });
+    expect(await shown()).toEqual(everything);
+  });
+});
+
+describe("asking again", () => {
+  test("retry puts a new answer in the place of the last one", async () => {
+    expect(await retry(deps(), target(), { clientId: "again" })).toMatchObject({
+      status: "accepted",
+    });
+    await rig.work();
+    expect(await shown()).toEqual([...everything.slice(0, 4), "three", "Answer 4"]);
+  });
+
+  test("an earlier message in new words replaces everything behind it", async () => {
+    await retry(deps(), target(), { from: await seqOf("two"), text: "zwei", clientId: "edited" });
+    await rig.work();
+    expect(await shown()).toEqual(["one", "Answer 1", "zwei", "Answer 4"]);
+  });
+});
+
+describe("a branch", () => {
+  async function branched(at?: Seq) {
+    const result = await branch(deps(), target(), { at });
+    if (result.status !== "branched") throw new Error(JSON.stringify(result));
+    const { owner } = rig.chat;
+    const read = async () =>
+      texts(
+        (await harness.store.reads.entries(owner, result.session, { limit: 100 }))?.entries ?? [],
+      );
+    return {
+      session: result.session,
+      read,
+      row: () => harness.store.reads.session(owner, result.session),
+    };
+  }
+
+  test("shows what it left up to its point, and goes on by itself", async () => {
+    const other = await branched(await seqOf("Answer 2"));
+    expect(await other.read()).toEqual(everything.slice(0, 4));
+    expect(await other.row()).toMatchObject({ messageCount: 4, preview: "Answer 2" });
+    await rig.say("elsewhere", { session: other.session });
+    rig.runner.poke(rig.chat.owner, other.session);
+    await rig.runner.idle();
+    expect(await other.read()).toEqual([...everything.slice(0, 4), "elsewhere", "Answer 4"]);
+    expect(await shown()).toEqual(everything);
+  });
+
+  test("keeps what it saw when its origin is cut", async () => {
+    const other = await branched();
+    await clear(deps(), target());
+    expect(await other.read()).toEqual(everything);
+  });
+
+  test("of a branch reads every part from the log where it lies", async () => {
+    const first = await branched(await seqOf("Answer 1"));
+    await rig.say("in the first", { session: first.session });
+    rig.runner.poke(rig.chat.owner, first.session);
+    await rig.runner.idle();
+    const result = await branch(deps(), { owner: rig.chat.owner, session: first.session });
+    if (result.status !== "branched") throw new Error(JSON.stringify(result));
+    const page = await harness.store.reads.entries(rig.chat.owner, result.session, { limit: 100 });
+    expect(texts(page?.entries ?? [])).toEqual(["one", "Answer 1", "in the first", "Answer 4"]);
+  });
+});
+
+test("[P1] of two who ask again under one client id at the same moment, both get the one message that stands", async () => {
+  const words = { clientId: "again" };
+  const answers = await Promise.all([
+    retry(deps(), target(), words),
+    retry(deps(), target(), words),
+  ]);
+  const accepted = (await rig.chat.events()).filter(
+    ({ type, data }) => type === "input.accepted" && data["clientId"] === "again",
+  );
+  expect(accepted).toHaveLength(1);
+  const { messageId, runId } = accepted[0]!.data;
+  for (const answer of answers) expect(answer).toMatchObject({ messageId, runId });
+});
+
+test("a session with more waiting than one commit takes goes to the trash with every message in it, and its run ends once", async () => {
+  const waiting = Array.from({ length: 13 }, (_, index) => `${index} ${"w".repeat(700_000)}`);
+  const model = scriptedModel([[says("So far"), hang]]);
+  const clock = manualClock();
+  const busy = await openRunRig(harness.store, { model, clock });
+  const { owner, session } = busy.chat;
+  const { runId } = await busy.say("Go on");
+  busy.runner.poke(owner, session);
+  await streamed(busy, "So far");
+  for (const text of waiting) await busy.say(text);
+  const holding = { ...deps(), holder: () => aHolder() };
+  expect(await trash(holding, { owner, session })).toMatchObject({ status: "committed" });
+  let hasStopped = false;
+  void busy.runner.stop().finally(() => (hasStopped = true));
+  await until(async () => {
+    await clock.advance(1_000);
+    return hasStopped;
+  });
+  expect(await busy.run(runId)).toMatchObject({ state: "cancelled" });
+  expect(await restore(holding, { owner, session })).toMatchObject({ status: "committed" });
+  expect(await busy.chat.row()).toMatchObject({ liveRun: null, openDeltas: 0 });
+  const said = texts(await busy.entries());
+  expect(said.filter((text) => text.endsWith("w"))).toEqual(waiting);
+  expect(said.filter((text) => text === "So far")).toHaveLength(1);
+  expect(await fsckStore(harness.store)).toEqual([]);
+});

@@ -1,0 +1,107 @@
+import { ids, type NewEvent, newEvent, ownerId, type SessionId } from "@holdfast/protocol";
+import { describe, expect, test } from "vitest";
+
+import type { Commit } from "../ports/commit.ts";
+import { checkCommit } from "./limits.ts";
+import { byteLength, measureJson } from "./limits-json.ts";
+
+const owner = ownerId.parse("someone");
+const session = ids.make("session");
+const notice = (text: string): NewEvent =>
+  newEvent(ids.make("event"), "notice.added", { noticeId: ids.make("notice"), kind: "test", text });
+const foreign = (data: unknown): NewEvent =>
+  ({ id: ids.make("event"), type: "future.thing", v: 1, data }) as NewEvent;
+const commitOf = (...events: NewEvent[]): Commit => ({ owner, session, events });
+
+test("an ordinary commit passes, a foreign type and an optional field that is undefined too", () => {
+  expect(checkCommit(commitOf(notice("a")))).toBeUndefined();
+  expect(checkCommit(commitOf(foreign({ any: [1, null, { deep: "thing" }] })))).toBeUndefined();
+  const state = newEvent(ids.make("event"), "run.state", { state: "failed", cause: undefined });
+  expect(checkCommit(commitOf(state))).toBeUndefined();
+});
+
+describe("what the types forbid is refused when it comes all the same", () => {
+  const cyclic: Record<string, unknown> = {};
+  cyclic["self"] = cyclic;
+  const wrong: [string, unknown][] = [
+    ["no commit at all", null],
+    ["an empty list of events", commitOf()],
+    ["events that are no list", { owner, session, events: "many" }],
+    ["an event that is null", { owner, session, events: [null] }],
+    ["a session id of another kind", { ...commitOf(notice("a")), session: ids.make("run") }],
+    ["an empty session id", { ...commitOf(notice("a")), session: "" as SessionId }],
+    ["an owner with a line break", { ...commitOf(notice("a")), owner: "a\nb" }],
+    [
+      "an event id that is a number",
+      commitOf({ ...notice("a"), id: 7 as unknown as NewEvent["id"] }),
+    ],
+    ["a type in capitals", commitOf({ ...notice("a"), type: "Notice" })],
+    ["a version that is a fraction", commitOf({ ...notice("a"), v: 1.5 })],
+    ["a run id that is none", commitOf({ ...notice("a"), runId: "x" as NewEvent["runId"] })],
+    ["data that is a list", commitOf(foreign([]))],
+    ["a number that is not finite", commitOf(foreign({ n: NaN }))],
+    ["a date", commitOf(foreign({ at: new Date() }))],
+    ["a function", commitOf(foreign({ f: () => 1 }))],
+    ["a bigint", commitOf(foreign({ n: 1n }))],
+    ["a circle", commitOf(foreign(cyclic))],
+    ["a hole in a list", commitOf(foreign({ list: [undefined] }))],
+    ["a fence of zero", { ...commitOf(notice("a")), under: { lease: "run", fence: 0 } }],
+    ["a kind of lease that is none", { ...commitOf(notice("a")), under: { lease: "x", fence: 1 } }],
+    ["an expected head below zero", { ...commitOf(notice("a")), expect: { head: -1 } }],
+    ["an unknown pace", { ...commitOf(notice("a")), pace: "later" }],
+    ["data that its schema does not take", commitOf({ ...notice("a"), data: { text: 1 } })],
+  ];
+  test.each(wrong)("%s", (_name, commit) => {
+    expect(checkCommit(commit as Commit)).toMatchObject({
+      status: "refused",
+      code: "invalid_event",
+    });
+  });
+
+  test("one id for two events", () => {
+    const one = notice("a");
+    expect(checkCommit(commitOf(one, { ...notice("b"), id: one.id }))?.code).toBe("invalid_event");
+  });
+});
+
+describe("limits", () => {
+  const limits = { eventBytes: 1000, commitBytes: 3000, commitEvents: 5 };
+  const frame = byteLength(notice("").data);
+
+  test("an event is taken at its limit, refused one byte above it, and the message speaks of a blob", () => {
+    expect(checkCommit(commitOf(notice("a".repeat(1000 - frame))), limits)).toBeUndefined();
+    const refused = checkCommit(commitOf(notice("a".repeat(1001 - frame))), limits);
+    expect(refused).toMatchObject({ code: "payload_too_large" });
+    expect(refused?.message).toContain("blob");
+  });
+
+  test("what counts are the bytes of the JSON, not the characters of the text", () => {
+    expect(checkCommit(commitOf(notice("語".repeat(320))), limits)?.code).toBe("payload_too_large");
+    expect(checkCommit(commitOf(notice("\0".repeat(160))), limits)?.code).toBe("payload_too_large");
+    expect(checkCommit(commitOf(notice("語".repeat(250))), limits)).toBeUndefined();
+  });
+
+  test("a commit is refused for its bytes and for its number of events", () => {
+    const large = notice("a".repeat(800));
+    const each = (n: number): Commit =>
+      commitOf(...Array.from({ length: n }, () => ({ ...large, id: ids.make("event") })));
+    expect(checkCommit(each(3), limits)).toBeUndefined();
+    expect(checkCommit(each(4), limits)?.code).toBe("payload_too_large");
+    const small = Array.from({ length: 6 }, () => notice("a"));
+    expect(checkCommit(commitOf(...small), limits)?.code).toBe("payload_too_large");
+  });
+
+  test("the rough measure is never below the exact one", () => {
+    const samples = [
+      "",
+      'a"\\\n',
+      "語😀\ud800",
+      [1e-300, -0, true, null],
+      { "k\u0001": { a: [] } },
+    ];
+    for (const sample of samples) {
+      const measured = measureJson(sample);
+      expect(measured.status === "plain" && measured.atMost >= byteLength(sample)).toBe(true);
+    }
+  });
+});

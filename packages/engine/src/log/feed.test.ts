@@ -1,0 +1,46 @@
+import type { StoredEvent } from "@holdfast/protocol";
+import { describe, expect, test } from "vitest";
+
+import { aNotice, at } from "@holdfast/testing/fixtures/factories";
+import { seqsOf } from "@holdfast/testing/fixtures/open-session";
+import { Ring, type Stretch } from "./hub-ring.ts";
+
+const event = (seq: number): StoredEvent => ({ ...aNotice(), seq: at(seq), at: 0 });
+const stretch = (after: number, upTo: number): Stretch => ({
+  after: at(after),
+  upTo: at(upTo),
+  events: Array.from({ length: upTo - after }, (_, index) => event(after + 1 + index)),
+});
+const ringOf = (from: number, events = 100): Ring => new Ring(at(from), { events, bytes: 1e6 });
+
+describe("a ring", () => {
+  test("takes what follows, the new part of what overlaps, and nothing behind a hole", () => {
+    const ring = ringOf(4);
+    expect(ring.append(stretch(4, 6))).toBe(true);
+    expect(ring.append(stretch(7, 9))).toBe(false);
+    expect(ring.append(stretch(2, 6))).toBe(false);
+    expect(ring.append(stretch(3, 8))).toBe(true);
+    expect(seqsOf(ring.after(at(4))?.events ?? [])).toEqual([5, 6, 7, 8]);
+    expect(seqsOf(ring.after(at(6))?.events ?? [])).toEqual([7, 8]);
+    expect(seqsOf(ring.after(at(7))?.events ?? [])).toEqual([8]);
+  });
+
+  test("answers only for places that it covers", () => {
+    const ring = ringOf(4);
+    ring.append(stretch(4, 6));
+    expect([3, 6, 7].map((place) => ring.after(at(place)))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+
+  test("drops its oldest stretches and keeps the newest, whatever its size", () => {
+    const ring = ringOf(0, 3);
+    ring.append(stretch(0, 2));
+    ring.append(stretch(2, 4));
+    expect([ring.from, ring.to]).toEqual([2, 4]);
+    ring.append(stretch(4, 14));
+    expect([ring.from, ring.to]).toEqual([4, 14]);
+  });
+});

@@ -1,0 +1,58 @@
+import { ids } from "@holdfast/protocol";
+import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { expect, test } from "vitest";
+
+import { createLog } from "../log/log.ts";
+import type { JournalPlace } from "../ports/spill.ts";
+import { aDelta } from "@holdfast/testing/fixtures/factories";
+import { manualClock } from "@holdfast/testing/fakes/manual-clock";
+import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { RunHandle } from "../run/run-handle.ts";
+import { RunSpill } from "./spill.ts";
+
+/** A place that remembers which of its files are open. */
+function countingPlace(): JournalPlace & { readonly opened: string[]; readonly open: Set<string> } {
+  const opened: string[] = [];
+  const open = new Set<string>();
+  return {
+    place: "here",
+    opened,
+    open,
+    async reserve() {},
+    async begin({ runId }) {
+      opened.push(runId);
+      open.add(runId);
+      const close = async (): Promise<void> => void open.delete(runId);
+      const kept = async () => ({ status: "kept" }) as const;
+      return { status: "begun", file: { append: kept, seal: kept, close, discard: close } };
+    },
+    read: async () => ({ status: "known_empty" }),
+    async forget() {},
+    left: async () => [],
+  };
+}
+
+async function openSpill() {
+  const { store } = await memoryHarness.open();
+  const chat = await openSession(store);
+  const lease = await chat.lease();
+  const { owner } = chat;
+  const runId = ids.make("run");
+  const { head } = await chat.row();
+  const clock = manualClock();
+  const run = new RunHandle(createLog(store), ids, { owner, runId, lease, head }, clock);
+  const journals = countingPlace();
+  const spill = new RunSpill({ clock, journals }, run, () => {});
+  const add = () => spill.add([aDelta(runId)], new Promise(() => {}));
+  return { run, runId, spill, journals, add };
+}
+
+test("output that comes when a lost run has been left opens no file: nobody would close it, and it would replace what is there", async () => {
+  const { run, runId, spill, journals, add } = await openSpill();
+  await add();
+  run.lose("fenced");
+  await spill.settled();
+  await add();
+  expect(journals.opened).toEqual([runId]);
+  expect(journals.open.size).toBe(0);
+});

@@ -1,0 +1,184 @@
+import type { NewEvent, SessionId, SpillMark, StoredEvent } from "@holdfast/protocol";
+
+import type { Clock } from "../ports/clock.ts";
+import type { JournalPlace, SpillEnd, SpillFile, SpillResult } from "../ports/spill.ts";
+import type { ModelFailure } from "../ports/model.ts";
+import type { RunHandle } from "../run/run-handle.ts";
+
+/**
+ * Where a run's output goes at the moment, for people who watch: it is not shown before it stands in the store.
+ * - `local`: into a file here.
+ * - `stopped`: nowhere; the model was stopped.
+ * - `left`: nowhere any more; what is in the file comes back when the run is recovered.
+ * - `restored`: into the store again.
+ */
+export type Storing = "local" | "stopped" | "left" | "restored";
+
+export interface SpillDeps {
+  readonly clock: Clock;
+  readonly journals?: JournalPlace | undefined;
+  readonly onStoring?: ((session: SessionId, storing: Storing) => void) | undefined;
+}
+
+/** What a runner says of itself before it lets a model or a tool begin. */
+export function spillMark(
+  journals: JournalPlace | undefined,
+  run: RunHandle,
+): { readonly spill?: SpillMark } {
+  if (journals === undefined) return {};
+  return { spill: { place: journals.place, fence: run.lease.fence } };
+}
+
+const firstPauseMs = 100;
+const longestPauseMs = 1_000;
+
+/** How a commit that was tried ended: stored, the run is lost, or the store is away. */
+export type Attempt = readonly StoredEvent[] | null | "away";
+
+/**
+ * A run's journal while the store is away. Everything goes into a file, in order, and is offered to the store again until it
+ * takes it or the run is lost. Commits are named by their events, so one that stood after all is not written twice.
+ */
+export class RunSpill {
+  readonly #deps: SpillDeps;
+  readonly #run: RunHandle;
+  readonly #onStored: (events: readonly StoredEvent[]) => void;
+  readonly #kept: (readonly NewEvent[])[] = [];
+  #bringingBack: Promise<void> | undefined;
+  #file: SpillFile | undefined;
+  /** One thing after the other. */
+  #fileWork: Promise<void> = Promise.resolve();
+  #stopped: ModelFailure | null = null;
+  /** Whoever waited for the end of a lost run has gone: a file that is opened now is closed by nobody, and replaces what was left. */
+  #isLeft = false;
+
+  constructor(deps: SpillDeps, run: RunHandle, onStored: (events: readonly StoredEvent[]) => void) {
+    this.#deps = deps;
+    this.#run = run;
+    this.#onStored = onStored;
+  }
+
+  get active(): boolean {
+    return this.#bringingBack !== undefined;
+  }
+
+  /** Set when not even the file takes any more: then the model has to stop. */
+  get stopped(): ModelFailure | null {
+    return this.#stopped;
+  }
+
+  /** `attempt`: the commit of these events, if it is still under way. Resolves when they are in the file. */
+  async add(events: readonly NewEvent[], attempt?: Promise<Attempt>): Promise<void> {
+    this.#kept.push(events);
+    if (this.#bringingBack === undefined) {
+      this.#deps.onStoring?.(this.#run.session, "local");
+      this.#bringingBack = this.#bringBack(attempt);
+      // `settled` hears of what went wrong.
+      this.#bringingBack.catch(() => {});
+    }
+    await this.#withFile((file) => file.append(events));
+  }
+
+  /** The stream has ended; the file says how. */
+  async seal(end: SpillEnd): Promise<void> {
+    if (this.active) await this.#withFile((file) => file.seal(end));
+  }
+
+  /** Resolves when the store has everything, or the run is lost. */
+  async settled(): Promise<void> {
+    await this.#bringingBack;
+    await this.#afterFileWork(async () => {
+      if (this.#run.lost === null) return;
+      this.#isLeft = true;
+      if (this.#file === undefined) return;
+      await this.#file.close();
+      this.#file = undefined;
+      this.#deps.onStoring?.(this.#run.session, "left");
+    });
+  }
+
+  async #bringBack(first: Promise<Attempt> | undefined): Promise<void> {
+    let under = first;
+    for (let tries = 0; this.#run.lost === null; tries += 1) {
+      const batch = this.#kept[0];
+      if (batch === undefined) return this.#leaveFile();
+      const result = await this.#orLost(under ?? this.#run.tryWrite(batch));
+      under = undefined;
+      if (result === null) return;
+      if (result === "away") {
+        const pause = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(tries, 10));
+        await this.#deps.clock.sleep(pause, this.#run.lossSignal);
+        continue;
+      }
+      this.#kept.shift();
+      this.#onStored(result);
+      tries = 0;
+    }
+  }
+
+  /** A store that never answers must not keep a lost run. */
+  #orLost(attempt: Promise<Attempt>): Promise<Attempt> {
+    const { lossSignal } = this.#run;
+    const { promise, resolve } = Promise.withResolvers<null>();
+    const lost = (): void => resolve(null);
+    lossSignal.addEventListener("abort", lost, { once: true });
+    if (lossSignal.aborted) lost();
+    return Promise.race([attempt, promise]).finally(() =>
+      lossSignal.removeEventListener("abort", lost),
+    );
+  }
+
+  /** What comes from here on goes to the store at once, and a later spill begins anew. */
+  #leaveFile(): void {
+    this.#bringingBack = undefined;
+    void this.#afterFileWork(async () => {
+      await this.#file?.discard();
+      this.#file = undefined;
+    });
+    this.#deps.onStoring?.(this.#run.session, "restored");
+  }
+
+  #withFile(write: (file: SpillFile) => Promise<SpillResult>): Promise<void> {
+    return this.#afterFileWork(async () => {
+      // The store had it before the file.
+      if (!this.active || this.#stopped !== null || this.#isLeft) return;
+      const file = await this.#openFile();
+      const result = "append" in file ? await write(file) : file;
+      if (result.status === "failed") this.#stop(result.message);
+    });
+  }
+
+  #afterFileWork(work: () => Promise<void>): Promise<void> {
+    this.#fileWork = this.#fileWork.then(work);
+    return this.#fileWork;
+  }
+
+  async #openFile(): Promise<SpillFile | Extract<SpillResult, { status: "failed" }>> {
+    const { journals } = this.#deps;
+    if (this.#file !== undefined) return this.#file;
+    if (journals === undefined) throw new Error("A spill needs a place.");
+    const { owner, session, runId, lease, ids } = this.#run;
+    const { place } = journals;
+    const ingestId = ids.make("event");
+    const begun = await journals.begin({
+      owner,
+      session,
+      runId,
+      fence: lease.fence,
+      place,
+      ingestId,
+    });
+    if (begun.status === "failed") return begun;
+    this.#file = begun.file;
+    return begun.file;
+  }
+
+  #stop(why: string): void {
+    this.#stopped = {
+      class: "fatal",
+      code: "nowhere_to_store",
+      message: `Neither the database nor the disk here could take the answer (${why}). It was stopped; what came before is above.`,
+    };
+    this.#deps.onStoring?.(this.#run.session, "stopped");
+  }
+}

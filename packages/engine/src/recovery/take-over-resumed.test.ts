@@ -1,0 +1,106 @@
+import { ids } from "@holdfast/protocol";
+import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { aHolder, anEvent, aRunState } from "@holdfast/testing/fixtures/factories";
+import { createRunner, openRunRig } from "@holdfast/testing/rigs/run-rig";
+import {
+  hang,
+  says,
+  scriptedModel,
+  type ScriptedModel,
+} from "@holdfast/testing/fakes/scripted-model";
+import { streamed, told } from "@holdfast/testing/rigs/run-words";
+import { type StoreHarness } from "@holdfast/testing/conformance/harness";
+import { requestCancel } from "../run/cancel.ts";
+import { type ResumePolicy } from "./take-over.ts";
+
+let harness: StoreHarness;
+beforeEach(async () => {
+  harness = await memoryHarness.open();
+});
+afterEach(() => harness.close());
+
+describe("a run that goes on by a person's word", () => {
+  /** A run that was interrupted once, and is paused since then. */
+  async function pausedRun() {
+    const holder = aHolder();
+    const begun = scriptedModel([[says("It was a dark"), hang]]);
+    const rig = await openRunRig(harness.store, { model: begun, holder });
+    const { runId } = await rig.say("Begin");
+    rig.runner.poke(rig.chat.owner, rig.chat.session);
+    await streamed(rig, "dark");
+    const dead = (each: { nonce: string }) => each.nonce === holder.nonce;
+    const runner = (model: ScriptedModel, policy: ResumePolicy = "off") =>
+      createRunner(harness.store, rig.log, { model, dead, deps: { policy } });
+    const second = runner(scriptedModel([]), "ask");
+    await second.sweep();
+    await second.idle();
+    expect(await rig.run(runId)).toMatchObject({ state: "paused", attempt: 1 });
+    return { rig, runId, runner };
+  }
+
+  test.each(["answered", "resumed"] as const)(
+    "[P4] %s: whoever sweeps goes on with it, whatever the policy, without an attempt or a notice more",
+    async (cause) => {
+      const { rig, runId, runner } = await pausedRun();
+      await rig.chat.commit([aRunState(runId, "claimed", { cause })]);
+      const third = runner(scriptedModel([says("and stormy night.")]));
+      await third.sweep();
+      await third.idle();
+      expect(await rig.run(runId)).toMatchObject({ state: "completed", attempt: 1 });
+      expect(told(await rig.entries())).toEqual([
+        "user: Begin",
+        "assistant: It was a dark",
+        "notice: recovered",
+        "assistant: and stormy night.",
+      ]);
+    },
+  );
+
+  test("[P4] once it is taken it is a run like any other: a runner that dies counts as an attempt", async () => {
+    const { rig, runId, runner } = await pausedRun();
+    await rig.chat.commit([aRunState(runId, "claimed", { cause: "resumed" })]);
+    const third = createRunner(harness.store, rig.log, {
+      model: scriptedModel([[says("and"), hang]]),
+    });
+    await third.sweep();
+    await streamed(rig, '"and"');
+    const lease = await harness.store.leases.read("run", rig.chat.session);
+    if (lease !== null) await harness.store.leases.release(lease);
+    await runner(scriptedModel([says("stormy night.")]), "resume").sweep();
+    await expect
+      .poll(() => rig.run(runId))
+      .toMatchObject({ state: "completed", attempt: 2, cause: null });
+  });
+
+  test("[P6] a cancel still wins", async () => {
+    const { rig, runId, runner } = await pausedRun();
+    await rig.chat.commit([aRunState(runId, "claimed", { cause: "resumed" })]);
+    await requestCancel(rig.log, ids, rig.chat.owner, runId);
+    const third = runner(scriptedModel([]));
+    await third.sweep();
+    await third.idle();
+    expect(await rig.run(runId)).toMatchObject({ state: "cancelled" });
+  });
+
+  test("[P4] while it rests nobody takes it over, and what is said meanwhile waits", async () => {
+    const { rig, runId, runner } = await pausedRun();
+    await rig.say("And then?");
+    const third = runner(scriptedModel([]));
+    third.poke(rig.chat.owner, rig.chat.session);
+    await third.sweep();
+    await third.idle();
+    expect(await rig.run(runId)).toMatchObject({ state: "paused", attempt: 1 });
+    expect((await rig.chat.snapshot()).inbox).toHaveLength(1);
+  });
+
+  test("[P6] a wish for its end that nobody carried out is carried out by whoever sweeps", async () => {
+    const { rig, runId, runner } = await pausedRun();
+    await rig.chat.commit([anEvent("run.cancel", {}, runId)]);
+    const third = runner(scriptedModel([]));
+    await third.sweep();
+    await third.idle();
+    expect(await rig.run(runId)).toMatchObject({ state: "cancelled" });
+  });
+});

@@ -1,0 +1,89 @@
+import { ids } from "@holdfast/protocol";
+import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+import { aTool, ok, told } from "@holdfast/testing/rigs/run-words";
+import { calls, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
+import { openRunRig } from "@holdfast/testing/rigs/run-rig";
+import { present } from "@holdfast/testing/fixtures/open-session";
+import { type StoreHarness } from "@holdfast/testing/conformance/harness";
+import { answerApproval } from "./answer.ts";
+
+let harness: StoreHarness;
+beforeEach(async () => {
+  harness = await memoryHarness.open();
+});
+afterEach(() => harness.close());
+
+/** A tool that asks, in a place that the test can move. */
+async function openPlaced() {
+  const here = { place: "/one" };
+  const worked: unknown[] = [];
+  const dig = aTool("dig", async ({ place }) => ok(`dug ${worked.push(place)}`), {
+    approval: () => "ask",
+    place: async () => {
+      if (here.place === "") throw new Error("There is no such folder.");
+      return here.place;
+    },
+  });
+  const rig = await openRunRig(harness.store, {
+    model: scriptedModel([calls("dig"), says("Done.")]),
+    tools: [dig],
+  });
+  const { owner, session } = rig.chat;
+  await rig.say("Dig");
+  await rig.work();
+  const allow = async () => {
+    const { approvals } = await harness.store.reads.approvals(owner, { session, limit: 1 });
+    await answerApproval(rig.log, ids, owner, present(approvals[0]).id, "once");
+    await rig.work();
+  };
+  return { rig, here, worked, allow };
+}
+
+test("[P7] a call works where it was allowed to, and the person was told where", async () => {
+  const { rig, worked, allow } = await openPlaced();
+  const asked = (await rig.chat.events()).find(({ type }) => type === "approval.asked");
+  expect(asked?.data["place"]).toBe("/one");
+  await allow();
+  expect(worked).toEqual(["/one"]);
+});
+
+test("[P7] what was allowed in one place is not run in another", async () => {
+  const { rig, here, worked, allow } = await openPlaced();
+  here.place = "/two";
+  await allow();
+  expect(worked).toEqual([]);
+  expect(told(await rig.entries())).toContainEqual(
+    expect.stringMatching(/^tool: cancelled This is not what/),
+  );
+});
+
+test("a call whose place is gone has failed, and says so", async () => {
+  const { rig, here, worked, allow } = await openPlaced();
+  here.place = "";
+  await allow();
+  expect(worked).toEqual([]);
+  expect(told(await rig.entries())).toContain("tool: failed There is no such folder.");
+});
+
+test("details are kept beside the output and not told to the model; too large ones are left out", async () => {
+  const change = { path: "a", change: "changed" as const, diff: "+1" };
+  const small = aTool("small", async () => ({ ...ok("did"), details: { changes: [change] } }));
+  const diff = "+".repeat(20_000);
+  const large = aTool("large", async () => ({
+    ...ok("did"),
+    details: { changes: [{ ...change, diff }] },
+  }));
+  const model = scriptedModel([[calls("small"), calls("large")], says("Done.")]);
+  const rig = await openRunRig(harness.store, { model, tools: [small, large] });
+  await rig.say("Do");
+  await rig.work();
+  const results = (await rig.entries()).filter(({ type }) => type === "message.tool");
+  expect(results.map(({ data }) => data["parts"])).toMatchObject([
+    [{ name: "small", details: { changes: [change] } }],
+    [{ name: "large" }],
+  ]);
+  expect(JSON.stringify(results[1])).not.toContain("details");
+  expect(JSON.stringify(model.requests)).not.toContain("changes");
+});

@@ -1,0 +1,34 @@
+import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { expect, test } from "vitest";
+
+import type { Store } from "../ports/store.ts";
+import { gate, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
+import { openRunRig } from "@holdfast/testing/rigs/run-rig";
+
+test("a bug beneath a stream stops its run and is told, and the session goes on", async () => {
+  const harness = await memoryHarness.open();
+  const paused = Promise.withResolvers<void>();
+  const bugs: unknown[] = [];
+  const commit: Store["commit"] = (given) => {
+    if (bugs.length > 0 || given.events[0]?.type !== "message.delta")
+      return harness.store.commit(given);
+    // The model goes on later: until then nobody waits for what it has said.
+    setImmediate(paused.resolve);
+    return Promise.reject(new Error("a bug"));
+  };
+  const rig = await openRunRig(
+    { ...harness.store, commit },
+    {
+      model: scriptedModel((_request, before) =>
+        before === 0 ? [says("Half"), gate(paused.promise), says(" more")] : says("Fine."),
+      ),
+      deps: { onError: (error) => void bugs.push(error) },
+    },
+  );
+  const { runId } = await rig.say("Hello");
+  await rig.work();
+  expect(bugs).toEqual([new Error("a bug")]);
+  await rig.work();
+  expect(await rig.run(runId)).toMatchObject({ state: "completed" });
+  await harness.close();
+});

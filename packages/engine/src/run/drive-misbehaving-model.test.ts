@@ -1,0 +1,279 @@
+import type { Json, NewEvent } from "@holdfast/protocol";
+import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import type { ModelEvent } from "../ports/model.ts";
+import type { Store } from "../ports/store.ts";
+import { aHolder } from "@holdfast/testing/fixtures/factories";
+import { aTool, ok, recorded, told, until } from "@holdfast/testing/rigs/run-words";
+import { calls, hang, says, scriptedModel, uses } from "@holdfast/testing/fakes/scripted-model";
+import { createRunner, openRunRig, type RunRig } from "@holdfast/testing/rigs/run-rig";
+import { fsckStore } from "@holdfast/testing/conformance/fsck-store";
+import { manualClock } from "@holdfast/testing/fakes/manual-clock";
+import { same } from "@holdfast/testing/fixtures/open-session";
+import { type StoreHarness } from "@holdfast/testing/conformance/harness";
+
+let harness: StoreHarness;
+beforeEach(async () => {
+  harness = await memoryHarness.open();
+});
+afterEach(async () => {
+  same(await fsckStore(harness.store), []);
+  await harness.close();
+});
+
+/** Whatever happened, the session goes on: nothing is left open, and the next message is answered. */
+async function expectGoesOn(rig: RunRig): Promise<void> {
+  expect(await rig.chat.row()).toMatchObject({ liveRun: null, openDeltas: 0 });
+  const { runId } = await rig.say("And now?");
+  await rig.work();
+  expect(await rig.run(runId)).toMatchObject({ state: "completed" });
+}
+
+describe("a model that does not behave", () => {
+  test("an answer without end is kept as far as it fits, and the session goes on", async () => {
+    const piece = "界".repeat(40_000);
+    const model = scriptedModel((_request, before) =>
+      before === 0 ? says(...Array.from({ length: 40 }, () => piece)) : says("Fine."),
+    );
+    const rig = await openRunRig(harness.store, { model });
+    const { runId } = await rig.say("Everything, please");
+    await rig.work();
+    expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "answer_too_long" });
+    expect(told(await rig.entries())[1]?.length).toBeGreaterThan(200_000);
+    await expectGoesOn(rig);
+  });
+
+  test("more calls than can be kept are refused before one of them runs", async () => {
+    let started = 0;
+    const many = Array.from({ length: 2_500 }, () => calls("it"));
+    const rig = await openRunRig(harness.store, {
+      model: scriptedModel([many, says("Fine.")]),
+      tools: [aTool("it", async () => ((started += 1), ok("done")))],
+    });
+    const { runId } = await rig.say("Do it");
+    await rig.work();
+    expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "calls_too_large" });
+    expect(started).toBe(0);
+    await expectGoesOn(rig);
+  });
+
+  test("[P5] calls that together are more than a message holds cost none of its words", async () => {
+    const large = Array.from({ length: 9 }, () => calls("it", "x".repeat(120_000)));
+    const rig = await openRunRig(harness.store, {
+      model: scriptedModel([[says("I will."), large], says("Fine.")]),
+      tools: [aTool("it", async () => ok("done"))],
+    });
+    const { runId } = await rig.say("Do it");
+    await rig.work();
+    expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "calls_too_large" });
+    expect(told(await rig.entries())[1]).toBe("assistant: I will.");
+    await expectGoesOn(rig);
+  });
+
+  test("[P5] a call that is nested too deep to be kept costs none of its words, and is not asked for again", async () => {
+    let nested: Json = [];
+    for (let depth = 0; depth < 50_000; depth += 1) nested = [nested];
+    const deep = [says("I will."), calls("it", nested)];
+    const model = scriptedModel((_request, before) => (before === 0 ? deep : says("Fine.")));
+    const rig = await openRunRig(harness.store, { model });
+    const { runId } = await rig.say("Do it");
+    await rig.work();
+    expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "call_malformed" });
+    expect(told(await rig.entries())[1]).toBe("assistant: I will.");
+    await expectGoesOn(rig);
+  });
+
+  test("usage that is no count is recorded as one", async () => {
+    const odd = uses({ input: 1.5, output: Number.NaN, costMicros: -3 });
+    const rig = await openRunRig(harness.store, {
+      model: scriptedModel([[says("Hello."), odd], says("Fine.")]),
+    });
+    const { runId } = await rig.say("Hello");
+    await rig.work();
+    expect(await rig.run(runId)).toMatchObject({ state: "completed" });
+    await expectGoesOn(rig);
+  });
+
+  test("one that throws instead of streaming fails the run once, with what it said", async () => {
+    let asked = 0;
+    const rig = await openRunRig(harness.store, {
+      model: {
+        stream(): AsyncIterable<ModelEvent> {
+          asked += 1;
+          if (asked === 1) throw new Error("no such host");
+          return scriptedModel([says("Fine.")]).stream(
+            { model: "m", messages: [], tools: [] },
+            new AbortController().signal,
+          );
+        },
+      },
+    });
+    const { runId } = await rig.say("Hello");
+    await rig.work();
+    expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "model_broken" });
+    expect(asked).toBe(1);
+    await expectGoesOn(rig);
+  });
+
+  test("one that sends nothing but empty texts has said nothing", async () => {
+    const rig = await openRunRig(harness.store, {
+      model: scriptedModel([says("", ""), says("Fine.")]),
+    });
+    const { runId } = await rig.say("Hello");
+    await rig.work();
+    expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "empty_reply" });
+    await expectGoesOn(rig);
+  });
+});
+
+describe("a tool that does not behave", () => {
+  test("what it writes after its end counts for nothing", async () => {
+    let late: ((text: string) => void) | undefined;
+    const leaky = aTool("leak", async (_call, hands) => ((late = hands.write), ok("done")));
+    const model = scriptedModel((_request, before) => {
+      if (before === 1) late?.("too late");
+      return before === 0 ? calls("leak") : says("Fine.");
+    });
+    const rig = await openRunRig(harness.store, { model, tools: [leaky] });
+    const { runId } = await rig.say("Go");
+    await rig.work();
+    expect(await rig.run(runId)).toMatchObject({ state: "completed" });
+    expect(JSON.stringify(await rig.chat.events())).not.toContain("too late");
+    await expectGoesOn(rig);
+  });
+
+  test("more output than can be kept is cut, and its result too", async () => {
+    const loud = aTool("loud", async (_call, { write }) => {
+      for (let index = 0; index < 40; index += 1) write("x".repeat(50_000));
+      return ok("y".repeat(2_000_000));
+    });
+    const rig = await openRunRig(harness.store, {
+      model: scriptedModel([calls("loud"), says("Fine."), says("Fine.")]),
+      tools: [loud],
+    });
+    const { runId } = await rig.say("Go");
+    await rig.work();
+    expect(await rig.run(runId)).toMatchObject({ state: "completed" });
+    await expectGoesOn(rig);
+  });
+
+  test("one that throws at once has failed, and its neighbour has not", async () => {
+    const rig = await openRunRig(harness.store, {
+      model: scriptedModel([[calls("bad"), calls("good")], says("Fine."), says("Fine.")]),
+      tools: [
+        aTool("bad", () => {
+          throw new Error("at once");
+        }),
+        aTool("good", async () => ok("done")),
+      ],
+    });
+    await rig.say("Go");
+    await rig.work();
+    expect(told(await rig.entries()).slice(2, 4)).toEqual([
+      "tool: failed at once",
+      "tool: ok done",
+    ]);
+    await expectGoesOn(rig);
+  });
+
+  test("[P7] one of many that was running at two crashes runs once", async () => {
+    let paid = 0;
+    const quick = aTool("quick", async () => ok("done"));
+    const pay = aTool("pay", () => ((paid += 1), new Promise(() => {})));
+    const holders = [aHolder(), aHolder()];
+    const dead = (each: { nonce: string }) => holders.some(({ nonce }) => nonce === each.nonce);
+    const message = [...Array.from({ length: 60 }, () => calls("quick")), calls("pay")];
+    const rig = await openRunRig(harness.store, {
+      model: scriptedModel([message]),
+      tools: [quick, pay],
+      holder: holders[0]!,
+    });
+    await rig.say("Go");
+    rig.runner.poke(rig.chat.owner, rig.chat.session);
+    await until(() => paid === 1);
+    for (const holder of [holders[1]!, aHolder()]) {
+      const next = createRunner(harness.store, rig.log, {
+        model: scriptedModel([[says("Looking"), hang]]),
+        tools: [quick, pay],
+        holder,
+        dead,
+      });
+      await next.sweep();
+      await recorded(rig, "notice.added");
+      await until(async () => (await rig.chat.row()).openDeltas > 0);
+    }
+    expect(paid).toBe(1);
+    expect(
+      told(await rig.entries()).filter((line) => line.startsWith("tool: unknown")),
+    ).toHaveLength(1);
+  });
+});
+
+test("a message without words, and one that is too long, are refused before they are accepted", async () => {
+  const rig = await openRunRig(harness.store, { model: scriptedModel([]) });
+  await expect(rig.say("   ")).rejects.toThrow("invalid_event");
+  await expect(rig.say("界".repeat(300_000))).rejects.toThrow("payload_too_large");
+});
+
+test("a lease that cannot be renewed is given up in time, also when the store does not answer", async () => {
+  const clock = manualClock();
+  const silent = { ...harness.store.leases, renew: () => new Promise<never>(() => {}) };
+  const store = { ...harness.store, leases: silent };
+  const rig = await openRunRig(store, { model: scriptedModel([[says("So"), hang]]), clock });
+  await rig.say("Go");
+  rig.runner.poke(rig.chat.owner, rig.chat.session);
+  await until(async () => (await rig.chat.row()).openDeltas > 0);
+  for (let second = 0; second < 35; second += 1) await clock.advance(1_000);
+  await rig.runner.idle();
+  expect(await harness.store.leases.read("run", rig.chat.session)).toBeNull();
+});
+
+describe("a store that will not take a settlement as it is", () => {
+  /** Refuses commits that a rule picks, as if what we wrote were wrong. */
+  function refusing(store: Store, isRefused: (events: readonly NewEvent[]) => boolean): Store {
+    const commit: Store["commit"] = async (given) =>
+      isRefused(given.events)
+        ? { status: "refused", code: "invalid_event", message: "It is not so." }
+        : store.commit(given);
+    return { ...store, commit };
+  }
+  const has = (events: readonly NewEvent[], type: string, state?: string) =>
+    events.some(
+      (event) => event.type === type && (state ?? event.data["state"]) === event.data["state"],
+    );
+
+  test("what was said is kept where it can be, and the session goes on", async () => {
+    let refused = 0;
+    const store = refusing(harness.store, (events) => {
+      const isIt = refused === 0 && has(events, "run.state", "completed");
+      if (isIt) refused += 1;
+      return isIt;
+    });
+    const rig = await openRunRig(store, { model: scriptedModel(() => says("All of it.")) });
+    const { runId } = await rig.say("Hello");
+    await rig.work();
+    expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "invalid_event" });
+    expect(told(await rig.entries())).toEqual([
+      "user: Hello",
+      "assistant: All of it.",
+      "notice: given_up",
+    ]);
+    await expectGoesOn(rig);
+  });
+
+  test("what cannot be kept at all is accounted for by a notice", async () => {
+    let refused = 0;
+    const store = refusing(harness.store, (events) => {
+      const isIt = refused < 2 && has(events, "message.assistant");
+      if (isIt) refused += 1;
+      return isIt;
+    });
+    const rig = await openRunRig(store, { model: scriptedModel(() => says("All of it.")) });
+    const { runId } = await rig.say("Hello");
+    await rig.work();
+    expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "invalid_event" });
+    expect(told(await rig.entries())).toEqual(["user: Hello", "notice: not_kept"]);
+    await expectGoesOn(rig);
+  });
+});

@@ -1,0 +1,159 @@
+import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import {
+  aTool,
+  gated,
+  ok,
+  recorded,
+  streamed,
+  told,
+  until,
+} from "@holdfast/testing/rigs/run-words";
+import {
+  calls,
+  fails,
+  gate,
+  hang,
+  says,
+  scriptedModel,
+} from "@holdfast/testing/fakes/scripted-model";
+import { manualClock } from "@holdfast/testing/fakes/manual-clock";
+import { openRunRig } from "@holdfast/testing/rigs/run-rig";
+import { type StoreHarness } from "@holdfast/testing/conformance/harness";
+
+let harness: StoreHarness;
+beforeEach(async () => {
+  harness = await memoryHarness.open();
+});
+afterEach(() => harness.close());
+
+describe("a turn", () => {
+  test("a message is answered, and the run is completed once", async () => {
+    const rig = await openRunRig(harness.store, { model: scriptedModel([says("Good ", "day.")]) });
+    const { runId } = await rig.say("Hello");
+    await rig.work();
+    expect(told(await rig.entries())).toEqual(["user: Hello", "assistant: Good day."]);
+    expect(await rig.run(runId)).toMatchObject({ state: "completed", step: 1 });
+    expect(await rig.chat.row()).toMatchObject({
+      liveRun: null,
+      openDeltas: 0,
+      lastState: "completed",
+    });
+    expect(await harness.store.leases.read("run", rig.chat.session)).toBeNull();
+  });
+
+  test("a message that comes while another is answered stands behind the answer", async () => {
+    const first = gated();
+    const rig = await openRunRig(harness.store, {
+      model: scriptedModel([[says("One"), gate(first.promise)], says("Two")]),
+    });
+    await rig.say("First");
+    rig.runner.poke(rig.chat.owner, rig.chat.session);
+    await streamed(rig, "One");
+    await rig.say("Second");
+    first.open();
+    await rig.work();
+    expect(told(await rig.entries())).toEqual([
+      "user: First",
+      "assistant: One",
+      "user: Second",
+      "assistant: Two",
+    ]);
+  });
+
+  test("a message that steers is given to the model before its next step", async () => {
+    const running = gated();
+    const look = aTool("look", async () => (await running.promise, ok("seen")));
+    const model = scriptedModel([calls("look"), says("As you wish.")]);
+    const rig = await openRunRig(harness.store, { model, tools: [look] });
+    await rig.say("Look");
+    rig.runner.poke(rig.chat.owner, rig.chat.session);
+    await recorded(rig, "tool.started");
+    const steer = await rig.say("But quickly", { mode: "steer" });
+    running.open();
+    await rig.work();
+    expect(told(await rig.entries())).toEqual([
+      "user: Look",
+      "assistant: calls look",
+      "tool: ok seen",
+      "user: But quickly",
+      "assistant: As you wish.",
+    ]);
+    expect(await rig.run(steer.runId)).toMatchObject({ state: "completed", cause: "steered" });
+  });
+
+  test("a message that interrupts ends the run and goes before what waits", async () => {
+    const model = scriptedModel([[says("Well"), hang], says("At once."), says("Later.")]);
+    const clock = manualClock();
+    const rig = await openRunRig(harness.store, { model, clock });
+    const first = await rig.say("Tell me everything");
+    rig.runner.poke(rig.chat.owner, rig.chat.session);
+    await streamed(rig, "Well");
+    await rig.say("And then this");
+    await rig.say("Stop, this first", { mode: "interrupt" });
+    rig.runner.start();
+    await clock.advance(600);
+    await clock.advance(5_000);
+    await rig.work();
+    await rig.runner.stop();
+    expect(told(await rig.entries())).toEqual([
+      "user: Tell me everything",
+      "assistant: Well",
+      "user: Stop, this first",
+      "assistant: At once.",
+      "user: And then this",
+      "assistant: Later.",
+    ]);
+    expect(await rig.run(first.runId)).toMatchObject({ state: "cancelled" });
+  });
+});
+
+describe("when the model fails", () => {
+  test("a passing failure is tried again, and what it had said stays", async () => {
+    const clock = manualClock();
+    const rig = await openRunRig(harness.store, {
+      model: scriptedModel([
+        [says("Half a"), fails("overloaded", { retryAfterMs: 7_000 })],
+        says("A whole."),
+      ]),
+      clock,
+    });
+    const { runId } = await rig.say("Say it");
+    rig.runner.poke(rig.chat.owner, rig.chat.session);
+    await until(async () => told(await rig.entries()).length === 2);
+    await clock.advance(6_900);
+    expect(await rig.run(runId)).toMatchObject({ state: "running" });
+    await clock.advance(200);
+    await rig.runner.idle();
+    expect(told(await rig.entries())).toEqual([
+      "user: Say it",
+      "assistant: Half a",
+      "assistant: A whole.",
+    ]);
+    expect(await rig.run(runId)).toMatchObject({ state: "completed", step: 1 });
+  });
+
+  test.each(["auth", "refused", "fatal"] as const)(
+    "%s ends the run with its code, in words for the person",
+    async (kind) => {
+      const rig = await openRunRig(harness.store, {
+        model: scriptedModel([fails(kind, { code: "because" })]),
+      });
+      const { runId } = await rig.say("Say it");
+      await rig.work();
+      expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "because" });
+      expect(told(await rig.entries())).toEqual(["user: Say it", "notice: because"]);
+    },
+  );
+
+  test("[S3.14] a turn that fails without a word is settled, and the next message is answered", async () => {
+    const rig = await openRunRig(harness.store, { model: scriptedModel([[], says("Here I am.")]) });
+    const { runId } = await rig.say("Hello?");
+    await rig.work();
+    expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "empty_reply" });
+    await rig.say("Again?");
+    await rig.work();
+    expect(told(await rig.entries()).at(-1)).toBe("assistant: Here I am.");
+  });
+});

@@ -1,0 +1,90 @@
+import { foldJournal, ids, type StoredEvent } from "@holdfast/protocol";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+
+import { joinDeltas, numbersOf } from "../log/join-deltas.ts";
+import { aMessageId, anEvent, aRunId, at } from "@holdfast/testing/fixtures/factories";
+import { deltaRanges, foldStep } from "./fold-step.ts";
+
+const runId = aRunId();
+const messageId = aMessageId();
+const callId = ids.make("call");
+
+const said = fc.record(
+  {
+    text: fc.string({ maxLength: 4, unit: "binary" }),
+    part: fc.constantFrom(0, 1, 2),
+    kind: fc.constantFrom("text" as const, "reasoning" as const),
+    opaque: fc.constantFrom({ signature: "a" }, { signature: "b" }),
+  },
+  { requiredKeys: ["text"] },
+);
+const event = fc.oneof(
+  { weight: 6, arbitrary: said.map((data) => ({ type: "message.delta" as const, data })) },
+  { weight: 2, arbitrary: said.map(({ text }) => ({ type: "tool.output" as const, text })) },
+  { weight: 1, arbitrary: fc.constant({ type: "tool.started" as const }) },
+);
+/** With how many numbers are left out before it, and how long after the one before it was stored. */
+const journal = fc
+  .array(fc.tuple(event, fc.constantFrom(0, 0, 0, 0, 1), fc.nat(9)), { maxLength: 60 })
+  .map((drawn): StoredEvent[] => {
+    let [seq, time] = [4, 1_000];
+    return drawn.map(([each, gap, ms]) => {
+      seq += 1 + gap;
+      time += ms;
+      return { ...eventOf(each), seq: at(seq), at: time };
+    });
+  });
+
+type Drawn =
+  | { type: "message.delta"; data: { text: string } }
+  | { type: "tool.output"; text: string }
+  | { type: "tool.started" };
+
+function eventOf(each: Drawn) {
+  if (each.type === "message.delta")
+    return anEvent("message.delta", { messageId, ...each.data }, runId);
+  if (each.type === "tool.output")
+    return anEvent("tool.output", { callId, text: each.text }, runId);
+  const begun = {
+    callId,
+    name: "look",
+    input: {},
+    resultId: aMessageId(),
+    replay: "never",
+  } as const;
+  return anEvent("tool.started", begun, runId);
+}
+
+test("a journal whose deltas are joined is folded, shown and accounted for as it is without", () => {
+  fc.assert(
+    fc.property(journal, (events) => {
+      const joined = joinDeltas(events);
+      expect(foldStep(joined)).toStrictEqual(foldStep(events));
+      expect(deltaRanges(joined)).toStrictEqual(deltaRanges(events));
+      expect(foldJournal(runId, joined)).toStrictEqual(foldJournal(runId, events));
+      expect(joined.at(-1)?.id).toBe(events.at(-1)?.id);
+      const numbers = joined.map(numbersOf).reduce((sum, [from, to]) => sum + to - from + 1, 0);
+      expect(numbers).toBe(events.length);
+    }),
+  );
+});
+
+test("deltas that say more of the same become one, and whatever is different about one keeps it apart", () => {
+  const texts = (...events: readonly ReturnType<typeof eventOf>[]) =>
+    joinDeltas(events.map((each, index) => ({ ...each, seq: at(index + 1), at: index }))).map(
+      ({ data }) => data["text"],
+    );
+  const delta = (text: string, more: object = {}) =>
+    anEvent("message.delta", { messageId, text, ...more }, runId);
+  expect(texts(delta("a"), delta("b"), delta("c"))).toEqual(["abc"]);
+  expect(texts(delta("a"), delta("b", { part: 1 }), delta("c", { part: 1 }))).toEqual(["a", "bc"]);
+  expect(texts(delta("a"), delta("b", { later: {} }), delta("c", { later: {} }))).toEqual([
+    "a",
+    "b",
+    "c",
+  ]);
+  expect(texts(delta("a"), delta("b", { messageId: aMessageId() }))).toEqual(["a", "b"]);
+  const another = anEvent("message.delta", { messageId, text: "b" }, aRunId());
+  expect(texts(delta("a"), another)).toEqual(["a", "b"]);
+});

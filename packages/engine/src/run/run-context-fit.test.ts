@@ -1,0 +1,142 @@
+import { ids } from "@holdfast/protocol";
+import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+import { type Compaction, compactSession } from "../context/compact.ts";
+import { createCompactionLock } from "../context/compaction-lock.ts";
+import { aHolder } from "@holdfast/testing/fixtures/factories";
+import {
+  fails,
+  says,
+  scriptedModel,
+  type Script,
+  uses,
+} from "@holdfast/testing/fakes/scripted-model";
+import { manualClock } from "@holdfast/testing/fakes/manual-clock";
+import { openRunRig } from "@holdfast/testing/rigs/run-rig";
+import { type StoreHarness } from "@holdfast/testing/conformance/harness";
+import { told, until } from "@holdfast/testing/rigs/run-words";
+import type { ContextFit } from "./fit-context.ts";
+
+let harness: StoreHarness;
+beforeEach(async () => {
+  harness = await memoryHarness.open();
+});
+afterEach(() => harness.close());
+
+const long = (text: string) => `${text} ${"word ".repeat(100)}`.trim();
+
+/** A session whose model has a window of so many tokens, and what was asked for. */
+async function openTight(script: Script, windowTokens: number | null) {
+  const asked: string[] = [];
+  const done: Compaction[] = [];
+  const model = scriptedModel(script);
+  const clock = manualClock();
+  const rig = await openRunRig(harness.store, {
+    model,
+    clock,
+    deps: {
+      get fit(): ContextFit {
+        return {
+          windowOf: () => windowTokens,
+          async compact(run, reason, { windowTokens: window, epoch }) {
+            asked.push(reason);
+            const result = await compactSession(
+              {
+                log: rig.log,
+                ids,
+                lock: createCompactionLock(harness.store.leases),
+                holder: () => aHolder(),
+                count: (text) => Math.ceil(text.length / 4),
+                summariser: {
+                  summarise: async () => ({ status: "summarised", text: "In short." }),
+                },
+              },
+              {
+                owner: run.owner,
+                session: run.session,
+                reason,
+                epoch,
+                sizes: { tailTokens: window * 0.3, summaryTokens: window * 0.1 },
+              },
+            );
+            done.push(result);
+            return result;
+          },
+        };
+      },
+    },
+  });
+  return { rig, model, asked, done, clock };
+}
+
+test("[S0.12] a context that is nearly full is compacted before its model is asked", async () => {
+  const { rig, model, asked } = await openTight(
+    (_request, before) => says(long(`Answer ${before}`)),
+    1_000,
+  );
+  for (const text of ["one", "two", "three", "four", "five"]) {
+    await rig.say(long(text));
+    await rig.work();
+  }
+  expect(new Set(asked)).toEqual(new Set(["preflight"]));
+  const last = JSON.stringify(model.requests.at(-1));
+  expect(last).toContain("In short.");
+  expect(last).not.toContain("two word");
+  expect(told(await rig.entries()).filter((line) => line.startsWith("user"))).toHaveLength(5);
+});
+
+test("[S0.12] a model that finds its context too long is asked again with a shorter one, in the same run", async () => {
+  const { rig, model, asked } = await openTight(
+    (_request, before) =>
+      before === 3 ? fails("overflow", { code: "too_long" }) : says(long(`Answer ${before}`)),
+    null,
+  );
+  for (const text of ["one", "two", "three"]) {
+    await rig.say(long(text));
+    await rig.work();
+  }
+  const { runId } = await rig.say(long("four"));
+  await rig.work();
+  expect(asked).toEqual(["overflow"]);
+  expect(await rig.run(runId)).toMatchObject({ state: "completed" });
+  expect(JSON.stringify(model.requests.at(-1))).toContain("In short.");
+});
+
+test("one that cannot be made shorter ends its run, in words that tell what to do", async () => {
+  const { rig } = await openTight(() => [fails("overflow"), uses()], null);
+  const { runId } = await rig.say("Short, and yet too long");
+  await rig.work();
+  expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "context_too_long" });
+});
+
+test.each([
+  ["preflight", 1_000],
+  ["overflow", null],
+] as const)(
+  "[S0.12] a run that would compact (%s) while somebody else holds the lock leaves it to them, and answers",
+  async (reason, window) => {
+    const isTooLong = (before: number) => reason === "overflow" && before === 4;
+    const { rig, asked, done, clock } = await openTight(
+      (_request, before) => (isTooLong(before) ? fails("overflow") : says(long("Answer"))),
+      window,
+    );
+    const lock = createCompactionLock(harness.store.leases);
+    const other = aHolder({ agent: "other" });
+    await lock.acquire(rig.chat.session, other);
+    for (const text of ["one", "two", "three", "four", "five"]) {
+      await rig.say(long(text));
+      let isOver = false;
+      void rig.work().finally(() => (isOver = true));
+      // Whoever finds it held waits a moment for them.
+      await until(async () => {
+        await clock.advance(2_000);
+        return isOver;
+      });
+    }
+    expect(new Set(asked)).toEqual(new Set([reason]));
+    expect(new Set(done.map((each) => each.status))).toEqual(new Set(["deferred"]));
+    expect((await rig.chat.row()).epoch).toBe(0);
+    expect(await lock.holder(rig.chat.session)).toEqual(other);
+  },
+);

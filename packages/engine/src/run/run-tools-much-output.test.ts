@@ -1,0 +1,81 @@
+import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+import { systemClock } from "../ports/clock.ts";
+import { aHolder } from "@holdfast/testing/fixtures/factories";
+import { aTool, gated, ok, told, until } from "@holdfast/testing/rigs/run-words";
+import { calls, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
+import { createRunner, openRunRig } from "@holdfast/testing/rigs/run-rig";
+import { fsckStore } from "@holdfast/testing/conformance/fsck-store";
+import { same } from "@holdfast/testing/fixtures/open-session";
+import { type StoreHarness } from "@holdfast/testing/conformance/harness";
+
+let harness: StoreHarness;
+beforeEach(async () => {
+  harness = await memoryHarness.open();
+});
+afterEach(async () => {
+  same(await fsckStore(harness.store), []);
+  await harness.close();
+});
+
+test("many that say at once more than a commit takes lose nothing of what they did", async () => {
+  const loud = "y".repeat(400_000);
+  const many = Array.from({ length: 24 }, () => calls("shout"));
+  const all = gated();
+  let begun = 0;
+  const shout = aTool("shout", async (_call, { write }) => {
+    begun += 1;
+    if (begun === many.length) all.open();
+    await all.promise;
+    write(loud);
+    return ok("done");
+  });
+  const rig = await openRunRig(harness.store, {
+    model: scriptedModel([many, says("Fine.")]),
+    tools: [shout],
+  });
+  const { runId } = await rig.say("All of you");
+  await rig.work();
+  expect(await rig.run(runId)).toMatchObject({ state: "completed" });
+  const results = told(await rig.entries()).filter((each) => each === "tool: ok done");
+  expect(results).toHaveLength(many.length);
+});
+
+test("the results of many whose output grows when it is stored are all kept", async () => {
+  const many = Array.from({ length: 100 }, () => calls("ring"));
+  const rig = await openRunRig(harness.store, {
+    model: scriptedModel([many, says("Fine.")]),
+    tools: [aTool("ring", async () => ok("\u0007".repeat(20_000)))],
+  });
+  const { runId } = await rig.say("All of you");
+  await rig.work();
+  expect(await rig.run(runId)).toMatchObject({ state: "completed" });
+});
+
+test("[P7] many that had said much when their runner died are all told", async () => {
+  const many = Array.from({ length: 20 }, () => calls("shout"));
+  const holder = aHolder();
+  const shout = aTool("shout", async (_call, { write }) => {
+    write("y".repeat(500_000));
+    return new Promise(() => {});
+  });
+  const rig = await openRunRig(harness.store, {
+    model: scriptedModel([many]),
+    tools: [shout],
+    clock: systemClock,
+    holder,
+  });
+  const { runId } = await rig.say("All of you");
+  rig.runner.poke(rig.chat.owner, rig.chat.session);
+  await until(async () => (await rig.chat.row()).openDeltas === many.length);
+  const next = createRunner(harness.store, rig.log, {
+    model: scriptedModel([says("Fine.")]),
+    dead: (each) => each.nonce === holder.nonce,
+  });
+  await next.sweep();
+  await next.idle();
+  expect(await rig.run(runId)).toMatchObject({ state: "completed" });
+  const results = told(await rig.entries()).filter((each) => each.startsWith("tool: unknown y"));
+  expect(results).toHaveLength(many.length);
+});

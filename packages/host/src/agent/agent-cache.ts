@@ -1,0 +1,116 @@
+import {
+  AgentCache,
+  type AgentRequest,
+  type Clock,
+  type KnownContext,
+  shortHash,
+  type Store,
+  type WarmAgents,
+} from "@holdfast/engine";
+
+import type { BlobId, OwnerId, SessionId } from "@holdfast/protocol";
+
+import type { AgentTools } from "./mcp/mcp.ts";
+import type { Models } from "./models/registry.ts";
+import type { SystemPrompt } from "./index.ts";
+
+export interface AgentParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly models: Pick<Models, "usual" | "open" | "fallbacks">;
+  /** At this moment. */
+  readonly tools: (request: AgentRequest) => Promise<AgentTools>;
+  /** How a session begins. It is frozen with the session. */
+  readonly prompt: Pick<SystemPrompt, "signature" | "text">;
+  /** An agent's sessions are let go of: their memory is committed. */
+  readonly letGo: (session: SessionId) => Promise<void>;
+  readonly report: (error: unknown) => void;
+}
+
+const megabyte = 1024 * 1024;
+const limits = { bytes: 256 * megabyte, count: 200, idleMs: 30 * 60_000, baselines: 32 };
+/** What a client and its tools take up, about. */
+const agentBytes = 64 * 1024;
+const closeBudgetMs = 10_000;
+const scarceAt = 0.85;
+const mostNames = 1_000;
+
+/** The agents of this process, kept warm by lane. */
+export function openAgents(parts: AgentParts): WarmAgents {
+  const { store, clock, models, tools, prompt, letGo, report } = parts;
+  const names = new Map<string, string>();
+
+  async function modelOf({ owner, session }: AgentRequest): Promise<string> {
+    return (await store.reads.session(owner, session))?.model ?? models.usual();
+  }
+
+  return new AgentCache<KnownContext>({
+    factory: {
+      async signature(request) {
+        const name = await modelOf(request);
+        const signature = [
+          `model=${shortHash(name)}`,
+          `owner=${shortHash(request.owner)}`,
+          await prompt.signature(request),
+          (await tools(request)).signature,
+        ]
+          .filter((part) => part !== "")
+          .join(" ");
+        names.set(signature, name);
+        for (const oldest of names.keys()) if (names.size > mostNames) names.delete(oldest);
+        return signature;
+      },
+      async build(request, signature) {
+        // The session may name another by now; this agent is kept under what it was asked for.
+        const name = names.get(signature) ?? models.usual();
+        const open = (named: string) =>
+          models.open(named, (blobId) => imageOf(store, request.owner, blobId));
+        return {
+          modelName: name,
+          model: open(name),
+          fallbacks: models.fallbacks(name).map((other) => ({ name: other, model: open(other) })),
+          system: () => prompt.text(request),
+          tools: (await tools(request)).tools,
+          bytes: agentBytes,
+          close: async () => {},
+        };
+      },
+    },
+    readVersion: async (owner, session) =>
+      (await store.reads.session(owner, session))?.version ?? null,
+    clock,
+    limits,
+    beforeClose: async (_agent, sessions) => {
+      await Promise.all(sessions.map(letGo));
+    },
+    memory: howMuchMemory,
+    sizeOf,
+    closeBudgetMs,
+    onError: report,
+  });
+}
+
+/** Providers take no larger ones, and what is sent is sent again with every step. */
+const largestImage = 4 * megabyte;
+
+async function imageOf(
+  { reads }: Pick<Store, "reads">,
+  owner: OwnerId,
+  blobId: BlobId,
+): Promise<Uint8Array | null> {
+  const blob = await reads.blob(owner, blobId);
+  return blob === null || blob.bytes.byteLength > largestImage ? null : blob.bytes;
+}
+
+function howMuchMemory(): "enough" | "scarce" {
+  const { rss } = process.memoryUsage();
+  const most = process.constrainedMemory();
+  return most > 0 && rss > most * scarceAt ? "scarce" : "enough";
+}
+
+/** The texts are kept for their hashes, and once more in the entries. */
+function sizeOf({ hashes }: KnownContext): number {
+  let characters = 0;
+  for (const text of hashes.keys()) characters += text.length;
+  return characters * 4;
+}

@@ -1,0 +1,92 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { admitMessage } from "@holdfast/engine";
+import { openSession, present } from "@holdfast/testing/fixtures/open-session";
+import { says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
+import { until } from "@holdfast/testing/rigs/run-words";
+import { ids } from "@holdfast/protocol";
+import { expect, onTestFinished, test } from "vitest";
+
+import { type McpServers } from "../../ops/config/mcp-servers.ts";
+import { readConfig } from "../../ops/config/read-config.ts";
+import { prepareConversations } from "../conversations.ts";
+import { openHands } from "../hands.ts";
+import { openMemories } from "../memory/providers.ts";
+import { modelsOf } from "../../../test/support/providers/models.ts";
+import { openMcpRig, strangeServer } from "../../../test/support/mcp/mcp-rig.ts";
+
+async function openTalk(servers: McpServers) {
+  const home = mkdtempSync(join(tmpdir(), "holdfast-mcp-agents-"));
+  const rig = openMcpRig(servers);
+  const config = readConfig({ flags: { home }, environment: {}, personFolder: home });
+  if (!config.ok) throw new Error(config.failure.sentence);
+  const model = scriptedModel(() => says("Yes."));
+  const bugs: Error[] = [];
+  const { runner, log } = await prepareConversations(
+    config.value,
+    rig.store,
+    modelsOf(model),
+    await openMemories(home, { choice: "off" }),
+    openHands(config.value, rig.store),
+    (bug) => void bugs.push(bug),
+    rig.mcp,
+  );
+  onTestFinished(async () => {
+    await runner.stop();
+    await rig.stop();
+    rmSync(home, { recursive: true, force: true });
+  });
+  let said = 0;
+  return {
+    rig,
+    bugs,
+    begin: () => openSession(rig.store),
+    /** Says something, and answers what the model was told about its tools. */
+    async say({ owner, session }: Awaited<ReturnType<typeof openSession>>) {
+      said += 1;
+      const clientId = `say-${said}`;
+      await admitMessage(log, ids, { owner, session, clientId, text: "Hello", mode: "queue" });
+      runner.poke(owner, session);
+      await runner.idle();
+      return present(model.requests.at(-1)).tools;
+    },
+  };
+}
+
+test("[P9] a session is told the same tools in the same bytes until a server changes its offer, and the log says so", async () => {
+  const talk = await openTalk({ strange: strangeServer("plain") });
+  const { rig } = talk;
+  const chat = await talk.begin();
+  const first = await talk.say(chat);
+  expect(first.map(({ name }) => name)).toContain("strange__read");
+  await rig.call("strange__die");
+  expect(JSON.stringify(await talk.say(chat))).toBe(JSON.stringify(first));
+  await rig.call("strange__rename");
+  await until(async () => (await rig.mcp.tools()).tools.has("strange__renamed"));
+  const changed = (await talk.say(chat)).map(({ name }) => name);
+  expect(changed).toContain("strange__renamed");
+  expect(changed).not.toContain("strange__read");
+  const events = await chat.events();
+  const framed = events.filter(({ type }) => type === "context.framed");
+  expect(framed.map(({ data }) => data["cause"])).toEqual(["first", "mcp tools"]);
+  expect(events.filter(({ type }) => type === "notice.added")).toEqual([]);
+  expect(talk.bugs).toEqual([]);
+});
+
+test("a server that is away is told of once in each session, in the host's own words, and the turn goes on", async () => {
+  const talk = await openTalk({ absent: { command: "/nowhere/at-all" } });
+  const [one, other] = [await talk.begin(), await talk.begin()];
+  for (const chat of [one, one, other])
+    expect((await talk.say(chat)).some(({ name }) => name.startsWith("absent__"))).toBe(false);
+  for (const chat of [one, other]) {
+    const events = await chat.events();
+    const notices = events.filter(({ type }) => type === "notice.added");
+    expect(notices.map(({ data }) => [data["kind"], data["text"]])).toEqual([
+      ["mcp_missing", expect.stringContaining("not connected: absent.")],
+    ]);
+    expect(events.filter(({ data }) => data["state"] === "completed")).not.toEqual([]);
+  }
+  expect(talk.bugs).toEqual([]);
+});

@@ -1,0 +1,141 @@
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+
+import { until } from "@holdfast/testing/rigs/run-words";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { findFreePort } from "@holdfast/testing/process/free-port";
+import { type McpRig, openMcpRig } from "../../../test/support/mcp/mcp-rig.ts";
+
+const main = join(
+  import.meta.dirname,
+  "../../../../node_modules/@modelcontextprotocol/server-everything/dist/index.js",
+);
+
+/** Over HTTP it is a process of its own. */
+async function serveEverything() {
+  const port = await findFreePort();
+  const child = spawn(process.execPath, [main, "streamableHttp"], {
+    env: { ...process.env, PORT: String(port) },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  await new Promise<void>((resolve, reject) => {
+    child.stderr.on("data", (bytes: Buffer) => bytes.includes("listening") && resolve());
+    child.once("exit", (code) => reject(new Error(`It ended with ${code}.`)));
+  });
+  return { child, url: `http://127.0.0.1:${port}/mcp` };
+}
+
+const ways = {
+  async stdio() {
+    return {
+      server: { command: process.execPath, args: [main, "stdio"] },
+      end: async () => undefined,
+    };
+  },
+  async http() {
+    const { child, url } = await serveEverything();
+    return { server: { url }, end: async () => void child.kill() };
+  },
+};
+
+describe.each(["stdio", "http"] as const)("the official example server over %s", (way) => {
+  let rig: McpRig;
+  let end: () => Promise<void>;
+  beforeAll(async () => {
+    const served = await ways[way]();
+    end = served.end;
+    rig = openMcpRig({ everything: served.server });
+    await rig.mcp.tools();
+  });
+  afterAll(async () => {
+    await rig.stop();
+    await end();
+  });
+
+  test("its tools have one name, one order, its own words marked as such, and ask a person", async () => {
+    const { tools, missing } = await rig.mcp.tools();
+    expect(missing).toEqual([]);
+    expect([...tools.keys()]).toEqual([...tools.keys()].toSorted());
+    expect(tools.get("everything__echo")).toMatchObject({
+      name: "everything__echo",
+      description:
+        "[A tool of the MCP server everything, in that server's words.] Echoes back the input string",
+      input: { type: "object", properties: { message: { type: "string" } } },
+      replay: "never",
+    });
+    expect([...tools.values()].map((tool) => tool.approval?.({}))).not.toContain("none");
+  });
+
+  test("a text comes back as it is, and what went wrong there has failed", async () => {
+    expect(await rig.call("everything__echo", { message: "Ahoy" })).toEqual({
+      outcome: "ok",
+      output: "Echo: Ahoy",
+    });
+    expect(await rig.call("everything__echo", { message: 7 })).toMatchObject({ outcome: "failed" });
+    expect(await rig.call("everything__echo", "no object")).toMatchObject({ outcome: "failed" });
+  });
+
+  test("an image is kept by its content and named where it stood", async () => {
+    const { output, details } = await rig.call("everything__get-tiny-image");
+    const [file] = details?.files ?? [];
+    expect(file).toMatchObject({ mediaType: "image/png" });
+    expect(output).toContain(`[image, image/png, ${file?.size} bytes, ${file?.blobId}]`);
+    const kept = file && (await rig.store.reads.blob(rig.owner, file.blobId));
+    expect(kept?.bytes.byteLength).toBe(file?.size);
+  });
+
+  test("structured content, resources and links are told in words", async () => {
+    const weather = await rig.call("everything__get-structured-content", { location: "New York" });
+    expect(JSON.parse(weather.output)).toMatchObject({ temperature: 33 });
+    const links = await rig.call("everything__get-resource-links", { count: 2 });
+    expect(links.output).toContain("[resource: Text Resource 2, demo://resource/dynamic/text/2]");
+    const resource = { resourceType: "Text", resourceId: 1 };
+    const text = await rig.call("everything__get-resource-reference", resource);
+    expect(text.output).toContain("[resource: demo://resource/dynamic/text/1]\nResource 1: ");
+  });
+
+  test("progress is shown while it works", async () => {
+    let shown = "";
+    const input = { duration: 0.2, steps: 2 };
+    const written = (text: string) => void (shown += text);
+    const done = await rig.call("everything__trigger-long-running-operation", input, { written });
+    expect(done.outcome).toBe("ok");
+    expect(shown).toBe("1 of 2\n2 of 2\n");
+  });
+
+  test("[P7] what is stopped while it works ends at once, and nobody knows what it did", async () => {
+    const stop = new AbortController();
+    const input = { duration: 60, steps: 600 };
+    const how = { signal: stop.signal, written: () => stop.abort() };
+    const done = await rig.call("everything__trigger-long-running-operation", input, how);
+    expect(done.outcome).toBe("unknown");
+    expect(await rig.call("everything__get-sum", { a: 1, b: 2 })).toMatchObject({ outcome: "ok" });
+  });
+
+  test("a restart connects anew", async () => {
+    expect(rig.mcp.restart("nobody")).toBeNull();
+    rig.mcp.restart("everything");
+    await until(() => rig.mcp.states()[0]?.state === "ready");
+    expect(await rig.call("everything__get-sum", { a: 1, b: 2 })).toMatchObject({ outcome: "ok" });
+  });
+});
+
+test("[safety] a program is given its own environment and of the host's what any command may know", async () => {
+  const rig = openMcpRig(
+    {
+      everything: {
+        command: process.execPath,
+        args: [main, "stdio"],
+        env: { PLAIN: "${HOLDFAST_TOKEN}", KEY: { env: "ITS_KEY", prefix: "key " } },
+      },
+    },
+    { ...process.env, HOLDFAST_TOKEN: "the host's own", ITS_KEY: "a secret of theirs" },
+  );
+  const { output } = await rig.call("everything__get-env");
+  const given: unknown = JSON.parse(output);
+  expect(given).toMatchObject({ PLAIN: "${HOLDFAST_TOKEN}", KEY: "key a secret of theirs" });
+  expect(given).not.toHaveProperty("HOLDFAST_TOKEN");
+  expect(given).not.toHaveProperty("ITS_KEY");
+  await rig.stop();
+});

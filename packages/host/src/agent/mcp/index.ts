@@ -1,0 +1,170 @@
+import { createHash } from "node:crypto";
+
+import { type Clock, type Random, type Store, systemClock, type Tool } from "@holdfast/engine";
+
+import { createRedactor } from "../../ops/secrets/redact.ts";
+import type { McpServers } from "../../ops/config/mcp-servers.ts";
+import { keepServer, type KeptServer, type ServerState, type ServerTimes } from "./server.ts";
+import { keysNamedBy, type KeptValues, secretsIn, type ServerKeys } from "./resolve-values.ts";
+import { createServerTool } from "./tool.ts";
+
+export { type AgentTools, withServerTools } from "./mcp.ts";
+
+export interface McpParts extends Pick<KeptValues, "environment"> {
+  readonly servers: McpServers;
+  /** Without them no stored key is found. */
+  readonly secrets?: KeptValues["secrets"];
+  readonly store: Pick<Store, "putBlob">;
+  /** A line for the log: what a server writes to its standard error, and why one is away. */
+  readonly say: (line: string) => void;
+  readonly clock?: Clock;
+  readonly random?: Random;
+  readonly times?: Partial<ServerTimes & { readonly firstMs: number }>;
+}
+
+export interface McpServerState {
+  readonly name: string;
+  readonly kind: "program" | "http";
+  readonly state: ServerState;
+  readonly tools: readonly { readonly name: string; readonly remote: string }[];
+  readonly leftOut: readonly string[];
+  readonly lastError: string | null;
+  readonly said: readonly string[];
+}
+
+/** The tools at one moment, and what they are made from. */
+export interface McpTools {
+  readonly tools: ReadonlyMap<string, Tool>;
+  /** Empty where no server is configured. */
+  readonly hash: string;
+  /** Servers that have not said yet what they offer: their tools are missing. */
+  readonly missing: readonly { readonly name: string; readonly why: string }[];
+}
+
+/** The operator's MCP servers. They belong to the process: agents come and go, connections stay. */
+export interface Mcp {
+  /** Waits for those that are being connected for the first time, for a moment and no longer. */
+  tools(): Promise<McpTools>;
+  /** What the operator has given to servers and nobody else is to see. */
+  readonly secrets: readonly string[];
+  states(): readonly McpServerState[];
+  /** The stored keys that a server's settings name, and the one address that they may be for. `null`: there is no such server. */
+  keysOf(name: string): ServerKeys | null;
+  /** `null`: there is no such server. */
+  restart(name: string): McpServerState | null;
+  start(): void;
+  stop(): Promise<void>;
+}
+
+const none: McpTools = { tools: new Map(), hash: "", missing: [] };
+export const withoutServers: Pick<Mcp, "tools"> = { tools: async () => none };
+
+const usual = {
+  patienceMs: 20_000,
+  backOffMs: 1_000,
+  longestBackOffMs: 60_000,
+  /** How long the first turns after a start wait for servers. */
+  firstMs: 5_000,
+};
+
+export function openMcp(parts: McpParts): Mcp {
+  const {
+    environment,
+    store,
+    secrets: stored = { read: () => null },
+    clock = systemClock,
+    random = Math.random,
+  } = parts;
+  const times = { ...usual, ...parts.times };
+  const secrets = secretsIn(parts.servers, environment);
+  const redact = createRedactor(() => secrets);
+  const say = (line: string): void => parts.say(redact(line));
+  let snapshot: McpTools | undefined;
+  let first: Promise<unknown> = Promise.resolve();
+  const kept = new Map<string, KeptServer>();
+  // Sorted: what models are told follows from what is configured, not from how it was written down.
+  for (const [name, server] of Object.entries(parts.servers).toSorted(byName)) {
+    const onTools = (): void => void (snapshot = undefined);
+    const shared = { environment, secrets: stored, clock, random, times, say, redact, onTools };
+    kept.set(name, keepServer({ name, server, ...shared }));
+  }
+
+  function takeSnapshot(): McpTools {
+    if (kept.size === 0) return none;
+    const tools = new Map<string, Tool>();
+    for (const [name, server] of kept)
+      for (const offered of server.list()?.tools ?? []) {
+        const definition = parts.servers[name];
+        if (definition === undefined) continue;
+        const made = createServerTool({ name, server: definition, kept: server, store }, offered);
+        tools.set(made.name, made);
+      }
+    const told = [...tools.values()].map(({ name, description, input, replay }) => [
+      name,
+      description,
+      input,
+      replay,
+    ]);
+    const hash = createHash("sha256").update(JSON.stringify(told)).digest("hex").slice(0, 16);
+    return { tools, hash, missing: missing() };
+  }
+
+  function missing(): McpTools["missing"] {
+    return [...kept].flatMap(([name, server]) =>
+      server.list() === null && server.state() !== "stopped"
+        ? [{ name, why: server.lastError() ?? "It has not answered yet." }]
+        : [],
+    );
+  }
+
+  function stateOf(name: string, server: KeptServer): McpServerState {
+    const definition = parts.servers[name];
+    return {
+      name,
+      kind: definition !== undefined && "url" in definition ? "http" : "program",
+      state: server.state(),
+      tools: (server.list()?.tools ?? []).map(({ name: called, remote }) => ({
+        name: called,
+        remote,
+      })),
+      leftOut: server.list()?.leftOut ?? [],
+      lastError: server.lastError(),
+      said: server.said(),
+    };
+  }
+
+  return {
+    async tools() {
+      await first;
+      snapshot ??= takeSnapshot();
+      return { ...snapshot, missing: missing() };
+    },
+    secrets,
+    states: () => [...kept].map(([name, server]) => stateOf(name, server)),
+    keysOf(name) {
+      const server = kept.has(name) ? parts.servers[name] : undefined;
+      return server === undefined ? null : keysNamedBy(server);
+    },
+    restart(name) {
+      const server = kept.get(name);
+      if (server === undefined) return null;
+      server.restart();
+      return stateOf(name, server);
+    },
+    start() {
+      if (kept.size === 0) return;
+      const settled = new AbortController();
+      const late = clock.sleep(times.firstMs, settled.signal);
+      const all = Promise.all([...kept.values()].map(({ tried }) => tried));
+      first = Promise.race([all, late]).finally(() => settled.abort());
+      for (const server of kept.values()) server.start();
+    },
+    async stop() {
+      await Promise.all([...kept.values()].map((server) => server.stop()));
+    },
+  };
+}
+
+function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,114 @@
+import { type JsonObject, jsonObject } from "@holdfast/protocol";
+import { z } from "zod";
+
+import { nameTool } from "./tool-list.ts";
+
+/** A tool that a server offers, as far as it is taken. */
+export interface OfferedTool {
+  /** What it is called here. */
+  readonly name: string;
+  /** What its server calls it. */
+  readonly remote: string;
+  readonly description: string;
+  readonly input: JsonObject & { readonly type: "object" };
+  readonly readsOnly: boolean;
+}
+
+export interface ToolList {
+  /** By name, in one order. */
+  readonly tools: readonly OfferedTool[];
+  /** What was left out, and why; for the operator. */
+  readonly leftOut: readonly string[];
+}
+
+const mostTools = 128;
+const longestName = 256;
+const longestDescription = 4_000;
+const largestSchema = 32 * 1024;
+const largestTogether = 512 * 1024;
+const deepestSchema = 24;
+const mostToldOf = 20;
+
+const offered = z.looseObject({
+  name: z.string().min(1).max(longestName),
+  description: z.string().optional(),
+  inputSchema: jsonObject,
+  annotations: z.looseObject({ readOnlyHint: z.boolean().optional() }).optional().catch(undefined),
+});
+
+/**
+ * What a server says about its tools, looked at one by one: a tool that cannot be used is left out, and the others stay.
+ * The same tools give the same list, in whichever order they come.
+ */
+export function readToolList(server: string, listed: readonly unknown[]): ToolList {
+  const leftOut: string[] = [];
+  const taken = new Map<string, OfferedTool>();
+  let size = 0;
+  const decoded = listed.map((each) => offered.safeParse(each));
+  const sound = decoded.flatMap(({ data }) => (data === undefined ? [] : [data]));
+  if (sound.length < listed.length)
+    leftOut.push(`${listed.length - sound.length} tools are not described as tools are.`);
+  for (const { name, description, inputSchema, annotations } of sound.toSorted(inOrder)) {
+    const words = objectionTo(inputSchema);
+    const schema = JSON.stringify(inputSchema);
+    const called = nameTool(server, name);
+    if (words !== undefined) leftOut.push(`${shown(name)}: ${words}`);
+    else if (taken.has(called)) leftOut.push(`${shown(name)}: it is there twice.`);
+    else if (taken.size === mostTools || size + schema.length > largestTogether)
+      leftOut.push(`${shown(name)}: there are too many.`);
+    else {
+      size += schema.length;
+      taken.set(called, {
+        name: called,
+        remote: name,
+        description: describe(server, description ?? ""),
+        input: { ...inputSchema, type: "object" },
+        readsOnly: annotations?.readOnlyHint === true,
+      });
+    }
+  }
+  const more = leftOut.length - mostToldOf;
+  return {
+    tools: [...taken.values()].toSorted((a, b) => compare(a.name, b.name)),
+    leftOut: more > 0 ? [...leftOut.slice(0, mostToldOf), `And ${more} more.`] : leftOut,
+  };
+}
+
+/** Whose words they are stands before them: a description is read by a model, and a server may write anything into it. */
+function describe(server: string, words: string): string {
+  const text = words.toWellFormed().trim();
+  const cut = text.length > longestDescription ? `${text.slice(0, longestDescription)}…` : text;
+  return `[A tool of the MCP server ${server}, in that server's words.] ${cut}`.trimEnd();
+}
+
+function objectionTo(schema: JsonObject): string | undefined {
+  if (schema["type"] !== "object") return "its arguments are not an object.";
+  if (JSON.stringify(schema).length > largestSchema) return "its schema is too large.";
+  if (!isSound(schema, 0)) return "its schema is too deep, or refers to somewhere else.";
+  return undefined;
+}
+
+/** A schema that names another place would have whoever reads it look there. */
+function isSound(value: unknown, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  if (depth === deepestSchema) return false;
+  return Object.entries(value).every(
+    ([name, each]) =>
+      (name !== "$ref" || typeof each !== "string" || each.startsWith("#")) &&
+      isSound(each, depth + 1),
+  );
+}
+
+/** The same name twice: the same one of them each time. */
+function inOrder(a: z.infer<typeof offered>, b: z.infer<typeof offered>): number {
+  return compare(a.name, b.name) || compare(JSON.stringify(a), JSON.stringify(b));
+}
+
+/** By code units, the same on every machine. */
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function shown(name: string): string {
+  return JSON.stringify(name.slice(0, 80));
+}

@@ -1,0 +1,199 @@
+import type { Clock, Random } from "@holdfast/engine";
+
+import type { Redact } from "../../ops/secrets/redact.ts";
+import type { McpServer } from "../../ops/config/mcp-servers.ts";
+import { type CallFailure, failureOf } from "./managed-server.ts";
+import { connect, type Connection } from "./mcp-connect.ts";
+import type { ToolList } from "./offered-tools.ts";
+import type { KeptValues } from "./resolve-values.ts";
+import { loadSdk, type Sdk } from "./connect.ts";
+
+export type ServerState = "starting" | "ready" | "away" | "stopped";
+
+export interface ServerParts extends KeptValues {
+  readonly name: string;
+  readonly server: McpServer;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly times: ServerTimes;
+  readonly redact: Redact;
+  readonly say: (line: string) => void;
+  readonly onTools: () => void;
+}
+
+export interface ServerTimes {
+  /** For each answer while a server is set up. */
+  readonly patienceMs: number;
+  /** Before the second try; doubled from then on. */
+  readonly backOffMs: number;
+  readonly longestBackOffMs: number;
+}
+
+/** One server of the operator's, kept connected. Its connection is everybody's: no agent closes it. */
+export interface KeptServer {
+  readonly state: () => ServerState;
+  /** What it offers, or offered before it went away: a short absence changes nothing of what models are told. */
+  readonly list: () => ToolList | null;
+  readonly lastError: () => string | null;
+  /** The last lines of its standard error. */
+  readonly said: () => readonly string[];
+  /** Resolves when the first try is over, however it ended. */
+  readonly tried: Promise<void>;
+  /** The connection, once there is one or the time is over. */
+  connection(withinMs: number, signal: AbortSignal): Promise<Connection | null>;
+  /** What became of a call that has no result. A connection that is not what it was is given up. */
+  failed(connection: Connection, error: unknown): CallFailure;
+  start(): void;
+  restart(): void;
+  stop(): Promise<void>;
+}
+
+const longestLine = 500;
+const mostSaid = 20;
+/** What stayed up for this long has earned a quick second try. */
+const steadyMs = 60_000;
+
+export function keepServer(parts: ServerParts): KeptServer {
+  const { name, server, environment, secrets, clock, random, times, redact, say, onTools } = parts;
+  const stopping = new AbortController();
+  const tried = Promise.withResolvers<void>();
+  const waiting = new Set<() => void>();
+  let again = new AbortController();
+  let sdk: Sdk | undefined;
+  let current: Connection | null = null;
+  let state: ServerState = "stopped";
+  let list: ToolList | null = null;
+  const said: string[] = [];
+  let lastError: string | null = null;
+  let givenUp: string | null = null;
+  let kept: Promise<void> | undefined;
+
+  function hear(line: string): void {
+    const heard = redact(line.slice(0, longestLine));
+    said.push(heard);
+    if (said.length > mostSaid) said.shift();
+    say(`${name}: ${heard}`);
+  }
+
+  function wakeAll(): void {
+    for (const wake of waiting) wake();
+  }
+
+  /** Its tools are asked for again; when that fails, what was known stays, and the connection is looked at anew. */
+  async function refresh(connection: Connection): Promise<void> {
+    try {
+      take(await connection.listTools());
+    } catch (error) {
+      if (connection !== current) return;
+      givenUp = words(error);
+      await connection.close().catch(() => undefined);
+    }
+  }
+
+  function take(listed: ToolList): void {
+    const isSame = JSON.stringify(list) === JSON.stringify(listed);
+    list = listed;
+    if (!isSame) onTools();
+  }
+
+  async function tryOnce(signal: AbortSignal): Promise<void> {
+    state = "starting";
+    givenUp = null;
+    sdk ??= await loadSdk();
+    const connection = await connect({
+      sdk,
+      name,
+      server,
+      environment,
+      secrets,
+      clock,
+      patienceMs: times.patienceMs,
+      onWords: hear,
+      onToolsChanged: () => current !== null && void refresh(current),
+      signal,
+    });
+    const leave = (): void => void connection.close().catch(() => undefined);
+    signal.addEventListener("abort", leave, { once: true });
+    try {
+      take(await connection.listTools());
+      current = connection;
+      state = "ready";
+      lastError = null;
+      tried.resolve();
+      wakeAll();
+      const end = await connection.closed;
+      lastError = givenUp ?? end;
+    } finally {
+      current = null;
+      signal.removeEventListener("abort", leave);
+      await connection.close().catch(() => undefined);
+    }
+  }
+
+  async function keep(): Promise<void> {
+    let failures = 0;
+    while (!stopping.signal.aborted) {
+      again = new AbortController();
+      const begun = clock.now();
+      try {
+        await tryOnce(AbortSignal.any([stopping.signal, again.signal]));
+      } catch (error) {
+        lastError = words(error);
+      }
+      tried.resolve();
+      const isAsked = again.signal.aborted;
+      if (isAsked || stopping.signal.aborted) continue;
+      state = "away";
+      say(`${name}: ${lastError ?? "It is away."}`);
+      failures = clock.now() - begun > steadyMs ? 0 : failures + 1;
+      const pause = Math.min(times.backOffMs * 2 ** failures, times.longestBackOffMs);
+      const wake = AbortSignal.any([stopping.signal, again.signal]);
+      await clock.sleep(pause * (0.5 + random() / 2), wake);
+      if (again.signal.aborted) failures = 0;
+    }
+    state = "stopped";
+    wakeAll();
+  }
+
+  return {
+    state: () => state,
+    list: () => list,
+    lastError: () => lastError && redact(lastError),
+    said: () => said,
+    tried: tried.promise,
+    async connection(withinMs, signal) {
+      if (current !== null || state === "stopped") return current;
+      const over = new AbortController();
+      const wake = (): void => over.abort();
+      waiting.add(wake);
+      await clock.sleep(withinMs, AbortSignal.any([over.signal, signal]));
+      waiting.delete(wake);
+      return current;
+    },
+    failed(connection, error) {
+      if (sdk === undefined) throw new Error("A call failed before the library was loaded.");
+      const failure = failureOf(sdk, error);
+      if (failure.isLost && connection === current) void refresh(connection);
+      return failure;
+    },
+    start() {
+      if (kept !== undefined) return;
+      state = "starting";
+      kept = keep();
+    },
+    restart() {
+      if (kept === undefined || stopping.signal.aborted) return;
+      current = null;
+      state = "starting";
+      again.abort();
+    },
+    async stop() {
+      stopping.abort();
+      await kept;
+    },
+  };
+}
+
+function words(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).slice(0, longestLine);
+}

@@ -1,0 +1,170 @@
+import type { Clock, MemoryAnswer, MemoryTurn } from "@holdfast/engine";
+import { z } from "zod";
+
+import { type AskOpenViking, isMissing, isThereAlready, type Refusal } from "./client.ts";
+
+type SaidTurn = Pick<MemoryTurn, "at" | "messages">;
+
+export interface Delivery {
+  readonly ask: AskOpenViking;
+  readonly clock: Clock;
+  readonly peer: string;
+  readonly signal: AbortSignal;
+  /** How long the server's work on a segment is waited for. */
+  readonly workMs: number;
+}
+
+/** What the server holds of a session that was begun for a segment. */
+const sessionState = z.looseObject({
+  message_count: z.int().nonnegative(),
+  total_message_count: z.int().nonnegative().optional(),
+  commit_count: z.int().nonnegative().optional(),
+});
+const task = z.looseObject({
+  task_id: z.string(),
+  status: z.string(),
+  error: z.string().nullish(),
+});
+type Task = z.infer<typeof task>;
+const taken = z.looseObject({ task_id: z.string().nullish(), archived: z.boolean().optional() });
+const anything = z.unknown();
+
+const largestBatch = 100;
+const mostDeliveries = 5;
+const firstLookMs = 500;
+const longestLookMs = 5_000;
+
+/**
+ * P10: the server knows no idempotency keys, so a segment gets a session of its own there, whose name follows from its key.
+ * What that session holds says how far an earlier try came: what is missing is added, what was handed over is not handed
+ * over again. Only where the server itself says that its work on it has failed, the next name is taken.
+ */
+export async function deliver(
+  delivery: Delivery,
+  name: string,
+  turns: readonly SaidTurn[],
+): Promise<MemoryAnswer> {
+  for (let nth = 1; ; nth += 1) {
+    const session = `${name}-${nth}`;
+    const standing = await lookAt(delivery, session);
+    switch (standing.status) {
+      case "failed":
+        return standing;
+      case "kept":
+        return { status: "committed" };
+      case "working":
+        return follow(delivery, standing.task);
+      case "open":
+        return handOver(delivery, session, turns, standing);
+      case "spoilt":
+        if (nth === mostDeliveries) return spoilt(standing.task);
+    }
+  }
+}
+
+type Standing =
+  | { readonly status: "open"; readonly isThere: boolean; readonly messages: number }
+  | { readonly status: "kept" }
+  | { readonly status: "working"; readonly task: Task }
+  | { readonly status: "spoilt"; readonly task: Task }
+  | Refusal;
+
+async function lookAt({ ask, peer, signal }: Delivery, session: string): Promise<Standing> {
+  const read = { method: "GET", peer, signal } as const;
+  const found = await ask({ ...read, path: `/api/v1/sessions/${session}`, answer: sessionState });
+  if (found.status === "failed")
+    return isMissing(found) ? { status: "open", isThere: false, messages: 0 } : found;
+  const { message_count: live, total_message_count: total = live, commit_count } = found.value;
+  if (live > 0) return { status: "open", isThere: true, messages: live };
+  const path = `/api/v1/tasks?task_type=session_commit&resource_id=${session}&limit=1`;
+  const tasks = await ask({ ...read, path, answer: z.array(task) });
+  if (tasks.status === "failed") return tasks;
+  const [newest] = tasks.value;
+  if (newest !== undefined) return standingOf(newest);
+  // The server forgets its tasks some time after they are done; what it holds it does not forget.
+  if (total > 0 || (commit_count ?? 0) > 0) return { status: "kept" };
+  return { status: "open", isThere: true, messages: 0 };
+}
+
+function standingOf(found: Task): Standing {
+  switch (found.status) {
+    case "completed":
+      return { status: "kept" };
+    case "failed":
+    case "cancelled":
+      return { status: "spoilt", task: found };
+    default:
+      return { status: "working", task: found };
+  }
+}
+
+async function handOver(
+  delivery: Delivery,
+  session: string,
+  turns: readonly SaidTurn[],
+  { isThere, messages: had }: Extract<Standing, { status: "open" }>,
+): Promise<MemoryAnswer> {
+  const { ask, peer, signal } = delivery;
+  const post = { method: "POST", peer, signal } as const;
+  const place = `/api/v1/sessions/${session}`;
+  if (!isThere) {
+    const made = await ask({ ...post, ...newSession(session), answer: anything });
+    if (made.status === "failed" && !isThereAlready(made)) return made;
+  }
+  const messages = turns.flatMap((turn) => messagesOf(turn, peer)).slice(had);
+  for (let from = 0; from < messages.length; from += largestBatch) {
+    const body = { messages: messages.slice(from, from + largestBatch) };
+    const added = await ask({ ...post, path: `${place}/messages/batch`, body, answer: anything });
+    if (added.status === "failed") return added;
+  }
+  const done = await ask({ ...post, path: `${place}/commit`, body: {}, answer: taken });
+  if (done.status === "failed") return done;
+  const { task_id: id, archived } = done.value;
+  if (typeof id === "string") return follow(delivery, { task_id: id, status: "pending" });
+  return archived === true ? { status: "committed" } : notTaken;
+}
+
+/** Each owner is a peer of the key's user, and what is found in their words is written there alone. */
+function newSession(session: string) {
+  const memory_policy = { self: { enabled: false }, peer: { enabled: true } };
+  return { path: "/api/v1/sessions", body: { session_id: session, memory_policy } };
+}
+
+function messagesOf({ at, messages }: SaidTurn, peer: string) {
+  const created_at = new Date(at).toISOString();
+  return messages.map(({ role, text }) => ({ role, content: text, created_at, peer_id: peer }));
+}
+
+/** Until the server has done its work. Kept in its archive is not yet remembered, and that may fail. */
+async function follow(delivery: Delivery, { task_id: id }: Task): Promise<MemoryAnswer> {
+  const { ask, clock, peer, signal, workMs } = delivery;
+  const until = clock.now() + workMs;
+  for (let pause = firstLookMs; ; pause = Math.min(longestLookMs, pause * 2)) {
+    const path = `/api/v1/tasks/${encodeURIComponent(id)}`;
+    const found = await ask({ method: "GET", path, peer, signal, answer: task });
+    if (found.status === "failed" && isMissing(found)) return { status: "committed" };
+    if (found.status === "failed") return found;
+    const standing = standingOf(found.value);
+    if (standing.status === "kept") return { status: "committed" };
+    if (standing.status === "spoilt") return spoilt(found.value);
+    if (signal.aborted || clock.now() + pause > until) return stillWorking;
+    await clock.sleep(pause, signal);
+  }
+}
+
+function spoilt({ status, error }: Task): MemoryAnswer {
+  const message = error ?? `The server's work on it is ${status}.`;
+  return { status: "failed", code: "openviking_extraction_failed", message: message.slice(0, 500) };
+}
+
+const stillWorking: MemoryAnswer = {
+  status: "failed",
+  code: "openviking_working",
+  message: "The server has it and is still at work on it.",
+};
+
+const notTaken: MemoryAnswer = {
+  status: "failed",
+  code: "openviking_not_taken",
+  message: "The server took none of it.",
+};

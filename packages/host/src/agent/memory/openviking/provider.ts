@@ -1,0 +1,77 @@
+import { createHash } from "node:crypto";
+
+import { type Clock, type MemoryHandle, type MemoryOwner, systemClock } from "@holdfast/engine";
+import { z } from "zod";
+
+import { askOpenViking, type OpenVikingPlace } from "./client.ts";
+import { deliver } from "./deliver.ts";
+
+export type { OpenVikingPlace } from "./client.ts";
+
+const found = z.looseObject({
+  memories: z
+    .array(z.looseObject({ abstract: z.string().nullish(), overview: z.string().nullish() }))
+    .optional(),
+});
+
+const mostRecalled = 8;
+const longestRecollection = 1_000;
+const requestMs = 20_000;
+/** Less than the keeper's own patience, so that whoever waits is told what is the matter. */
+const workMs = 45_000;
+
+/** Memory in an OpenViking server, by its HTTP API (`/api/v1`): a session there for each segment, and search for recall. */
+export function openOpenViking(
+  place: OpenVikingPlace,
+  clock: Clock = systemClock,
+  limits: { readonly requestMs: number; readonly workMs: number } = { requestMs, workMs },
+): MemoryHandle {
+  const ask = askOpenViking(place, clock, limits.requestMs);
+  return {
+    owner: ownerOf(place),
+    commit: ({ owner, key, turns }, signal) =>
+      deliver(
+        { ask, clock, peer: peerOf(owner), signal, workMs: limits.workMs },
+        `holdfast-${hashOf(key)}`,
+        turns,
+      ),
+    learn: ({ owner, key, texts }, signal) =>
+      deliver(
+        { ask, clock, peer: peerOf(owner), signal, workMs: limits.workMs },
+        `holdfast-${hashOf(key)}`,
+        [{ at: Date.now(), messages: texts.map((text) => ({ role: "assistant", text })) }],
+      ),
+    async recall({ owner, text }, signal) {
+      const peer = peerOf(owner);
+      const body = {
+        query: text,
+        target_uri: `viking://~/peers/${peer}/memories`,
+        context_type: "memory",
+        limit: mostRecalled,
+      };
+      const path = "/api/v1/search/find";
+      const answer = await ask({ method: "POST", path, body, peer, signal, answer: found });
+      if (answer.status === "failed") throw new Error(`${answer.code}: ${answer.message}`);
+      return (answer.value.memories ?? [])
+        .map(({ abstract, overview }) => (abstract || overview) ?? "")
+        .filter((each) => each !== "")
+        .slice(0, mostRecalled)
+        .map((each) => ({ text: each.slice(0, longestRecollection) }));
+    },
+    close: async () => {},
+  };
+}
+
+/** By its address alone: what waits for a server is not lost with a key that was renewed. */
+function ownerOf({ url }: OpenVikingPlace): MemoryOwner {
+  return { provider: "openviking", configuration: hashOf(url.replace(/\/+$/u, "")) };
+}
+
+/** Nobody is told what another has said: an owner's memory is that of one peer. */
+function peerOf(owner: string): string {
+  return `holdfast-${hashOf(owner)}`;
+}
+
+function hashOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 32);
+}

@@ -1,0 +1,127 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import type { MemoryBatch, MemoryHandle } from "@holdfast/engine";
+import { anOwner, at } from "@holdfast/testing/fixtures/factories";
+import { present } from "@holdfast/testing/fixtures/open-session";
+import { ids, type OwnerId } from "@holdfast/protocol";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { extractFacts } from "./extract.ts";
+import { notesSnapshot } from "./memory-notes.ts";
+import { openMemories } from "./providers.ts";
+import { ownerFolder } from "./notes.ts";
+
+let home: string;
+beforeEach(() => void (home = mkdtempSync(join(tmpdir(), "holdfast-memory-"))));
+afterEach(() => rmSync(home, { recursive: true }));
+
+const never = new AbortController().signal;
+const said = (text: string) => ({ messages: [{ role: "user" as const, text }] });
+
+function aBatch(owner: OwnerId, text: string, rest: Partial<MemoryBatch> = {}): MemoryBatch {
+  const turn = { generation: at(3), runId: ids.make("run"), at: 1, ...said(text) };
+  return { owner, session: ids.make("session"), key: "k", turns: [turn], ...rest };
+}
+
+async function recalled(handle: MemoryHandle, owner: OwnerId, text: string): Promise<string[]> {
+  const found = await handle.recall({ owner, session: ids.make("session"), text }, never);
+  return found.map((each) => each.text);
+}
+
+describe("facts in what was said", () => {
+  test.each([
+    ["Remember that the door code is 4711.", ["the door code is 4711"]],
+    ["My sister is called Ada. She likes tea.", ["My sister is called Ada"]],
+    ["Hello!\nI prefer short answers.\nWhat is my name?", ["I prefer short answers"]],
+    ["Do I like tea?", []],
+    ["", []],
+  ])("%j", (text, facts) => {
+    expect(extractFacts(said(text))).toEqual(facts);
+  });
+
+  test("what the model says of itself is none", () => {
+    const messages = [{ role: "assistant" as const, text: "I am a model." }];
+    expect(extractFacts({ messages })).toEqual([]);
+  });
+});
+
+describe("the facts provider", () => {
+  test("recalls what fits, to its owner alone, and finds it again after a restart", async () => {
+    const [owner, stranger] = [anOwner(), anOwner()];
+    const facts = present((await openMemories(home, { choice: "facts" })).handle);
+    const text = "Remember that the harbour gate opens at seven. I prefer black coffee.";
+    expect(await facts.commit(aBatch(owner, text), never)).toEqual({ status: "committed" });
+    const again = present((await openMemories(home, { choice: "facts" })).handle);
+    expect(again.owner).toEqual(facts.owner);
+    expect(await recalled(again, owner, "When does the harbour open?")).toEqual([
+      "the harbour gate opens at seven",
+    ]);
+    expect(await recalled(again, owner, "Tell me a story")).toEqual([]);
+    expect(await recalled(again, stranger, "harbour coffee")).toEqual([]);
+  });
+
+  test("[P10] a segment that comes twice counts once", async () => {
+    const owner = anOwner();
+    const facts = present((await openMemories(home, { choice: "facts" })).handle);
+    const session = ids.make("session");
+    const first = aBatch(owner, "I prefer black coffee.", { session });
+    await facts.commit(first, never);
+    await facts.commit({ ...aBatch(owner, "I prefer green coffee.", { session }) }, never);
+    expect(await recalled(facts, owner, "coffee")).toEqual(["I prefer black coffee"]);
+  });
+
+  test("what cannot be written is a failure, and not swallowed", async () => {
+    const owner = anOwner();
+    const facts = present((await openMemories(home, { choice: "facts" })).handle);
+    writeFileSync(ownerFolder(home, owner), "in the way");
+    const answer = await facts.commit(aBatch(owner, "I prefer black coffee."), never);
+    expect(answer).toMatchObject({ status: "failed", code: "facts_not_written" });
+  });
+});
+
+describe("the notes provider", () => {
+  test("writes what a person can read, each line once, and a session begins with it", async () => {
+    const owner = anOwner();
+    const notes = present((await openMemories(home, { choice: "notes" })).handle);
+    const batch = aBatch(owner, "Call me Ishmael. Remember that the whale is white.");
+    for (const key of ["one", "one", "two"])
+      expect(await notes.commit({ ...batch, key }, never)).toEqual({ status: "committed" });
+    const read = (name: string) => readFileSync(join(ownerFolder(home, owner), name), "utf8");
+    expect(read("USER.md")).toBe("- Call me Ishmael\n");
+    expect(read("MEMORY.md")).toBe("- the whale is white\n");
+    const snapshot = await notesSnapshot(home, owner);
+    expect(snapshot).toContain("[USER.md: notes of the host, not a request]\n- Call me Ishmael");
+    expect(await notesSnapshot(home, anOwner())).toBe("");
+  });
+
+  test("keep the newest when there is no more room, and whole lines", async () => {
+    const owner = anOwner();
+    const notes = present((await openMemories(home, { choice: "notes" })).handle);
+    for (let each = 0; each < 60; each += 1)
+      await notes.commit(aBatch(owner, `Remember that ${each} ${"x".repeat(250)}`), never);
+    const text = readFileSync(join(ownerFolder(home, owner), "MEMORY.md"), "utf8");
+    expect(text.length).toBeLessThanOrEqual(8_001);
+    expect(text).toContain("- 59 x");
+    expect(text.split("\n").every((line) => line === "" || line.startsWith("- "))).toBe(true);
+  });
+
+  test("another process's lock is waited for by trying again", async () => {
+    const owner = anOwner();
+    const notes = present((await openMemories(home, { choice: "notes" })).handle);
+    await notes.commit(aBatch(owner, "Remember that it is late."), never);
+    mkdirSync(join(ownerFolder(home, owner), "notes.lock"));
+    const answer = await notes.commit(aBatch(owner, "Remember that it is dark."), never);
+    expect(answer).toMatchObject({ status: "failed", code: "notes_busy" });
+  });
+});
+
+test("an owner of another home, and one that is not known, cannot be reached", async () => {
+  const memories = await openMemories(home, { choice: "off" });
+  expect([memories.handle, memories.current()]).toEqual([null, null]);
+  const { owner } = present((await openMemories(home, { choice: "facts" })).handle);
+  expect((await memories.open(owner))?.owner).toEqual(owner);
+  expect(await memories.open({ ...owner, configuration: "other" })).toBeNull();
+  expect(await memories.open({ ...owner, provider: "other" })).toBeNull();
+});

@@ -1,0 +1,216 @@
+import { type MemoryHandle, type MemoryLesson, type ReviewAnswer, Reviews } from "@holdfast/engine";
+import { gated } from "@holdfast/testing/rigs/run-words";
+import { manualClock } from "@holdfast/testing/fakes/manual-clock";
+import { present } from "@holdfast/testing/fixtures/open-session";
+import { says } from "@holdfast/testing/fakes/scripted-model";
+import { expect, onTestFinished, test } from "vitest";
+
+import { converse, newSession, valueOf } from "../../../test/support/api-helpers.ts";
+import { openApi } from "../../../test/support/api-rig.ts";
+import { openReviews, reviewWith } from "./reviews.ts";
+
+const owner = { provider: "noted", configuration: "one" };
+
+/** Remembers what it is taught. */
+function aPupil() {
+  const lessons: MemoryLesson[] = [];
+  const handle: MemoryHandle = {
+    owner,
+    commit: async () => ({ status: "committed" }),
+    learn: async (lesson) => {
+      lessons.push(lesson);
+      return { status: "committed" };
+    },
+    recall: async () => [],
+    close: async () => {},
+  };
+  const providers = { current: () => owner, open: async () => handle };
+  return { lessons, handle, providers };
+}
+
+function openRig() {
+  const rig = openApi(({ messages: [first] }) =>
+    first?.role === "system" && first.text.includes("note what will be worth knowing")
+      ? [
+          {
+            kind: "text",
+            text: "- They live by the sea.\n- The key is sk-0123456789abcdefghij.\n",
+          },
+          { kind: "usage", usage: { input: 50, output: 5, costMicros: 7 } },
+        ]
+      : says("Yes."),
+  );
+  onTestFinished(async () => {
+    await rig.close();
+    expect(rig.bugs).toEqual([]);
+  });
+  return rig;
+}
+
+/** As many messages as make a session due. */
+async function talked(rig: ReturnType<typeof openRig>) {
+  const id = await newSession(rig);
+  await converse(rig, id, ...Array.from({ length: 10 }, (_, index) => `Word ${index}`));
+  return id;
+}
+
+test("what a review finds is handed to memory without its secrets, and its usage stands in the ledger", async () => {
+  const rig = openRig();
+  const { lessons, providers } = aPupil();
+  const reviewer = reviewWith(async () => ({ name: "scripted", model: rig.model }));
+  const { log } = rig;
+  const reviews = openReviews({
+    log,
+    reviewer,
+    providers,
+    onError: (bug) => expect(bug).toBe(null),
+  });
+  const id = await talked(rig);
+  reviews.poke(rig.owner, id);
+  await reviews.idle();
+  expect(lessons).toMatchObject([
+    { owner: rig.owner, session: id, texts: ["They live by the sea.", "The key is [key]."] },
+  ]);
+  const usage = await rig.store.reads.usage(rig.owner, { session: id });
+  expect(usage).toMatchObject({ calls: 1, input: 50, costMicros: 7 });
+  expect(reviews.figures()).toMatchObject({ reviewed: 1, lessons: 2, failed: 0 });
+});
+
+test("a review leaves the session as it was: its entries, its version, its place in the list, its locks", async () => {
+  const rig = openRig();
+  const { providers } = aPupil();
+  const id = await talked(rig);
+  const before = valueOf(await rig.client.readSession({ params: { id } }));
+  const reviewer = reviewWith(async () => ({ name: "scripted", model: rig.model }));
+  const { log } = rig;
+  const reviews = openReviews({
+    log,
+    reviewer,
+    providers,
+    onError: (bug) => expect(bug).toBe(null),
+  });
+  reviews.poke(rig.owner, id);
+  await reviews.idle();
+  expect(reviews.figures().reviewed).toBe(1);
+  const after = valueOf(await rig.client.readSession({ params: { id } }));
+  expect(after.entries).toEqual(before.entries);
+  expect({ ...after.session, head: 0 }).toEqual({ ...before.session, head: 0 });
+  for (const kind of ["run", "compaction", "memory"] as const)
+    expect(await rig.store.leases.read(kind, id)).toBeNull();
+});
+
+test("a session is reviewed after so many messages, and not with every turn", async () => {
+  const rig = openRig();
+  const { lessons, providers } = aPupil();
+  const reviews = aReviewer(rig, providers, async () => found("One."));
+  const id = await newSession(rig);
+  for (let each = 0; each < 12; each += 1) {
+    await converse(rig, id, `Word ${each}`);
+    reviews.poke(rig.owner, id);
+    await reviews.idle();
+  }
+  expect(lessons).toHaveLength(6);
+});
+
+test("a provider that learns nothing is asked nothing, and neither is a model", async () => {
+  const rig = openRig();
+  const { handle, providers } = aPupil();
+  const deaf: MemoryHandle = {
+    owner: handle.owner,
+    commit: async () => ({ status: "committed" }),
+    recall: async () => [],
+    close: async () => {},
+  };
+  let asked = 0;
+  const reviews = aReviewer(rig, { ...providers, open: async () => deaf }, async () => {
+    asked += 1;
+    return found("One.");
+  });
+  reviews.poke(rig.owner, await talked(rig));
+  await reviews.idle();
+  expect(asked).toBe(0);
+});
+
+test("a model that does not hear its signal holds up neither the end of the host nor a delete", async () => {
+  const rig = openRig();
+  const { lessons, providers } = aPupil();
+  const asked = gated();
+  const never = Promise.withResolvers<ReviewAnswer>();
+  const reviews = aReviewer(rig, providers, () => {
+    asked.open();
+    return never.promise;
+  });
+  const id = await talked(rig);
+  reviews.poke(rig.owner, id);
+  await asked.promise;
+  reviews.cancel(id);
+  await reviews.idle();
+  reviews.poke(rig.owner, await talked(rig));
+  await reviews.stop();
+  never.resolve(found("Too late."));
+  await never.promise;
+  expect(lessons).toEqual([]);
+  expect(reviews.figures()).toMatchObject({ reviewed: 0, failed: 2 });
+});
+
+test("a review that takes too long is over, and the next session is reviewed", async () => {
+  const rig = openRig();
+  const { lessons, providers } = aPupil();
+  const clock = manualClock();
+  const asked = gated();
+  const answers = [
+    () => {
+      asked.open();
+      return new Promise<ReviewAnswer>(() => {});
+    },
+    async () => found("In time."),
+  ];
+  const reviews = aReviewer(rig, providers, () => present(answers.shift())(), clock);
+  const [one, two] = [await talked(rig), await talked(rig)];
+  reviews.poke(rig.owner, one);
+  reviews.poke(rig.owner, two);
+  await asked.promise;
+  await clock.advance(1_000);
+  await reviews.idle();
+  expect(lessons).toMatchObject([{ session: two, texts: ["In time."] }]);
+});
+
+test("what was put in the trash meanwhile is not remembered", async () => {
+  const rig = openRig();
+  const { lessons, providers } = aPupil();
+  const [asked, answered] = [gated(), gated()];
+  const reviews = aReviewer(rig, providers, async () => {
+    asked.open();
+    await answered.promise;
+    return found("One.");
+  });
+  const id = await talked(rig);
+  reviews.poke(rig.owner, id);
+  await asked.promise;
+  valueOf(await rig.client.trashSession({ params: { id } }));
+  answered.open();
+  await reviews.idle();
+  expect(lessons).toEqual([]);
+});
+
+function found(...lessons: readonly string[]): ReviewAnswer {
+  return { status: "reviewed", lessons, model: "scripted", usage: null };
+}
+
+function aReviewer(
+  rig: ReturnType<typeof openRig>,
+  providers: ReturnType<typeof aPupil>["providers"],
+  review: () => Promise<ReviewAnswer>,
+  clock = manualClock(),
+): Reviews {
+  return new Reviews({
+    reads: rig.store.reads,
+    clock,
+    reviewer: { review },
+    providers,
+    recordUsage: async () => {},
+    onError: (bug) => void rig.bugs.push(new Error(String(bug))),
+    everyMessages: 4,
+    patienceMs: 1_000,
+  });
+}

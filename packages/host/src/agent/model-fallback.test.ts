@@ -1,0 +1,145 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { admitMessage, describeContext } from "@holdfast/engine";
+import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { ids } from "@holdfast/protocol";
+import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { expect, onTestFinished, test } from "vitest";
+
+import { readConfig } from "../ops/config/read-config.ts";
+import { prepareConversations } from "./conversations.ts";
+import { openHands } from "./hands.ts";
+import { openMemories } from "./memory/providers.ts";
+import { openModels } from "./models/open-model.ts";
+import { anthropicFrames, chatFrames } from "@holdfast/testing/host/providers/provider-frames";
+import {
+  openProviderServer,
+  type ServerAnswer,
+} from "@holdfast/testing/host/providers/provider-server";
+
+const own = "anthropic/claude-sonnet-5-5";
+const other = "openai-compatible/heron";
+
+/** A session of one provider's model, with another provider's behind it. */
+async function open(
+  answer: (before: number) => ServerAnswer,
+  settings: Readonly<Record<string, string>> = { HOLDFAST_MODEL_FALLBACK: other },
+) {
+  let asked = 0;
+  const server = await openProviderServer(({ path }) => {
+    if (!path.endsWith("/messages")) return { frames: chatFrames([{ text: "In its place." }]) };
+    asked += 1;
+    return answer(asked - 1);
+  });
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  const home = mkdtempSync(join(tmpdir(), "holdfast-fallback-"));
+  onTestFinished(() => rmSync(home, { recursive: true }));
+  const environment = {
+    HOLDFAST_MODEL: own,
+    HOLDFAST_SMALL_MODEL: "rehearsal",
+    HOLDFAST_OPENAI_BASE_URL: `${server.url}/v1`,
+    HOLDFAST_ANTHROPIC_BASE_URL: `${server.url}/v1`,
+    ...settings,
+  };
+  const config = readConfig({ flags: { home }, environment, personFolder: home });
+  if (!config.ok) throw new Error(config.failure.sentence);
+  const report = (bug: Error): never => {
+    throw bug;
+  };
+  const keys = { ANTHROPIC_API_KEY: "a-key-for-this-test" };
+  const { models } = openModels(config.value, keys, report);
+  const store = createMemoryStore();
+  const chat = await openSession(store);
+  const memories = await openMemories(home, { choice: "off" });
+  const hands = openHands(config.value, store);
+  const talk = await prepareConversations(config.value, store, models, memories, hands, report);
+  onTestFinished(() => talk.runner.stop());
+  const { owner, session } = chat;
+  return {
+    chat,
+    store,
+    say: async (clientId: string) => {
+      const before = server.requests.length;
+      const admitted = await admitMessage(talk.log, ids, {
+        owner,
+        session,
+        clientId,
+        text: "Hello",
+      });
+      if (admitted.status !== "accepted") throw new Error(JSON.stringify(admitted));
+      talk.runner.poke(owner, session);
+      await talk.runner.idle();
+      const heard = server.requests.slice(before);
+      return {
+        run: await store.reads.run(owner, admitted.runId),
+        asked: heard.map(({ body }) => (body as { readonly model: string }).model),
+      };
+    },
+  };
+}
+
+function problem(status: number, type: string, headers: Record<string, string> = {}): ServerAnswer {
+  const error = { type, message: `It is ${type}.` };
+  return {
+    status,
+    headers: { "content-type": "application/json", ...headers },
+    frames: [JSON.stringify({ type: "error", error })],
+  };
+}
+
+test.each([
+  ["does not take the key", problem(401, "authentication_error")],
+  ["is out of credit", problem(402, "billing_error")],
+  ["asks for a long wait", problem(429, "rate_limit_error", { "retry-after": "3600" })],
+])(
+  "a provider that %s is stood in for by the next of the chain, which a notice and the ledger tell",
+  async (_, answer) => {
+    const { say, chat, store } = await open(() => answer);
+    const { run, asked } = await say("one");
+    expect(run).toMatchObject({ state: "completed", step: 1 });
+    expect(asked).toEqual(["claude-sonnet-5-5", "heron"]);
+    const entries = await chat.entries();
+    const notice = entries.find(({ type }) => type === "notice.added");
+    expect(notice?.data).toMatchObject({
+      kind: "model_fallback",
+      details: { from: own, to: other },
+    });
+    const said = entries.filter(({ type }) => type === "message.assistant");
+    expect(said.map(({ data }) => data["model"])).toEqual([other]);
+    const usage = await store.reads.usage(chat.owner, { session: chat.session });
+    expect(usage.calls).toBe(1);
+  },
+);
+
+test("[P9] the next turn goes back to the session's own model, and the report of the cache says why each began anew", async () => {
+  const { say, chat, store } = await open((before) =>
+    before === 0
+      ? problem(401, "authentication_error")
+      : { frames: anthropicFrames([{ text: "Myself again." }]) },
+  );
+  await say("one");
+  expect((await say("two")).asked).toEqual(["claude-sonnet-5-5"]);
+  const options = { count: (text: string) => text.length, turns: 5 };
+  const report = await describeContext(store.reads, chat.owner, chat.session, options);
+  const changes = report?.turns.map((turn) => turn.changes);
+  const again = { block: 0, part: "system", explainedBy: { cause: "model" } };
+  expect(changes).toMatchObject([[again], [again]]);
+  expect(report?.turns.map(({ model }) => model)).toEqual([own, other]);
+});
+
+test("a request that is refused is not asked of anybody else", async () => {
+  const { say } = await open(() => problem(400, "invalid_request_error"));
+  const { run, asked } = await say("one");
+  expect([run?.state, asked]).toEqual(["failed", ["claude-sonnet-5-5"]]);
+});
+
+test("a model's own chain goes before the one for all", async () => {
+  const models = JSON.stringify({ "anthropic/*": { fallback: [own, other] } });
+  const { say } = await open(() => problem(401, "authentication_error"), {
+    HOLDFAST_MODEL_FALLBACK: "rehearsal",
+    HOLDFAST_MODELS: models,
+  });
+  expect((await say("one")).asked).toEqual(["claude-sonnet-5-5", "heron"]);
+});

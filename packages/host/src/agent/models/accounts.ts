@@ -1,0 +1,132 @@
+import type { Config } from "../../ops/config/settings.ts";
+import type { Secrets } from "../../ops/secrets/secrets.ts";
+import type { Provider } from "./model-name.ts";
+
+/** Where a provider is reached, and with which key. A key and an address belong together. */
+export interface Account {
+  readonly provider: Provider;
+  readonly baseUrl: string;
+  readonly key: string | null;
+  readonly keyFrom: KeySource;
+}
+
+export type KeySource =
+  | { readonly from: "environment"; readonly name: string }
+  | { readonly from: "stored" }
+  | { readonly from: "none" };
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+type AddressSetting = "openaiBaseUrl" | "anthropicBaseUrl" | "googleBaseUrl" | "ollamaBaseUrl";
+
+export interface AccountParts {
+  readonly config: Pick<Config, AddressSetting>;
+  readonly environment: Environment;
+  readonly secrets: Secrets;
+}
+
+interface Issuer {
+  readonly title: string;
+  /** `null`: only whoever sets it up knows. */
+  readonly own: string | null;
+  readonly setting: AddressSetting;
+  readonly variables: readonly string[];
+  readonly needsKey: "yes" | "no";
+}
+
+const openaiKeys = ["HOLDFAST_OPENAI_API_KEY", "OPENAI_API_KEY"] as const;
+
+export const issuers: Readonly<Record<Provider, Issuer>> = {
+  anthropic: {
+    title: "Anthropic",
+    own: "https://api.anthropic.com/v1",
+    setting: "anthropicBaseUrl",
+    variables: ["HOLDFAST_ANTHROPIC_API_KEY", "ANTHROPIC_API_KEY"],
+    needsKey: "yes",
+  },
+  openai: {
+    title: "OpenAI",
+    own: "https://api.openai.com/v1",
+    setting: "openaiBaseUrl",
+    variables: openaiKeys,
+    needsKey: "yes",
+  },
+  google: {
+    title: "Google",
+    own: "https://generativelanguage.googleapis.com/v1beta",
+    setting: "googleBaseUrl",
+    variables: ["HOLDFAST_GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"],
+    needsKey: "yes",
+  },
+  "openai-compatible": {
+    title: "OpenAI-compatible server",
+    own: null,
+    setting: "openaiBaseUrl",
+    variables: openaiKeys,
+    needsKey: "no",
+  },
+  ollama: {
+    title: "Ollama",
+    own: "http://127.0.0.1:11434/v1",
+    setting: "ollamaBaseUrl",
+    variables: [],
+    needsKey: "no",
+  },
+};
+
+export type Unusable = {
+  readonly code: "model_unknown" | "model_unusable";
+  readonly sentence: string;
+  /** A key is kept, and for another address. */
+  readonly keyFrom?: { readonly from: "stored" };
+};
+
+/**
+ * The account that counts now: what the operator has set goes before what was stored in the page. A key is never sent to
+ * an address that it was not stored for, and one of the environment never to an address that came from the page.
+ */
+export function accountOf(parts: AccountParts, provider: Provider): Account | Unusable {
+  const { own, variables, needsKey } = issuers[provider];
+  const configured = configuredAddress(parts, provider);
+  const stored = parts.secrets.read(provider);
+  const variable = variables.find((name) => (parts.environment[name] ?? "") !== "");
+  const operated = configured ?? own;
+  if (variable !== undefined && operated !== null) {
+    const key = parts.environment[variable] ?? "";
+    return { provider, baseUrl: operated, key, keyFrom: { from: "environment", name: variable } };
+  }
+  if (stored !== null && (configured === undefined || configured === stored.baseUrl)) {
+    const { baseUrl, key } = stored;
+    return { provider, baseUrl, key, keyFrom: { from: "stored" } };
+  }
+  if (operated === null) return { code: "model_unusable", sentence: whatToSet(provider) };
+  if (needsKey === "yes") {
+    if (stored === null) return { code: "model_unusable", sentence: whatToSet(provider) };
+    const sentence = `The stored key belongs to ${stored.baseUrl}, not to ${operated}: store the one for that.`;
+    return { code: "model_unusable", sentence, keyFrom: { from: "stored" } };
+  }
+  return { provider, baseUrl: operated, key: null, keyFrom: { from: "none" } };
+}
+
+export function configuredAddress(
+  { config }: Pick<AccountParts, "config">,
+  provider: Provider,
+): string | undefined {
+  return config[issuers[provider].setting].value ?? undefined;
+}
+
+/** In one sentence, for a person who has to do it. */
+export function whatToSet(provider: Provider): string {
+  switch (provider) {
+    case "anthropic":
+      return "Set ANTHROPIC_API_KEY, or store a key for Anthropic in the settings.";
+    case "openai":
+      return "Set OPENAI_API_KEY, or store a key for OpenAI in the settings.";
+    case "google":
+      return "Set GEMINI_API_KEY, or store a key for Google in the settings.";
+    case "openai-compatible":
+      return "Set HOLDFAST_OPENAI_BASE_URL to the server's address (and HOLDFAST_OPENAI_API_KEY if it wants a key), or store both in the settings.";
+    case "ollama":
+      return "Start Ollama, or set HOLDFAST_OLLAMA_BASE_URL to where it runs.";
+  }
+}

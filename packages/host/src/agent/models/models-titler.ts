@@ -1,0 +1,48 @@
+import type { Model, ModelUsage, Titler, TitleRequest } from "@holdfast/engine";
+
+import { titleInstruction, titlePrompt } from "./titler.ts";
+
+const longestReply = 400;
+const longestTitle = 80;
+
+export interface NamedModel {
+  readonly name: string;
+  readonly model: Model;
+}
+
+/** Asks a model for a name. A reply that runs on is cut off, and one that is no name is none. */
+export function createTitler(modelFor: (request: TitleRequest) => Promise<NamedModel>): Titler {
+  return {
+    async title(asked, signal) {
+      const { name, model } = await modelFor(asked);
+      let reply = "";
+      let usage: ModelUsage | null = null;
+      const request = {
+        model: name,
+        messages: [
+          { role: "system", text: titleInstruction },
+          { role: "user", text: titlePrompt(asked.question, asked.answer) },
+        ],
+        tools: [],
+      } as const;
+      for await (const event of model.stream(request, signal)) {
+        if (event.kind === "failed") return { status: "failed" };
+        if (event.kind === "usage") usage = event.usage;
+        if (event.kind === "text") reply += event.text;
+        if (reply.length > longestReply) break;
+      }
+      const title = titleIn(reply);
+      return title === "" ? { status: "failed" } : { status: "titled", title, model: name, usage };
+    },
+  };
+}
+
+/** Models like to quote, to explain and to end with a full stop. */
+function titleIn(reply: string): string {
+  const line = reply
+    .split("\n")
+    .map((each) => each.trim())
+    .find((each) => each !== "");
+  const bare = (line ?? "").replaceAll(/^["'“”„«»*#\s]+|["'“”„«»*\s.]+$/g, "");
+  return bare.length > longestTitle ? `${bare.slice(0, longestTitle - 1).trimEnd()}…` : bare;
+}

@@ -1,0 +1,193 @@
+import type { Model, ModelEvent, ModelFailure, ModelRequest } from "@holdfast/engine";
+import type { BlobId, SessionId } from "@holdfast/protocol";
+
+import { type Account, issuers, whatToSet } from "./accounts.ts";
+import { loadLanguageModel, type OpenAiApi } from "./models-load-provider.ts";
+import { costOf, type ModelFacts } from "./model-facts.ts";
+import { failureFrom, refusesThoughts } from "./models-provider-failure.ts";
+import { type ConnectionLimits, openConnection, usualLimits } from "./provider-connection.ts";
+import { type Telling, tellMessages, tellTools, wireName } from "./provider-prompt.ts";
+import { Listener } from "./provider-stream.ts";
+import type { CallOptions } from "./load-provider.ts";
+
+export interface ProviderModelParts {
+  /** As in HOLDFAST_MODEL, and the provider's own name for it. */
+  readonly name: string;
+  readonly id: string;
+  readonly account: Account;
+  readonly facts: ModelFacts;
+  readonly api?: OpenAiApi;
+  readonly image?: (blobId: BlobId) => Promise<Uint8Array | null>;
+  readonly limits?: ConnectionLimits;
+  readonly redact?: (text: string) => string;
+  /** Sessions whose thoughts the provider did not take back. */
+  readonly thoughtless?: Set<SessionId>;
+}
+
+/** A model behind a provider's package. One call is one request: whether it is tried again is the engine's decision. */
+export function createProviderModel(parts: ProviderModelParts): Model {
+  return { stream: (request, signal) => streamFrom(parts, request, signal) };
+}
+
+async function* streamFrom(
+  parts: ProviderModelParts,
+  request: ModelRequest,
+  signal: AbortSignal,
+): AsyncGenerator<ModelEvent> {
+  const { thoughtless = new Set() } = parts;
+  const isThoughtless = request.session !== undefined && thoughtless.has(request.session);
+  const first = yield* ask(parts, request, signal, isThoughtless ? "left out" : "told");
+  if (first === null) return;
+  if (isThoughtless || first.hasSpoken || !refusesThoughts(first.error)) {
+    yield { kind: "failed", failure: first.failure };
+    return;
+  }
+  // Else a conversation whose key has changed could never go on.
+  if (request.session !== undefined) thoughtless.add(request.session);
+  for (const oldest of thoughtless)
+    if (thoughtless.size > mostThoughtless) thoughtless.delete(oldest);
+  const second = yield* ask(parts, request, signal, "left out");
+  if (second !== null) yield { kind: "failed", failure: second.failure };
+}
+
+/** One that was forgotten is asked twice once more. */
+const mostThoughtless = 1_000;
+
+interface Failed {
+  readonly failure: ModelFailure;
+  readonly error: unknown;
+  readonly hasSpoken: boolean;
+}
+
+async function* ask(
+  parts: ProviderModelParts,
+  request: ModelRequest,
+  signal: AbortSignal,
+  thoughts: Telling["thoughts"],
+): AsyncGenerator<ModelEvent, Failed | null> {
+  const connection = openConnection(parts.limits ?? usualLimits);
+  const telling = tellingOf(parts, thoughts);
+  const names = new Map(request.tools.map(({ name }) => [wireName(name), name]));
+  const listener = new Listener(telling, names);
+  try {
+    const { account, id, api = "responses" } = parts;
+    const language = await loadLanguageModel(account, id, { fetch: connection.fetch, api });
+    const { stream } = await language.doStream({
+      ...(await optionsFor(parts, request, telling)),
+      abortSignal: signal,
+    });
+    for await (const part of stream) yield* listener.hear(part);
+    yield* usageOf(parts, listener);
+    const failure = endOf(parts, listener, connection.saidDone ? "said" : "not said");
+    return failure && { failure, error: null, hasSpoken: true };
+  } catch (error) {
+    if (signal.aborted) return null;
+    yield* usageOf(parts, listener);
+    const failure = toldOf(parts, connection.failure ?? error);
+    return { failure, error, hasSpoken: listener.hasSpoken };
+  } finally {
+    // Whoever leaves early must not leave a connection behind that nobody reads.
+    connection.close();
+  }
+}
+
+function tellingOf(parts: ProviderModelParts, thoughts: Telling["thoughts"]): Telling {
+  const { account, name, facts, image = async () => null } = parts;
+  const { provider } = account;
+  const isServer = provider === "openai-compatible" || provider === "ollama";
+  return {
+    by: `${name}@${account.baseUrl}`,
+    options: isServer ? "openaiCompatible" : provider,
+    thoughts,
+    callIds: provider === "anthropic" || provider === "openai" ? "its own" : "ours",
+    cache: provider === "anthropic" ? "marked" : "automatic",
+    image,
+    takesImages: facts.takes?.includes("images") ? "yes" : "no",
+  };
+}
+
+async function optionsFor(
+  parts: ProviderModelParts,
+  request: ModelRequest,
+  telling: Telling,
+): Promise<CallOptions> {
+  const { account, facts } = parts;
+  const prompt = await tellMessages(request.messages, telling);
+  const tools = tellTools(request.tools, telling);
+  const options = { prompt, ...(tools.length > 0 && { tools }) };
+  switch (account.provider) {
+    case "anthropic":
+      return {
+        ...options,
+        maxOutputTokens: roomForAnswer(facts),
+        ...(facts.thinks && { providerOptions: { anthropic: { thinking: adaptive } } }),
+      };
+    case "openai": {
+      // What is kept is kept here: the conversation is in the log and nowhere else.
+      const key = request.session === undefined ? {} : { promptCacheKey: request.session };
+      return { ...options, providerOptions: { openai: { store: false, ...key } } };
+    }
+    case "google":
+      return {
+        ...options,
+        ...(facts.thinks && { providerOptions: { google: { thinkingConfig: aloud } } }),
+      };
+    case "openai-compatible":
+    case "ollama":
+      return options;
+  }
+}
+
+const aloud = { includeThoughts: true };
+const adaptive = { type: "adaptive", display: "summarized" };
+
+/** An answer's room is taken off the window: what compaction leaves free is what may be asked for. */
+function roomForAnswer({ window, output }: ModelFacts): number {
+  return Math.min(output, Math.max(4_096, Math.floor(window * 0.15)));
+}
+
+function* usageOf({ facts }: ProviderModelParts, { usage }: Listener): Generator<ModelEvent> {
+  if (usage === null) return;
+  const cost = facts.price && { costMicros: costOf(usage, facts.price) };
+  yield { kind: "usage", usage: { ...usage, ...cost } };
+}
+
+function endOf(
+  { account }: ProviderModelParts,
+  { finish }: Listener,
+  done: "said" | "not said",
+): ModelFailure | null {
+  const title = issuers[account.provider].title;
+  switch (finish?.finishReason.unified) {
+    case "stop":
+    case "tool-calls":
+      return null;
+    case "length":
+      return {
+        class: "fatal",
+        code: "model_output_limit",
+        message: "The answer reached the longest that this model gives.",
+      };
+    case "content-filter":
+      return { class: "refused", code: "model_refused", message: `${title} refused to answer.` };
+    default:
+      // Some servers name no reason; a connection that was cut does not say that it is done.
+      if (done === "said") return null;
+      return {
+        class: "retryable",
+        code: "model_cut",
+        message: `The connection to ${title} was cut before the answer was whole.`,
+      };
+  }
+}
+
+function toldOf({ account, id, redact = (text) => text }: ProviderModelParts, error: unknown) {
+  return failureFrom(error, {
+    provider: issuers[account.provider].title,
+    model: id,
+    whatToSet: whatToSet(account.provider),
+    redact: (text) =>
+      redact(account.key === null ? text : text.replaceAll(account.key, "[redacted]")),
+    now: Date.now,
+  });
+}

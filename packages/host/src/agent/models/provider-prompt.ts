@@ -1,0 +1,171 @@
+import type { AssistantPart, ModelMessage } from "@holdfast/engine";
+import type { ToolSpec, BlobId, JsonObject } from "@holdfast/protocol";
+
+import type { Prompt, PromptMessage, Tools } from "./load-provider.ts";
+
+/** How messages are told to one model of one provider. The same messages always become the same prompt. */
+export interface Telling {
+  /** Marks what this model said, in the log: nobody else gets it back. */
+  readonly by: string;
+  /** Under this name the provider package keeps what is its own. */
+  readonly options: "anthropic" | "openai" | "google" | "openaiCompatible";
+  /** Whether what it thought is told again. */
+  readonly thoughts: "told" | "left out";
+  /** The provider checks that its own names for calls come back. */
+  readonly callIds: "its own" | "ours";
+  readonly cache: "marked" | "automatic";
+  readonly image: (blobId: BlobId) => Promise<Uint8Array | null>;
+  readonly takesImages: "yes" | "no";
+}
+
+const ephemeral = { anthropic: { cacheControl: { type: "ephemeral" } } };
+
+export async function tellMessages(
+  messages: readonly ModelMessage[],
+  telling: Telling,
+): Promise<Prompt> {
+  const callIds = new Map<string, string>();
+  const prompt: Prompt = [];
+  for (const message of messages) prompt.push(await tell(message, telling, callIds));
+  if (telling.cache === "marked") for (const index of marksIn(messages)) mark(prompt, index);
+  return prompt;
+}
+
+/**
+ * Where a prefix may end that the next request has too: behind the frame, and behind the newest two turns. Together with
+ * the one behind the tools that is as many as are allowed.
+ */
+function marksIn(messages: readonly ModelMessage[]): readonly number[] {
+  const system = messages.findLastIndex(({ role }) => role === "system");
+  const turnEnds = messages.flatMap(({ role }, index) => {
+    const next = messages[index + 1]?.role;
+    return isAsking(role) && (next === undefined || !isAsking(next)) ? [index] : [];
+  });
+  return [...(system === -1 ? [] : [system]), ...turnEnds.slice(-2)];
+}
+
+function isAsking(role: ModelMessage["role"]): boolean {
+  return role === "user" || role === "tool" || role === "notice";
+}
+
+function mark(prompt: Prompt, index: number): void {
+  const message = prompt[index];
+  if (message !== undefined) prompt[index] = { ...message, providerOptions: ephemeral };
+}
+
+async function tell(
+  message: ModelMessage,
+  telling: Telling,
+  callIds: Map<string, string>,
+): Promise<PromptMessage> {
+  switch (message.role) {
+    case "system":
+      return { role: "system", content: message.text };
+    case "notice":
+      return { role: "user", content: [{ type: "text", text: message.text }] };
+    case "user":
+      return { role: "user", content: await tellUser(message, telling) };
+    case "assistant":
+      return {
+        role: "assistant",
+        content: message.parts.flatMap((part) => tellPart(part, telling, callIds)),
+      };
+    case "tool": {
+      const toolCallId = callIds.get(message.callId) ?? message.callId;
+      const output = { type: "text", value: message.output } as const;
+      const toolName = wireName(message.name);
+      return { role: "tool", content: [{ type: "tool-result", toolCallId, toolName, output }] };
+    }
+  }
+}
+
+type UserContent = Extract<PromptMessage, { role: "user" }>["content"];
+
+async function tellUser(
+  { text, images = [] }: Extract<ModelMessage, { role: "user" }>,
+  { takesImages, image }: Telling,
+): Promise<UserContent> {
+  // Providers refuse a text without a letter.
+  const content: UserContent = [{ type: "text", text: text === "" ? "(no text)" : text }];
+  if (takesImages === "no") return content;
+  for (const { blobId, mediaType } of images) {
+    const data = shownTypes.has(mediaType) ? await image(blobId) : null;
+    if (data !== null) content.push({ type: "file", mediaType, data: { type: "data", data } });
+  }
+  return content;
+}
+
+const shownTypes = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+
+type AssistantContent = Extract<PromptMessage, { role: "assistant" }>["content"];
+
+function tellPart(
+  part: AssistantPart,
+  telling: Telling,
+  callIds: Map<string, string>,
+): AssistantContent {
+  const own = ownOf(part.opaque, telling);
+  const kept = own?.options === undefined ? {} : { [telling.options]: own.options };
+  const providerOptions = Object.keys(kept).length === 0 ? {} : { providerOptions: kept };
+  switch (part.kind) {
+    case "text":
+      return part.text === "" ? [] : [{ type: "text", text: part.text, ...providerOptions }];
+    case "reasoning":
+      // Thoughts of others, and those that were cut off, are signed by nobody who would take them back.
+      if (own === null || telling.thoughts === "left out") return [];
+      return [{ type: "reasoning", text: part.text, ...providerOptions }];
+    case "call": {
+      const id = telling.callIds === "its own" && own?.id !== undefined ? own.id : part.callId;
+      callIds.set(part.callId, id);
+      const input = part.malformed ? { malformed: part.input } : part.input;
+      return [
+        {
+          type: "tool-call",
+          toolCallId: id,
+          toolName: wireName(part.name),
+          input,
+          ...providerOptions,
+        },
+      ];
+    }
+  }
+}
+
+/** What a part carries for its provider. */
+export interface Opaque {
+  readonly by: string;
+  readonly id?: string;
+  readonly options?: JsonObject;
+}
+
+function ownOf(opaque: JsonObject | undefined, { by }: Telling): Opaque | null {
+  if (opaque?.["by"] !== by) return null;
+  const { id, options } = opaque;
+  const isObject = typeof options === "object" && options !== null && !Array.isArray(options);
+  return {
+    by,
+    ...(typeof id === "string" && { id }),
+    ...(isObject && { options }),
+  };
+}
+
+/** A model sometimes calls what it was never given; a name that a provider cannot even read would be refused for ever. */
+export function wireName(name: string): string {
+  return name.replaceAll(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "_";
+}
+
+export function tellTools(
+  specs: readonly ToolSpec[],
+  { cache, options }: Pick<Telling, "cache" | "options">,
+): Tools {
+  return specs.map(({ name, description, input }, index) => ({
+    type: "function",
+    name: wireName(name),
+    description,
+    // By contract it is JSON Schema; what a provider makes of it is its own affair.
+    inputSchema: { type: "object", properties: {}, ...input },
+    // Where it is not said, OpenAI takes only schemas of its own strict kind.
+    ...(options === "openai" && { strict: false }),
+    ...(cache === "marked" && index === specs.length - 1 && { providerOptions: ephemeral }),
+  }));
+}

@@ -1,0 +1,187 @@
+import type { ModelEvent, ModelUsage } from "@holdfast/engine";
+import { type Json, type JsonObject, jsonObject } from "@holdfast/protocol";
+import { z } from "zod";
+
+import { ConnectionFailure } from "./provider-connection.ts";
+import type { Opaque, Telling } from "./provider-prompt.ts";
+import type { StreamPart } from "./load-provider.ts";
+
+type FinishPart = Extract<StreamPart, { type: "finish" }>;
+type Block = { readonly kind: "text" | "reasoning"; options: JsonObject };
+
+/** In characters. An event of the log takes more, but not much more. */
+const longestPiece = 32_000;
+/** In characters: what is written of one call's arguments before anybody sees them. */
+const longestInput = 4_000_000;
+
+/** Turns what a provider streams into what the engine hears, and remembers how it ended. */
+export class Listener {
+  readonly #by: string;
+  readonly #options: Telling["options"];
+  readonly #names: ReadonlyMap<string, string>;
+  readonly #blocks = new Map<string, Block>();
+  readonly #inputs = new Map<string, number>();
+  #begunUsage: ModelUsage | null = null;
+  finish: FinishPart | null = null;
+  /** Something was said that cannot be taken back. */
+  hasSpoken = false;
+
+  constructor(
+    { by, options }: Pick<Telling, "by" | "options">,
+    names: ReadonlyMap<string, string>,
+  ) {
+    this.#by = by;
+    this.#options = options;
+    this.#names = names;
+  }
+
+  *hear(part: StreamPart): Generator<ModelEvent> {
+    switch (part.type) {
+      case "text-start":
+      case "reasoning-start":
+        this.#open(part.type === "text-start" ? "text" : "reasoning", part);
+        return;
+      case "text-delta":
+      case "reasoning-delta": {
+        const kind = part.type === "text-delta" ? "text" : "reasoning";
+        this.#open(kind, part);
+        if (part.delta === "") return;
+        this.hasSpoken = true;
+        for (const text of piecesOf(part.delta)) yield { kind, text };
+        return;
+      }
+      case "text-end":
+      case "reasoning-end":
+        yield* this.#close(part.type === "text-end" ? "text" : "reasoning", part);
+        return;
+      case "tool-input-delta":
+        this.#measure(part.id, part.delta);
+        return;
+      case "tool-call":
+        if (part.providerExecuted) return;
+        this.hasSpoken = true;
+        yield this.#call(part);
+        return;
+      case "custom":
+        this.#begunUsage = begunUsage(part.providerMetadata) ?? this.#begunUsage;
+        return;
+      case "finish":
+        this.finish = part;
+        return;
+      case "error":
+        if (lacksReason(part.error)) return;
+        throw part.error;
+      default:
+    }
+  }
+
+  /** As far as it was told, also for an answer that was cut off. */
+  get usage(): ModelUsage | null {
+    return this.finish === null ? this.#begunUsage : usageIn(this.finish);
+  }
+
+  #open(kind: Block["kind"], part: { id: string; providerMetadata?: unknown }): Block {
+    const block = this.#blocks.get(part.id) ?? { kind, options: {} };
+    block.options = { ...block.options, ...this.#own(part.providerMetadata) };
+    this.#blocks.set(part.id, block);
+    return block;
+  }
+
+  *#close(
+    kind: Block["kind"],
+    part: { id: string; providerMetadata?: unknown },
+  ): Generator<ModelEvent> {
+    const { options } = this.#open(kind, part);
+    this.#blocks.delete(part.id);
+    const kept = kind === "text" ? pick(options, ["phase", "thoughtSignature"]) : options;
+    if (kind === "text" && Object.keys(kept).length === 0) return;
+    yield { kind, text: "", opaque: this.#opaque({ options: kept }) };
+  }
+
+  #call(part: Extract<StreamPart, { type: "tool-call" }>): ModelEvent {
+    const name = this.#names.get(part.toolName) ?? part.toolName;
+    const options = this.#own(part.providerMetadata);
+    const rest = Object.keys(options).length === 0 ? {} : { options };
+    const opaque = this.#opaque({ id: part.toolCallId, ...rest });
+    const input = argumentsIn(part.input);
+    if (input === null) return { kind: "call", name, input: part.input, malformed: true, opaque };
+    return { kind: "call", name, input, opaque };
+  }
+
+  #measure(id: string, delta: string): void {
+    const size = (this.#inputs.get(id) ?? 0) + delta.length;
+    this.#inputs.set(id, size);
+    if (size > longestInput)
+      throw new ConnectionFailure("model_endless", "The arguments of a call did not end.");
+  }
+
+  #opaque(rest: Omit<Opaque, "by">): JsonObject {
+    return { by: this.#by, ...rest };
+  }
+
+  /** Only what says something: a `null` must not hide what came before it. */
+  #own(metadata: unknown): JsonObject {
+    const kept = z.object({ [this.#options]: jsonObject }).safeParse(metadata).data;
+    const values = Object.entries(kept?.[this.#options] ?? {});
+    return Object.fromEntries(values.filter(([, value]) => value !== null && value !== undefined));
+  }
+}
+
+/** Whether such an answer is whole is seen by how its connection ended. */
+function lacksReason(error: unknown): boolean {
+  return error instanceof Error && /without a finish reason/.test(error.message);
+}
+
+function pick(values: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(values).filter(([name]) => names.includes(name)));
+}
+
+/** `null`: that are no arguments. They are an object, whatever a model may write. */
+function argumentsIn(text: string): Json | null {
+  try {
+    return jsonObject.safeParse(JSON.parse(text === "" ? "{}" : text)).data ?? null;
+  } catch {
+    return null;
+  }
+}
+
+function* piecesOf(text: string): Generator<string> {
+  for (let from = 0; from < text.length;) {
+    let to = Math.min(text.length, from + longestPiece);
+    // A pair of surrogates is one character.
+    if (to < text.length && /[\ud800-\udbff]/.test(text.charAt(to - 1))) to -= 1;
+    yield text.slice(from, to);
+    from = to;
+  }
+}
+
+function usageIn({ usage: { inputTokens, outputTokens } }: FinishPart): ModelUsage {
+  const { total, noCache, cacheRead, cacheWrite } = inputTokens;
+  return {
+    input: total ?? (noCache ?? 0) + (cacheRead ?? 0) + (cacheWrite ?? 0),
+    output: outputTokens.total ?? 0,
+    ...(cacheRead !== undefined && { cacheRead }),
+    ...(cacheWrite !== undefined && { cacheWrite }),
+  };
+}
+
+const count = z.number().nonnegative().nullish();
+const begun = z.object({
+  anthropic: z.object({
+    usage: z.object({
+      input_tokens: count,
+      cache_read_input_tokens: count,
+      cache_creation_input_tokens: count,
+    }),
+  }),
+});
+
+/** Anthropic says at the beginning what has come in; if the answer is cut off that is all that is known. */
+function begunUsage(metadata: unknown): ModelUsage | null {
+  const usage = begun.safeParse(metadata).data?.anthropic.usage;
+  if (usage === undefined) return null;
+  const cacheRead = usage.cache_read_input_tokens ?? 0;
+  const cacheWrite = usage.cache_creation_input_tokens ?? 0;
+  const input = (usage.input_tokens ?? 0) + cacheRead + cacheWrite;
+  return { input, output: 0, cacheRead, cacheWrite };
+}

@@ -1,0 +1,267 @@
+import type { ModelEvent, ModelMessage } from "@holdfast/engine";
+import { readToEnd } from "@holdfast/testing/fakes/scripted-model";
+import { type Json, ids } from "@holdfast/protocol";
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import {
+  anthropicFrames,
+  openaiFrames,
+  type Said,
+} from "@holdfast/testing/host/providers/provider-frames";
+import {
+  failureIn,
+  goOn,
+  openServerWith,
+  openWire as open,
+  requestOf,
+  session,
+  textIn,
+  unaborted,
+  user,
+  type Wire,
+  wires,
+} from "../../../test/support/providers/provider-rig.ts";
+import {
+  type ProviderServer,
+  refuses,
+  type ServerAnswer,
+} from "@holdfast/testing/host/providers/provider-server";
+
+async function serve(...answers: readonly ServerAnswer[]): Promise<ProviderServer> {
+  const server = await openServerWith(answers);
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  return server;
+}
+
+const [anthropic, openai, , compatible, , google] = wires as [Wire, Wire, Wire, Wire, Wire, Wire];
+const done = { text: "Done." };
+
+/** One step with these words, and the body of the request after it. */
+async function nextRequest(wire: Wire, said: readonly Said[]): Promise<Json> {
+  const server = await serve({ frames: wire.frames(said) }, { frames: wire.frames([done]) });
+  const model = open(wire, server);
+  const first = await readToEnd(model.stream(requestOf(user("Look")), unaborted()));
+  await readToEnd(model.stream(requestOf(user("Look"), ...goOn(first)), unaborted()));
+  return server.requests[1]?.body ?? null;
+}
+
+describe("what a model thought", () => {
+  test("Anthropic gets its signed and its hidden thoughts back byte by byte, in their order", async () => {
+    const body = await nextRequest(anthropic, [
+      { thought: "Let me think. \u{1f600}", signature: "sig/+1==" },
+      { hidden: "EncRypted/+==" },
+      { thought: "", signature: "sig-2" },
+      { text: "I look." },
+      { call: "look", id: "toolu_1", input: '{"at":1}' },
+    ]);
+    expect(body).toMatchObject({
+      messages: [
+        {},
+        {
+          role: "assistant",
+          content: [
+            { type: "thinking", thinking: "Let me think. \u{1f600}", signature: "sig/+1==" },
+            { type: "redacted_thinking", data: "EncRypted/+==" },
+            { type: "thinking", thinking: "", signature: "sig-2" },
+            { type: "text", text: "I look." },
+            { type: "tool_use", id: "toolu_1", name: "look", input: { at: 1 } },
+          ],
+        },
+        { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_1" }] },
+      ],
+    });
+  });
+
+  test("OpenAI gets its reasoning items back, with their encrypted content and the calls behind them", async () => {
+    const body = await nextRequest(openai, [
+      { thought: "Let me think.", signature: "gAAAA/+==" },
+      { hidden: "gBBBB==" },
+      { call: "look", id: "call_1", input: '{"at":1}' },
+    ]);
+    expect(body).toMatchObject({
+      store: false,
+      include: ["reasoning.encrypted_content"],
+      prompt_cache_key: session,
+    });
+    const { input } = body as { input: Record<string, unknown>[] };
+    expect(input.slice(2)).toMatchObject([
+      {
+        type: "reasoning",
+        encrypted_content: "gAAAA/+==",
+        summary: [{ type: "summary_text", text: "Let me think." }],
+      },
+      { type: "reasoning", encrypted_content: "gBBBB==", summary: [] },
+      { type: "function_call", call_id: "call_1", name: "look", arguments: '{"at":1}' },
+      { type: "function_call_output", call_id: "call_1", output: "seen" },
+    ]);
+  });
+
+  test("Google gets its signatures back with the thoughts, the words and the calls that they belong to", async () => {
+    const body = await nextRequest(google, [
+      { thought: "Let me think.", signature: "sig/+1==" },
+      { text: "I look." },
+      { hidden: "sig-2" },
+      { call: "look", id: "0", input: '{"at":1}' },
+    ]);
+    const { contents } = body as { contents: Record<string, unknown>[] };
+    expect(contents[1]).toMatchObject({
+      role: "model",
+      parts: [
+        { text: "Let me think.", thought: true, thoughtSignature: "sig/+1==" },
+        { text: "I look.", thoughtSignature: "sig-2" },
+        { functionCall: { name: "look", args: { at: 1 } } },
+      ],
+    });
+    expect(JSON.stringify(contents[2])).toMatch(/functionResponse.*look.*seen/);
+  });
+
+  test("a compatible server gets the words of its thoughts back", async () => {
+    const body = await nextRequest(compatible, [
+      { thought: "Let me think." },
+      { call: "look", id: "0", input: "{}" },
+    ]);
+    expect(JSON.stringify(body)).toContain('"reasoning_content":"Let me think."');
+  });
+
+  test.each(wires)(
+    "$title does not get another's thoughts, nor those that were cut off",
+    async (wire) => {
+      const server = await serve({ frames: wire.frames([done]) });
+      const parts = [
+        { kind: "reasoning", text: "Foreign", opaque: { by: "x/y", options: { itemId: "rs_9" } } },
+        { kind: "reasoning", text: "Unsigned" },
+        { kind: "text", text: "Yes.", opaque: { by: "x/y", options: { phase: "commentary" } } },
+      ] as const;
+      const messages: ModelMessage[] = [user("Hi"), { role: "assistant", parts }, user("Go on")];
+      const events = await readToEnd(
+        open(wire, server).stream(requestOf(...messages), unaborted()),
+      );
+      expect(failureIn(events)).toBeNull();
+      const sent = JSON.stringify(server.requests[0]?.body);
+      expect(sent).not.toMatch(/Foreign|Unsigned|rs_9|commentary/);
+      expect(sent).toContain("Yes.");
+    },
+  );
+
+  test("thoughts that are not taken back are left out, at once and from then on", async () => {
+    const frames = anthropic.frames([{ thought: "Hm.", signature: "old" }, done]);
+    const server = await serve(
+      { frames },
+      refuses(400, {
+        type: "error",
+        error: {
+          type: "invalid_request_error",
+          message: "Invalid `signature` in `thinking` block",
+        },
+      }),
+      { frames },
+      { frames },
+    );
+    const model = open(anthropic, server, { thoughtless: new Set() });
+    const first = await readToEnd(model.stream(requestOf(user("Hi")), unaborted()));
+    const next = requestOf(user("Hi"), ...goOn(first), user("Go on"));
+    const second = await readToEnd(model.stream(next, unaborted()));
+    expect(textIn(second)).toBe("Done.");
+    await readToEnd(model.stream(next, unaborted()));
+    const bodies = server.requests.map(({ body }) => JSON.stringify(body));
+    expect(bodies.map((body) => body.includes('"signature":"old"'))).toEqual([
+      false,
+      true,
+      false,
+      false,
+    ]);
+  });
+});
+
+describe("the provider's cache", () => {
+  test("Anthropic's marks stand behind the tools, the frame and the newest two turns, and are four at most", async () => {
+    const frames = anthropic.frames([done]);
+    const server = await serve({ frames }, { frames });
+    const model = open(anthropic, server);
+    const answer: ModelMessage = { role: "assistant", parts: [{ kind: "text", text: "Yes." }] };
+    const call = ids.make("call");
+    const asking: ModelMessage = {
+      role: "assistant",
+      parts: [{ kind: "call", callId: call, name: "look", input: {} }],
+    };
+    const result: ModelMessage = { role: "tool", callId: call, name: "look", output: "seen" };
+    const before = [user("One"), answer, user("Two"), answer, user("Three")];
+    await readToEnd(model.stream(requestOf(...before), unaborted()));
+    await readToEnd(model.stream(requestOf(...before, asking, result), unaborted()));
+    expect(server.requests.map(({ body }) => marksIn(body))).toEqual([
+      ["tools.1", "system.0", "messages.2", "messages.4"],
+      ["tools.1", "system.0", "messages.4", "messages.6"],
+    ]);
+  });
+
+  test("what came out of the cache and went into it is counted apart and costs what it costs", async () => {
+    const cached = await serve({
+      frames: anthropicFrames([done], { cacheRead: 1000, cacheWrite: 100 }),
+    });
+    const events = await readToEnd(
+      open(anthropic, cached).stream(requestOf(user("Hi")), unaborted()),
+    );
+    const costMicros = Math.ceil(10 * 2 + 1000 * 0.2 + 100 * 2.5 + 7 * 10);
+    expect(usageIn(events)).toEqual({
+      input: 1110,
+      output: 7,
+      cacheRead: 1000,
+      cacheWrite: 100,
+      costMicros,
+    });
+    const server = await serve({ frames: openaiFrames([done], { cacheRead: 1000 }) });
+    const others = await readToEnd(open(openai, server).stream(requestOf(user("Hi")), unaborted()));
+    expect(usageIn(others)).toMatchObject({ input: 1010, cacheRead: 1000 });
+  });
+
+  test("an answer that was cut off has still cost what went in", async () => {
+    const frames = anthropicFrames([done], { cacheRead: 1000 }).slice(0, 4);
+    const server = await serve({ frames, ending: "cut" });
+    const events = await readToEnd(
+      open(anthropic, server).stream(requestOf(user("Hi")), unaborted()),
+    );
+    expect(usageIn(events)).toMatchObject({ input: 1010, cacheRead: 1000, output: 0 });
+  });
+});
+
+describe("images", () => {
+  test("what a model can see is sent as it is; what it cannot is only named", async () => {
+    const frames = anthropic.frames([done]);
+    const server = await serve({ frames }, { frames });
+    const bytes = new Uint8Array([137, 80, 78, 71]);
+    const seen = ids.make("session");
+    const message = {
+      role: "user",
+      text: "Look",
+      images: [
+        { blobId: "blob_a" as never, mediaType: "image/png" },
+        { blobId: "blob_b" as never, mediaType: "image/tiff" },
+      ],
+    } as const;
+    const image = async () => bytes;
+    const request = { ...requestOf(message), session: seen };
+    await readToEnd(open(anthropic, server, { image }).stream(request, unaborted()));
+    const blind = open(anthropic, server, { image, facts: { window: 9_000, output: 900 } });
+    await readToEnd(blind.stream(request, unaborted()));
+    const [first, second] = server.requests.map(({ body }) => JSON.stringify(body));
+    const data = Buffer.from(bytes).toString("base64");
+    expect(first?.match(/"type":"image"/g)).toHaveLength(1);
+    expect(first).toContain(data);
+    expect(second).not.toContain(data);
+  });
+});
+
+function usageIn(events: readonly ModelEvent[]) {
+  return events.find((event) => event.kind === "usage")?.usage;
+}
+
+/** Where marks stand, by the place in the request. */
+function marksIn(body: Json): string[] {
+  const places = ["tools", "system", "messages"] as const;
+  const named = body as Record<(typeof places)[number], unknown[]>;
+  return places.flatMap((place) =>
+    named[place].flatMap((each, index) =>
+      JSON.stringify(each).includes("cache_control") ? [`${place}.${index}`] : [],
+    ),
+  );
+}

@@ -1,0 +1,208 @@
+import { readToEnd } from "@holdfast/testing/fakes/scripted-model";
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import { anthropicFrames, chatFrames } from "@holdfast/testing/host/providers/provider-frames";
+import { memorySecrets, noModelConfig } from "../../../test/support/providers/models.ts";
+import {
+  openProviderServer,
+  type ProviderServer,
+} from "@holdfast/testing/host/providers/provider-server";
+import { createModels, type Models } from "./registry.ts";
+import { listModels } from "./models-list-models.ts";
+import { costOf, factsOf } from "./model-facts.ts";
+import { modelTable } from "./model-table.ts";
+import { createServerModels } from "./list-models.ts";
+
+type Given = Partial<Record<keyof typeof noModelConfig, unknown>>;
+
+function open(given: Given = {}, environment: Record<string, string> = {}) {
+  const secrets = memorySecrets();
+  const settled = Object.fromEntries(
+    Object.entries(given).map(([name, value]) => [
+      name,
+      { value, source: { from: "environment", name } },
+    ]),
+  );
+  const config = { ...noModelConfig, ...settled };
+  return { secrets, models: createModels({ config, environment, secrets }) };
+}
+
+async function serve(): Promise<ProviderServer> {
+  const server = await openProviderServer(({ path }) => {
+    if (path === "/v1/models") {
+      const frames = [JSON.stringify({ data: [{ id: "llama" }, { id: "qwen" }] })];
+      return { headers: { "content-type": "application/json" }, frames };
+    }
+    const said = [{ text: "Good day." }];
+    return { frames: path.endsWith("/messages") ? anthropicFrames(said) : chatFrames(said) };
+  });
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  return server;
+}
+
+async function ask(models: Models, name: string) {
+  const request = { model: name, messages: [{ role: "user", text: "Hi" }], tools: [] } as const;
+  const events = await readToEnd(models.open(name).stream(request, new AbortController().signal));
+  const failed = events.find((event) => event.kind === "failed");
+  const text = events.map((event) => (event.kind === "text" ? event.text : "")).join("");
+  return failed?.failure ?? text;
+}
+
+const usualKey = (name: string) => ({ [name]: "key-of-the-environment" });
+
+describe("which model answers", () => {
+  test.each([
+    [{}, "rehearsal"],
+    [usualKey("ANTHROPIC_API_KEY"), "anthropic/"],
+    [usualKey("HOLDFAST_ANTHROPIC_API_KEY"), "anthropic/"],
+    [usualKey("OPENAI_API_KEY"), "openai/"],
+    [{ ...usualKey("OPENAI_API_KEY"), ...usualKey("ANTHROPIC_API_KEY") }, "anthropic/"],
+    [{ ANTHROPIC_API_KEY: "" }, "rehearsal"],
+  ])("with %j alone it is %s", (environment, expected) => {
+    const { models } = open({}, environment);
+    expect(models.usual().startsWith(expected)).toBe(true);
+    expect(models.check(models.usual())).toBeNull();
+    expect(modelTable.some(({ name }) => name.replace(/\*$/, "") === models.usual())).toBe(true);
+  });
+
+  test("the one that is named goes before every key", () => {
+    const { models } = open({ model: "ollama/llama" }, usualKey("ANTHROPIC_API_KEY"));
+    expect(models.usual()).toBe("ollama/llama");
+  });
+
+  test("a key that is stored while it runs counts from then on, and not any more when it is gone", async () => {
+    const { models, secrets } = open();
+    await secrets.put("openai", { key: "stored-key", baseUrl: "https://api.openai.com/v1" });
+    expect(models.usual()).toMatch(/^openai\//);
+    await secrets.remove("openai");
+    expect(models.usual()).toBe("rehearsal");
+  });
+
+  test("small things go to a small model of the provider, but not of a server that only bears its name", () => {
+    const { models } = open({}, usualKey("ANTHROPIC_API_KEY"));
+    expect(models.small("anthropic/claude-opus-5-5")).toMatch(/haiku/);
+    expect(models.small("ollama/llama")).toBe("ollama/llama");
+    const proxied = open(
+      { anthropicBaseUrl: "https://proxy.example/v1" },
+      usualKey("ANTHROPIC_API_KEY"),
+    );
+    expect(proxied.models.small("anthropic/claude-opus-5-5")).toBe("anthropic/claude-opus-5-5");
+  });
+});
+
+describe("a key and its address belong together", () => {
+  test("[safety] a stored key is sent to the address that it was stored for, and to no other", async () => {
+    const [own, other] = [await serve(), await serve()];
+    const stored = { key: "stored-key", baseUrl: `${own.url}/v1` };
+    const plain = open();
+    await plain.secrets.put("anthropic", stored);
+    expect(await ask(plain.models, "anthropic/m")).toBe("Good day.");
+    expect(own.requests[0]?.headers["x-api-key"]).toBe("stored-key");
+
+    const moved = open({ anthropicBaseUrl: `${other.url}/v1` });
+    await moved.secrets.put("anthropic", stored);
+    expect(moved.models.check("anthropic/m")?.sentence).toContain("belongs to");
+    // It is there, and nobody is told to store one as if it were not.
+    const { providers } = await listModels(moved.models, async () => []);
+    const listed = providers.find(({ provider }) => provider === "anthropic");
+    expect(listed).toMatchObject({ usable: false, key: { from: "stored" } });
+    expect(await ask(moved.models, "anthropic/m")).toMatchObject({ code: "model_unusable" });
+    expect(other.requests).toEqual([]);
+  });
+
+  test("[safety] a key of the environment never goes to an address that was stored", async () => {
+    const stored = await serve();
+    const { models, secrets } = open({}, usualKey("OPENAI_API_KEY"));
+    await secrets.put("openai-compatible", { key: "stored-key", baseUrl: `${stored.url}/v1` });
+    expect(await ask(models, "openai-compatible/m")).toBe("Good day.");
+    expect(stored.requests[0]?.headers["authorization"]).toBe("Bearer stored-key");
+    await secrets.put("openai", { key: "stored-key", baseUrl: `${stored.url}/v1` });
+    expect(models.account("openai")).toMatchObject({ baseUrl: "https://api.openai.com/v1" });
+  });
+
+  test("all that are known are told to whoever takes them out of texts", async () => {
+    const { models, secrets } = open({}, usualKey("OPENAI_API_KEY"));
+    await secrets.put("anthropic", { key: "stored-key", baseUrl: "https://a.example" });
+    expect(models.keys().toSorted()).toEqual(["key-of-the-environment", "stored-key"]);
+  });
+});
+
+describe("a model that cannot be asked", () => {
+  test.each([
+    ["anthropic/claude", "model_unusable", "ANTHROPIC_API_KEY"],
+    ["openai/gpt", "model_unusable", "OPENAI_API_KEY"],
+    ["openai-compatible/x", "model_unusable", "HOLDFAST_OPENAI_BASE_URL"],
+    ["gpt-5", "model_unknown", "anthropic/…"],
+    ["google/gemini", "model_unusable", "GEMINI_API_KEY"],
+    ["gogle/gemini", "model_unknown", "google/…"],
+    ["anthropic/", "model_unknown", "anthropic/…"],
+  ])("%s is %s, and the answer says what to set", async (name, code, words) => {
+    const { models } = open();
+    expect(models.check(name)).toMatchObject({ code });
+    const failure = await ask(models, name);
+    expect(failure).toMatchObject({ class: "auth", code });
+    expect(JSON.stringify(failure)).toContain(words);
+  });
+});
+
+test("the list names what the table knows, what servers serve and what is chosen, and no key", async () => {
+  const server = await serve();
+  const { models, secrets } = open(
+    { ollamaBaseUrl: `${server.url}/v1`, model: "anthropic/claude-new" },
+    usualKey("ANTHROPIC_API_KEY"),
+  );
+  await secrets.put("openai", { key: "stored-key", baseUrl: "https://api.openai.com/v1" });
+  const serverModels = createServerModels();
+  const list = await listModels(models, serverModels);
+  const names = list.models.filter(({ usable }) => usable).map(({ name }) => name);
+  expect(names).toEqual(
+    expect.arrayContaining(["rehearsal", "ollama/llama", "ollama/qwen", "anthropic/claude-new"]),
+  );
+  expect(names).toContain("openai/gpt-6.1-sol");
+  expect(list.providers).toMatchObject([
+    {
+      provider: "anthropic",
+      usable: true,
+      key: { from: "environment", name: "ANTHROPIC_API_KEY" },
+    },
+    { provider: "openai", usable: true, key: { from: "stored" } },
+    { provider: "google", usable: false },
+    { provider: "openai-compatible", usable: false },
+    { provider: "ollama", usable: true, key: { from: "none" } },
+  ]);
+  expect(list.providers[3]?.problem).toContain("HOLDFAST_OPENAI_BASE_URL");
+  expect(JSON.stringify(list)).not.toMatch(/stored-key|key-of/);
+  await listModels(models, serverModels);
+  expect(server.requests).toHaveLength(1);
+});
+
+describe("what is known of a model", () => {
+  test("each row can be reached: none is hidden by one before it", () => {
+    for (const { name, window } of modelTable) {
+      const own = name.replace(/\*$/, "x").replace(/\/x$/, "/something-new");
+      const facts = factsOf(name.endsWith("*") ? own : name);
+      expect({ name, window: facts.window }).toEqual({ name, window });
+    }
+  });
+
+  test("one that nobody knows gets a safe window and no price; the file knows better", () => {
+    const bare = factsOf("openai-compatible/new");
+    expect(bare).toEqual({ window: 32_000, output: 8_000 });
+    const overrides = {
+      "openai-compatible/*": { window: 9_000, images: true, price: { input: 1, output: 2 } },
+    };
+    expect(factsOf("openai-compatible/new", overrides)).toEqual({
+      window: 9_000,
+      output: 8_000,
+      takes: ["images"],
+      price: { input: 1, output: 2, cacheRead: 1, cacheWrite: 1 },
+    });
+  });
+
+  test("a long request costs more, all of it", () => {
+    const { price } = factsOf("openai/gpt-6-sol");
+    if (price === undefined) throw new Error("It has a price.");
+    expect(costOf({ input: 272_000, output: 1_000 }, price)).toBe(272_000 * 2 + 1_000 * 10);
+    expect(costOf({ input: 272_001, output: 1_000 }, price)).toBe(272_001 * 4 + 1_000 * 15);
+  });
+});

@@ -1,0 +1,147 @@
+import type { Clock, ModelEvent, ModelMessage } from "@holdfast/engine";
+import { readToEnd } from "@holdfast/testing/fakes/scripted-model";
+import { ids, type Json } from "@holdfast/protocol";
+import { expect, test } from "vitest";
+
+import { createRehearsalModel } from "./models-rehearsal.ts";
+
+const user = (text: string): ModelMessage => ({ role: "user", text });
+const assistant = (text: string): ModelMessage => ({
+  role: "assistant",
+  parts: [{ kind: "text", text }],
+});
+
+/** A tool call and what came back, as the next request of the turn shows them. */
+function called(name: string, input: Json, output: string): ModelMessage[] {
+  const callId = ids.make("call");
+  return [
+    { role: "assistant", parts: [{ kind: "call", callId, name, input }] },
+    { role: "tool", callId, name, output },
+  ];
+}
+
+const instantClock: Clock = { now: () => 0, sleep: () => Promise.resolve() };
+
+function hearWith(random: () => number, ...messages: ModelMessage[]): Promise<ModelEvent[]> {
+  const model = createRehearsalModel({ clock: instantClock, random });
+  const request = { model: "rehearsal", messages, tools: [] };
+  return readToEnd(model.stream(request, new AbortController().signal));
+}
+
+const hear = (...messages: ModelMessage[]) => hearWith(() => 0.5, ...messages);
+const textIn = (events: readonly ModelEvent[], kind: "text" | "reasoning" = "text"): string =>
+  events.map((event) => (event.kind === kind ? event.text : "")).join("");
+const countIn = (text: string): number => text.match(/\S+/g)?.length ?? 0;
+const kindsIn = (events: readonly ModelEvent[]): string[] => [
+  ...new Set(events.map(({ kind }) => kind)),
+];
+
+test("without directives it says what it is, what it obeys and how to get a real model", async () => {
+  const said = textIn(await hear(user("Hello, who is there?")));
+  expect(said).toContain("“Hello, who is there?”");
+  expect(said).toMatch(/not an AI/);
+  for (const name of ["words", "rate", "think", "tool", "fail", "stall", "echo"])
+    expect(said).toContain(`\`{${name}`);
+  expect(said).toContain("HOLDFAST_MODEL");
+});
+
+test("it introduces itself once, and later only reminds", async () => {
+  const first = textIn(await hear(user("Hello")));
+  const later = textIn(await hear(user("Hello"), assistant(first), user("And now?")));
+  expect(later).toContain("“And now?”");
+  expect(later).toContain("HOLDFAST_MODEL");
+  expect(countIn(later)).toBeLessThan(countIn(first) / 2);
+});
+
+test.each([0, 1, 7, 500])(
+  "{words:%i} is exactly so many words, the same each time",
+  async (count) => {
+    const spoken = async (random: () => number) =>
+      textIn(await hearWith(random, user(`{words:1}{words:${count}}`)));
+    const text = await spoken(() => 0);
+    expect(countIn(text)).toBe(count + 1);
+    expect(text).toMatch(/\.$/);
+    expect(await spoken(() => 0.99)).toBe(text);
+  },
+);
+
+test("text comes a few words at a time, and the words are counted as tokens", async () => {
+  const events = await hear(user("{think:20}{words:100}"));
+  expect(kindsIn(events)).toEqual(["reasoning", "text", "usage"]);
+  expect(countIn(textIn(events, "reasoning"))).toBe(20);
+  const sizes = events.map((event) => (event.kind === "text" ? countIn(event.text) : 0));
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(3);
+  expect(events.at(-1)).toEqual({ kind: "usage", usage: { input: 1, output: 120 } });
+});
+
+test("a tool is asked for, and with its result the turn goes on behind it", async () => {
+  const input = { command: "echo '}'" };
+  const prompt = user(
+    `{words:3}{tool:terminal ${JSON.stringify(input)}}{words:4}{tool:clock}{echo}`,
+  );
+  const asking = await hear(prompt);
+  expect(asking.slice(-2)).toMatchObject([
+    { kind: "call", name: "terminal", input },
+    { kind: "usage" },
+  ]);
+  expect(countIn(textIn(asking))).toBe(3);
+
+  const first = called("terminal", input, "}\nand more");
+  const goingOn = await hear(prompt, ...first);
+  expect(textIn(goingOn)).toMatch(
+    /^The tool terminal answered “} and more”\.\n\nA holdfast is the\.$/,
+  );
+  expect(goingOn.at(-2)).toEqual({ kind: "call", name: "clock", input: {} });
+
+  const ending = textIn(await hear(prompt, ...first, ...called("clock", {}, "")));
+  expect(ending).toMatch(/^The tool clock ended and said nothing\.\n\n```text\nuser: /);
+  expect(ending).not.toContain("The tool terminal");
+});
+
+test("a new message in the middle of a turn takes over", async () => {
+  const messages = [
+    user("{tool:clock}{words:9}"),
+    ...called("clock", {}, "noon"),
+    user("{words:2}"),
+  ];
+  expect(countIn(textIn(await hear(...messages)))).toBe(2);
+});
+
+test("{echo} says the context back, one line for each message", async () => {
+  const [asking, result] = called("terminal", { command: "ls" }, "a.txt\nb.txt");
+  const messages = [
+    { role: "system", text: "Be brief.\n\nAlways." } as const,
+    user("Look ```here```"),
+    assistant("I look."),
+    asking as ModelMessage,
+    result as ModelMessage,
+    user("{echo}"),
+  ];
+  expect(textIn(await hear(...messages))).toBe(
+    [
+      "````text",
+      "system: Be brief. ↵ Always.",
+      "user: Look ```here```",
+      "assistant: I look.",
+      'assistant: [terminal] {"command":"ls"}',
+      "tool: [terminal] a.txt ↵ b.txt",
+      "user: {echo}",
+      "````",
+    ].join("\n"),
+  );
+});
+
+test("what it cannot follow it mentions in its place, three times at most, and does the rest", async () => {
+  const said = textIn(await hear(user("{words:2}{sing:loud}{words:x} {a}{b}{c}{words:3}")));
+  expect(said.split("\n\n")).toEqual([
+    "A holdfast.",
+    "I could not follow {sing:loud}: there is no directive of that name.",
+    expect.stringMatching(/^I could not follow \{words:x\}: it takes a whole number/),
+    "I could not follow {a}: there is no directive of that name.",
+    "A holdfast is.",
+  ]);
+});
+
+test("a request without a message is answered too", async () => {
+  expect(textIn(await hear())).toMatch(/^I am the rehearsal model/);
+});

@@ -1,0 +1,75 @@
+import type { PolicyDecision, PolicyQuestion, ToolPolicy } from "@holdfast/engine";
+
+import { describeCall } from "./describe-call.ts";
+import type { KeptRules } from "./stored-rules.ts";
+import { concerns, covers, isShell, type Subject, subjectOf, suggestRules } from "./match-rules.ts";
+import { formatRule, type OperatorRule, parseRule, parseToolRule } from "./rule.ts";
+
+export type PolicyMode = "ask" | "read-only" | "trusted" | "deny";
+
+export interface PolicyParts {
+  readonly mode: PolicyMode;
+  /** Of the operator, as they stand in the configuration. */
+  readonly rules: readonly string[];
+  readonly kept: Pick<KeptRules, "list" | "keep">;
+}
+
+export type HostPolicy = Required<ToolPolicy>;
+
+/**
+ * What may run here. The operator's rules go before the mode, and the mode before what people have allowed: nobody's
+ * "always" opens what the operator has closed.
+ */
+export function createPolicy({ mode, rules, kept }: PolicyParts): HostPolicy {
+  const operator = rules.map(parseToolRule).filter((rule) => rule !== null);
+
+  async function decide(question: PolicyQuestion): Promise<PolicyDecision> {
+    const subject = await subjectOf(question);
+    const byOperator = strictest(operator, question.name, subject);
+    if (byOperator?.effect === "deny" || mode === "deny") return { kind: "deny" };
+    if (question.asks === "question" || byOperator?.effect === "ask") return { kind: "ask" };
+    if (byOperator?.effect === "allow")
+      return { kind: "allow", rule: `configuration: ${formatRule(byOperator.rule)}` };
+    if (question.asks === "none") return { kind: "allow" };
+    if (mode === "read-only") return { kind: "deny" };
+    if (mode === "trusted" && !isShell(subject)) return { kind: "allow", rule: "trusted" };
+    for (const { id, rule } of await kept.list(question.owner)) {
+      const parsed = parseRule(rule);
+      if (parsed !== null && covers(parsed, question.name, subject))
+        return { kind: "allow", rule: id };
+    }
+    return { kind: "ask" };
+  }
+
+  return {
+    decide,
+    async describe(question) {
+      const offered = suggestRules(question.name, await subjectOf(question));
+      return { shown: describeCall(question), ...(offered.length > 0 && { rules: [...offered] }) };
+    },
+    async covers(rule, question) {
+      const parsed = parseRule(rule);
+      return parsed !== null && covers(parsed, question.name, await subjectOf(question));
+    },
+    async remember(rule) {
+      // A yes that nobody has words for is one for its session alone.
+      if (rule.rule !== null) await kept.keep({ ...rule, rule: rule.rule });
+    },
+  };
+}
+
+const strictness = ["deny", "ask", "allow"] as const;
+
+/** Of the rules that are about a call the strictest counts, in whatever order they stand. */
+function strictest(
+  rules: readonly OperatorRule[],
+  name: string,
+  subject: Subject | null,
+): OperatorRule | undefined {
+  const matching = rules.filter(({ effect, rule }) =>
+    (effect === "allow" ? covers : concerns)(rule, name, subject),
+  );
+  return strictness
+    .map((effect) => matching.find((rule) => rule.effect === effect))
+    .find((rule) => rule !== undefined);
+}

@@ -1,0 +1,109 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { admitMessage } from "@holdfast/engine";
+import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { ids } from "@holdfast/protocol";
+import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { expect, onTestFinished, test } from "vitest";
+
+import { readConfig } from "../ops/config/read-config.ts";
+import { prepareConversations } from "./conversations.ts";
+import { openHands } from "./hands.ts";
+import { openMemories } from "./memory/providers.ts";
+import { openModels } from "./models/open-model.ts";
+import { anthropicFrames, chatFrames } from "@holdfast/testing/host/providers/provider-frames";
+import { openProviderServer } from "@holdfast/testing/host/providers/provider-server";
+
+/** A host's conversations, with two providers that are one server. */
+async function open() {
+  const server = await openProviderServer(({ path }) => {
+    const said = [{ text: "Yes." }];
+    return { frames: path.endsWith("/messages") ? anthropicFrames(said) : chatFrames(said) };
+  });
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  const home = mkdtempSync(join(tmpdir(), "holdfast-models-"));
+  onTestFinished(() => rmSync(home, { recursive: true }));
+  const environment = {
+    HOLDFAST_OPENAI_BASE_URL: `${server.url}/v1`,
+    HOLDFAST_ANTHROPIC_BASE_URL: `${server.url}/v1`,
+    HOLDFAST_MODELS: '{"*": {"price": {"input": 1, "output": 10}}}',
+  };
+  const config = readConfig({ flags: { home }, environment, personFolder: home });
+  if (!config.ok) throw new Error(config.failure.sentence);
+  const report = (bug: Error): never => {
+    throw bug;
+  };
+  const keys: Record<string, string> = {};
+  const { models } = openModels(config.value, keys, report);
+  const store = createMemoryStore();
+  const chat = await openSession(store);
+  const memories = await openMemories(home, { choice: "off" });
+  const hands = openHands(config.value, store);
+  const talk = await prepareConversations(config.value, store, models, memories, hands, report);
+  onTestFinished(() => talk.runner.stop());
+  const { owner, session } = chat;
+  let said = 0;
+  return {
+    server,
+    store,
+    chat,
+    keys,
+    log: talk.log,
+    /** Says something and answers with the run's end, and with the models that were asked for it. */
+    say: async () => {
+      said += 1;
+      const before = server.requests.length;
+      const input = {
+        owner,
+        session,
+        clientId: `say-${said}`,
+        text: "Hello",
+        mode: "queue",
+      } as const;
+      const admitted = await admitMessage(talk.log, ids, input);
+      if (admitted.status !== "accepted") throw new Error(JSON.stringify(admitted));
+      talk.runner.poke(owner, session);
+      await talk.runner.idle();
+      await talk.titles.idle();
+      const asked = server.requests
+        .slice(before)
+        .map(({ body }) => (body as { readonly model: string }).model);
+      return { run: await store.reads.run(owner, admitted.runId), asked };
+    },
+  };
+}
+
+test("each run asks the model that its session names at that moment, and its cost stands in the ledger", async () => {
+  const { say, chat, log, keys, store } = await open();
+  const { owner, session } = chat;
+  keys["ANTHROPIC_API_KEY"] = "a-key-for-this-test";
+  const first = await say();
+  expect(first.run).toMatchObject({ state: "completed" });
+  // The one that answers, and for the title the same: elsewhere there may be no smaller one.
+  expect(first.asked).toEqual(["claude-sonnet-5-5", "claude-sonnet-5-5"]);
+
+  await log.changeSession(owner, session, { model: "openai-compatible/heron" }, null);
+  expect((await say()).asked).toEqual(["heron"]);
+  await log.changeSession(owner, session, { model: null }, null);
+  expect((await say()).asked).toEqual(["claude-sonnet-5-5"]);
+  const events = await chat.events();
+  const framed = events.filter(({ type }) => type === "context.framed");
+  expect(framed.map(({ data }) => data["cause"])).toEqual(["first", "model", "model"]);
+  const usage = await store.reads.usage(owner, { session });
+  // Four calls of ten tokens in and seven out.
+  expect(usage).toMatchObject({ input: 40, output: 28, costMicros: 4 * (10 + 70) });
+});
+
+test("a run whose model cannot be asked ends at once and says what to set; with that set, the next one goes on", async () => {
+  const { say, chat, log, keys, server } = await open();
+  const { owner, session } = chat;
+  await log.changeSession(owner, session, { model: "anthropic/claude-opus-5-5" }, null);
+  const { run } = await say();
+  expect(run).toMatchObject({ state: "failed", cause: "model_unusable" });
+  expect(JSON.stringify(await chat.entries())).toContain("Set ANTHROPIC_API_KEY");
+  expect(server.requests).toEqual([]);
+  keys["ANTHROPIC_API_KEY"] = "a-key-for-this-test";
+  expect((await say()).run).toMatchObject({ state: "completed" });
+});

@@ -1,0 +1,102 @@
+import type { Tool, ToolResult } from "@holdfast/engine";
+import { z } from "zod";
+
+import type { Jail } from "../workspace/jail.ts";
+import { type FilePatch, parsePatch, patchText } from "../../util/text/patch.ts";
+import { defineTool, failed } from "./define-tool.ts";
+import { changed, changeOf, type FileToolParts, openWorkspace, readWhole } from "./file-tool.ts";
+
+const mostFiles = 50;
+
+const input = z.strictObject({
+  patch: z
+    .string()
+    .min(1)
+    .describe("A unified diff (--- a/file, +++ b/file, @@ …). /dev/null makes or deletes a file."),
+});
+
+export function createApplyPatch(parts: FileToolParts): Tool {
+  return defineTool({
+    name: "apply_patch",
+    description:
+      "Applies a unified diff to files of the workspace, all of it or nothing. Lines must stand in the files exactly as the diff says.",
+    input,
+    replay: "never",
+    asks: "ask",
+    place: (call) => parts.workspaces.folderFor(call),
+    async run({ patch }, call) {
+      const parsed = parsePatch(patch);
+      if (!parsed.ok) return failed(`The patch cannot be read. ${parsed.words}`);
+      if (parsed.files.length > mostFiles) return failed(`A patch has at most ${mostFiles} files.`);
+      const jail = await openWorkspace(parts, call);
+      const planned = await planChanges(jail, parsed.files);
+      if ("outcome" in planned) return planned;
+      return writeAll(jail, planned);
+    },
+  });
+}
+
+interface Change {
+  readonly path: string;
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+/** Everything is decided before the first file is touched. */
+async function planChanges(
+  jail: Jail,
+  files: readonly FilePatch[],
+): Promise<readonly Change[] | ToolResult> {
+  /** By where a path leads: `a`, `./a` and a link to it are one file, of which a second change would undo the first. */
+  const planned = new Map<string, Change>();
+  for (const { from, to, hunks } of files) {
+    const path = to ?? from ?? "";
+    const wrong = (words: string): ToolResult =>
+      failed(`Nothing was changed. ${JSON.stringify(path)}: ${words}`);
+    if (from !== null && to !== null && from !== to) return wrong("files are not renamed.");
+    const place = await jail.canonical(path);
+    if (!place.ok) return wrong(place.refusal.words);
+    if (planned.has(place.value)) return wrong("it comes twice.");
+    const read = await readWhole(jail, path);
+    if (!("ok" in read)) return wrong(read.output);
+    if (!read.ok && (from !== null || read.refusal.code !== "not_found"))
+      return wrong(read.refusal.words);
+    if (read.ok && from === null) return wrong("it is to be made, and is there already.");
+    const before = read.ok ? read.value : null;
+    const patched = patchText(before ?? "", hunks);
+    if (!patched.ok) return wrong(patched.words);
+    if (to === null && patched.text !== "") return wrong("it is to be deleted, and more is in it.");
+    planned.set(place.value, { path, before, after: to === null ? null : patched.text });
+  }
+  return [...planned.values()];
+}
+
+async function writeAll(jail: Jail, changes: readonly Change[]): Promise<ToolResult> {
+  const written: Change[] = [];
+  for (const change of changes) {
+    const done = await put(jail, change.path, change.after);
+    if (done === null) {
+      written.push(change);
+      continue;
+    }
+    const stuck: string[] = [];
+    for (const { path, before } of written.toReversed())
+      if ((await put(jail, path, before)) !== null) stuck.push(path);
+    const rest = stuck.length > 0 ? ` These could not be put back: ${stuck.join(", ")}.` : "";
+    return failed(`Nothing was changed. ${done}${rest}`);
+  }
+  const words = changes.map(({ path, before, after }) => {
+    const did = before === null ? "Made" : after === null ? "Deleted" : "Changed";
+    return `${did} ${path}.`;
+  });
+  return changed(
+    words.join("\n"),
+    changes.map(({ path, before, after }) => changeOf(path, before, after)),
+  );
+}
+
+/** Why not, or `null`. */
+async function put(jail: Jail, path: string, text: string | null): Promise<string | null> {
+  const done = text === null ? await jail.remove(path) : await jail.write(path, text);
+  return done.ok ? null : done.refusal.words;
+}

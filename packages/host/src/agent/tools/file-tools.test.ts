@@ -1,0 +1,269 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import type { Tool, ToolResult } from "@holdfast/engine";
+import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { ids, type Json } from "@holdfast/protocol";
+import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { createGrep } from "./tools-grep.ts";
+import { openTools } from "../toolset.ts";
+import { openWorkspaces } from "../workspace/workspaces.ts";
+
+let home: string;
+let folder: string;
+let run: (name: string, input: Json) => Promise<ToolResult>;
+let tools: ReadonlyMap<string, Tool>;
+beforeEach(async () => {
+  home = realpathSync(mkdtempSync(join(tmpdir(), "holdfast-tools-")));
+  const store = createMemoryStore();
+  const { owner, session } = await openSession(store);
+  const workspaces = openWorkspaces({ home, roots: [] }, store);
+  folder = await workspaces.folderFor({ owner, session });
+  const parts = { home, store, workspaces, egressAllow: [], environment: {} };
+  const grep = createGrep({ workspaces, searchMs: 300 });
+  tools = new Map([...openTools(parts), ["quick_grep", grep]]);
+  run = async (name, input) => {
+    const tool = tools.get(name);
+    if (tool === undefined) throw new Error(`There is no ${name}.`);
+    const call = { owner, session, runId: ids.make("run"), callId: ids.make("call"), input };
+    return tool.run(call, { signal: new AbortController().signal, write: () => {} });
+  };
+});
+afterEach(() => rmSync(home, { recursive: true }));
+
+const put = (path: string, text: string | Uint8Array): void => {
+  mkdirSync(join(folder, path, ".."), { recursive: true });
+  writeFileSync(join(folder, path), text);
+};
+const text = (path: string): string => readFileSync(join(folder, path), "utf8");
+
+describe("reading", () => {
+  test("comes with line numbers, from where it is wanted, and says where to go on", async () => {
+    put("a.txt", Array.from({ length: 50 }, (_, n) => `line ${n + 1}`).join("\n"));
+    expect((await run("read_file", { path: "a.txt", from: 49 })).output).toBe(
+      "49\tline 49\n50\tline 50",
+    );
+    expect((await run("read_file", { path: "a.txt", from: 2, lines: 2 })).output).toBe(
+      "2\tline 2\n3\tline 3\n[More follows: from 4.]",
+    );
+    expect((await run("read_file", { path: "a.txt", from: 99 })).output).toBe(
+      "[The file has 50 lines.]",
+    );
+  });
+
+  test("of what is large, one endless line, binary or empty is bounded and told", async () => {
+    put("large", `${"x".repeat(80)}\n`.repeat(100_000));
+    const large = await run("read_file", { path: "large", lines: 5_000 });
+    expect(large.output.length).toBeLessThan(60_000);
+    expect(large.output).toMatch(/\[More follows: from \d+\.\]$/);
+    put("line", "y".repeat(3_000_000));
+    expect((await run("read_file", { path: "line" })).output).toMatch(/^1\ty{2000} \[line cut\]$/);
+    put("binary", Uint8Array.of(1, 0, 2));
+    expect(await run("read_file", { path: "binary" })).toMatchObject({ outcome: "failed" });
+    put("empty", "");
+    expect((await run("read_file", { path: "empty" })).output).toBe("[The file is empty.]");
+  });
+});
+
+describe("writing", () => {
+  test("tells what changed as a diff beside its words", async () => {
+    const made = await run("write_file", { path: "docs/a.md", content: "one\ntwo\n" });
+    expect(made).toEqual({
+      outcome: "ok",
+      output: "Made docs/a.md: 8 bytes.",
+      details: {
+        changes: [{ path: "docs/a.md", change: "created", diff: "@@ -0,0 +1,2 @@\n+one\n+two" }],
+      },
+    });
+    const edited = await run("edit_file", { path: "docs/a.md", old: "two", new: "2" });
+    expect(edited.details?.changes).toEqual([
+      { path: "docs/a.md", change: "changed", diff: "@@ -1,2 +1,2 @@\n one\n-two\n+2" },
+    ]);
+    expect(text("docs/a.md")).toBe("one\n2\n");
+  });
+
+  test("an edit that does not match once changes nothing and says what is near", async () => {
+    put("a.ts", "function one() {\n  return 1;\n}\nfunction two() {\n  return 1;\n}\n");
+    const twice = await run("edit_file", { path: "a.ts", old: "return 1;", new: "return 2;" });
+    expect(twice).toMatchObject({
+      outcome: "failed",
+      output: expect.stringMatching(/2 times/) as unknown,
+    });
+    const near = await run("edit_file", { path: "a.ts", old: "function  two()  {", new: "x" });
+    expect(near.output).toMatch(/exactly so[\s\S]*4\tfunction two\(\) \{/);
+    expect(text("a.ts")).toContain("return 1;\n}\nfunction two");
+    await run("edit_file", {
+      path: "a.ts",
+      old: "return 1;",
+      new: "return 2;",
+      occurrences: "all",
+    });
+    expect(text("a.ts").match(/return 2/g)).toHaveLength(2);
+  });
+
+  test("a patch is applied to all of its files or to none", async () => {
+    put("a", "1\n2\n3\n");
+    put("gone", "bye\n");
+    const good = [
+      "--- a/a\n+++ b/a\n@@ -1,3 +1,3 @@\n 1\n-2\n+two\n 3\n",
+      "--- /dev/null\n+++ b/new/b\n@@ -0,0 +1 @@\n+fresh\n",
+      "--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-bye\n",
+    ];
+    const bad = "--- a/a2\n+++ b/a2\n@@ -1 +1 @@\n-1\n+one\n";
+    const refused = await run("apply_patch", { patch: [...good, bad].join("") });
+    expect(refused).toMatchObject({ outcome: "failed" });
+    expect([text("a"), existsSync(join(folder, "new")), text("gone")]).toEqual([
+      "1\n2\n3\n",
+      false,
+      "bye\n",
+    ]);
+    const done = await run("apply_patch", { patch: good.join("") });
+    expect(done.output).toBe("Changed a.\nMade new/b.\nDeleted gone.");
+    expect([text("a"), text("new/b"), existsSync(join(folder, "gone"))]).toEqual([
+      "1\ntwo\n3\n",
+      "fresh\n",
+      false,
+    ]);
+    expect(done.details?.changes?.map(({ change }) => change)).toEqual([
+      "changed",
+      "created",
+      "deleted",
+    ]);
+  });
+
+  test.each(["./a", "b/../a", "link"])(
+    "a patch that names one file twice, the second time as %s, changes nothing",
+    async (other) => {
+      put("a", "1\n2\n");
+      mkdirSync(join(folder, "b"));
+      symlinkSync("a", join(folder, "link"));
+      const patch = `--- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\n+one\n--- a/${other}\n+++ b/${other}\n@@ -2 +2 @@\n-2\n+two\n`;
+      const refused = await run("apply_patch", { patch });
+      expect(refused.output).toBe(`Nothing was changed. "${other}": it comes twice.`);
+      expect(text("a")).toBe("1\n2\n");
+    },
+  );
+
+  test("a patch that cannot be written to its end is taken back", async () => {
+    put("a", "1\n");
+    mkdirSync(join(folder, "b"));
+    symlinkSync(home, join(folder, "out"));
+    const patch =
+      "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\n+2\n--- /dev/null\n+++ b/out/c\n@@ -0,0 +1 @@\n+x\n";
+    expect(await run("apply_patch", { patch })).toMatchObject({ outcome: "failed" });
+    expect(text("a")).toBe("1\n");
+  });
+});
+
+describe("finding", () => {
+  beforeEach(() => {
+    put("src/a.ts", "const one = 1;\n");
+    put("src/deep/b.ts", "const two = 2;\n");
+    put("dist/c.ts", "const three = 3;\n");
+    put(".git/config", "const secret = 4;\n");
+    put(".gitignore", "dist/\n*.log\n!keep.log\n");
+    put("x.log", "const log = 5;\n");
+    put("keep.log", "const kept = 6;\n");
+    put("bin", Uint8Array.from([...Buffer.from("const"), 0]));
+    symlinkSync("/etc", join(folder, "link"));
+  });
+
+  test("lists, globs and greps leave out .git, what is ignored, and what links lead to", async () => {
+    expect((await run("list_files", {})).output.split("\n")).toEqual([
+      ".gitignore",
+      "bin",
+      "keep.log",
+      "link (link)",
+      "src/",
+    ]);
+    expect((await run("glob", { pattern: "**/*.ts" })).output).toBe("src/a.ts\nsrc/deep/b.ts");
+    expect((await run("grep", { pattern: "const \\w+" })).output).toBe(
+      "keep.log:1: const kept = 6;\nsrc/a.ts:1: const one = 1;\nsrc/deep/b.ts:1: const two = 2;",
+    );
+    expect((await run("grep", { pattern: "TWO", files: "**/*.ts", case: "ignored" })).output).toBe(
+      "src/deep/b.ts:1: const two = 2;",
+    );
+    expect(await run("grep", { pattern: "const", path: ".." })).toMatchObject({
+      outcome: "failed",
+    });
+  });
+
+  test("an expression that would run for ever is stopped, and nothing waits for it meanwhile", async () => {
+    put("evil", `${"a".repeat(60)}!\n`);
+    const searching = run("quick_grep", { pattern: "^(a+)+$", files: "evil" });
+    expect((await run("grep", { pattern: "two" })).outcome).toBe("ok");
+    expect(await searching).toMatchObject({ outcome: "failed" });
+    expect((await searching).output).toMatch(/took longer than 300 ms/);
+  });
+});
+
+test.each<[string, Json]>([
+  ["read_file", null],
+  ["read_file", { path: 1 }],
+  ["read_file", { path: "a", more: 1 }],
+  ["read_file", { path: "x".repeat(100_000) }],
+  ["write_file", { path: "a" }],
+  ["write_file", [["path", "a"]]],
+  ["edit_file", { path: "a", old: "", new: "" }],
+  ["apply_patch", { patch: {} }],
+  ["glob", { pattern: "[" }],
+  ["grep", { pattern: "(" }],
+  ["fetch_url", { url: "file:///etc/passwd" }],
+  ["fetch_url", { url: "http://127.0.0.1/" }],
+  ["fetch_url", { url: "http://[::ffff:169.254.169.254]/" }],
+  ["todo", { items: [{ text: "a", state: "new" }] }],
+  ["todo", { items: Array.from({ length: 51 }, () => ({ text: "a", state: "open" })) }],
+  ["remember", { text: "" }],
+  ["search_sessions", {}],
+  ["ask_user", { question: "Well?" }],
+  ["terminal", { command: { toString: "ls" } }],
+  ["terminal", JSON.parse(`${"[".repeat(400)}${"]".repeat(400)}`) as Json],
+])("%s takes no %j, and says so", async (name, input) => {
+  const { outcome, output } = await run(name, input);
+  expect(outcome).toBe("failed");
+  expect(output.length).toBeGreaterThan(10);
+  expect(output.length).toBeLessThan(2_000);
+});
+
+test.each(["/etc/passwd", "../x", "a/../../x", "link/x", "\0", "x".repeat(300)])(
+  "no tool for files leaves the workspace by %j",
+  async (path) => {
+    symlinkSync(home, join(folder, "link"));
+    writeFileSync(join(home, "x"), "SECRET");
+    for (const [name, more] of [
+      ["read_file", {}],
+      ["write_file", { content: "y" }],
+      ["edit_file", { old: "SECRET", new: "y" }],
+      ["list_files", {}],
+    ] as const) {
+      const result = await run(name, { path, ...more });
+      expect([name, result.outcome, result.output.includes("SECRET")]).toEqual([
+        name,
+        "failed",
+        false,
+      ]);
+    }
+    expect(readFileSync(join(home, "x"), "utf8")).toBe("SECRET");
+  },
+);
+
+test("every tool says whether it may be run again, how long it may take and what it takes", () => {
+  for (const tool of tools.values()) {
+    expect(["never", "safe"]).toContain(tool.replay);
+    expect(tool.timeLimitMs).toBeGreaterThan(0);
+    expect(tool.input).toMatchObject({ type: "object", additionalProperties: false });
+  }
+  expect([...tools.values()].filter((tool) => "approval" in tool)).toHaveLength(tools.size);
+});

@@ -1,0 +1,98 @@
+import type { FileHandle } from "node:fs/promises";
+
+import type { Tool } from "@holdfast/engine";
+import { z } from "zod";
+
+import { defineTool, failed, ok } from "./define-tool.ts";
+import { type FileToolParts, openWorkspace } from "./file-tool.ts";
+
+const usualLines = 1_000;
+const mostLines = 5_000;
+const longestLine = 2_000;
+const longestOutput = 48_000;
+const pieceSize = 256 * 1024;
+
+const input = z.strictObject({
+  path: z.string().max(4_096).describe("From the workspace."),
+  from: z.int().min(1).optional().describe("The first line, counted from 1."),
+  lines: z
+    .int()
+    .min(1)
+    .max(mostLines)
+    .optional()
+    .describe(`How many lines; ${usualLines} unless told.`),
+});
+
+export function createReadFile(parts: FileToolParts): Tool {
+  return defineTool({
+    name: "read_file",
+    description:
+      "Reads a text file of the workspace, with line numbers. Long files are read in parts: the answer says where to go on.",
+    input,
+    replay: "safe",
+    asks: "none",
+    place: (call) => parts.workspaces.folderFor(call),
+    async run({ path, from = 1, lines = usualLines }, call, { signal }) {
+      const jail = await openWorkspace(parts, call);
+      const read = await jail.read(path, async ({ handle, size }) => {
+        if (size === 0) return ok("[The file is empty.]");
+        if (await isBinary(handle)) return failed(`It is a binary file of ${size} bytes.`);
+        return ok(await readLines(handle, { from, lines, signal }));
+      });
+      return read.ok ? read.value : failed(read.refusal.words);
+    },
+  });
+}
+
+async function isBinary(handle: FileHandle): Promise<boolean> {
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(8_192), 0, 8_192, 0);
+  return buffer.subarray(0, bytesRead).includes(0);
+}
+
+interface Window {
+  readonly from: number;
+  readonly lines: number;
+  readonly signal: AbortSignal;
+}
+
+/** Reads piece by piece and keeps only what is asked for, so that the size of the file does not matter. */
+async function readLines(handle: FileHandle, { from, lines, signal }: Window): Promise<string> {
+  const decoder = new TextDecoder();
+  const out: string[] = [];
+  let [line, room, rest, at] = [1, longestOutput, "", 0];
+  const isFull = () => room <= 0 || line >= from + lines;
+  const take = (text: string): void => {
+    if (line >= from && !isFull()) {
+      const shown = cutLine(text.replace(/\r$/, ""));
+      out.push(`${line}\t${shown}`);
+      room -= shown.length;
+    }
+    line += 1;
+  };
+  const buffer = Buffer.alloc(pieceSize);
+  let isOver = false;
+  while (!isOver && !isFull()) {
+    signal.throwIfAborted();
+    const { bytesRead } = await handle.read(buffer, 0, pieceSize, at);
+    at += bytesRead;
+    isOver = bytesRead === 0;
+    const pieces = (
+      rest + decoder.decode(buffer.subarray(0, bytesRead), { stream: !isOver })
+    ).split("\n");
+    // Of a line without end only what could be shown is kept.
+    rest = (pieces.pop() ?? "").slice(0, longestLine + 1);
+    for (const text of pieces) {
+      if (isFull()) return [...out, `[More follows: from ${line}.]`].join("\n");
+      take(text);
+    }
+  }
+  if (!isOver) return [...out, `[More follows: from ${line}.]`].join("\n");
+  if (rest !== "") take(rest);
+  return out.length === 0 ? `[The file has ${line - 1} lines.]` : out.join("\n");
+}
+
+function cutLine(text: string): string {
+  return text.length <= longestLine
+    ? text
+    : `${text.slice(0, longestLine).toWellFormed()} [line cut]`;
+}

@@ -1,0 +1,37 @@
+import type { Tool } from "@holdfast/engine";
+import type { OwnerId } from "@holdfast/protocol";
+import { z } from "zod";
+
+import { showControls } from "../../util/text/show-controls.ts";
+import { defineTool, failed, ok } from "./define-tool.ts";
+
+/** Keeps a line for an owner's later sessions. A line that is there already is not written again. */
+export type KeepNote = (
+  owner: OwnerId,
+  about: "person" | "rest",
+  line: string,
+) => Promise<"kept" | "busy">;
+
+const input = z.strictObject({
+  text: z.string().min(1).max(500).describe("One fact, in one sentence."),
+  about: z.enum(["person", "rest"]).optional().describe("Whether it is about the person."),
+});
+
+/** A note goes into the beginning of later sessions: it says where it came from, and a person is asked before it is kept. */
+export function createRemember(keep: KeepNote): Tool {
+  return defineTool({
+    name: "remember",
+    description: "Keeps a fact for later sessions with the same person.",
+    input,
+    replay: "safe",
+    asks: "ask",
+    async run({ text, about = "rest" }, { owner, session }) {
+      const line = showControls(text.replace(/\s+/g, " ").trim());
+      if (line === "") return failed("There is nothing in it.");
+      const kept = await keep(owner, about, `${line} (noted in ${session})`);
+      return kept === "kept"
+        ? ok(`Kept: ${line}`)
+        : failed("Another process is writing the notes. Try again.");
+    },
+  });
+}

@@ -1,0 +1,67 @@
+import { basename, extname } from "node:path";
+
+import type { Store, Tool } from "@holdfast/engine";
+import { z } from "zod";
+
+import { defineTool, failed, ok } from "./define-tool.ts";
+import { type FileToolParts, openWorkspace } from "./file-tool.ts";
+
+const largest = 20 * 1024 * 1024;
+
+const input = z.strictObject({
+  path: z.string().min(1).max(4_096).describe("From the workspace."),
+});
+
+/** The person gets it beside the answer: in the page to download, in a chat as a message of its own. */
+export function createSendFile(parts: FileToolParts & { readonly store: Store }): Tool {
+  return defineTool({
+    name: "send_file",
+    description:
+      "Gives the person a file of the workspace, for example a document or a picture that you have made. In a chat it is delivered as a message.",
+    input,
+    // The same bytes again are the same blob.
+    replay: "safe",
+    asks: "none",
+    place: (call) => parts.workspaces.folderFor(call),
+    async run({ path }, call) {
+      const jail = await openWorkspace(parts, call);
+      const read = await jail.read(path, async ({ handle, size }) =>
+        size > largest ? size : handle.readFile(),
+      );
+      if (!read.ok) return failed(read.refusal.words);
+      const bytes = read.value;
+      if (typeof bytes === "number")
+        return failed(`It has ${bytes} bytes; ${largest} are the most that can be sent.`);
+      if (bytes.length === 0) return failed("The file is empty.");
+      const mediaType = mediaTypeOf(path);
+      const put = await parts.store.putBlob(call.owner, bytes, mediaType);
+      if (put.status !== "stored") return failed(`It could not be kept: ${put.message}`);
+      const file = { blobId: put.id, mediaType, size: bytes.length, name: basename(path) };
+      const words = `${file.name} (${mediaType}, ${bytes.length} bytes) is given to the person.`;
+      return { ...ok(words), details: { files: [file] } };
+    },
+  });
+}
+
+const mediaTypes: Readonly<Record<string, string>> = {
+  ".png": "image/png",
+  ".jpg": "image/jpeg",
+  ".jpeg": "image/jpeg",
+  ".gif": "image/gif",
+  ".webp": "image/webp",
+  ".svg": "image/svg+xml",
+  ".pdf": "application/pdf",
+  ".zip": "application/zip",
+  ".json": "application/json",
+  ".csv": "text/csv",
+  ".html": "text/html",
+  ".md": "text/markdown",
+  ".txt": "text/plain",
+  ".mp3": "audio/mpeg",
+  ".ogg": "audio/ogg",
+  ".mp4": "video/mp4",
+};
+
+function mediaTypeOf(path: string): string {
+  return mediaTypes[extname(path).toLowerCase()] ?? "application/octet-stream";
+}

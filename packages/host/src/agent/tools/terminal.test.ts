@@ -1,0 +1,87 @@
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { type Json, ids } from "@holdfast/protocol";
+import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+import { openTools } from "../toolset.ts";
+import { openWorkspaces } from "../workspace/workspaces.ts";
+
+let home: string;
+beforeEach(() => {
+  home = realpathSync(mkdtempSync(join(tmpdir(), "holdfast-terminal-")));
+});
+afterEach(() => rmSync(home, { recursive: true }));
+
+async function openTerminal(settings: { workspace?: string } = {}) {
+  const store = createMemoryStore();
+  const { owner, session } = await openSession(store, settings);
+  const workspaces = openWorkspaces({ home, roots: [home] }, store);
+  const parts = { home, store, workspaces, egressAllow: [], environment: process.env };
+  const tool = openTools(parts).get("terminal");
+  if (tool === undefined) throw new Error("There is no terminal.");
+  const written: string[] = [];
+  const run = (input: Json, signal: AbortSignal = new AbortController().signal) => {
+    const call = { owner, session, runId: ids.make("run"), callId: ids.make("call"), input };
+    return tool.run(call, { signal, write: (text) => void written.push(text) });
+  };
+  return { tool, run, written, folder: join(home, "workspaces", session) };
+}
+
+test("[safety] every command asks first, a list as well as a line", async () => {
+  const { tool } = await openTerminal();
+  expect(tool.approval?.({ command: "ls" })).toBe("ask");
+  expect(tool.approval?.({ command: ["ls"] })).toBe("ask");
+  expect(tool.replay).toBe("never");
+});
+
+test("a line goes to a shell, a list does not, and both work in the session's own folder", async () => {
+  const { run, written, folder } = await openTerminal();
+  expect(await run({ command: "echo $((1 + 2)) > sum; pwd" })).toEqual({
+    outcome: "ok",
+    output: `${folder}\n`,
+  });
+  expect(written.join("")).toBe(`${folder}\n`);
+  expect(readFileSync(join(folder, "sum"), "utf8")).toBe("3\n");
+  expect(await run({ command: ["echo", "$((1 + 2))"] })).toEqual({
+    outcome: "ok",
+    output: "$((1 + 2))\n",
+  });
+});
+
+test("a folder inside of the workspace can be named, and none outside", async () => {
+  const { run, folder } = await openTerminal();
+  await run({ command: ["mkdir", "-p", "a/b"] });
+  expect(await run({ command: ["pwd"], folder: "a/b" })).toMatchObject({
+    output: `${folder}/a/b\n`,
+  });
+  for (const outside of ["..", "/etc", "a/../..", "nowhere"])
+    expect(await run({ command: ["pwd"], folder: outside })).toMatchObject({ outcome: "failed" });
+});
+
+test.each<[Json, RegExp]>([
+  [{ command: "echo half; exit 4" }, /^half\n\nIt ended with exit code 4\.$/],
+  [{ command: ["no-such-program"] }, /no-such-program could not be started \(ENOENT\)/],
+  [{ command: [] }, /do not fit/],
+  [{ command: "ls", also: 1 }, /do not fit/],
+  [{ command: ["a\0b"] }, /do not fit/],
+  [{ command: "ls", seconds: 0.5 }, /do not fit/],
+  [{ command: "sleep 100", seconds: 1 }, /took too long/],
+  ["ls", /do not fit/],
+])("%j has failed, and the model is told how", async (input, words) => {
+  const { run } = await openTerminal();
+  const { outcome, output } = await run(input);
+  expect(outcome).toBe("failed");
+  expect(output).toMatch(words);
+});
+
+test("[P6] a cancel ends it", async () => {
+  const { run } = await openTerminal();
+  const cancel = new AbortController();
+  const running = run({ command: ["sleep", "1000"] }, cancel.signal);
+  cancel.abort();
+  expect(await running).toMatchObject({ outcome: "cancelled" });
+});

@@ -1,0 +1,155 @@
+import type { Tool, ToolCall, ToolResult } from "@holdfast/engine";
+import { z } from "zod";
+
+import { type CommandEnd, runCommand } from "../../util/run-command.ts";
+import { defineTool, failed, ok } from "./define-tool.ts";
+import { type FileToolParts, openWorkspace } from "./file-tool.ts";
+
+type Argv = [string, ...string[]];
+type Environment = Readonly<Record<string, string>>;
+
+/** What starts a command that outlives its call. */
+export interface Background {
+  /** How long one may run. */
+  readonly mostSeconds: number;
+  start(
+    call: ToolCall,
+    command: {
+      readonly argv: Argv;
+      readonly folder: string;
+      readonly environment: Record<string, string>;
+      readonly timeLimitMs: number;
+      readonly shown: string;
+    },
+  ): Promise<
+    | { readonly status: "started"; readonly id: string }
+    | { readonly status: "refused"; readonly words: string }
+  >;
+}
+
+export interface TerminalParts extends FileToolParts {
+  readonly environment: Environment;
+  readonly background?: Background;
+}
+
+const longestCommand = 100_000;
+const usualTimeLimitMs = 2 * 60 * 1000;
+const mostTimeLimitMs = 10 * 60 * 1000;
+
+const noNul = z
+  .string()
+  .max(longestCommand)
+  .refine((text) => !text.includes("\0"), "no NUL");
+
+const command = z
+  .union([noNul.min(1), z.tuple([noNul.min(1)], noNul)])
+  .describe("A list of a program and its arguments; or a line for the shell.");
+const folder = z.string().max(4_096).optional().describe("Where; the workspace unless told.");
+const usualSeconds = usualTimeLimitMs / 1000;
+const mostSeconds = mostTimeLimitMs / 1000;
+const usualBackgroundSeconds = 3_600;
+
+function inputOf(background: Background | undefined) {
+  const seconds = z.int().min(1);
+  const short = seconds
+    .max(mostSeconds)
+    .optional()
+    .describe(`How long it may take; ${usualSeconds} unless told.`);
+  const base = z.strictObject({ command, folder, seconds: short });
+  if (background === undefined) return base;
+  const most = background.mostSeconds;
+  const long = seconds
+    .max(Math.max(most, mostSeconds))
+    .optional()
+    .describe(
+      `How long it may take; ${usualSeconds} unless told, ${mostSeconds} at most. In the background ${Math.min(usualBackgroundSeconds, most)}, and ${most} at most.`,
+    );
+  return base.extend({
+    seconds: long,
+    background: z
+      .literal(true)
+      .optional()
+      .describe(
+        "It goes on when this turn is over, and its end is told by itself. For servers and what takes long.",
+      ),
+  });
+}
+
+/**
+ * Runs a command in the session's workspace. A list is run as it is; a text is given to a shell. Each asks for a person's
+ * word first, lists too: a list may name a shell as its program.
+ */
+export function createTerminal(parts: TerminalParts): Tool {
+  return defineTool({
+    name: "terminal",
+    description:
+      "Runs a command in the workspace and answers with its output. Prefer a list of a program and its arguments; a line is given to a shell.",
+    input: inputOf(parts.background),
+    replay: "never",
+    timeLimitMs: mostTimeLimitMs + 10_000,
+    asks: "ask",
+    place: (call) => parts.workspaces.folderFor(call),
+    async run(given, call, { signal, write }) {
+      const jail = await openWorkspace(parts, call);
+      const found = await jail.folder(given.folder ?? ".");
+      if (!found.ok) return failed(found.refusal.words);
+      const { seconds } = given;
+      const argv: Argv =
+        typeof given.command === "string" ? ["/bin/sh", "-c", given.command] : given.command;
+      if ("background" in given && given.background === true)
+        return startInBackground(parts, call, { argv, folder: found.value, seconds });
+      if (seconds !== undefined && seconds > mostSeconds)
+        return failed(`It may take ${mostSeconds} seconds at most, or run in the background.`);
+      const end = await runCommand({
+        argv,
+        folder: found.value,
+        environment: parts.environment,
+        timeLimitMs: seconds === undefined ? usualTimeLimitMs : seconds * 1000,
+        signal,
+        onOutput: write,
+      });
+      return resultOf(argv[0], end);
+    },
+  });
+}
+
+async function startInBackground(
+  { background, environment }: TerminalParts,
+  call: ToolCall,
+  asked: { readonly argv: Argv; readonly folder: string; readonly seconds: number | undefined },
+): Promise<ToolResult> {
+  const { argv, folder: where, seconds = usualBackgroundSeconds } = asked;
+  if (background === undefined) return failed("Nothing runs in the background here.");
+  const shell = argv[0] === "/bin/sh" && argv[1] === "-c";
+  const started = await background.start(call, {
+    argv,
+    folder: where,
+    environment: { ...environment },
+    timeLimitMs: Math.min(seconds, background.mostSeconds) * 1000,
+    shown: shell ? (argv[2] ?? "") : argv.join(" "),
+  });
+  if (started.status === "refused") return failed(started.words);
+  return ok(
+    `It was started as ${started.id} and goes on by itself. Its end is told in this session; processes reads its output or stops it.`,
+  );
+}
+
+function resultOf(program: string, end: CommandEnd): ToolResult {
+  const { output } = end;
+  const ended = (words: string): ToolResult =>
+    failed(output === "" ? words : `${output}\n${words}`);
+  switch (end.kind) {
+    case "exited":
+      return end.code === 0
+        ? { outcome: "ok", output }
+        : ended(`It ended with exit code ${end.code}.`);
+    case "killed":
+      return ended(`It was ended by ${end.signal}.`);
+    case "stopped":
+      return end.why === "cancelled"
+        ? { outcome: "cancelled", output }
+        : ended("It took too long and was stopped.");
+    case "not_started":
+      return ended(`${program} could not be started (${end.code}).`);
+  }
+}

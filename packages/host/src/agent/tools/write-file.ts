@@ -1,0 +1,35 @@
+import type { Tool } from "@holdfast/engine";
+import { z } from "zod";
+
+import { defineTool, failed } from "./define-tool.ts";
+import { changed, changeOf, type FileToolParts, openWorkspace, readWhole } from "./file-tool.ts";
+
+const input = z.strictObject({
+  path: z.string().min(1).max(4_096).describe("From the workspace. Folders are made."),
+  content: z.string().describe("The whole new content."),
+});
+
+export function createWriteFile(parts: FileToolParts): Tool {
+  return defineTool({
+    name: "write_file",
+    description:
+      "Writes a whole file of the workspace, in place of what is there. To change a part, use edit_file.",
+    input,
+    // The same content again is the same file.
+    replay: "safe",
+    asks: "ask",
+    place: (call) => parts.workspaces.folderFor(call),
+    async run({ path, content }, call) {
+      const jail = await openWorkspace(parts, call);
+      const before = await readWhole(jail, path);
+      const isNew = "ok" in before && !before.ok && before.refusal.code === "not_found";
+      const written = await jail.write(path, content.toWellFormed());
+      if (!written.ok) return failed(written.refusal.words);
+      const bytes = Buffer.byteLength(content);
+      const words = `${isNew ? "Made" : "Wrote"} ${written.value}: ${bytes} bytes.`;
+      // What was there before and is no text is not shown.
+      const old = "ok" in before && before.ok ? before.value : isNew ? null : "";
+      return changed(words, [changeOf(written.value, old, content)]);
+    },
+  });
+}

@@ -1,0 +1,166 @@
+import { randomBytes } from "node:crypto";
+import { constants, type Dirent, type Stats } from "node:fs";
+import { type FileHandle, open, readdir, realpath, rename, stat, unlink } from "node:fs/promises";
+import { join } from "node:path";
+
+import { planPath } from "./plan.ts";
+import { type Found, found, refused, refusedBy } from "./resolve-path.ts";
+import { entryOf, folderPath, isAnchored, isStill, type Place, withPlace } from "./walk.ts";
+
+export type EntryKind = "file" | "folder" | "link" | "other";
+
+export interface Entry {
+  readonly name: string;
+  readonly kind: EntryKind;
+}
+
+export interface OpenFile {
+  readonly handle: FileHandle;
+  readonly size: number;
+  /** Its permissions. */
+  readonly mode: number;
+  /** From the root, without links. */
+  readonly path: string;
+}
+
+const readFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+const makeFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+
+/** A folder that paths from outside cannot leave. The one door from a path that somebody gave us to a file. */
+export class Jail {
+  /** Absolute, and without links. */
+  readonly root: string;
+
+  private constructor(root: string) {
+    this.root = root;
+  }
+
+  static async open(folder: string): Promise<Found<Jail>> {
+    try {
+      const root = await realpath(folder);
+      if (!(await stat(root)).isDirectory()) return refused("not_a_folder", folder);
+      return found(new Jail(root));
+    } catch (error) {
+      return refusedBy(error, folder);
+    }
+  }
+
+  /** Opens a plain file for as long as `use` takes. Devices, sockets and FIFOs are refused, and opening one never waits. */
+  read<T>(path: string, use: (file: OpenFile) => Promise<T>): Promise<Found<T>> {
+    return this.#at(path, "refuse", async ({ folder, name, info }) => {
+      if (name === null || info?.isDirectory() === true) return refused("not_a_file", path);
+      if (info === null) return refused("not_found", path);
+      // Opening a device may do something by itself.
+      if (!info.isFile()) return refused("not_a_file", path);
+      const handle = await open(entryOf(this.root, folder, name), readFlags);
+      try {
+        const below = join(folder.path, name);
+        const opened = await handle.stat();
+        if (!opened.isFile()) return refused("not_a_file", path);
+        if (!isAnchored && !(await isStill(this.root, below, handle)))
+          return refused("moved", path);
+        const { size, mode } = opened;
+        return found(await use({ handle, size, mode: mode & 0o777, path: below }));
+      } finally {
+        await handle.close();
+      }
+    });
+  }
+
+  /**
+   * Puts a whole file in place of what is there, or of nothing, with the folders that lead to it. Whoever reads sees the
+   * old content or the new, never a part. Answers with its path from the root.
+   */
+  write(path: string, content: Uint8Array | string): Promise<Found<string>> {
+    return this.#at(path, "make", async ({ folder, name, info }) => {
+      if (name === null || (info !== null && !info.isFile())) return refused("not_a_file", path);
+      const fresh = entryOf(this.root, folder, `.holdfast-${randomBytes(8).toString("hex")}`);
+      const handle = await open(fresh, makeFlags, info === null ? 0o644 : info.mode & 0o777);
+      try {
+        try {
+          await handle.writeFile(content);
+          if (info !== null) await handle.chmod(info.mode & 0o777);
+          await handle.sync();
+        } finally {
+          await handle.close();
+        }
+        // A link that was put there meanwhile is replaced, not followed.
+        await rename(fresh, entryOf(this.root, folder, name));
+      } catch (error) {
+        await unlink(fresh).catch(() => undefined);
+        throw error;
+      }
+      return found(join(folder.path, name));
+    });
+  }
+
+  remove(path: string): Promise<Found<string>> {
+    return this.#at(path, "refuse", async ({ folder, name, info }) => {
+      if (info === null) return refused(name === null ? "not_a_file" : "not_found", path);
+      if (name === null || !info.isFile()) return refused("not_a_file", path);
+      await unlink(entryOf(this.root, folder, name));
+      return found(join(folder.path, name));
+    });
+  }
+
+  /** The names in a folder, in order, and its path from the root. Links are named, not followed. */
+  list(
+    path: string,
+  ): Promise<Found<{ readonly path: string; readonly entries: readonly Entry[] }>> {
+    return this.#inFolder(path, async (folder, below) => {
+      const entries = await readdir(folder, { withFileTypes: true });
+      const named = entries.map((entry) => ({ name: entry.name, kind: kindOf(entry) }));
+      return { path: below, entries: named.toSorted((a, b) => (a.name < b.name ? -1 : 1)) };
+    });
+  }
+
+  /** Where a path leads, from the root and without links, whether or not there is something. */
+  async canonical(path: string): Promise<Found<string>> {
+    const planned = planPath(this.root, path);
+    if (!planned.ok) return planned;
+    const names = [...planned.value];
+    const beyond: string[] = [];
+    for (;;) {
+      const place = await this.#at(names.join("/"), "refuse", async ({ folder, name }) =>
+        found(join(folder.path, name ?? "")),
+      );
+      if (place.ok) return found(join(place.value, ...beyond));
+      const last = names.pop();
+      if (place.refusal.code !== "not_found" || last === undefined) return place;
+      beyond.unshift(last);
+    }
+  }
+
+  /** The whole path of a folder, for a program to be started in. It is below the root at this moment. */
+  folder(path: string): Promise<Found<string>> {
+    return this.#inFolder(path, async (_, below) => join(this.root, below));
+  }
+
+  async #inFolder<T>(path: string, use: (folder: string, below: string) => Promise<T>) {
+    return this.#at(path, "refuse", async ({ folder, name, info }): Promise<Found<T>> => {
+      if (name === null) return found(await use(folderPath(this.root, folder), folder.path));
+      if (info === null) return refused("not_found", path);
+      if (!info.isDirectory()) return refused("not_a_folder", path);
+      const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+      const handle = await open(entryOf(this.root, folder, name), flags);
+      try {
+        const below = join(folder.path, name);
+        if (!isAnchored && !(await isStill(this.root, below, handle)))
+          return refused("moved", path);
+        return found(await use(folderPath(this.root, { handle, path: below }), below));
+      } finally {
+        await handle.close();
+      }
+    });
+  }
+
+  #at<T>(path: string, missing: "refuse" | "make", use: (place: Place) => Promise<Found<T>>) {
+    return withPlace(this.root, path, missing, use);
+  }
+}
+
+function kindOf(entry: Dirent | Stats): EntryKind {
+  if (entry.isFile()) return "file";
+  if (entry.isDirectory()) return "folder";
+  return entry.isSymbolicLink() ? "link" : "other";
+}

@@ -1,0 +1,30 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { expect, onTestFinished, test } from "vitest";
+
+import { openWorkspaces } from "./workspaces.ts";
+
+test("[safety] no workspace holds the home with its token and keys, by whatever name", async () => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "holdfast-workspace-")));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const home = join(folder, "person", ".holdfast");
+  mkdirSync(home, { recursive: true });
+  mkdirSync(join(folder, "person", "project"));
+  symlinkSync(home, join(folder, "person", "link"));
+  const store = createMemoryStore();
+  const workspaces = openWorkspaces({ home, roots: [folder] }, store);
+  for (const named of ["", "person", "person/.holdfast", "person/link"]) {
+    const { owner, session } = await openSession(store, { workspace: join(folder, named) });
+    expect(await workspaces.refusal(owner, join(folder, named))).toContain("home of Holdfast");
+    await expect(workspaces.folderFor({ owner, session })).rejects.toThrow("home of Holdfast");
+    expect(await workspaces.where({ owner, session })).toBe(join(home, "workspaces", session));
+  }
+  const project = join(folder, "person", "project");
+  const { owner, session } = await openSession(store, { workspace: project });
+  expect(await workspaces.refusal(owner, project)).toBeNull();
+  expect(await workspaces.folderFor({ owner, session })).toBe(project);
+});

@@ -1,0 +1,112 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { admitMessage, type Store } from "@holdfast/engine";
+import {
+  calls,
+  gate,
+  says,
+  type Script,
+  scriptedModel,
+  uses,
+} from "@holdfast/testing/fakes/scripted-model";
+import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { ids } from "@holdfast/protocol";
+import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { expect, onTestFinished, test } from "vitest";
+
+import { readConfig } from "../../ops/config/read-config.ts";
+import { prepareConversations } from "../../agent/conversations.ts";
+import { openHands } from "../../agent/hands.ts";
+import { openMemories } from "../../agent/memory/providers.ts";
+import { modelsOf } from "../../../test/support/providers/models.ts";
+
+/** A host whose runs may cost a dollar. */
+async function openHost(store: Store, script: Script) {
+  const home = mkdtempSync(join(tmpdir(), "holdfast-spend-"));
+  onTestFinished(() => rmSync(home, { recursive: true }));
+  const environment = { HOLDFAST_SPEND_PER_RUN: "1", HOLDFAST_LEASE_MS: "2000" };
+  const config = readConfig({ flags: { home }, environment, personFolder: home });
+  if (!config.ok) throw new Error(config.failure.sentence);
+  const report = (bug: Error): never => {
+    throw bug;
+  };
+  const memories = await openMemories(home, { choice: "off" });
+  const hands = openHands(config.value, store);
+  const model = scriptedModel(script);
+  const { value } = config;
+  const talk = await prepareConversations(value, store, modelsOf(model), memories, hands, report);
+  onTestFinished(() => talk.runner.stop());
+  return { ...talk, model };
+}
+
+const of = (cents: number) => uses({ costMicros: cents * 10_000 });
+const isChilds = (request: { readonly messages: unknown }) =>
+  JSON.stringify(request.messages).includes("a task from another agent");
+
+/** The person's run hands a task on; the child goes on for as long as it is let. */
+const endless = (request: { readonly messages: unknown }) =>
+  isChilds(request) ? [calls("todo"), of(40)] : [calls("delegate", { task: "Go on" }), of(40)];
+
+async function say({ log, runner }: Awaited<ReturnType<typeof openHost>>, store: Store) {
+  const { owner, session } = await openSession(store);
+  const said = { owner, session, clientId: "one", text: "Begin" };
+  const admitted = await admitMessage(log, ids, said);
+  if (admitted.status !== "accepted") throw new Error(JSON.stringify(admitted));
+  runner.poke(owner, session);
+  const run = () => store.reads.run(owner, admitted.runId);
+  const endedAt = async () => (await run())?.endedAt;
+  const child = async () => {
+    const [lane] = await store.reads.lanes(owner, `delegate:${session}:`, 9);
+    return lane === undefined ? null : store.reads.session(owner, lane.session);
+  };
+  return { owner, run, endedAt, child };
+}
+
+const patience = { timeout: 20_000 };
+
+test("what a child spends counts for the run that it works for: the child ends, and then the run", async () => {
+  const store = createMemoryStore();
+  const host = await openHost(store, endless);
+  const { run, endedAt, child } = await say(host, store);
+  await expect.poll(endedAt, patience).not.toBeNull();
+  expect(await run()).toMatchObject({ state: "limit", cause: "spend" });
+  expect(await child()).toMatchObject({ lastState: "limit" });
+  // 40 of the run's own and twice 40 of the child: neither of them has spent a dollar by itself.
+  expect(host.model.requests.map(isChilds)).toEqual([false, true, true]);
+});
+
+test("the sum is the same for whoever takes over after a crash", async () => {
+  const store = createMemoryStore();
+  const never = new Promise(() => {});
+  const first = await openHost(store, (request, before) =>
+    before === 2 ? gate(never) : endless(request),
+  );
+  const { run, endedAt, child } = await say(first, store);
+  await expect.poll(() => first.model.requests.length, patience).toBe(3);
+  await first.runner.stop();
+  const second = await openHost(store, endless);
+  second.runner.start();
+  await expect.poll(endedAt, patience).not.toBeNull();
+  expect(await run()).toMatchObject({ state: "limit", cause: "spend" });
+  expect(await child()).toMatchObject({ lastState: "limit" });
+  expect(second.model.requests.map(isChilds)).toEqual([true]);
+});
+
+test("what a person says in a child's session afterwards is a run of its own", async () => {
+  const store = createMemoryStore();
+  const host = await openHost(store, (request) => {
+    if (JSON.stringify(request.messages).includes("Thank you")) return [says("Well."), of(40)];
+    return endless(request);
+  });
+  const { owner, endedAt, child } = await say(host, store);
+  await expect.poll(endedAt, patience).not.toBeNull();
+  const { id: session } = (await child())!;
+  const said = { owner, session, clientId: "two", text: "Thank you" };
+  const admitted = await admitMessage(host.log, ids, said);
+  const own = "runId" in admitted ? admitted.runId : (undefined as never);
+  host.runner.poke(owner, session);
+  const state = async () => (await store.reads.run(owner, own))?.state;
+  await expect.poll(state, patience).toBe("completed");
+});

@@ -1,0 +1,141 @@
+import { inputEvents, type Log, type Reads, StoreFailure, type ToolCall } from "@holdfast/engine";
+import {
+  decodeEvent,
+  type IdSource,
+  type LaneKey,
+  laneKey,
+  newEvent,
+  type OwnerId,
+  type ParentLink,
+  type RunId,
+  type Seq,
+  type SessionId,
+  titleFrom,
+} from "@holdfast/protocol";
+
+import { idsFrom } from "../../util/deterministic-ids.ts";
+
+/** The call that gives a task. Everything about its child follows from it. */
+export type GivenBy = Pick<ToolCall, "owner" | "session" | "runId" | "callId">;
+
+export interface Child {
+  readonly owner: OwnerId;
+  readonly session: SessionId;
+  readonly runId: RunId;
+}
+
+export interface Task {
+  readonly words: string;
+  readonly title: string | undefined;
+}
+
+const lanePrefix = "delegate:";
+const tagPrefix = "child-of:";
+
+/** The children of a run: their lanes begin so. */
+export function lanesOf({ session, runId }: Pick<GivenBy, "session" | "runId">): string {
+  return `${lanePrefix}${session}:${runId}:`;
+}
+
+/** Every child of every session has a lane that begins so. */
+export const everyChild = lanePrefix;
+
+function laneOf(given: GivenBy): LaneKey {
+  return laneKey.parse(`${lanesOf(given)}${given.callId}`);
+}
+
+/** What is said there is another agent's word, and no person's. */
+export function isChildLane(lane: string | null): boolean {
+  return lane?.startsWith(lanePrefix) === true;
+}
+
+function childTag(parent: SessionId): string {
+  return `${tagPrefix}${parent}`;
+}
+
+export function hasChildTag({ tags }: { readonly tags: readonly string[] }): boolean {
+  return tags.some((tag) => tag.startsWith(tagPrefix));
+}
+
+/** Whose child a session is. A branch of a child is a person's own. */
+export async function parentOf(
+  reads: Pick<Reads, "events">,
+  owner: OwnerId,
+  session: SessionId,
+): Promise<ParentLink | null> {
+  const page = await reads.events(owner, session, { after: 0 as Seq, limit: 1 });
+  const [first] = page?.events ?? [];
+  const decoded = first && decodeEvent(first);
+  if (decoded?.kind !== "known" || decoded.event.type !== "session.created") return null;
+  return decoded.event.data.parent ?? null;
+}
+
+/** P7: the same call names the same child, whoever asks and however often. */
+export function childOf(given: GivenBy): Child {
+  const ids = idsOf(given);
+  return { owner: given.owner, session: ids.make("session"), runId: ids.make("run") };
+}
+
+/** Each kind is counted by itself, so that the first session and the first run are always the child's. */
+function idsOf(given: GivenBy): IdSource {
+  const counted = new Map<string, IdSource>();
+  const lane = laneOf(given);
+  return {
+    make(kind) {
+      const source = counted.get(kind) ?? idsFrom(`${lane} ${kind}`);
+      counted.set(kind, source);
+      return source.make(kind);
+    },
+  };
+}
+
+/**
+ * One commit makes the session, says whose it is and accepts its task. P3: all of its ids follow from the call, so that
+ * whoever sends it again after a crash is answered as the first time. Throws where the store cannot be asked.
+ */
+export async function admitChild(
+  log: Log,
+  given: GivenBy,
+  task: Task,
+  parent: ParentLink,
+): Promise<string | null> {
+  const { owner, session: parentSession } = given;
+  const made = idsOf(given);
+  const session = made.make("session");
+  const lane = laneOf(given);
+  const row = await log.store.reads.session(owner, parentSession);
+  if (row === null) return "There is no such session.";
+  const created = {
+    title: task.title ?? (titleFrom(task.words) || "A task"),
+    titleSource: "chosen",
+    model: row.model,
+    workspace: workspaceOf(parentSession, row.workspace),
+    archived: true,
+    tags: [childTag(parentSession)],
+    parent,
+  } as const;
+  const { events, refused } = await inputEvents(made, {
+    owner,
+    session,
+    clientId: given.callId,
+    text: `[a task from another agent, in session ${parentSession}; your last answer is handed back to it]\n\n${task.words}`,
+    lane,
+  });
+  if (refused !== undefined) return refused.message;
+  const result = await log.commit({
+    owner,
+    session,
+    events: [
+      newEvent(made.make("event"), "session.created", { ...created, tags: [...created.tags] }),
+      newEvent(made.make("event"), "lane.bound", { lane }),
+      ...events,
+    ],
+  });
+  if (result.status === "failed") throw new StoreFailure(result.code, result.message);
+  return result.status === "committed" ? null : result.message;
+}
+
+/** Where its parent works. */
+function workspaceOf(parent: SessionId, named: string | null): string {
+  return named ?? `session:${parent}`;
+}

@@ -1,0 +1,256 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import {
+  admitMessage,
+  answerApproval,
+  requestCancel,
+  StoreFailure,
+  systemClock,
+} from "@holdfast/engine";
+import { openSession } from "@holdfast/testing/fixtures/open-session";
+import {
+  type CallId,
+  ids,
+  type RunState,
+  type Seq,
+  type SessionId,
+  terminalStates,
+} from "@holdfast/protocol";
+import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { expect, onTestFinished, test } from "vitest";
+
+import { readConfig } from "../../ops/config/read-config.ts";
+import { prepareConversations } from "../../agent/conversations.ts";
+import { openHands } from "../../agent/hands.ts";
+import { openMemories } from "../../agent/memory/providers.ts";
+import { openModels } from "../../agent/models/open-model.ts";
+import { createChildKeeper } from "./orphan-reaper.ts";
+import { createDelegate } from "./tool.ts";
+
+/** Conversations of a host with the rehearsal model. */
+async function open(environment: Record<string, string> = {}) {
+  const home = mkdtempSync(join(tmpdir(), "holdfast-delegate-"));
+  onTestFinished(() => rmSync(home, { recursive: true }));
+  const config = readConfig({ flags: { home }, environment, personFolder: home });
+  if (!config.ok) throw new Error(config.failure.sentence);
+  const report = (bug: Error): never => {
+    throw bug;
+  };
+  const { models } = openModels(config.value, {}, report);
+  const store = createMemoryStore();
+  const chat = await openSession(store);
+  const memories = await openMemories(home, { choice: "facts" });
+  const hands = openHands(config.value, store);
+  const talk = await prepareConversations(config.value, store, models, memories, hands, report);
+  onTestFinished(() => talk.runner.stop());
+  const { owner, session } = chat;
+  const { log } = talk;
+
+  async function say(text: string) {
+    const admitted = await admitMessage(log, ids, { owner, session, clientId: "one", text });
+    if (admitted.status !== "accepted") throw new Error(JSON.stringify(admitted));
+    talk.runner.poke(owner, session);
+    return admitted.runId;
+  }
+
+  /** Until the newest run of the session is as wanted. */
+  async function until(of: SessionId, isReached: (state: RunState) => boolean): Promise<void> {
+    for await (const item of log.tail(owner, of, 0 as Seq)) {
+      if (item.kind !== "events") continue;
+      const states = item.events.filter(({ type }) => type === "run.state");
+      if (states.some(({ data }) => isReached(data["state"] as RunState))) return;
+    }
+  }
+
+  async function children() {
+    const page = await store.reads.sessions(owner, { shelf: "archived", limit: 20 });
+    return page.sessions;
+  }
+
+  const results = async () => {
+    const entries = await chat.entries();
+    return entries
+      .filter(({ type }) => type === "message.tool")
+      .flatMap(({ data }) => data["parts"] as { outcome: string; output: string }[]);
+  };
+  return { ...talk, home, store, owner, session, chat, say, until, children, results };
+}
+
+const ended = (state: RunState): boolean => terminalStates.has(state);
+const delegate = (task: string): string => `{tool:delegate ${JSON.stringify({ task })}}`;
+
+/** The child that the call made, as soon as it is there. */
+async function untilChild(
+  { log, store, owner }: Awaited<ReturnType<typeof open>>,
+  of: SessionId,
+): Promise<SessionId> {
+  for await (const item of log.tail(owner, of, 0 as Seq)) {
+    if (item.kind !== "events") continue;
+    const lanes = await store.reads.lanes(owner, `delegate:${of}:`, 1);
+    const [lane] = lanes;
+    if (lane !== undefined) return lane.session;
+  }
+  throw new Error("The tail has ended.");
+}
+
+test("a task is answered by a child session that is linked to its call, off the list, and remembered by nobody", async () => {
+  const host = await open();
+  const runId = await host.say(delegate("{words:3}"));
+  await host.until(host.session, ended);
+  const [child, ...others] = await host.children();
+  expect(others).toEqual([]);
+  expect(child).toMatchObject({ tags: [`child-of:${host.session}`], lastState: "completed" });
+  const [result] = await host.results();
+  expect(result).toMatchObject({
+    outcome: "ok",
+    details: { child: { sessionId: child!.id } },
+  });
+  expect(result?.output).toContain(`[answered in session ${child!.id}]`);
+  const [created] = (await host.store.reads.events(host.owner, child!.id, {
+    after: 0 as Seq,
+    limit: 1,
+  }))!.events;
+  expect(created?.data["parent"]).toMatchObject({ sessionId: host.session, runId, above: [] });
+  const active = await host.store.reads.sessions(host.owner, { limit: 10 });
+  expect(active.sessions.map(({ id }) => id)).toEqual([host.session]);
+  const { marks } = await host.store.reads.unremembered(host.owner, child!.id, 10);
+  expect(marks).toEqual([]);
+});
+
+test("a child works where its parent does, and asks for itself: the parent's session says so, and the answer reaches it", async () => {
+  const host = await open();
+  const command = ["sh", "-c", "pwd > here; cat here"];
+  await host.say(delegate(`{tool:terminal ${JSON.stringify({ command })}}`));
+  const child = await untilChild(host, host.session);
+  await host.until(child, (state) => state === "waiting");
+  await noticeIn(host, host.session);
+  const { approvals } = await host.store.reads.approvals(host.owner, { session: child, limit: 5 });
+  const notices = (await host.chat.entries()).filter(({ type }) => type === "notice.added");
+  expect(notices.map(({ data }) => data)).toMatchObject([
+    { kind: "child_waiting", details: { sessionId: child, approvalId: approvals[0]!.id } },
+  ]);
+  await answerApproval(host.log, ids, host.owner, approvals[0]!.id, "once");
+  host.runner.poke(host.owner, child);
+  await host.until(host.session, ended);
+  const folder = join(host.home, "workspaces", host.session);
+  expect((await host.results())[0]).toMatchObject({ outcome: "ok" });
+  expect((await host.results())[0]?.output).toContain(folder);
+});
+
+async function noticeIn(
+  { log, owner }: Pick<Awaited<ReturnType<typeof open>>, "log" | "owner">,
+  session: SessionId,
+): Promise<void> {
+  for await (const item of log.tail(owner, session, 0 as Seq))
+    if (item.kind === "events" && item.events.some(({ type }) => type === "notice.added")) return;
+}
+
+test("[P6] a cancel of the parent is one of its child", async () => {
+  const host = await open();
+  const runId = await host.say(delegate("{stall:600}"));
+  const child = await untilChild(host, host.session);
+  await host.until(child, (state) => state === "running");
+  await requestCancel(host.log, ids, host.owner, runId);
+  host.runner.poke(host.owner, host.session);
+  await host.until(child, ended);
+  await host.until(host.session, ended);
+  const row = await host.store.reads.session(host.owner, child);
+  expect(row?.lastState).toBe("cancelled");
+});
+
+test.each([
+  ["the last", "lookAtAll"],
+  ["those at work", "lookAtLive"],
+] as const)(
+  "[P6] a child whose parent ended without it is ended by whoever looks at %s",
+  async (_, look) => {
+    const host = await open();
+    const runId = await host.say(delegate("{stall:600}"));
+    const child = await untilChild(host, host.session);
+    await host.until(child, (state) => state === "running");
+    // As a host that dies: what was in its hands is left, and nothing is told to anybody.
+    await host.runner.stop();
+    await requestCancel(host.log, ids, host.owner, runId);
+    const keeper = createChildKeeper({
+      log: host.log,
+      ids,
+      clock: { now: () => 0, sleep: async () => undefined },
+      owner: host.owner,
+      runner: { poke: () => undefined },
+      report: (bug) => {
+        throw bug;
+      },
+    });
+    await keeper[look]();
+    const row = await host.store.reads.session(host.owner, child);
+    const run = await host.store.reads.run(host.owner, row!.liveRun!);
+    expect(run?.cancelRequested).toBe(true);
+  },
+);
+
+test("tasks are handed on as deep as the settings say, and a run has as many children as they say", async () => {
+  const host = await open({ HOLDFAST_DELEGATE_DEPTH: "1", HOLDFAST_DELEGATE_CHILDREN: "1" });
+  await host.say(`${delegate(delegate("{words:1}"))} ${delegate("{words:1}")}`);
+  await host.until(host.session, ended);
+  const [first, second] = await host.results();
+  expect(first?.output).toContain("Tasks are handed on 1 deep at most");
+  expect(second).toMatchObject({ outcome: "failed" });
+  expect(second?.output).toContain("A run may have 1 children");
+  expect(await host.children()).toHaveLength(1);
+});
+
+test("[P7] a store that is away for a moment is no word about a task: its answer is heard when the store is back", async () => {
+  const host = await open();
+  const { reads } = host.store;
+  const readRun = reads.run.bind(reads);
+  let failures = 0;
+  Object.assign(reads, {
+    run: async (...of: Parameters<typeof readRun>) => {
+      const run = await readRun(...of);
+      // Only the one who waits for the child asks for a run of another session that has begun.
+      const isChild = run !== null && run.session !== host.session && run.state === "completed";
+      if (!isChild || failures > 0) return run;
+      failures += 1;
+      throw new StoreFailure("store_unavailable", "The store is away.");
+    },
+  });
+  await host.say(delegate("{words:3}"));
+  await host.until(host.session, ended);
+  expect(failures).toBe(1);
+  expect((await host.results())[0]).toMatchObject({ outcome: "ok" });
+});
+
+test("a child that fails is a result that says why, with what it had said", async () => {
+  const host = await open();
+  await host.say(delegate("{fail:401!}"));
+  await host.until(host.session, ended);
+  const [child] = await host.children();
+  const [result] = await host.results();
+  expect(result).toMatchObject({ outcome: "failed" });
+  expect(result?.output).toContain("Its run ended as failed");
+  expect(result?.output).toContain(child!.id);
+});
+
+test("[P7] tasks of one step are worked on side by side, counted one by one, and the same call begun twice has one child", async () => {
+  const host = await open();
+  const { log, owner, session, runner } = host;
+  const tool = createDelegate({
+    log,
+    ids,
+    clock: systemClock,
+    poke: (...of) => runner.poke(...of),
+    depth: 1,
+    children: 2,
+  });
+  const runId = ids.make("run");
+  const hands = { signal: new AbortController().signal, write: () => undefined };
+  const give = (callId: CallId) =>
+    tool.run({ owner, session, runId, callId, input: { task: "{words:2}" } }, hands);
+  const [first, second, third] = [ids.make("call"), ids.make("call"), ids.make("call")];
+  const given = await Promise.all([first, first, second, third].map(give));
+  expect(given.map(({ outcome }) => outcome)).toEqual(["ok", "ok", "ok", "failed"]);
+  expect(given[0]).toEqual(given[1]);
+  expect(await host.children()).toHaveLength(2);
+});

@@ -1,0 +1,71 @@
+import { aMark, anInput, aRunId, aRunState, aSegment } from "@holdfast/testing/fixtures/factories";
+import { openSession } from "@holdfast/testing/fixtures/open-session";
+import type { RunId, RunState } from "@holdfast/protocol";
+import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { expect, test } from "vitest";
+
+import { AttentionFinder } from "./find-attention.ts";
+
+async function openBed() {
+  const time = { now: 1_000_000 };
+  const store = createMemoryStore({ clock: () => time.now });
+  const chat = await openSession(store);
+  const finder = new AttentionFinder(store.reads, chat.owner);
+  const find = async (since: number) =>
+    (await finder.find(since, time.now)).map(({ type, cause }) => cause ?? type);
+  async function run(state: RunState, cause?: string): Promise<RunId> {
+    const runId = aRunId();
+    await chat.commit([anInput({ runId }), aRunState(runId, "claimed")]);
+    await chat.commit([aRunState(runId, state, cause === undefined ? {} : { cause })]);
+    return runId;
+  }
+  return { time, chat, finder, find, run };
+}
+
+test("every end that needs a person is found, also behind one that does not, and only once", async () => {
+  const { time, finder, find, run } = await openBed();
+  for (const [state, cause] of [
+    ["failed", undefined],
+    ["interrupted", undefined],
+    ["limit", "steps"],
+    ["limit", "spend_day"],
+    ["cancelled", undefined],
+    ["completed", undefined],
+  ] as const)
+    await run(state, cause);
+  const all = ["run_failed", "run_interrupted", "steps", "spend_day"];
+  expect(await find(time.now)).toEqual(all);
+  expect(await find(time.now)).toEqual([]);
+  finder.forget();
+  expect(await find(time.now)).toEqual(all);
+  finder.forget();
+  expect(await find(time.now + 1)).toEqual([]);
+});
+
+test("a run that is paused is found though it left the list as it was", async () => {
+  const { time, chat, find } = await openBed();
+  const runId = aRunId();
+  await chat.commit([anInput({ runId }), aRunState(runId, "claimed")]);
+  time.now += 60_000;
+  await chat.commit([aRunState(runId, "paused")]);
+  expect(await find(time.now)).toEqual(["run_paused"]);
+  expect(await find(time.now + 1)).toEqual([]);
+  await chat.commit([aRunState(runId, "claimed", { cause: "resumed" })]);
+  expect(await find(time.now)).toEqual([]);
+});
+
+test("memory that fails is found after an hour, and not before", async () => {
+  const { time, chat, find } = await openBed();
+  const runId = aRunId();
+  await chat.commit([anInput({ runId }), aRunState(runId, "claimed")]);
+  await chat.commit([aRunState(runId, "completed"), aMark(runId)]);
+  const { fence } = await chat.lease("memory");
+  const upTo = (await chat.row()).head;
+  const under = { lease: "memory", fence } as const;
+  await chat.commit([aSegment("tried", upTo)], { under });
+  await chat.commit([aSegment("failed", upTo)], { under });
+  time.now += 3_599_000;
+  expect(await find(time.now)).toEqual([]);
+  time.now += 61_000;
+  expect(await find(time.now)).toEqual(["provider_down"]);
+});

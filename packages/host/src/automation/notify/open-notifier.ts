@@ -1,0 +1,46 @@
+import { type Store, systemClock } from "@holdfast/engine";
+import { ownerId } from "@holdfast/protocol";
+import { createLiveness, currentHolder } from "@holdfast/store/identity";
+
+import type { Config } from "../../ops/config/settings.ts";
+import { createEgress } from "../../util/egress/egress.ts";
+import { done, failed, type Outcome } from "../../util/outcome.ts";
+import type { Notifier } from "./notify-notifier.ts";
+import type { Redact } from "../../ops/secrets/redact.ts";
+import type { Logger } from "../../ops/telemetry/telemetry-logger.ts";
+
+/** A webhook that cannot tell us from others would believe anybody. */
+export function checkNotifying({ notifyUrl, notifySecret }: Config): Outcome<undefined> {
+  if (notifyUrl.value === undefined || notifySecret.value !== undefined) return done(undefined);
+  return failed(
+    "config.invalid",
+    "A webhook that is told without a signature would believe anybody: set HOLDFAST_NOTIFY_SECRET to 16 or more characters.",
+  );
+}
+
+/** Who tells the operator's webhook, where there is one. Nothing of it is loaded otherwise. */
+export async function openConfiguredNotifier(
+  { notifyUrl: { value: url }, notifySecret: { value: secret }, notifyDetails }: Config,
+  store: Store,
+  redact: Redact,
+  logger: Logger,
+): Promise<Notifier | undefined> {
+  if (url === undefined || secret === undefined) return undefined;
+  const { createNotifier } = await import("./notify-notifier.ts");
+  const { hostname, port, protocol } = new URL(url);
+  return createNotifier({
+    store,
+    owner: ownerId.parse("owner"),
+    clock: systemClock,
+    holder: currentHolder("notify"),
+    liveness: createLiveness(),
+    // The operator has named this very host and port, wherever they are.
+    egress: createEgress({ allow: [`${hostname}:${port || (protocol === "https:" ? 443 : 80)}`] }),
+    url,
+    secret,
+    details: notifyDetails.value,
+    redact,
+    say: (level, line) => logger[level](line),
+    report: (bug) => logger.report(bug instanceof Error ? bug : new Error(String(bug))),
+  });
+}

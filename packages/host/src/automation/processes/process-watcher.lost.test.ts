@@ -1,0 +1,124 @@
+import { execFileSync } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { systemClock } from "@holdfast/engine";
+import { ids } from "@holdfast/protocol";
+import { createLiveness } from "@holdfast/store/identity";
+import { expect, onTestFinished, test } from "vitest";
+
+import { idsFrom } from "../../util/deterministic-ids.ts";
+import { openProcesses, untilTold } from "../../../test/support/process-rig.ts";
+import { fileNames, readBegun, readEnd } from "./process-folder.ts";
+
+async function open(options?: Parameters<typeof openProcesses>[0]) {
+  const host = await openProcesses(options);
+  onTestFinished(() => host.close());
+  return host;
+}
+
+test("one that is lost with who minds it is told as lost, and nothing of it runs on", async () => {
+  const host = await open();
+  const id = await host.start("sleep 600");
+  const begun = await readBegun(host.desk.folderOf(id));
+  process.kill(begun!.minder.pid, "SIGKILL");
+  const liveness = createLiveness();
+  while (liveness.isDead(begun!.minder) !== "dead") await systemClock.sleep(20);
+  expect(await untilTold(host, id)).toMatchObject({ end: { kind: "lost" } });
+  expect(JSON.stringify(await host.said())).toContain("was lost with its host");
+  while (liveness.isDead(begun!.leader) !== "dead") await systemClock.sleep(20);
+});
+
+test("one that was written down and never begun is told as lost", async () => {
+  const host = await open();
+  const id = await host.start("exit 0");
+  // Who minds it writes there until then.
+  while ((await readEnd(host.desk.folderOf(id))) === null) await systemClock.sleep(20);
+  const [found] = await host.desk.kept.list(host.owner);
+  rmSync(host.desk.folderOf(id), { recursive: true });
+  const by = { ...found!.process.by, processStart: "1" };
+  await host.desk.kept.change({ ...found!, process: { ...found!.process, by } });
+  expect(await untilTold(host, id)).toMatchObject({ end: { kind: "lost" } });
+});
+
+const longAgo = new Date(Date.now() - 60_000);
+
+test("one that was written down long ago and has not begun is told as lost, though its host lives", async () => {
+  const host = await open();
+  const id = await host.start("exit 0");
+  const folder = host.desk.folderOf(id);
+  while ((await readEnd(folder)) === null) await systemClock.sleep(20);
+  for (const name of [fileNames.end, fileNames.begun]) rmSync(join(folder, name));
+  utimesSync(join(folder, fileNames.spec), longAgo, longAgo);
+  expect(await untilTold(host, id)).toMatchObject({ end: { kind: "lost" } });
+});
+
+test("and then it never begins", () => {
+  const folder = mkdtempSync(join(tmpdir(), "holdfast-minder-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const argv = ["touch", join(folder, "touched")];
+  const spec = join(folder, fileNames.spec);
+  writeFileSync(spec, JSON.stringify({ argv, folder, environment: {}, timeLimitMs: 1_000 }));
+  utimesSync(spec, longAgo, longAgo);
+  const minder = fileURLToPath(new URL("minder.ts", import.meta.url));
+  execFileSync(process.execPath, [minder, folder]);
+  expect(readdirSync(folder)).toEqual([fileNames.spec]);
+});
+
+test("where its files cannot be written, nothing is started, and its place is free again", async () => {
+  const host = await open({ perSession: 1 });
+  await host.desk.place();
+  const files = join(host.home, "processes");
+  renameSync(files, `${files}.away`);
+  writeFileSync(files, "in the way");
+  const failed = await host.run("exit 0");
+  expect(failed).toMatchObject({ outcome: "failed" });
+  expect(failed.output).toContain("could not be started (");
+  rmSync(files);
+  renameSync(`${files}.away`, files);
+  const id = await host.start("exit 0");
+  expect(await untilTold(host, id)).toMatchObject({ told: "accepted" });
+  expect(await host.said()).toHaveLength(1);
+});
+
+test("files of a process that the register has forgotten go, and those of the others stay", async () => {
+  const host = await open();
+  const id = await host.start("exit 0");
+  await untilTold(host, id);
+  const forgotten = host.desk.folderOf(ids.make("process"));
+  mkdirSync(forgotten);
+  host.watch.start();
+  while (existsSync(forgotten)) await systemClock.sleep(20);
+  await host.watch.stop();
+  expect(existsSync(host.desk.folderOf(id))).toBe(true);
+});
+
+test("one that cannot be written down as begun is no more than a failed call: nothing runs that nobody could stop", async () => {
+  const host = await open();
+  const { owner, session } = host;
+  const call = { owner, session, runId: ids.make("run"), callId: ids.make("call"), input: null };
+  // As on a disk without room.
+  const folder = host.desk.folderOf(idsFrom(`process ${call.callId}`).make("process"));
+  mkdirSync(join(folder, `${fileNames.begun}.new`), { recursive: true });
+  const mark = `600.${process.pid}`;
+  const command = {
+    argv: ["sleep", mark] as [string, string],
+    folder: host.home,
+    environment: { PATH: process.env["PATH"] ?? "" },
+    timeLimitMs: 600_000,
+    shown: "sleep",
+  };
+  expect(await host.desk.start(call, command)).toMatchObject({ status: "refused" });
+  expect(execFileSync("ps", ["-eo", "args"], { encoding: "utf8" })).not.toContain(`sleep ${mark}`);
+});

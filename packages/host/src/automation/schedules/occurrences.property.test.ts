@@ -1,0 +1,118 @@
+import type { ScheduleTimes } from "@holdfast/protocol";
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import { nextOccurrence, occurrencesBetween, type Rule } from "./schedules-occurrences.ts";
+import { instantOf, wallAt } from "./occurrences.ts";
+
+const dayMs = 24 * 60 * 60_000;
+const zones = [
+  "UTC",
+  "Europe/Berlin",
+  "America/New_York",
+  "America/St_Johns",
+  "Australia/Lord_Howe",
+  "Asia/Kathmandu",
+  "Pacific/Apia",
+  "America/Sao_Paulo",
+  "Africa/Casablanca",
+];
+const days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
+const all = { days: [...days] };
+
+const zone = fc.constantFrom(...zones);
+const time = fc
+  .tuple(fc.integer({ min: 0, max: 23 }), fc.integer({ min: 0, max: 59 }))
+  .map((parts) => parts.map((part) => String(part).padStart(2, "0")).join(":"));
+const times: fc.Arbitrary<ScheduleTimes> = fc.record({
+  days: fc.uniqueArray(fc.constantFrom(...days), { minLength: 1 }),
+  at: fc.uniqueArray(time, { minLength: 1, maxLength: 4 }),
+});
+const rule: fc.Arbitrary<Rule> = fc.record({ times, timeZone: zone });
+const instant = fc.integer({ min: Date.UTC(2015, 0, 1), max: Date.UTC(2035, 0, 1) });
+
+describe("the next time", () => {
+  test("lies ahead, within eight days, and is the same from wherever one counts", () => {
+    fc.assert(
+      fc.property(rule, instant, fc.nat({ max: 7 * dayMs }), (given, after, step) => {
+        const next = nextOccurrence(given, after);
+        expect(next).not.toBeNull();
+        const { at } = next!;
+        expect(at).toBeGreaterThan(after);
+        expect(at - after).toBeLessThanOrEqual(8 * dayMs + 3_600_000);
+        const between = Math.min(at - 1, after + step);
+        expect(nextOccurrence(given, between)).toEqual(next);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test("is what the clocks there show, or as much later as they were put forward", () => {
+    fc.assert(
+      fc.property(rule, instant, (given, after) => {
+        const { at, name } = nextOccurrence(given, after)!;
+        const wanted = Date.parse(`${name}:00Z`);
+        const late = wallAt(given.timeZone, at) - wanted;
+        // Samoa left out a whole day.
+        expect([0, 30 * 60_000, 60 * 60_000, dayMs]).toContain(late);
+        expect(instantOf(given.timeZone, wanted)).toBe(at);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test("comes once for each day and time of a year, through every change of the clocks", () => {
+    fc.assert(
+      fc.property(zone, fc.integer({ min: 2015, max: 2034 }), time, (timeZone, year, at) => {
+        const from = instantOf(timeZone, Date.UTC(year, 0, 1)) - 1;
+        const to = instantOf(timeZone, Date.UTC(year + 1, 0, 1)) - 1;
+        const names = new Set<string>();
+        let after = from;
+        for (;;) {
+          const next = nextOccurrence({ times: { ...all, at: [at] }, timeZone }, after);
+          if (next === null || next.at > to) break;
+          names.add(next.name);
+          after = next.at;
+        }
+        const length = (Date.UTC(year + 1, 0, 1) - Date.UTC(year, 0, 1)) / dayMs;
+        expect(names.size).toBe(length);
+      }),
+      { numRuns: 8 },
+    );
+  });
+});
+
+describe("when the clocks change", () => {
+  const berlin = (at: string[], after: string, upTo: string) =>
+    occurrencesBetween(
+      { times: { ...all, at }, timeZone: "Europe/Berlin" },
+      Date.parse(after),
+      Date.parse(upTo),
+    ).map(({ at: instantAt, name }) => [name, new Date(instantAt).toISOString()]);
+
+  test("a time that is passed over is due that much later, once", () => {
+    expect(berlin(["02:30"], "2027-03-27T12:00Z", "2027-03-28T12:00Z")).toEqual([
+      ["2027-03-28T02:30", "2027-03-28T01:30:00.000Z"],
+    ]);
+  });
+
+  test("a time that comes twice is due the first time only", () => {
+    expect(berlin(["02:30"], "2026-10-24T12:00Z", "2026-10-25T12:00Z")).toEqual([
+      ["2026-10-25T02:30", "2026-10-25T00:30:00.000Z"],
+    ]);
+  });
+
+  test("two times that fall together are two occurrences", () => {
+    expect(berlin(["03:30", "02:30"], "2027-03-27T12:00Z", "2027-03-28T12:00Z")).toEqual([
+      ["2027-03-28T02:30", "2027-03-28T01:30:00.000Z"],
+      ["2027-03-28T03:30", "2027-03-28T01:30:00.000Z"],
+    ]);
+  });
+});
+
+test("what is due once is due once", () => {
+  const once: Rule = { times: { date: "2026-12-24", at: "18:00" }, timeZone: "Europe/Berlin" };
+  const at = Date.parse("2026-12-24T17:00Z");
+  expect(nextOccurrence(once, at - 1)).toEqual({ at, name: "2026-12-24T18:00" });
+  expect(nextOccurrence(once, at)).toBeNull();
+});

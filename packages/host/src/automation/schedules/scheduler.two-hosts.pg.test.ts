@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { createLog, type Store, systemClock } from "@holdfast/engine";
+import { ids, laneKey, ownerId } from "@holdfast/protocol";
+import { openPostgresStore, openSqliteStore } from "@holdfast/store";
+import { expect, onTestFinished, test } from "vitest";
+
+import { createDatabase } from "@holdfast/testing/postgres/create-database";
+import { sessionFor } from "../../gateway/lane-session.ts";
+import { createScheduler } from "./schedules-scheduler.ts";
+import { KeptSchedules } from "./schedule-store.ts";
+
+const owner = ownerId.parse("owner");
+const lane = laneKey.parse("telegram:1:p7:0");
+const days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
+const minuteMs = 60_000;
+
+type Open = (clockOffset: () => number) => Promise<Store>;
+
+async function sqlite(): Promise<Open> {
+  const folder = mkdtempSync(join(tmpdir(), "holdfast-schedules-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return (clockOffset) => openSqliteStore({ file: join(folder, "store.db"), clockOffset });
+}
+
+async function postgres(): Promise<Open> {
+  const database = await createDatabase();
+  onTestFinished(() => database[Symbol.asyncDispose]());
+  return (clockOffset) => openPostgresStore({ url: database.url, clockOffset });
+}
+
+test.each([
+  ["SQLite", sqlite],
+  ["PostgreSQL", postgres],
+] as const)(
+  "[P11] four hosts on %s say each occurrence once",
+  async (_, place) => {
+    const open = await place();
+    let offset = 0;
+    const stores: Store[] = [];
+    for (let each = 0; each < 4; each += 1) stores.push(await open(() => offset));
+    onTestFinished(async () => void (await Promise.all(stores.map((store) => store.close()))));
+    const [first] = stores;
+    const at = Array.from({ length: 24 }, (__, hour) => `${String(hour).padStart(2, "0")}:00`);
+    const kept = new KeptSchedules(first!.register, () => first!.now());
+    const body = { title: "Hourly", prompt: "Hello", times: { days: [...days], at } };
+    const more = { timeZone: "UTC", target: { lane } };
+    await kept.create(owner, ids.make("schedule"), { ...body, ...more });
+    const hosts = stores.map((store) => {
+      const log = createLog(store);
+      return createScheduler({
+        log,
+        ids,
+        clock: systemClock,
+        owner,
+        kept: new KeptSchedules(store.register, () => store.now()),
+        runner: { poke: () => {} },
+        sessionFor: (of, to, key) => sessionFor({ log, owner: of }, to, key),
+        report: (bug) => {
+          throw bug;
+        },
+        lookMs: 5,
+      });
+    });
+    for (const host of hosts) host.start();
+    const owed = async () =>
+      (await first!.reads.outbox(owner, { states: ["pending"], limit: 1_000 })).length;
+    const hours = 6;
+    for (let hour = 1; hour <= hours; hour += 1) {
+      // To a minute past the next full hour.
+      const now = await first!.now();
+      offset += 60 * minuteMs - (now % (60 * minuteMs)) + minuteMs;
+      await expect.poll(owed, { interval: 5 }).toBe(hour);
+    }
+    await Promise.all(hosts.map((host) => host.stop()));
+    expect(await owed()).toBe(hours);
+    const { sessions } = await first!.reads.sessions(owner, { limit: 10 });
+    expect(sessions).toHaveLength(1);
+  },
+  60_000,
+);

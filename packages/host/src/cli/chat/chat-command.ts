@@ -1,0 +1,123 @@
+import { Writable } from "node:stream";
+import { findSessions, liveRun, sentenceOf, shortId } from "@holdfast/client";
+import { type SessionId } from "@holdfast/protocol";
+import {
+  type Arguments,
+  type Command,
+  exit,
+  hasFlag,
+  type Terminal,
+  textFlag,
+} from "../command.ts";
+import { sessionRow } from "../transcript/describe-session.ts";
+import { type Reached, reachHost } from "../connection/connect.ts";
+import { columnsOf } from "../screen/screen.ts";
+import { paintFor } from "../screen/paint.ts";
+import { PipeChat } from "./pipe-chat.ts";
+import { TerminalChat } from "./plain-chat.ts";
+
+export const chat: Command = {
+  usage: ["chat", "chat --session <id or title>"],
+  about: [
+    "Talks in this terminal: over the host that serves this home, or over --url, or in this process where none serves.",
+    "Answers come as they are written. What you say meanwhile waits its turn; Ctrl-S tells it at once, Ctrl-X breaks the answer",
+    "off for it. Before a tool does something, you see exactly what would run, and choose. /help lists the commands, Tab",
+    "completes, Ctrl-J begins a new line, Ctrl-O shows what was folded last. Ctrl-C once stops the answer, twice leaves.",
+    "Nothing is lost by leaving, by a crash or by a restart of the host.",
+  ].join("\n"),
+  flags: {
+    session: { type: "string", value: "id or title", about: "go on in this session" },
+    continue: { type: "boolean", about: "go on in the newest session" },
+    plain: { type: "boolean", about: "without cards, choices and a line of status" },
+  },
+  examples: [
+    ["holdfast chat", "begins a new session with the first thing you say"],
+    ["holdfast chat --continue", "goes on where you were last, also after a crash"],
+    ["holdfast chat --session garden", "by words of its title, its id, or the end of that"],
+    ['printf "Hello\\n/usage\\n" | holdfast chat', "a line at a time, from a pipe"],
+  ],
+  settings: "reach",
+  async run(given, terminal) {
+    const reports: string[] = [];
+    const reached = await reachHost(given, terminal, {
+      here: "works",
+      report: (bug) => reports.push(bug.message),
+    });
+    if (!reached.ok) {
+      terminal.complain(reached.failure.sentence);
+      return exit.failed;
+    }
+    try {
+      return await talk(given, terminal, reached.value);
+    } finally {
+      await reached.value.close();
+      for (const report of reports) terminal.complain(report);
+    }
+  },
+};
+
+async function talk(given: Arguments, terminal: Terminal, reached: Reached): Promise<number> {
+  const chosen = await chooseSession(given, terminal, reached);
+  if (chosen === "none") return exit.failed;
+  const { output } = terminal;
+  const talking = await openChat(given, terminal, reached);
+  const paint = paintFor(output, terminal.environment);
+  if (output.isTTY === true) talking.print([paint("dim", greeting(reached))]);
+  if (chosen !== null) talking.conversation.moveTo(chosen);
+  await talking.run();
+  const { state } = talking;
+  if (state !== undefined && output.isTTY === true) {
+    const isLive = liveRun(state) !== null && reached.where === "here";
+    if (isLive) terminal.say("The answer was not finished; it goes on with the next host.");
+    terminal.say(`holdfast chat --session ${shortId(state.session.id)} comes back here.`);
+  }
+  return exit.done;
+}
+
+/** The richest that the terminal can show, and no more than the person wants. */
+async function openChat(given: Arguments, terminal: Terminal, reached: Reached) {
+  const { input, output, environment } = terminal;
+  const model = textFlag(given, "model");
+  if (input.isTTY !== true || output.isTTY !== true) return new PipeChat(reached, terminal, model);
+  const isPlain = hasFlag(given, "plain") || environment["TERM"] === "dumb";
+  if (isPlain || !(output instanceof Writable)) return new TerminalChat(reached, terminal, model);
+  // React watches over itself unless it is told that nobody develops here; that costs time and memory.
+  process.env["NODE_ENV"] ??= "production";
+  const { RichChat } = await import("./rich/rich-chat.ts");
+  return new RichChat(reached, { ...terminal, output }, model);
+}
+
+function greeting({ where, address }: Reached): string {
+  const place = where === "here" ? "in this process" : `at ${address ?? "the host"}`;
+  return `— Holdfast, ${place}. /help says what there is.`;
+}
+
+async function chooseSession(
+  given: Arguments,
+  terminal: Terminal,
+  { client }: Reached,
+): Promise<SessionId | null | "none"> {
+  const named = textFlag(given, "session");
+  if (named === undefined && !hasFlag(given, "continue")) return null;
+  const found =
+    named === undefined
+      ? await client.listSessions({ query: { limit: 1 } })
+      : await findSessions(client, named);
+  if (!found.ok) {
+    terminal.complain(sentenceOf(found.error));
+    return "none";
+  }
+  const sessions = "sessions" in found ? found.sessions : found.value.sessions;
+  const [session, ...others] = sessions;
+  if (session === undefined && named === undefined) return null;
+  if (session !== undefined && others.length === 0) return session.id;
+  const paint = paintFor(terminal.output, terminal.environment);
+  terminal.complain(
+    session === undefined
+      ? `No session fits "${named}".`
+      : `More than one session fits "${named}":`,
+  );
+  const width = columnsOf(terminal.output, 100) - 1;
+  for (const each of sessions.slice(0, 20)) terminal.complain(sessionRow(each, { width, paint }));
+  return "none";
+}

@@ -1,0 +1,153 @@
+import { type CommandAnswer, processInWords, scheduleInWords, shortId } from "@holdfast/client";
+import { type CommandSpec, usageOf, type UsageTotalsView } from "@holdfast/protocol";
+import { sessionRow, titleOf, whenInWords } from "../transcript/describe-session.ts";
+import { cleanLine, cleanText } from "../screen/text.ts";
+import { type Look } from "../screen/markdown.ts";
+import { padTo } from "../screen/width.ts";
+import { describeCall } from "../transcript/describe.ts";
+import { endInWords } from "../transcript/ends.ts";
+
+const sentWords = {
+  queued: "It waits its turn.",
+  steered: "It is told at the next step.",
+  retried: "Asked again.",
+  edited: "Asked again in other words.",
+  continued: "It goes on.",
+} as const;
+const changeWords = {
+  undone: "Taken out of view. /redo brings it back.",
+  redone: "Back in view.",
+  titled: "Its title is now",
+  model_chosen: "The model of this session is now",
+} as const;
+
+/** What a command came to, in rows of a terminal. A document is for whoever called to put somewhere. */
+export function answerRows(answer: CommandAnswer, look: Look): string[] {
+  const { paint } = look;
+  const note = (text: string): string[] => [paint("dim", `— ${cleanLine(text)}`)];
+  switch (answer.kind) {
+    case "help":
+      return helpRows(answer.commands, look);
+    case "moved":
+      return note(
+        `${movedWords[answer.how]} ${titleOf(answer.session)} (${shortId(answer.session.id)})`,
+      );
+    case "sessions":
+      return [
+        ...(answer.why === "which" ? note("Several fit. Which one? /resume <end of the id>") : []),
+        ...answer.sessions.map((session) =>
+          sessionRow(session, { ...look, mark: session.id === answer.current ? "›" : " " }),
+        ),
+        ...(answer.sessions.length === 0 ? note("There are no sessions.") : []),
+      ];
+    case "changed":
+      if (answer.what === "titled")
+        return note(`${changeWords.titled} “${answer.session.title ?? ""}”.`);
+      if (answer.what === "model_chosen")
+        return note(`${changeWords.model_chosen} ${answer.session.model ?? "the usual one"}.`);
+      // The conversation itself shows what was cut and what came back.
+      return [];
+    case "sent":
+      return note(sentWords[answer.how]);
+    case "compacting":
+      return note(
+        answer.outcome === "started" ? "A summary is being written." : "It is under way.",
+      );
+    case "model":
+      return [
+        ...note(`The model here is ${answer.model ?? `${answer.usual}, the usual one`}.`),
+        ...(answer.models.length > 1 ? note(`There are ${answer.models.join(", ")}.`) : []),
+      ];
+    case "title":
+      return note(answer.title ?? "It has no title yet.");
+    case "memory":
+      return memoryRows(answer).flatMap(note);
+    case "usage":
+      return [
+        ...(answer.session === null ? [] : [usageRow("here", answer.session)]),
+        usageRow("today", answer.today),
+        usageRow("ever", answer.all),
+      ];
+    case "status":
+      return statusRows(answer).map((row) => cleanText(row));
+    case "schedules":
+      if (answer.schedules.length === 0)
+        return note("Nothing is scheduled: holdfast schedules add.");
+      return answer.schedules.map((schedule) => cleanLine(scheduleInWords(schedule)));
+    case "processes":
+      if (answer.processes.length === 0) return note("Nothing runs in the background.");
+      return answer.processes.map((process) => cleanLine(processInWords(process)));
+    case "inbox":
+      if (answer.inbox.length === 0) return note("Nothing waits.");
+      return answer.inbox.map(({ text, mode }) => `${mode}: ${cleanLine(text)}`);
+    case "stopped":
+      return note(answer.run === null ? "Nothing is being written." : "Stopping …");
+    case "document":
+      return [];
+    case "hits":
+      if (answer.hits.length === 0) return note("Nothing was found.");
+      return answer.hits.flatMap((hit) => [
+        paint("bold", `${shortId(hit.sessionId)}  ${cleanLine(hit.title ?? "")}`),
+        `    ${cleanLine(hit.snippet)}`,
+      ]);
+    case "refused":
+      return [paint("bad", cleanLine(answer.sentence))];
+  }
+}
+
+const movedWords = {
+  begun: "A new session:",
+  resumed: "Now in",
+  branched: "On a branch:",
+} as const;
+
+function helpRows(commands: readonly CommandSpec[], { paint }: Look): string[] {
+  const [only, ...others] = commands;
+  if (only !== undefined && others.length === 0) {
+    const names = only.aliases.map((name) => `/${name}`).join(", ");
+    return [
+      paint("bold", usageOf(only)),
+      only.help,
+      ...(names === "" ? [] : [`Also: ${names}`]),
+      `Example: ${only.example}`,
+    ];
+  }
+  const widest = Math.max(...commands.map((command) => usageOf(command).length));
+  return [
+    ...commands.map(
+      (command) => `${paint("bold", padTo(usageOf(command), widest))}  ${command.help}`,
+    ),
+    paint("dim", "//text sends /text. Tab completes. /quit or Ctrl-D leaves; what runs goes on."),
+  ];
+}
+
+function memoryRows(answer: Extract<CommandAnswer, { kind: "memory" }>): string[] {
+  const { turns, sessions, oldestAt, failing } = answer;
+  if (turns === 0) return ["Everything is remembered."];
+  const since = oldestAt === null ? "" : `, the oldest since ${whenInWords(oldestAt)}`;
+  return [
+    `${turns === 1 ? "1 turn" : `${turns} turns`} of ${sessions === 1 ? "1 session" : `${sessions} sessions`} still to be remembered${since}.`,
+    ...(failing === null ? [] : [`The last try failed: ${failing.message} (${failing.code})`]),
+  ];
+}
+
+function usageRow(name: string, { calls, input, output, cacheRead, costMicros }: UsageTotalsView) {
+  const cost = costMicros === 0 ? "" : `, $${(costMicros / 1e6).toFixed(4)}`;
+  const cached = cacheRead === 0 ? "" : ` (${cacheRead} from the cache)`;
+  return `${padTo(name, 6)} ${calls} ${calls === 1 ? "call" : "calls"}, ${input} tokens in${cached}, ${output} out${cost}`;
+}
+
+function statusRows({
+  session,
+  run,
+  inbox,
+  approvals,
+}: Extract<CommandAnswer, { kind: "status" }>) {
+  return [
+    `${titleOf(session)}  ${session.id}`,
+    `${session.messageCount} messages, epoch ${session.epoch}, model ${session.model ?? "the usual one"}`,
+    run === null ? "Nothing ran yet." : `Last run: ${endInWords(run)}`,
+    ...inbox.map(({ text }) => `Waits: ${cleanLine(text)}`),
+    ...approvals.map(({ name, input }) => `Asks for your word: ${describeCall(name, input)}`),
+  ];
+}

@@ -1,0 +1,79 @@
+import { nearNames } from "@holdfast/client";
+import { version } from "../util/version.ts";
+import { type Command, exit, type Terminal } from "./command.ts";
+import { commands } from "./commands/registry.ts";
+import { parseFlags } from "./flags.ts";
+import { describeCommand } from "./help.ts";
+import { cleanLine } from "./screen/text.ts";
+
+export { leaveWithoutReaders } from "./without-readers.ts";
+
+/** Runs what the arguments ask for and answers the exit code. */
+export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
+  const [name, ...rest] = args;
+  if (name === undefined || name === "--help" || name === "-h") {
+    terminal.say(help());
+    return exit.done;
+  }
+  if (name === "--version" || name === "-v") {
+    terminal.say(version);
+    return exit.done;
+  }
+  if (name === "__complete") {
+    const { answerCompletion } = await import("./completion/index.ts");
+    return answerCompletion(rest, terminal);
+  }
+  if (name === "help" && rest[0] !== undefined)
+    return runCommandLine([rest[0], "--help"], terminal);
+  const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (entry === undefined) {
+    terminal.complain(notACommand(name));
+    return exit.misuse;
+  }
+  return runCommand({ name, command: await entry.load() }, rest, terminal);
+}
+
+function notACommand(name: string): string {
+  const names = Object.keys(commands);
+  const near = nearNames(name, names).map((each) => `"${each}"`);
+  const meant =
+    near.length > 0 ? `Did you mean ${near.join(" or ")}?` : `There are ${names.join(", ")}.`;
+  return `"${cleanLine(name)}" is not a command of Holdfast. ${meant} "holdfast --help" says what each does.`;
+}
+
+async function runCommand(
+  { name, command }: { readonly name: string; readonly command: Command },
+  args: readonly string[],
+  terminal: Terminal,
+): Promise<number> {
+  const parsed = parseFlags(args, command);
+  if (!parsed.ok) {
+    terminal.complain(`${parsed.sentence} "holdfast ${name} --help" shows what it takes.`);
+    return exit.misuse;
+  }
+  if (parsed.given.flags["help"] === true) {
+    terminal.say(describeCommand(command));
+    return exit.done;
+  }
+  return command.run(parsed.given, terminal);
+}
+
+function help(): string {
+  const rows = Object.entries(commands).map(
+    ([name, { summary }]) => `  ${name.padEnd(10)} ${summary}`,
+  );
+  return [
+    `holdfast ${version}: conversations with agents that outlive what carries them.`,
+    "",
+    "Usage: holdfast <command> [flags]",
+    ...rows,
+    "",
+    "Examples:",
+    "  holdfast chat                              talk; nothing has to be set up",
+    '  holdfast run "What is in this folder?"     one question, one answer',
+    '  git diff | holdfast run "Review this."     what is piped in goes along',
+    "  holdfast serve                             the page, at the address that it prints",
+    "",
+    '"holdfast <command> --help" shows examples, flags and settings of each.',
+  ].join("\n");
+}

@@ -1,0 +1,76 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { createLog } from "@holdfast/engine";
+import { ids, newEvent, ownerId } from "@holdfast/protocol";
+import { openSqliteStore } from "@holdfast/store/sqlite";
+import { readConfig } from "../../ops/config/read-config.ts";
+import { type Command, exit, type Terminal } from "../command.ts";
+
+const usualSeconds = 2;
+const writers = 32;
+
+export const bench: Command = {
+  usage: ["bench"],
+  about: [
+    "Measures for a few seconds what this disk and SQLite give on it: durable commits one after the other, and of many at once.",
+    "It works in a folder of its own in the home, which it removes. The whole benchmark, with baselines and tables, is in the",
+    "repository: npm run bench -- --help",
+  ].join("\n"),
+  examples: [["holdfast bench", "two lines: alone, and together"]],
+  settings: "reach",
+  async run(given, terminal) {
+    const config = readConfig({ ...terminal, flags: given.flags });
+    if (!config.ok) {
+      terminal.complain(config.failure.sentence);
+      return exit.failed;
+    }
+    try {
+      return await measure(config.value.home.value, terminal);
+    } catch (error) {
+      terminal.complain(error instanceof Error ? error.message : String(error));
+      return exit.failed;
+    }
+  },
+};
+
+async function measure(home: string, terminal: Terminal): Promise<number> {
+  const folder = mkdtempSync(join(home, "bench-"));
+  try {
+    const store = await openSqliteStore({ file: join(folder, "bench.db") });
+    try {
+      const log = createLog(store);
+      const owner = ownerId.parse("bench");
+      const begin = async () => (await log.createSession({ owner, settings: {}, ids })).session;
+      const write = async (session: Awaited<ReturnType<typeof begin>>): Promise<void> => {
+        const event = newEvent(ids.make("event"), "session.changed", { title: "A title" });
+        const result = await store.commit({ owner, session, events: [event] });
+        if (result.status !== "committed") throw new Error(JSON.stringify(result));
+      };
+      const alone = await begin();
+      const many = await Promise.all(Array.from({ length: writers }, begin));
+      tell(terminal, "one after the other", await rate(() => write(alone)));
+      tell(terminal, `${writers} at once`, await rate(() => Promise.all(many.map(write)), writers));
+      return exit.done;
+    } finally {
+      await store.close();
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** How many a second, for as long as the measurement takes. */
+async function rate(work: () => Promise<unknown>, each = 1): Promise<number> {
+  const until = performance.now() + usualSeconds * 1000;
+  const from = performance.now();
+  let done = 0;
+  while (performance.now() < until) {
+    await work();
+    done += each;
+  }
+  return done / ((performance.now() - from) / 1000);
+}
+
+function tell(terminal: Terminal, how: string, perSecond: number): void {
+  terminal.say(`${how.padEnd(20)} ${Math.round(perSecond)} durable commits a second`);
+}

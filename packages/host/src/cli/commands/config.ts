@@ -1,0 +1,126 @@
+import { nearestName } from "@holdfast/client";
+import { changeSetting } from "../../ops/config/change-setting.ts";
+import {
+  type Config,
+  type SettingName,
+  settingNames,
+  settings,
+  type Source,
+} from "../../ops/config/settings.ts";
+import { configSchema } from "../../ops/config/describe-settings.ts";
+import { isSecret } from "../../ops/config/config-files.ts";
+import { readConfig } from "../../ops/config/read-config.ts";
+import { settingsTable } from "../../ops/config/table.ts";
+import { type Command, exit, hasFlag, type Terminal } from "../command.ts";
+import { cleanJson, cleanLine } from "../screen/text.ts";
+import { padTo, widthOf } from "../screen/width.ts";
+import { paintFor } from "../screen/paint.ts";
+
+export const config: Command = {
+  usage: [
+    "config",
+    "config get <name>",
+    "config set <name> <value>",
+    "config unset <name>",
+    "config schema",
+    "config table",
+  ],
+  about: [
+    "Shows every setting, its value and where it came from: a flag, the environment, a file in the home, or nothing at all.",
+    "set and unset write config.json in the home; what is secret goes to config.secret.json, which only you can read.",
+    "A host that is running takes a change when it is started again.",
+  ].join("\n"),
+  flags: { json: { type: "boolean", about: "as JSON; secrets stay hidden" } },
+  examples: [
+    ["holdfast config", "what holds, and why"],
+    ["holdfast config set model anthropic/claude-sonnet-4-5", "from the next start on"],
+    ["holdfast config set token a-long-word", "kept apart, for your eyes only"],
+    ["holdfast config schema > config.schema.json", 'name it in config.json as "$schema"'],
+  ],
+  settings: "none",
+  async run(given, terminal) {
+    const [act = "show", name, ...value] = given.words;
+    if (act === "schema" || act === "table") {
+      const table = settingsTable().join("\n");
+      terminal.say(act === "table" ? table : JSON.stringify(configSchema(), null, 2));
+      return exit.done;
+    }
+    const read = readConfig({ ...terminal, flags: given.flags });
+    if (!read.ok) {
+      terminal.complain(read.failure.sentence);
+      return exit.failed;
+    }
+    if (act === "show")
+      return show(read.value, terminal, hasFlag(given, "json") ? "json" : "table");
+    if (act !== "get" && act !== "set" && act !== "unset")
+      return misuse(
+        terminal,
+        `"config ${act}" is not known: get, set, unset, schema and table are.`,
+      );
+    const setting = settingNamed(name ?? "");
+    if (setting === undefined) {
+      const nearest = nearestName(name ?? "", settingNames) ?? "model";
+      return misuse(terminal, `"${name ?? ""}" is not a setting: did you mean ${nearest}?`);
+    }
+    if (act === "get") {
+      terminal.say(valueInWords(read.value, setting));
+      return exit.done;
+    }
+    if (act === "set" && value.length === 0)
+      return misuse(terminal, `${setting} must be ${settings[setting].allowed}.`);
+    const text = act === "set" ? value.join(" ") : undefined;
+    const changed = await changeSetting(read.value.home.value, setting, text);
+    if (!changed.ok) return misuse(terminal, changed.failure.sentence);
+    terminal.say(`${setting} is ${act === "set" ? "set" : "no longer set"} in ${changed.value}`);
+    return exit.done;
+  },
+};
+
+function settingNamed(name: string): SettingName | undefined {
+  return settingNames.find((each) => each === name);
+}
+
+function misuse(terminal: Terminal, sentence: string): number {
+  terminal.complain(sentence);
+  return exit.misuse;
+}
+
+/** What a person may see of a value. */
+function valueInWords(all: Config, name: SettingName): string {
+  const { value, source } = all[name];
+  if (source.from === "default" && value === undefined) return settings[name].fallbackInWords;
+  if (isSecret(name) && source.from !== "default") return "(hidden)";
+  return typeof value === "string" ? cleanLine(value) : cleanJson(value);
+}
+
+function sourceInWords(source: Source): string {
+  switch (source.from) {
+    case "default":
+      return "default";
+    case "flag":
+    case "environment":
+      return source.name;
+    case "file":
+      return source.path;
+  }
+}
+
+function show(all: Config, terminal: Terminal, style: "json" | "table"): number {
+  const rows = settingNames.map((name) => ({
+    name,
+    value: valueInWords(all, name),
+    source: sourceInWords(all[name].source),
+  }));
+  if (style === "json") {
+    terminal.say(cleanJson(rows));
+    return exit.done;
+  }
+  const paint = paintFor(terminal.output, terminal.environment);
+  const widest = (of: "name" | "source"): number =>
+    Math.max(...rows.map((row) => widthOf(row[of])));
+  const [names, sources] = [widest("name"), widest("source")];
+  // A value may be as long as it likes, so it comes last.
+  for (const { name, value, source } of rows)
+    terminal.say(`${padTo(name, names)}  ${paint("dim", padTo(source, sources))}  ${value}`);
+  return exit.done;
+}

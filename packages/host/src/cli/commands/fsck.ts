@@ -1,0 +1,90 @@
+import { fsckExit } from "@holdfast/engine";
+import { type Client, type Result, sentenceOf } from "@holdfast/client";
+import { type Command, exit, hasFlag, type Terminal } from "../command.ts";
+import { pause } from "../connection/wait-for-host.ts";
+import { reachHost } from "../connection/connect.ts";
+import { cleanJson, cleanLine } from "../screen/text.ts";
+
+const lookMs = 200;
+
+type Check = Extract<Awaited<ReturnType<Client["readFsck"]>>, { ok: true }>["value"];
+
+export const fsck: Command = {
+  usage: ["fsck"],
+  about: [
+    "Proves that every number of every log is accounted for and that everything derived follows from the logs. It only reads,",
+    "and may run while a host works. Exit codes: 0 clean, 1 repaired, 2 damaged, 3 it could not run to its end.",
+  ].join("\n"),
+  flags: {
+    rebuild: { type: "boolean", about: "derive again what differs from its log" },
+    json: { type: "boolean", about: "the whole outcome as JSON" },
+  },
+  examples: [
+    ["holdfast fsck", "checks everything and changes nothing"],
+    ["holdfast fsck --rebuild", "mends what can be derived from the logs, and proves it"],
+  ],
+  settings: "reach",
+  async run(given, terminal) {
+    const reached = await reachHost(given, terminal, { here: "rests" });
+    if (!reached.ok) {
+      terminal.complain(reached.failure.sentence);
+      return fsckExit.failed;
+    }
+    const { client, close } = reached.value;
+    try {
+      const style = hasFlag(given, "json") ? "json" : "words";
+      const mode = hasFlag(given, "rebuild") ? "rebuild" : "check";
+      const begun = await client.startFsck({ body: { mode } });
+      if (!begun.ok) return couldNot(terminal, begun);
+      for (let check: Check = begun.value; ;) {
+        if (check.state !== "running") return finish(check, terminal, style);
+        tellProgress(check, terminal);
+        await pause(lookMs, new AbortController().signal);
+        const next = await client.readFsck();
+        if (!next.ok) return couldNot(terminal, next);
+        check = next.value;
+      }
+    } finally {
+      await close();
+    }
+  },
+};
+
+function couldNot(terminal: Terminal, result: Result<unknown> & { ok: false }): number {
+  terminal.complain(sentenceOf(result.error));
+  return fsckExit.failed;
+}
+
+function tellProgress({ sessions, events }: Check, { output }: Terminal): void {
+  if (output.isTTY === true)
+    output.write(`\r${counted(sessions, "session")}, ${counted(events, "event")} …`);
+}
+
+function finish(check: Check, terminal: Terminal, style: "json" | "words"): number {
+  const { state, sessions, events, findings, found, repaired = 0, unproven = [], spills } = check;
+  if (terminal.output.isTTY === true) terminal.output.write("\r\u001b[K");
+  if (style === "json") terminal.say(cleanJson(check));
+  else {
+    for (const { code, table, message } of found)
+      terminal.say(`${code}  ${table}: ${cleanLine(message)}`);
+    if (findings > found.length) terminal.say(`… and ${findings - found.length} more`);
+    for (const what of unproven)
+      terminal.say(`Not proven, since it was being written: ${cleanLine(what)}`);
+    if (spills !== undefined && spills > 0)
+      terminal.say(
+        `${counted(spills, "spill")} ${spills === 1 ? "waits" : "wait"} to be brought in; a host does that by itself.`,
+      );
+    const mended = repaired > 0 ? `, ${repaired} of them mended` : "";
+    const outcome = findings === 0 ? "clean" : `${counted(findings, "finding")}${mended}`;
+    terminal.say(`${counted(sessions, "session")}, ${counted(events, "event")}: ${outcome}.`);
+    if (findings > repaired && state === "done")
+      terminal.say("holdfast fsck --rebuild mends what follows from the logs.");
+  }
+  if (state !== "done") return fsckExit.failed;
+  if (findings === 0) return exit.done;
+  return findings === repaired ? fsckExit.repaired : fsckExit.damaged;
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,71 @@
+import type { Command } from "../command.ts";
+
+interface Entry {
+  readonly summary: string;
+  /** A command is loaded when it is asked for: `--version` should not wait for a web server. */
+  readonly load: () => Promise<Command>;
+}
+
+/** Every command, in the order in which the help lists them. */
+export const commands: Readonly<Record<string, Entry>> = {
+  serve: {
+    summary: "serve the page and the API",
+    load: async () => (await import("./serve.ts")).serve,
+  },
+  chat: {
+    summary: "talk in this terminal",
+    load: async () => (await import("../chat/chat-command.ts")).chat,
+  },
+  run: {
+    summary: "ask once and print the answer",
+    load: async () => (await import("./cli-run.ts")).run,
+  },
+  sessions: {
+    summary: "list, show, search, rename, delete, restore and branch sessions",
+    load: async () => (await import("./sessions.ts")).sessions,
+  },
+  gateway: {
+    summary: "the chat bot and webhooks: who may speak, and what has not arrived",
+    load: async () => (await import("./gateway.ts")).gateway,
+  },
+  schedules: {
+    summary: "prompts that are said by themselves: list, add, switch off and on, remove",
+    load: async () => (await import("./schedules.ts")).schedules,
+  },
+  export: {
+    summary: "write a session as Markdown, a page, or JSON",
+    load: async () => (await import("./transfer.ts")).exportCommand,
+  },
+  import: {
+    summary: "take in a session that was exported as JSON",
+    load: async () => (await import("./transfer.ts")).importCommand,
+  },
+  backup: {
+    summary: "copy everything while hosts work",
+    load: async () => (await import("./transfer.ts")).backup,
+  },
+  restore: {
+    summary: "put a backup into an empty home",
+    load: async () => (await import("./transfer.ts")).restore,
+  },
+  config: {
+    summary: "show every setting and where it came from, set one, print the schema",
+    load: async () => (await import("./config.ts")).config,
+  },
+  doctor: {
+    summary: "check everything, and say how to mend what is wrong",
+    load: async () => (await import("../doctor/doctor.ts")).doctor,
+  },
+  fsck: {
+    summary: "prove that everything stored is whole, or mend what can be derived again",
+    load: async () => (await import("./fsck.ts")).fsck,
+  },
+  completion: {
+    summary: "print a script that makes a shell complete commands, flags and sessions",
+    load: async () => (await import("../completion/index.ts")).completion,
+  },
+  bench: {
+    summary: "measure this disk and this store for a few seconds",
+    load: async () => (await import("./bench.ts")).bench,
+  },
+};

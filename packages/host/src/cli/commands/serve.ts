@@ -1,0 +1,73 @@
+import { type Config } from "../../ops/config/settings.ts";
+import { readConfig } from "../../ops/config/read-config.ts";
+import type { Failure } from "../../util/outcome.ts";
+import { openLog } from "../../ops/telemetry/open-log.ts";
+import { beginStore } from "../../open-store.ts";
+import { letYoungSpaceGrow } from "../../ops/health/young-space.ts";
+import { type Command, exit } from "../command.ts";
+import { announceHost, findRunningHost, isHoldfast } from "../connection/running-hosts.ts";
+import { stopRequested } from "../stop-signal.ts";
+
+export const serve: Command = {
+  usage: ["serve"],
+  about:
+    "Serves the page and the API until it is stopped. Ctrl-C once stops it in order: runs are let go of and go on with the next host.",
+  examples: [
+    ["holdfast serve", "prints the address and a link that signs a browser in once"],
+    ["HOLDFAST_PORT=9000 holdfast serve", "on another port"],
+    ["holdfast serve --store postgres://me@db/holdfast", "several machines can serve one database"],
+    [
+      "ANTHROPIC_API_KEY=… holdfast serve",
+      "with a provider; without one the rehearsal model answers",
+    ],
+  ],
+  settings: "host",
+  async run({ flags }, terminal) {
+    const stopAsked = stopRequested(process);
+    const config = readConfig({ ...terminal, flags });
+    if (!config.ok) {
+      terminal.complain(config.failure.sentence);
+      return exit.failed;
+    }
+    const log = openLog(config.value, (line) => terminal.complain(line));
+    // A thread of its own opens it, while this one loads the rest.
+    const { begun } = await beginStore(config.value, log.report);
+    const { startHost } = await import("../../app.ts");
+    const host = await startHost(config.value, log, begun);
+    if (!host.ok) {
+      terminal.complain((await whoHasThePort(config.value, host.failure)) ?? host.failure.sentence);
+      return exit.failed;
+    }
+    // A host without the web role has a door for those who watch over it, and none for people.
+    const { home, roles } = config.value;
+    const { localAddress, signInLink } = host.value;
+    const servesPeople = roles.value.includes("web");
+    const withdraw = servesPeople ? announceHost(home.value, localAddress) : () => undefined;
+    terminal.say(
+      servesPeople
+        ? `Holdfast is at ${signInLink} (signs you in once, within 10 minutes)`
+        : `Holdfast works as ${roles.value.join(" and ")}, and says how it is at ${localAddress}health`,
+    );
+    letYoungSpaceGrow();
+    await stopAsked;
+    withdraw();
+    await host.value.stop();
+    return exit.done;
+  },
+};
+
+/** A port that is taken is most often taken by a Holdfast that was started before. */
+async function whoHasThePort(
+  { home, host, port, basePath }: Config,
+  { code }: Failure,
+): Promise<string | undefined> {
+  if (code !== "port.taken") return undefined;
+  const another = "to serve beside it, choose another port with HOLDFAST_PORT.";
+  const running = await findRunningHost(home.value);
+  if (running !== undefined && Number(new URL(running).port) === port.value)
+    return `Holdfast is already running on this home, at ${running}: use that one ("holdfast chat" finds it by itself), or ${another}`;
+  const { originOf } = await import("../../app.ts");
+  const there = `${originOf(host.value, port.value)}${basePath.value}/`;
+  if (!(await isHoldfast(there))) return undefined;
+  return `Another Holdfast, with a home of its own, is already running at ${there}: ${another}`;
+}

@@ -1,0 +1,150 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { findSessions, sentenceOf } from "@holdfast/client";
+import { jsonObject } from "@holdfast/protocol";
+import { readConfig } from "../../ops/config/read-config.ts";
+import { systemCode } from "../../util/outcome.ts";
+import { restoreBackup } from "../../ops/transfer/backup.ts";
+import { type Command, exit, type Terminal, textFlag } from "../command.ts";
+import { withHost } from "../connection/connect.ts";
+import { isPiped, readAll } from "../read-input.ts";
+import { cleanLine, cleanText } from "../screen/text.ts";
+
+function fail(terminal: Terminal, sentence: string, code: number = exit.failed): number {
+  terminal.complain(sentence);
+  return code;
+}
+
+export const exportCommand: Command = {
+  usage: ["export <session>"],
+  about:
+    "Writes a session as a document: Markdown, a page that stands alone, or JSON that another Holdfast takes in.",
+  flags: {
+    format: { type: "string", value: "md|html|json", about: "what it is written as (md)" },
+    to: { type: "string", value: "file", about: "where to; never over a file that is there" },
+  },
+  examples: [
+    ["holdfast export garden > garden.md", "by words of its title"],
+    ["holdfast export garden --format json --to garden.json", "to take it along"],
+  ],
+  settings: "reach",
+  run: (given, terminal) =>
+    withHost(given, terminal, async ({ client }) => {
+      const asked = given.words.join(" ");
+      const format = textFlag(given, "format") ?? "md";
+      if (format !== "md" && format !== "html" && format !== "json")
+        return fail(terminal, "--format takes md, html or json.", exit.misuse);
+      if (asked === "") return fail(terminal, "Which session? holdfast sessions list", exit.misuse);
+      const found = await findSessions(client, asked);
+      if (!found.ok) return fail(terminal, sentenceOf(found.error));
+      const [session, ...others] = found.sessions;
+      if (session === undefined || others.length > 0)
+        return fail(
+          terminal,
+          `No session, or more than one, fits "${asked}": holdfast sessions list`,
+        );
+      const document = await client.exportSession({
+        params: { id: session.id },
+        query: { format },
+      });
+      if (!document.ok) return fail(terminal, sentenceOf(document.error));
+      return put(document.value, textFlag(given, "to"), terminal);
+    }),
+};
+
+function put(text: string, to: string | undefined, terminal: Terminal): number {
+  if (to === undefined) {
+    // A file gets what was said as it was said; a terminal gets nothing that it would obey.
+    const shown = terminal.output.isTTY === true ? cleanText(text) : text;
+    terminal.output.write(shown.endsWith("\n") ? shown : `${shown}\n`);
+    return exit.done;
+  }
+  try {
+    writeFileSync(to, text, { flag: "wx", mode: 0o600 });
+    return exit.done;
+  } catch (error) {
+    return fail(terminal, `${to} cannot be written (${systemCode(error)}).`);
+  }
+}
+
+export const importCommand: Command = {
+  usage: ["import <file>", "import < file"],
+  about:
+    "Takes in a session that was exported as JSON. It gets an id of its own; the same document again is the same session.",
+  examples: [
+    ["holdfast import garden.json", "the conversation is there, under the day it was had"],
+  ],
+  settings: "reach",
+  async run(given, terminal) {
+    const [file] = given.words;
+    if (file === undefined && !isPiped(terminal.input) && terminal.input.isTTY === true)
+      return fail(terminal, "Which file? holdfast import garden.json", exit.misuse);
+    const document = parse(await readText(file, terminal));
+    if (document === undefined)
+      return fail(terminal, `${file ?? "What came in"} is not a JSON document that was exported.`);
+    return withHost(given, terminal, async ({ client }) => {
+      const taken = await client.importSessions({ body: { format: "json", document } });
+      if (!taken.ok) return fail(terminal, sentenceOf(taken.error));
+      for (const { id } of taken.value.sessions) terminal.say(`Taken in: ${id}`);
+      for (const { id, reason } of taken.value.skipped)
+        terminal.complain(`Left out: ${cleanLine(id)} (${cleanLine(reason)})`);
+      return exit.done;
+    });
+  },
+};
+
+async function readText(file: string | undefined, { input }: Terminal): Promise<string> {
+  if (file === undefined) return readAll(input);
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+function parse(text: string) {
+  try {
+    return jsonObject.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+export const backup: Command = {
+  usage: ["backup"],
+  about:
+    "Copies everything into a new folder below backups in the home, while hosts work: the store as it is at one instant, and what is remembered. Secrets and the token are left out. PostgreSQL is copied by its own tools (pg_dump).",
+  examples: [["holdfast backup", "prints the folder"]],
+  settings: "reach",
+  run: (given, terminal) =>
+    withHost(given, terminal, async ({ client, config }) => {
+      const made = await client.backup({});
+      if (!made.ok) return fail(terminal, sentenceOf(made.error));
+      const folder = resolve(config.home.value, "backups", made.value.name);
+      terminal.say(`${folder}  (${made.value.bytes} bytes)`);
+      return exit.done;
+    }),
+};
+
+export const restore: Command = {
+  usage: ["restore <backup folder>"],
+  about: "Puts a backup into a home that holds nothing yet. What is there is never written over.",
+  examples: [
+    [
+      "holdfast restore ~/.holdfast/backups/2026-… --home ~/other",
+      "then: holdfast chat --home ~/other",
+    ],
+  ],
+  settings: "reach",
+  async run(given, terminal) {
+    const [folder] = given.words;
+    if (folder === undefined || !existsSync(folder))
+      return fail(terminal, "Which backup? Name its folder.", exit.misuse);
+    const config = readConfig({ ...terminal, flags: given.flags });
+    if (!config.ok) return fail(terminal, config.failure.sentence);
+    const restored = await restoreBackup(resolve(folder), config.value.home.value);
+    if (!restored.ok) return fail(terminal, restored.failure.sentence);
+    terminal.say(`Restored to ${restored.value}. holdfast fsck proves it.`);
+    return exit.done;
+  },
+};

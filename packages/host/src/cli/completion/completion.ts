@@ -1,0 +1,74 @@
+import { parseArgs } from "node:util";
+import { type Client, shortId } from "@holdfast/client";
+import { flagOf, settingNames } from "../../ops/config/settings.ts";
+import { exit, type Terminal } from "../command.ts";
+import { titleOf } from "../transcript/describe-session.ts";
+import { reachRunning } from "../connection/connect.ts";
+
+/** Longer than this nobody waits behind a Tab. */
+const patienceMs = 700;
+const newest = 100;
+const mostOffered = 30;
+/** A server names its models as it likes, and bash puts what is offered into the line as it is: such a name could be a command. */
+const plainWord = /^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$/;
+
+/**
+ * Answers a shell that completes a line: `__complete session|model <typed> <words of the line>`, a value and what it is to a line.
+ * Whoever presses Tab wants a word or nothing: what cannot be known is left out without a sound, and no host is started for it.
+ */
+export async function answerCompletion(
+  [what = "", typed = "", ...line]: readonly string[],
+  terminal: Terminal,
+): Promise<number> {
+  try {
+    const reached = await reachRunning(flagsIn(line), terminal, patienceMs);
+    if (reached === undefined) return exit.done;
+    const signal = AbortSignal.timeout(patienceMs);
+    const offered = await offersOf(what, typed, reached.client, signal);
+    for (const [value, about] of offered.slice(0, mostOffered))
+      terminal.say(about === "" ? value : `${value}\t${about}`);
+  } catch {
+    // A line that is half typed may be anything at all.
+  }
+  return exit.done;
+}
+
+/** The settings in a line that may be at any stage of being typed: `--home` of another home counts here too. */
+function flagsIn(line: readonly string[]): Readonly<Record<string, unknown>> {
+  const options = Object.fromEntries(
+    settingNames.map((name) => [flagOf(name), { type: "string" }] as const),
+  );
+  const { values } = parseArgs({
+    args: [...line],
+    options,
+    strict: false,
+    allowPositionals: true,
+  });
+  return Object.fromEntries(
+    Object.entries(values).filter(([, value]) => typeof value === "string"),
+  );
+}
+
+async function offersOf(
+  what: string,
+  typed: string,
+  client: Client,
+  signal: AbortSignal,
+): Promise<readonly (readonly [string, string])[]> {
+  const wanted = typed.replaceAll(/^["']/g, "").toLowerCase();
+  if (what === "model") {
+    const listed = await client.listModels({}, { signal });
+    const models = listed.ok ? listed.value.models.filter(({ usable }) => usable) : [];
+    return models.flatMap(({ name }) =>
+      name.toLowerCase().startsWith(wanted) && plainWord.test(name) ? [[name, ""] as const] : [],
+    );
+  }
+  if (what !== "session") return [];
+  const listed = await client.listSessions({ query: { limit: newest } }, { signal });
+  const sessions = listed.ok ? listed.value.sessions : [];
+  return sessions.flatMap((session) => {
+    const [id, title] = [shortId(session.id), titleOf(session)];
+    const fits = id.startsWith(wanted) || title.toLowerCase().includes(wanted);
+    return fits ? [[id, title] as const] : [];
+  });
+}

@@ -1,0 +1,157 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Client, createClient, type Fetch } from "@holdfast/client";
+import { type Config } from "../../ops/config/settings.ts";
+import { readConfig } from "../../ops/config/read-config.ts";
+import { done, failed, type Outcome } from "../../util/outcome.ts";
+import { isLoopback } from "../../util/ip-networks.ts";
+import { type Arguments, exit, type Terminal } from "../command.ts";
+import { pause } from "./wait-for-host.ts";
+import { findRunningHost } from "./running-hosts.ts";
+
+/** A host that can be spoken to, wherever it is. */
+export interface Reached {
+  readonly client: Client;
+  /** `here`: this process is the host, and what it runs is let go of when it ends. */
+  readonly where: "here" | "server";
+  readonly address: string | undefined;
+  readonly config: Config;
+  readonly close: () => Promise<void>;
+}
+
+export interface ReachOptions {
+  /**
+   * What a host in this process does beside answering: `works` takes up runs and all else there is to do; `rests` does not,
+   * as a command that is over in a moment would only break off again what it took up.
+   */
+  readonly here: "works" | "rests";
+  readonly report?: (bug: Error) => void;
+}
+
+/** For a command that is over in a moment. Resolves to its exit code. */
+export async function withHost(
+  given: Arguments,
+  terminal: Terminal,
+  act: (reached: Reached) => Promise<number>,
+): Promise<number> {
+  const reached = await reachHost(given, terminal, { here: "rests" });
+  if (!reached.ok) {
+    terminal.complain(reached.failure.sentence);
+    return exit.failed;
+  }
+  try {
+    return await act(reached.value);
+  } finally {
+    await reached.value.close();
+  }
+}
+
+/**
+ * The host that the settings name, else the one that serves this home, else one in this process: the same host, asked
+ * without a port. All commands go through here, so there is one way to everything.
+ */
+export async function reachHost(
+  { flags }: Arguments,
+  terminal: Terminal,
+  { here, report = (bug) => terminal.complain(bug.stack ?? bug.message) }: ReachOptions,
+): Promise<Outcome<Reached>> {
+  const config = readConfig({ ...terminal, flags });
+  if (!config.ok) return config;
+  const { home, url } = config.value;
+  if (url.value !== undefined) return reachNamed(config.value, url.value);
+  const address = await findRunningHost(home.value);
+  if (address === undefined) return reachHere(config.value, here, report);
+  return reachServing(config.value, address);
+}
+
+/** A host that runs already, where there is one that answers in time. None is started. */
+export async function reachRunning(
+  flags: Arguments["flags"],
+  terminal: Terminal,
+  patienceMs: number,
+): Promise<Reached | undefined> {
+  const config = readConfig({ ...terminal, flags });
+  if (!config.ok) return undefined;
+  const { home, url } = config.value;
+  const address = url.value ?? (await findRunningHost(home.value, patienceMs));
+  if (address === undefined) return undefined;
+  const reached =
+    url.value === undefined
+      ? reachServing(config.value, address)
+      : reachNamed(config.value, url.value);
+  return reached.ok ? reached.value : undefined;
+}
+
+function reachNamed(config: Config, url: string): Outcome<Reached> {
+  const { token, home } = config;
+  const isNear = isLoopback(new URL(url).hostname.replace(/^\[|\]$/g, ""));
+  // The home's own token is for this machine: it is not shown to another one.
+  const shown = token.value ?? (isNear ? keptToken(home.value) : undefined);
+  if (shown === undefined) {
+    return failed(
+      "config.invalid",
+      `The host at ${url} wants its token: give it with HOLDFAST_TOKEN or --token.`,
+    );
+  }
+  const client = createClient({ baseUrl: url, token: shown });
+  return done({ client, where: "server", address: url, config, close: async () => {} });
+}
+
+/** A host that was restarted may be found under another address: it is looked for again when it does not answer. */
+function reachServing(config: Config, found: string): Outcome<Reached> {
+  const home = config.home.value;
+  const token = config.token.value ?? keptToken(home);
+  if (token === undefined)
+    return failed("home.unusable", `The token in ${join(home, "token")} cannot be read.`);
+  let address: string | undefined = found;
+  const fetchThere: Fetch = async (path, init) => {
+    address ??= await findRunningHost(home);
+    if (address === undefined) throw new Error("no host serves this home");
+    try {
+      return await fetch(address + path.slice(1), init);
+    } catch (error) {
+      address = undefined;
+      throw error;
+    }
+  };
+  const client = createClient({ token, fetch: fetchThere, sleep: pauseNearby });
+  return done({ client, where: "server", address: found, config, close: async () => {} });
+}
+
+const longestBackoffMs = 15_000;
+const nearbyMs = 500;
+
+/** Backing off spares a host that many ask at once. On one's own machine it only keeps a person waiting. */
+function pauseNearby(ms: number, signal: AbortSignal): Promise<void> {
+  return pause(ms > longestBackoffMs ? ms : Math.min(ms, nearbyMs), signal);
+}
+
+async function reachHere(
+  config: Config,
+  here: ReachOptions["here"],
+  report: (bug: Error) => void,
+): Promise<Outcome<Reached>> {
+  // Loaded only here: a command that finds a host that serves needs nothing of one.
+  const [{ openHost }, { reportOnly }] = await Promise.all([
+    import("../../open-host.ts"),
+    import("../../telemetry/index.ts"),
+  ]);
+  const opened = await openHost(config, reportOnly(report));
+  if (!opened.ok) return opened;
+  const { app, token, begin, stop } = opened.value;
+  if (here === "works") begin();
+  const client = createClient({
+    token,
+    baseUrl: config.basePath.value,
+    fetch: (path, init) => app.request(path, init, {}),
+  });
+  return done({ client, where: "here", address: undefined, config, close: () => stop() });
+}
+
+function keptToken(home: string): string | undefined {
+  try {
+    return readFileSync(join(home, "token"), "utf8").trim() || undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,206 @@
+import {
+  type EntryView,
+  type Json,
+  type LiveMessage,
+  type LiveTool,
+  type MessageEntry,
+  type MessageId,
+  type Part,
+  type RunView,
+  type ToolDetails,
+  terminalStates,
+} from "@holdfast/protocol";
+import type { SessionState } from "@holdfast/client";
+import type { Piece } from "./pieces.ts";
+import { Rejoiner } from "./rejoin.ts";
+
+/**
+ * Turns the states of a session into what is new, piece by piece. States may be skipped, repeated or begin anew after
+ * a lost connection: what was shown is not shown again, and what was shown of an answer is gone on with (P5).
+ */
+export class Presenter {
+  /** The words of each answer that were shown. */
+  readonly #words = new Map<MessageId, string>();
+  readonly #ended = new Set<MessageId>();
+  /** How many of each answer's thoughts were told. */
+  readonly #thoughts = new Map<MessageId, number>();
+  readonly #begun = new Map<string, LiveTool>();
+  readonly #inputs = new Map<string, Json>();
+  readonly #finished = new Set<string>();
+  readonly #entries = new Set<number>();
+  readonly #rejoiner = new Rejoiner();
+  #visible = new Set<number>();
+  #notices = new Map<number, string>();
+  #run: string | null = null;
+
+  /** Takes the state for shown, save the last `kept` entries. */
+  skip(state: SessionState, kept: number): void {
+    const skipped = state.entries.slice(0, Math.max(0, state.entries.length - kept));
+    for (const entry of skipped) this.#mark(entry);
+    this.#visible = new Set<number>(state.entries.map(({ seq }) => seq));
+    if (state.run !== null && terminalStates.has(state.run.state)) this.#run = endOf(state.run);
+  }
+
+  present(state: SessionState): Piece[] {
+    return this.#rejoiner.join([
+      ...this.#cuts(state),
+      ...state.entries.flatMap((entry) => this.#entry(entry)),
+      ...this.#live(state),
+      ...this.#end(state.run),
+    ]);
+  }
+
+  #mark(entry: EntryView): void {
+    this.#entries.add(entry.seq);
+    if (entry.type === "notice") this.#notices.set(entry.seq, entry.text);
+    if (entry.type !== "message") return;
+    this.#ended.add(entry.messageId);
+    for (const part of entry.parts) {
+      if (part.type === "tool_result") this.#finished.add(part.callId);
+      if (part.type === "tool_call") this.#inputs.set(part.callId, part.input);
+    }
+  }
+
+  #cuts(state: SessionState): Piece[] {
+    const now = new Set<number>(state.entries.map(({ seq }) => seq));
+    const first = state.entries[0]?.seq ?? Infinity;
+    const gone = [...this.#visible].filter(
+      (seq) => !now.has(seq) && (seq >= first || now.size === 0),
+    );
+    const back = [...now].filter((seq) => this.#entries.has(seq) && !this.#visible.has(seq));
+    const hadAny = this.#visible.size > 0;
+    this.#visible = now;
+    return [
+      ...(gone.length > 0 ? [{ kind: "cut", entries: gone.length } as const] : []),
+      ...(back.length > 0 && hadAny ? [{ kind: "returned", entries: back.length } as const] : []),
+    ];
+  }
+
+  #entry(entry: EntryView): Piece[] {
+    if (entry.type === "notice" && this.#notices.get(entry.seq) !== entry.text) {
+      this.#mark(entry);
+      return [{ kind: "notice", text: entry.text }];
+    }
+    if (this.#entries.has(entry.seq)) return [];
+    const pieces = this.#newEntry(entry);
+    this.#mark(entry);
+    return pieces;
+  }
+
+  #newEntry(entry: EntryView): Piece[] {
+    switch (entry.type) {
+      case "message":
+        return this.#message(entry);
+      case "compaction":
+        return [{ kind: "summary", text: entry.summary }];
+      case "epoch":
+      case "notice":
+        return [];
+    }
+  }
+
+  #message(entry: MessageEntry): Piece[] {
+    if (entry.role === "user") {
+      const attachments = entry.parts.flatMap(nameOfFile);
+      return [{ kind: "said", text: wordsIn(entry.parts), attachments }];
+    }
+    if (entry.role === "tool") return entry.parts.flatMap((part) => this.#result(part));
+    const { messageId, parts, partial } = entry;
+    const thoughts = parts.flatMap((part) => (part.type === "reasoning" ? [part.text] : []));
+    const shown = [...this.#thought(messageId, thoughts), ...this.#more(messageId, wordsIn(parts))];
+    const hasWords = this.#words.has(messageId);
+    const end: Piece[] = hasWords ? [{ kind: "wordsEnd", partial }] : [];
+    return [...shown, ...end];
+  }
+
+  #result(part: Part): Piece[] {
+    if (part.type !== "tool_result" || this.#finished.has(part.callId)) return [];
+    const { callId, name, outcome, output, details } = part;
+    this.#finished.add(callId);
+    const began = this.#begun.get(callId);
+    const tookMs = began?.endedAt == null ? null : began.endedAt - began.startedAt;
+    const input = began?.input ?? this.#inputs.get(callId) ?? null;
+    const begin: Piece[] = began === undefined ? [{ kind: "toolBegan", name, input }] : [];
+    const end = { name, input, outcome, output, tookMs, ...told(details) };
+    return [...begin, { kind: "toolEnded", ...end }];
+  }
+
+  #live({ live }: SessionState): Piece[] {
+    if (live === null) return [];
+    const words = live.messages.flatMap(({ messageId, parts }) =>
+      this.#ended.has(messageId)
+        ? []
+        : [
+            ...this.#thought(messageId, finishedThoughts(parts)),
+            ...this.#more(messageId, wordsIn(parts.map(liveText))),
+          ],
+    );
+    return [...words, ...live.tools.flatMap((tool) => this.#tool(tool))];
+  }
+
+  #tool(tool: LiveTool): Piece[] {
+    const { callId, name, input, outcome, output, startedAt, endedAt, details } = tool;
+    if (this.#finished.has(callId)) return [];
+    const isKnown = this.#begun.has(callId);
+    this.#begun.set(callId, tool);
+    const begin: Piece[] = isKnown ? [] : [{ kind: "toolBegan", name, input }];
+    if (outcome === null) return begin;
+    this.#finished.add(callId);
+    const tookMs = endedAt === null ? null : endedAt - startedAt;
+    const end = { name, input, outcome, output, tookMs, ...told(details) };
+    return [...begin, { kind: "toolEnded", ...end }];
+  }
+
+  #thought(id: MessageId, thoughts: readonly string[]): Piece[] {
+    const known = this.#thoughts.get(id) ?? 0;
+    if (thoughts.length <= known) return [];
+    this.#thoughts.set(id, thoughts.length);
+    return thoughts
+      .slice(known)
+      .flatMap((text) => (text.trim() === "" ? [] : [{ kind: "thought", text } as const]));
+  }
+
+  /** What comes behind the words that were shown; all of it again where it does not go on from them. */
+  #more(id: MessageId, text: string): Piece[] {
+    const shown = this.#words.get(id);
+    if (text === "" || text === shown) return [];
+    this.#words.set(id, text);
+    if (shown === undefined || !text.startsWith(shown))
+      return [{ kind: "words", text, isNew: true }];
+    return [{ kind: "words", text: text.slice(shown.length), isNew: false }];
+  }
+
+  #end(run: RunView | null): Piece[] {
+    if (run === null || !terminalStates.has(run.state)) return [];
+    const end = endOf(run);
+    if (end === this.#run) return [];
+    this.#run = end;
+    return [{ kind: "runEnded", state: run.state, cause: run.cause }];
+  }
+}
+
+function endOf({ id, state }: RunView): string {
+  return `${id} ${state}`;
+}
+
+function wordsIn(parts: readonly Part[]): string {
+  return parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+}
+
+function liveText({ kind, text }: { kind: "text" | "reasoning"; text: string }): Part {
+  return { type: kind, text };
+}
+
+/** A thought is at its end when something follows it. */
+function finishedThoughts(parts: LiveMessage["parts"]): string[] {
+  return parts.slice(0, -1).flatMap(({ kind, text }) => (kind === "reasoning" ? [text] : []));
+}
+
+function told(details: ToolDetails | undefined): Pick<ToolDetails, "refusal" | "changes"> {
+  return { refusal: details?.refusal, changes: details?.changes };
+}
+
+function nameOfFile(part: Part): string[] {
+  if (part.type === "file") return [part.name];
+  return part.type === "image" ? [part.name ?? "image"] : [];
+}

@@ -1,0 +1,75 @@
+import type { Terminal } from "../command.ts";
+import { cleanText } from "../screen/text.ts";
+import { describeCall } from "./describe.ts";
+import { endInWords, outcomeInWords } from "./ends.ts";
+import { type Piece } from "./pieces.ts";
+import type { Voice } from "./voice.ts";
+
+/** The words of the answer alone go to standard output, as they were written; the rest is told beside it. */
+export function createPipeVoice(terminal: Terminal): Voice {
+  const answer = new PipedAnswer((text) => void terminal.output.write(text));
+  const complain = (line: string): void => terminal.complain(line);
+  let status = "";
+  function tell(piece: Piece): void {
+    switch (piece.kind) {
+      case "words":
+        if (piece.isNew) answer.endLine();
+        return answer.add(piece.text);
+      case "wordsEnd":
+      case "said":
+        return answer.endLine();
+      case "toolBegan":
+        return complain(cleanText(`⚙ ${describeCall(piece.name, piece.input)}`));
+      case "toolEnded":
+        return complain(`  ${outcomeInWords(piece)}`);
+      case "notice":
+        return complain(cleanText(`— ${piece.text}`));
+      case "runEnded":
+        answer.endLine();
+        if (piece.state !== "completed") complain(`■ ${endInWords(piece)}`);
+        return undefined;
+      case "thought":
+      case "summary":
+      case "cut":
+      case "returned":
+        return undefined;
+    }
+  }
+  return {
+    show: (pieces) => pieces.forEach(tell),
+    status: (text) => {
+      // A state of things is told when it begins, however often it is met.
+      if (text !== "" && text !== status) complain(cleanText(text));
+      status = text;
+    },
+    note: (text) => complain(cleanText(text)),
+    close: () => answer.endLine(),
+  };
+}
+
+/** Text as it was written, whole characters only, with each answer on lines of its own. */
+class PipedAnswer {
+  readonly #write: (text: string) => void;
+  #atLineStart = true;
+  /** The first half of a character whose second half has not come yet. */
+  #half = "";
+
+  constructor(write: (text: string) => void) {
+    this.#write = write;
+  }
+
+  add(text: string): void {
+    const whole = this.#half + text;
+    this.#half = /[\uD800-\uDBFF]$/.exec(whole)?.[0] ?? "";
+    const clean = cleanText(whole.slice(0, whole.length - this.#half.length));
+    if (clean === "") return;
+    this.#write(clean);
+    this.#atLineStart = clean.endsWith("\n");
+  }
+
+  endLine(): void {
+    this.#half = "";
+    if (!this.#atLineStart) this.#write("\n");
+    this.#atLineStart = true;
+  }
+}

@@ -1,1 +1,0 @@
-export { createEgress, type Egress, type EgressRequest } from "./egress.ts";

@@ -1,0 +1,120 @@
+import { aTool, ok } from "@holdfast/testing/rigs/run-words";
+import { calls, says } from "@holdfast/testing/fakes/scripted-model";
+import { expect, test } from "vitest";
+
+import {
+  chunksOf,
+  openBot,
+  openBotApi,
+  openPlatform,
+  shown,
+  textsIn,
+} from "@holdfast/testing/telegram/bot-rig";
+import type { ApiRig } from "../../test/support/api-rig.ts";
+
+const picture = Buffer.from("a picture");
+
+/** A bot whose model calls a tool that brings files, and then says a word about them. */
+async function openDrawing(
+  files: readonly { readonly name: string; readonly mediaType: string }[],
+) {
+  const platform = await openPlatform();
+  const draw = aTool("draw", async ({ owner }) => {
+    const put = await rig.store.putBlob(owner, picture, "image/png");
+    if (put.status !== "stored") throw new Error(put.message);
+    const { id: blobId, size } = put;
+    return {
+      ...ok("Drawn."),
+      details: { files: files.map((file) => ({ ...file, blobId, size })) },
+    };
+  });
+  const rig: ApiRig = openBotApi([calls("draw"), says("Here it is.")], { tools: [draw] });
+  openBot(rig, platform);
+  return { platform, rig };
+}
+
+const cat = { name: "cat.png", mediaType: "image/png" };
+const report = { name: "report.pdf", mediaType: "application/pdf" };
+
+test("what a tool has brought comes as a picture or a file, in its place, once", async () => {
+  const { platform, rig } = await openDrawing([cat, report]);
+  platform.say(7, "Draw me a cat");
+  await shown(platform, 3);
+  expect(platform.shownIn(7).map(({ file, text }) => file?.name ?? text)).toEqual([
+    "cat.png",
+    "report.pdf",
+    "Here it is.",
+  ]);
+  expect(platform.shownIn(7)[0]?.file?.bytes.equals(picture)).toBe(true);
+  const shows = platform.calls
+    .map(({ method }) => method)
+    .filter((name) => /^send[PDM]/.test(name));
+  expect(shows).toEqual(["sendPhoto", "sendDocument", "sendMessage"]);
+  expect(await chunksOf(rig)).toEqual([]);
+});
+
+test("[safety] the name of a file says nothing else to the platform, whatever stands in it", async () => {
+  const named = [`a";name="chat_id.png`, "b\nc.pdf"];
+  const { platform, rig } = await openDrawing(named.map((name) => ({ ...report, name })));
+  platform.say(7, "Draw me a cat");
+  await shown(platform, 3);
+  expect(platform.shownIn(7).map(({ file, text }) => file?.name ?? text)).toEqual([
+    "a__name__chat_id.png",
+    "b_c.pdf",
+    "Here it is.",
+  ]);
+  expect(await chunksOf(rig)).toEqual([]);
+});
+
+test("[P11] a file that arrived although the connection broke is marked, and not sent again by itself", async () => {
+  const { platform, rig } = await openDrawing([cat, report]);
+  platform.faults.add("sendPhoto", { kind: "cut", when: "after" });
+  platform.say(7, "Draw me a cat");
+  await shown(platform, 4);
+  const [first, second, third, fourth] = platform.shownIn(7);
+  expect([first?.file?.name, third?.file?.name]).toEqual(["cat.png", "report.pdf"]);
+  expect(second?.text).toContain("cannot know whether it arrived");
+  expect(fourth?.text).toBe("Here it is.");
+  expect(await chunksOf(rig)).toMatchObject([{ state: "unknown", chunk: 0 }]);
+});
+
+test("what cannot be shown as a picture comes as a file, and what cannot be sent at all is told", async () => {
+  const { platform, rig } = await openDrawing([cat, report]);
+  const refused = { kind: "error", code: 400, description: "Bad Request: PHOTO_INVALID" } as const;
+  const large = { kind: "error", code: 413, description: "Request Entity Too Large" } as const;
+  platform.faults.add("sendPhoto", refused);
+  let documents = 0;
+  platform.faults.before = (method) => {
+    if (method === "sendDocument" && ++documents === 2) platform.faults.add("sendDocument", large);
+  };
+  platform.say(7, "Draw me a cat");
+  await shown(platform, 2);
+  expect(platform.shownIn(7)[0]?.file?.name).toBe("cat.png");
+  expect(textsIn(platform)[1]).toBe(
+    "⚠ report.pdf could not be sent: Request Entity Too Large\n\nHere it is.",
+  );
+  expect(await chunksOf(rig)).toMatchObject([{ state: "failed", code: "telegram_413" }]);
+});
+
+test("a file that cannot be fetched for a moment is fetched later, and the message is one turn", async () => {
+  const platform = await openPlatform();
+  const rig = openBotApi([says("Seen.")]);
+  platform.files.set("file-1", Buffer.from("pixels"));
+  platform.faults.add("getFile", { kind: "html", code: 502 });
+  openBot(rig, platform);
+  platform.say(7, "", { text: undefined, voice: { file_id: "file-1", file_size: 6 } });
+  await shown(platform, 1);
+  expect(textsIn(platform)).toEqual(["Seen."]);
+  expect(JSON.stringify(rig.model.requests)).toMatch(/voice-\d+\.ogg, audio\/ogg/);
+});
+
+test("what comes with more bytes than it was said to have is not taken, and that is told", async () => {
+  const platform = await openPlatform();
+  const rig = openBotApi([says("Hello.")]);
+  platform.files.set("file-1", Buffer.alloc(21 * 1024 * 1024));
+  openBot(rig, platform);
+  platform.say(7, "", { text: undefined, document: { file_id: "file-1", file_size: 6 } });
+  await shown(platform, 1);
+  expect(textsIn(platform)[0]).toContain("could not be taken: it is larger than 20 MB");
+  expect(rig.model.requests).toEqual([]);
+});

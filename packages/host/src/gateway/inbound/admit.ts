@@ -1,0 +1,135 @@
+import {
+  admitMessage,
+  type Admission,
+  type Failed,
+  inputEvents,
+  type Log,
+  type NewInput,
+} from "@holdfast/engine";
+import {
+  type Attachment,
+  type IdSource,
+  type InputMode,
+  type LaneKey,
+  newEvent,
+  type OwnerId,
+  type SessionId,
+} from "@holdfast/protocol";
+
+import { idsFrom } from "../../util/deterministic-ids.ts";
+import { sessionFor, sessionOfLane } from "../lane-session.ts";
+import { safeFileName } from "../../util/safe-file-name.ts";
+import type { Adapter, IncomingFile } from "../adapter.ts";
+
+export interface AdmitDeps {
+  readonly log: Log;
+  readonly ids: IdSource;
+  readonly adapter: Adapter;
+  readonly owner: OwnerId;
+}
+
+export interface CameIn {
+  readonly key: string;
+  readonly clientId: string;
+  readonly lane: LaneKey;
+  readonly replyTo: string | null;
+  readonly text: string;
+  readonly mode: InputMode;
+  readonly files: readonly IncomingFile[];
+}
+
+export type Admitted =
+  | { readonly status: "admitted"; readonly session: SessionId }
+  /** It was taken before, here or in the session that the lane pointed at then. */
+  | { readonly status: "taken"; readonly session: SessionId }
+  | { readonly status: "unreadable"; readonly file: string; readonly why: string }
+  /** It may be read at another time. */
+  | { readonly status: "away"; readonly file: string; readonly why: string }
+  | Exclude<Admission, { status: "accepted" }>;
+
+/** P11: whatever else happens, a message becomes at most one turn. */
+export async function admitFromChat(deps: AdmitDeps, came: CameIn): Promise<Admitted> {
+  const { log, ids, owner } = deps;
+  const earlier = await log.store.reads.inbound(owner, came.key);
+  if (earlier !== null) return { status: "taken", session: earlier.session };
+  const attachments: Attachment[] = [];
+  for (const file of came.files) {
+    const kept = await keepFile(deps, file);
+    if (kept.status === "failed") return kept;
+    if (kept.status !== "kept") return { ...kept, file: safeFileName(file.name) };
+    attachments.push(kept.attachment);
+  }
+  const { key, replyTo, clientId, lane, text, mode } = came;
+  const said = {
+    owner,
+    clientId,
+    text,
+    mode,
+    lane,
+    inbound: { key, ...(replyTo !== null && { replyTo }) },
+    ...(attachments.length > 0 && { attachments }),
+  };
+  const first = await admitFirst(deps, said, key);
+  if (first !== null) return first;
+  const session = await sessionFor(deps, lane, key);
+  const admission = await admitMessage(log, ids, { ...said, session });
+  if (admission.status === "accepted") return { status: "admitted", session };
+  if (admission.status === "refused" && admission.code === "inbound_taken")
+    return { status: "taken", session };
+  return admission;
+}
+
+/**
+ * The first message of a lane makes its session in the same transaction: one sync for both. All ids follow from the message, so two
+ * who see it make the same commit. `null`: there is a session, or it was not taken like this, and goes the longer way.
+ */
+async function admitFirst(
+  { log, owner }: AdmitDeps,
+  said: Omit<NewInput, "session"> & { readonly lane: LaneKey },
+  key: string,
+): Promise<Admitted | null> {
+  const { lane } = said;
+  if ((await sessionOfLane({ log, owner }, lane)) !== null) return null;
+  const made = idsFrom(`lane ${lane} ${key}`);
+  const session = made.make("session");
+  const begun = [
+    newEvent(made.make("event"), "session.created", {}),
+    newEvent(made.make("event"), "lane.bound", { lane }),
+  ];
+  const { events, refused } = await inputEvents(made, { ...said, session });
+  if (refused !== undefined) return null;
+  const result = await log.commit({ owner, session, events: [...begun, ...events] });
+  if (result.status === "failed") return result;
+  return result.status === "committed" ? { status: "admitted", session } : null;
+}
+
+async function keepFile(
+  { adapter, log, owner }: AdmitDeps,
+  file: IncomingFile,
+): Promise<
+  | { readonly status: "kept"; readonly attachment: Attachment }
+  | { readonly status: "unreadable" | "away"; readonly why: string }
+  | Failed
+> {
+  const fetched = await adapter.fetchFile(file, AbortSignal.timeout(60_000));
+  if (fetched.status === "too_large")
+    return unreadable(`it is larger than ${Math.floor(adapter.limits.fileBytes / 1024 / 1024)} MB`);
+  if (fetched.status === "refused") return unreadable(fetched.message);
+  if (fetched.status !== "fetched") return { status: "away", why: fetched.message };
+  const { bytes } = fetched;
+  const stored = await log.store.putBlob(owner, bytes, file.mediaType);
+  // Like the words that came with it, it waits for the store as long as that takes.
+  if (stored.status !== "stored") return stored;
+  const { id: blobId, size } = stored;
+  const { mediaType } = file;
+  const name = safeFileName(file.name);
+  const attachment: Attachment =
+    file.kind === "image"
+      ? { type: "image", blobId, mediaType, name }
+      : { type: "file", blobId, name, mediaType, size };
+  return { status: "kept", attachment };
+}
+
+function unreadable(why: string) {
+  return { status: "unreadable", why } as const;
+}

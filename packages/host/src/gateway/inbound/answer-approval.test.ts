@@ -1,0 +1,107 @@
+import { systemClock } from "@holdfast/engine";
+import { aTool, ok } from "@holdfast/testing/rigs/run-words";
+import { calls, says } from "@holdfast/testing/fakes/scripted-model";
+import type { ApiRig } from "../../../test/support/api-rig.ts";
+import { ids, laneKey } from "@holdfast/protocol";
+import { expect, onTestFinished, test } from "vitest";
+
+import { openBot, openBotApi, openPlatform, shown } from "@holdfast/testing/telegram/bot-rig";
+import { botToken, type FakeBotApi } from "@holdfast/testing/telegram/telegram-fake-bot-api";
+import { sessionFor } from "../lane-session.ts";
+import { createScheduler } from "../../automation/schedules/schedules-scheduler.ts";
+import { KeptSchedules } from "../../automation/schedules/schedule-store.ts";
+
+const choices = ["red", "blue"];
+
+type Begin = (rig: ApiRig, platform: FakeBotApi) => Promise<void>;
+
+const byMessage: Begin = async (_, platform) => void platform.say(7, "Paint it");
+
+/** A prompt that is due in this minute, for the chat of person 7. */
+const bySchedule: Begin = async ({ log, owner, store, runner, bugs }) => {
+  const kept = new KeptSchedules(store.register, async () => Date.now() - 600_000);
+  const [date = "", at = ""] = new Date().toISOString().slice(0, 16).split("T");
+  await kept.create(owner, ids.make("schedule"), {
+    title: "Colours",
+    prompt: "Paint it",
+    times: { date, at },
+    timeZone: "UTC",
+    target: { lane: laneKey.parse(`telegram:${botToken.split(":")[0]}:p7:0`) },
+  });
+  const scheduler = createScheduler({
+    log,
+    ids,
+    clock: systemClock,
+    owner,
+    kept,
+    runner,
+    sessionFor: (of, lane, key) => sessionFor({ log, owner: of }, lane, key),
+    report: (bug) => void bugs.push(bug),
+  });
+  scheduler.start();
+  onTestFinished(() => scheduler.stop());
+};
+
+/** A bot whose model asks person 7 for a colour; what the tool was given is noted. */
+async function openAsking(begin = byMessage) {
+  const platform = await openPlatform();
+  const given: (string | undefined)[] = [];
+  const ask = aTool(
+    "ask_user",
+    async ({ answer }) => {
+      given.push(answer);
+      return ok(`They said ${answer}`);
+    },
+    { approval: () => "question" },
+  );
+  const question = calls("ask_user", { question: "Which colour?", choices });
+  const rig = openBotApi([question, says("Thank you."), says("Something else.")], { tools: [ask] });
+  openBot(rig, platform, { listed: ["7", "8"] });
+  await begin(rig, platform);
+  await shown(platform, 1);
+  const asked = platform.shownIn(7)[0]!;
+  const { reads } = rig.store;
+  const [open] = (await reads.approvals(rig.owner, { limit: 1 })).approvals;
+  const answeredBy = async () => (await reads.approval(rig.owner, open!.id))?.details.by;
+  return { platform, given, rig, asked, answeredBy };
+}
+
+test("a question comes with its choices as buttons, and the run goes on with the one that is pressed", async () => {
+  const { platform, given, asked, answeredBy } = await openAsking();
+  expect(asked.text).toContain("Which colour?");
+  expect(asked.buttons.map(({ text }) => text)).toEqual([...choices, "Do not answer"]);
+  platform.press(7, asked, "blue", 8);
+  platform.press(7, asked, "blue");
+  await shown(platform, 2);
+  expect(given).toEqual(["blue"]);
+  expect(asked.text).toContain("✔ blue");
+  expect(asked.buttons).toEqual([]);
+  expect(await answeredBy()).toBe("telegram:7");
+});
+
+test("[P11] what is written while a question waits is its answer, and no turn, also when it comes again", async () => {
+  const { platform, given, rig, asked, answeredBy } = await openAsking();
+  const id = platform.say(7, "Green, please");
+  await shown(platform, 2);
+  expect(given).toEqual(["Green, please"]);
+  expect(await answeredBy()).toBe("telegram:7");
+  await expect.poll(() => asked.text).toContain("✔ Green, please");
+  platform.say(7, "Green, please", { message_id: id });
+  platform.say(7, "And now?");
+  await shown(platform, 3);
+  expect(
+    platform
+      .shownIn(7)
+      .map(({ text }) => text)
+      .slice(1),
+  ).toEqual(["Thank you.", "Something else."]);
+  expect(rig.model.requests).toHaveLength(3);
+});
+
+test("what a schedule's run asks in a chat is answered there", async () => {
+  const { platform, given, asked, answeredBy } = await openAsking(bySchedule);
+  platform.press(7, asked, "blue");
+  await shown(platform, 2);
+  expect(given).toEqual(["blue"]);
+  expect(await answeredBy()).toBe("telegram:7");
+});

@@ -1,0 +1,33 @@
+import { blankRead } from "@holdfast/client";
+import { ids, ownerId, type RunState, type RunView } from "@holdfast/protocol";
+import { expect, test } from "vitest";
+import { commandWords } from "./chat-commands.ts";
+
+function statusWords(state: RunState): string | null {
+  const { session } = blankRead(ids.make("session"), ownerId.parse("someone"));
+  const run: RunView = {
+    id: ids.make("run"),
+    sessionId: session.id,
+    state,
+    cause: null,
+    attempt: 1,
+    step: 1,
+    cancelRequested: false,
+    continues: null,
+    startedAt: 0,
+    endedAt: null,
+  };
+  return commandWords({ kind: "status", session, run, inbox: [], approvals: [] });
+}
+
+test("a chat is told how its session stands, and not what a run's state is called", () => {
+  expect(statusWords("claimed")).toBe("**Untitled**: an answer is being written.");
+  expect(statusWords("waiting")).toBe("**Untitled**: it waits for your word.");
+  expect(statusWords("completed")).toBe("**Untitled**: at rest.");
+});
+
+test("what is counted is counted in words that fit one as well", () => {
+  const memory = { kind: "memory", sessions: 1, oldestAt: null, failing: null } as const;
+  expect(commandWords({ ...memory, turns: 1 })).toBe("1 turn waits to be remembered.");
+  expect(commandWords({ ...memory, turns: 2 })).toBe("2 turns wait to be remembered.");
+});

@@ -1,0 +1,95 @@
+import type { Log, OutboxRow } from "@holdfast/engine";
+import {
+  newEvent,
+  type LaneKey,
+  type OwnerId,
+  type RunId,
+  type Seq,
+  type SessionId,
+} from "@holdfast/protocol";
+
+import { idsFrom } from "../../util/deterministic-ids.ts";
+import { resent } from "./chunk.ts";
+import { chunkEvent } from "./outbox-desk.ts";
+
+interface Owing {
+  readonly log: Log;
+  readonly owner: OwnerId;
+}
+
+interface Owed {
+  readonly session: SessionId;
+  readonly lane: LaneKey;
+  /** What it answers: the same again is owed once. */
+  readonly key: string;
+  readonly replyTo: string | null;
+}
+
+/** A run that a command began may have begun a little before we could look. */
+const lookBack = 1_000;
+
+/** `failed`: the store could not take it, and may later. */
+export type Owes = "owed" | "refused" | "failed";
+
+/** A line of the host's own, delivered like any answer. */
+export function oweNote({ log, owner }: Owing, owed: Owed, text: string): Promise<Owes> {
+  return owe({ log, owner }, owed, { kind: "note", text });
+}
+
+/** What a run says, where a command and not a message asked for it. */
+export function oweAnswer(deps: Owing, owed: Owed, runId: RunId): Promise<Owes> {
+  return owe(deps, owed, { kind: "answer", runId });
+}
+
+async function owe(
+  { log, owner }: Owing,
+  { session, lane, key, replyTo }: Owed,
+  what:
+    | { readonly kind: "note"; readonly text: string }
+    | { readonly kind: "answer"; readonly runId: RunId },
+): Promise<Owes> {
+  const row = await log.store.reads.session(owner, session);
+  if (row === null) return "refused";
+  const ids = idsFrom(`owe ${what.kind} ${key}`);
+  const runId = what.kind === "answer" ? what.runId : undefined;
+  const begun = what.kind === "answer" ? Math.max(0, row.head - lookBack) : row.head;
+  const event = newEvent(
+    ids.make("event"),
+    "outbox.changed",
+    {
+      delivery: ids.make("delivery"),
+      chunk: 0,
+      kind: what.kind,
+      lane,
+      inbound: key,
+      begun: begun as Seq,
+      state: "pending",
+      from: 0,
+      to: 0,
+      attempts: 0,
+      ...(replyTo !== null && { replyTo }),
+      ...(what.kind === "note" && { text: what.text }),
+    },
+    runId,
+  );
+  const { status } = await log.commit({ owner, session, events: [event], touch: "quiet" });
+  return status === "committed" ? "owed" : status;
+}
+
+/** A person's word on a chunk that may or may not have arrived. */
+export async function settleUnknown(
+  { log, owner }: Owing,
+  row: OutboxRow,
+  how: "resend" | "drop",
+  key: string,
+): Promise<boolean> {
+  const ids = idsFrom(`${how} ${row.delivery} ${row.chunk} ${key}`);
+  const settled: OutboxRow =
+    how === "drop"
+      ? { ...row, state: "dropped", code: "by_a_person" }
+      : { ...row, state: "pending", platformId: null, attempts: 0, retryAt: null, code: resent };
+  const { session } = row;
+  const events = [chunkEvent(ids, settled)];
+  const result = await log.commit({ owner, session, events, touch: "quiet" });
+  return result.status === "committed";
+}

@@ -1,0 +1,135 @@
+import type { Clock } from "@holdfast/engine";
+
+import type { Limits, Place } from "../adapter.ts";
+
+/** `growing`: what stands there already is brought up to date, and can wait for what nobody has seen yet. */
+export type Urgency = "new" | "growing";
+
+interface Ticket {
+  readonly place: Place;
+  readonly urgency: Urgency;
+  readonly answer: (turn: "granted" | "over") => void;
+}
+
+/** Calls that show something go out one by one in each chat, and in all no faster than the platform takes them. */
+export class Pacer {
+  readonly #limits: Pick<Limits, "paceMs" | "callsPerSecond">;
+  readonly #clock: Clock;
+  /** In the order in which they asked. */
+  readonly #waiting = new Set<Ticket>();
+  readonly #busy = new Set<string>();
+  readonly #free = new Map<string, number>();
+  #shut = 0;
+  #nextCall = 0;
+  #alarm: AbortController | null = null;
+
+  constructor(limits: Pick<Limits, "paceMs" | "callsPerSecond">, clock: Clock) {
+    this.#limits = limits;
+    this.#clock = clock;
+  }
+
+  /** `null`: the signal came first, and nothing was called. */
+  async inTurn<T>(
+    place: Place,
+    urgency: Urgency,
+    signal: AbortSignal,
+    call: () => Promise<T>,
+  ): Promise<T | null> {
+    if ((await this.#wait(place, urgency, signal)) === "over") return null;
+    const { chat } = place;
+    try {
+      return await call();
+    } finally {
+      this.#busy.delete(chat);
+      this.holdBack(place, this.#limits.paceMs(place));
+      this.#grant();
+    }
+  }
+
+  /** Nothing goes to this chat for so long; a longer pause that was asked for before stays. */
+  holdBack({ chat }: Place, ms: number): void {
+    this.#free.set(chat, Math.max(this.#clock.now() + ms, this.#freeAt(chat)));
+  }
+
+  /** Nothing goes anywhere until then. */
+  shutUntil(opened: Promise<void>): void {
+    this.#shut += 1;
+    void opened.finally(() => {
+      this.#shut -= 1;
+      this.#grant();
+    });
+  }
+
+  #wait(place: Place, urgency: Urgency, signal: AbortSignal): Promise<"granted" | "over"> {
+    if (signal.aborted) return Promise.resolve("over");
+    return new Promise((resolve) => {
+      const leave = () => ticket.answer("over");
+      const ticket: Ticket = {
+        place,
+        urgency,
+        answer: (turn) => {
+          signal.removeEventListener("abort", leave);
+          this.#waiting.delete(ticket);
+          resolve(turn);
+        },
+      };
+      signal.addEventListener("abort", leave);
+      this.#waiting.add(ticket);
+      this.#grant();
+    });
+  }
+
+  #grant(): void {
+    this.#alarm?.abort("set anew");
+    this.#alarm = null;
+    while (this.#shut === 0 && this.#waiting.size > 0) {
+      const now = this.#clock.now();
+      if (now < this.#nextCall) return this.#wakeAt(this.#nextCall);
+      const next = this.#nextTicket(now);
+      if (next === undefined) return this.#wakeAt(this.#soonest());
+      this.#nextCall = Math.max(now, this.#nextCall) + 1_000 / this.#limits.callsPerSecond;
+      this.#busy.add(next.place.chat);
+      this.#forgetOld(now);
+      next.answer("granted");
+    }
+  }
+
+  #nextTicket(now: number): Ticket | undefined {
+    let growing: Ticket | undefined;
+    for (const ticket of this.#waiting) {
+      const { chat } = ticket.place;
+      if (this.#busy.has(chat) || this.#freeAt(chat) > now) continue;
+      if (ticket.urgency === "new") return ticket;
+      growing ??= ticket;
+    }
+    return growing;
+  }
+
+  /** When a chat that waits is free again, as far as that is a matter of time. */
+  #soonest(): number {
+    let soonest = Number.POSITIVE_INFINITY;
+    for (const { place } of this.#waiting)
+      if (!this.#busy.has(place.chat)) soonest = Math.min(soonest, this.#freeAt(place.chat));
+    return soonest;
+  }
+
+  #wakeAt(time: number): void {
+    if (time === Number.POSITIVE_INFINITY) return;
+    this.#alarm = new AbortController();
+    void this.#sleepUntil(time, this.#alarm.signal);
+  }
+
+  async #sleepUntil(time: number, signal: AbortSignal): Promise<void> {
+    await this.#clock.sleep(Math.max(1, time - this.#clock.now()), signal);
+    if (!signal.aborted) this.#grant();
+  }
+
+  #freeAt(chat: string): number {
+    return this.#free.get(chat) ?? 0;
+  }
+
+  #forgetOld(now: number): void {
+    if (this.#free.size < 10_000) return;
+    for (const [chat, until] of this.#free) if (until <= now) this.#free.delete(chat);
+  }
+}

@@ -1,0 +1,81 @@
+import type { Trouble } from "../../adapter.ts";
+
+/** Where a request did not even begin: whoever was to take it was not there. */
+const unreached: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+const outageMs = 2_000;
+
+/** The answer was one, though not in the platform's words. */
+export class BadStatus extends Error {
+  readonly status: number;
+  constructor(status: number) {
+    super(`Telegram answered ${status}.`);
+    this.status = status;
+  }
+}
+
+interface ApiFailure {
+  readonly error_code: number;
+  readonly description: string;
+  readonly parameters?: { readonly retry_after?: number | undefined };
+}
+
+function isApiFailure(error: unknown): error is Error & ApiFailure {
+  return error instanceof Error && "error_code" in error && "description" in error;
+}
+
+export function errorCodeOf(error: unknown): number | null {
+  return isApiFailure(error) ? error.error_code : null;
+}
+
+/** What a failed call means for what it was to do. Only what may have been done is `unknown`. */
+export function troubleOf(error: unknown): Trouble {
+  if (isApiFailure(error))
+    return ofAnswer(error.error_code, error.description, error.parameters?.retry_after);
+  const cause = innermost(error);
+  if (cause instanceof BadStatus) return ofAnswer(cause.status, cause.message, undefined);
+  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+  // The message of an error may name the address, and that holds the token.
+  if (unreached.has(code))
+    return {
+      status: "later",
+      afterMs: outageMs,
+      isAway: true,
+      code: "unreachable",
+      message: `Telegram cannot be reached (${code}).`,
+    };
+  return {
+    status: "unknown",
+    code: "connection_lost",
+    message: "The connection to Telegram broke.",
+  };
+}
+
+function ofAnswer(code: number, message: string, retryAfter: number | undefined): Trouble {
+  const later = { status: "later", isAway: false, message } as const;
+  if (code === 429) return { ...later, afterMs: (retryAfter ?? 1) * 1_000, code: "rate_limited" };
+  // It may have passed the request on and given up waiting.
+  if (code === 504) return { status: "unknown", code: "gateway_timeout", message };
+  if (code >= 500) return { ...later, isAway: true, afterMs: outageMs, code: "platform_down" };
+  if (code === 401 || code === 404) return { ...later, afterMs: 60_000, code: "token_refused" };
+  return { status: "refused", code: `telegram_${code}`, message };
+}
+
+/** The error below the wrappings of the libraries. */
+function innermost(error: unknown): unknown {
+  let current = error;
+  for (let depth = 0; depth < 8; depth += 1) {
+    if (!(current instanceof Error)) return current;
+    const inner: unknown = "error" in current ? current.error : current.cause;
+    if (!(inner instanceof Error)) return current;
+    current = inner;
+  }
+  return current;
+}

@@ -1,1 +1,0 @@
-export { openTelegram } from "./adapter.ts";

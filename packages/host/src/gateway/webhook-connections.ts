@@ -1,0 +1,135 @@
+import { systemClock } from "@holdfast/engine";
+import { blobId, ids, ownerId } from "@holdfast/protocol";
+import { createLiveness, currentHolder } from "@holdfast/store/identity";
+
+import type { WebhookDesk } from "../server/api/webhooks.ts";
+import type { Config } from "../ops/config/settings.ts";
+import { createEgress } from "../util/egress/egress.ts";
+import { done, type Outcome } from "../util/outcome.ts";
+import type { Gateway } from "./gateway.ts";
+import type { Hook } from "./platforms/webhook/webhook.ts";
+import { type KeptHooks, openHooks, viewHook } from "./webhook-registry.ts";
+import type { BotParts } from "./bot-connection.ts";
+
+/** The programs that speak here by signed webhooks. Nothing of the gateway is loaded before there is one. */
+export interface WebhookPlace extends WebhookDesk {
+  /** For taking them out of texts. */
+  readonly secrets: () => readonly string[];
+  start(): void;
+  stop(): Promise<void>;
+}
+
+const owner = ownerId.parse("owner");
+
+export function openWebhooks(
+  config: Config,
+  environment: Readonly<Record<string, string | undefined>>,
+  parts: BotParts,
+): Outcome<WebhookPlace> {
+  const opened = openHooks(config, environment, parts.secrets);
+  if (!opened.ok) return opened;
+  const hooks = opened.value;
+  const { store } = parts.log;
+  const isHere = config.roles.value.includes("gateway");
+  let gateway: Promise<Gateway | undefined> | undefined;
+  let state: "waiting" | "started" | "stopped" = "waiting";
+
+  async function openHere(): Promise<Gateway | undefined> {
+    try {
+      const made = await openHookGateway(config, hooks, parts);
+      if (state !== "started") return made;
+      made.start();
+      // Before that it takes nothing, and would say that another process does.
+      await made.whenOpen;
+      return made;
+    } catch (error) {
+      // Whoever needs it next tries again.
+      gateway = undefined;
+      parts.report(error instanceof Error ? error : new Error(String(error)));
+      return undefined;
+    }
+  }
+
+  function ensure(): void {
+    if (isHere && state === "started") gateway ??= openHere();
+  }
+
+  return done({
+    isHere,
+    list: () => hooks.list().map(viewHook),
+    put(name, change) {
+      ensure();
+      return hooks.put(name, change);
+    },
+    rotate: (name, old) => hooks.rotate(name, old),
+    remove: (name) => hooks.remove(name),
+    status: async () => (await gateway)?.status() ?? { state: "off", bot: null, trouble: null },
+    async take(name, posted) {
+      const { takePosted } = await import("./platforms/webhook/receive-post.ts");
+      const reception = async () => {
+        ensure();
+        const take = (await gateway)?.take;
+        return take && { take };
+      };
+      return takePosted({ hooks, store, owner, now: Date.now, reception }, name, posted);
+    },
+    secrets: () => hooks.list().flatMap((hook) => hook.secrets),
+    start() {
+      state = "started";
+      if (hooks.list().length > 0) ensure();
+    },
+    async stop() {
+      state = "stopped";
+      await (await gateway)?.stop();
+    },
+  });
+}
+
+async function openHookGateway(
+  config: Config,
+  hooks: KeptHooks,
+  { log, runner, memory, client, report }: BotParts,
+): Promise<Gateway> {
+  const { openGateway, openWebhookAdapter, webhookNames, whoeverSigned } =
+    await import("./index.ts");
+  const { reads } = log.store;
+  async function readBlob(given: string): Promise<Uint8Array | null> {
+    const id = blobId.safeParse(given);
+    return id.success ? ((await reads.blob(owner, id.data))?.bytes ?? null) : null;
+  }
+  return openGateway({
+    log,
+    runner,
+    memory,
+    ids,
+    clock: systemClock,
+    holder: () => currentHolder("webhooks"),
+    liveness: createLiveness(),
+    leaseMs: config.leaseMs.value,
+    owner,
+    client,
+    platform: "webhook",
+    openAdapter: async () =>
+      openWebhookAdapter({
+        hooks,
+        egressFor: egressFor(config.egressAllow.value),
+        readBlob,
+        now: Date.now,
+      }),
+    names: webhookNames,
+    people: whoeverSigned(hooks),
+    listed: [],
+    hook: undefined,
+    onError: (error) => report(error instanceof Error ? error : new Error(String(error))),
+  });
+}
+
+/** On any port, and beyond the public internet where the operator has said so, of this hook or of the host. */
+function egressFor(allowed: readonly string[]) {
+  return ({ url, network }: Hook) => {
+    const { hostname, port, protocol } = new URL(url ?? "http://nowhere.invalid");
+    const own = `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
+    const allow = network === "private" ? [...allowed, own] : allowed;
+    return createEgress({ allow, isPort: () => true });
+  };
+}

@@ -1,1 +1,0 @@
-export { createNotifier, type Notifier } from "./notifier.ts";

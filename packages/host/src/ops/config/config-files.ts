@@ -1,0 +1,71 @@
+import { chmodSync, readFileSync, statSync } from "node:fs";
+import { z } from "zod";
+import { done, failed, type Outcome, systemCode } from "../../util/outcome.ts";
+import { type SettingName, settingNames, settings } from "./settings.ts";
+
+/** A file of settings, as it was read. */
+export interface ConfigFile {
+  readonly path: string;
+  readonly values: Readonly<Record<string, unknown>>;
+}
+
+/** For editors: names the schema, and sets nothing. */
+const schemaKey = "$schema";
+
+export function isSecret(name: SettingName): boolean {
+  return settings[name].traits?.includes("secret") === true;
+}
+
+export function isInFile(name: SettingName): boolean {
+  return settings[name].traits?.includes("not-in-file") !== true;
+}
+
+export function readPlainFile(path: string): Outcome<ConfigFile> {
+  return readFileOf(path, settingNames.filter(isInFile));
+}
+
+/** Closed to everybody else, also where it was not. */
+export function readSecretFile(path: string): Outcome<ConfigFile> {
+  const file = readFileOf(path, settingNames.filter(isSecret));
+  if (file.ok && Object.keys(file.value.values).length > 0) closeToOthers(path);
+  return file;
+}
+
+function closeToOthers(path: string): void {
+  try {
+    if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
+  } catch {
+    // Another's file, or a disk that is read-only: doctor says so.
+  }
+}
+
+function readFileOf(path: string, allowed: readonly SettingName[]): Outcome<ConfigFile> {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    const code = systemCode(error);
+    // ENOTDIR is the home's own trouble, and is told where the home is made.
+    if (code === "ENOENT" || code === "ENOTDIR") return done({ path, values: {} });
+    return failed("config.invalid", `The settings in ${path} cannot be read (${code}).`);
+  }
+  const values = parseObject(text);
+  if (values === undefined)
+    return failed("config.invalid", `${path} must hold one JSON object, like {"port": 8787}.`);
+  for (const name of Object.keys(values)) {
+    if (name === schemaKey || allowed.some((known) => known === name)) continue;
+    return failed(
+      "config.invalid",
+      `"${name}" in ${path} is not a setting that the file can hold; it can hold ${allowed.join(", ")}.`,
+    );
+  }
+  return done({ path, values });
+}
+
+export function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    return z.record(z.string(), z.unknown()).safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,23 @@
+import { z } from "zod";
+import { isInFile } from "./config-files.ts";
+import { flagOf, settingNames, settings, variableOf } from "./settings.ts";
+
+/** What config.json may hold, as a JSON schema: editors complete and check by it. */
+export function configSchema(): Record<string, unknown> {
+  const properties = settingNames.filter(isInFile).map((name) => {
+    const { about, allowed, fallbackInWords, schema } = settings[name];
+    const { $schema: _, ...shape } = z.toJSONSchema(schema, {
+      io: "input",
+      unrepresentable: "any",
+    });
+    const description = `${about}: ${allowed}. Unless set: ${fallbackInWords}. Also ${variableOf(name)} and --${flagOf(name)}.`;
+    return [name, { ...shape, description }];
+  });
+  return {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    title: "Settings of Holdfast",
+    type: "object",
+    properties: { $schema: { type: "string" }, ...Object.fromEntries(properties) },
+    additionalProperties: false,
+  };
+}

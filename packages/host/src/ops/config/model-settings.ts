@@ -1,0 +1,100 @@
+import { z } from "zod";
+
+import { modelOverrides, type ModelOverrides } from "../../agent/models/model-facts.ts";
+import { parseBaseUrl } from "../../agent/models/model-info.ts";
+import { parseModelName } from "../../agent/models/model-name.ts";
+import { listOf, setting } from "./setting.ts";
+
+const modelName = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,200}$/)
+  .refine((name) => parseModelName(name) !== null);
+
+const baseUrl = z
+  .string()
+  .max(2_000)
+  .transform(parseBaseUrl)
+  .refine((url) => url !== null);
+const allowedBaseUrl = "an address like https://models.example.org/v1";
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Which models answer, and where. Their keys are no settings: see the environment and the stored ones. */
+export const modelSettings = {
+  model: setting<string | undefined>({
+    about: "the model that answers",
+    allowed:
+      "rehearsal, or a provider and its model: anthropic/…, openai/…, google/…, openai-compatible/… or ollama/…",
+    schema: modelName,
+    fallback: () => undefined,
+    fallbackInWords: "one of the provider whose key is there, or else rehearsal",
+  }),
+  modelFallback: setting<readonly string[]>({
+    about:
+      "the models that answer when another is overloaded, unreachable, out of credit or does not take its key",
+    allowed: "names of models, as for model, in the order in which they are asked",
+    schema: listOf(modelName),
+    fallback: () => [],
+    fallbackInWords: "none: the run fails and says why",
+  }),
+  smallModel: setting<string | undefined>({
+    about: "the model that names conversations and writes summaries",
+    allowed: "the name of a model, as for model",
+    schema: modelName,
+    fallback: () => undefined,
+    fallbackInWords: "a small one of the session's provider",
+  }),
+  openaiBaseUrl: setting<string | undefined>({
+    about: "where openai/… and openai-compatible/… are served",
+    allowed: allowedBaseUrl,
+    schema: baseUrl,
+    fallback: () => undefined,
+    fallbackInWords: "OpenAI's own address",
+  }),
+  openaiApi: setting<"responses" | "chat">({
+    about: "how openai/… is asked",
+    allowed: "responses, or chat for a server that knows only chat completions",
+    schema: z.enum(["responses", "chat"]),
+    fallback: () => "responses",
+    fallbackInWords: "responses",
+  }),
+  anthropicBaseUrl: setting<string | undefined>({
+    about: "where anthropic/… is served",
+    allowed: allowedBaseUrl,
+    schema: baseUrl,
+    fallback: () => undefined,
+    fallbackInWords: "Anthropic's own address",
+  }),
+  googleBaseUrl: setting<string | undefined>({
+    about: "where google/… is served",
+    allowed: allowedBaseUrl,
+    schema: baseUrl,
+    fallback: () => undefined,
+    fallbackInWords: "Google's own address",
+  }),
+  ollamaBaseUrl: setting<string | undefined>({
+    about: "where Ollama is served",
+    allowed: "an address like http://127.0.0.1:11434/v1",
+    schema: baseUrl,
+    fallback: () => undefined,
+    fallbackInWords: "http://127.0.0.1:11434/v1",
+  }),
+  models: setting<ModelOverrides>({
+    about:
+      "what is known better here of a model: its window, its longest answer, its price, who answers in its place",
+    allowed:
+      'an object like {"ollama/*": {"window": 16000, "price": {"input": 0, "output": 0}}}, or that as JSON',
+    schema: z.preprocess(
+      (given) => (typeof given === "string" ? parseJson(given) : given),
+      modelOverrides,
+    ),
+    fallback: () => ({}),
+    fallbackInWords: "the table of this version",
+  }),
+};

@@ -1,0 +1,92 @@
+import { join } from "node:path";
+import { done, failed, type Outcome } from "../../util/outcome.ts";
+import { type ConfigFile, readPlainFile, readSecretFile } from "./config-files.ts";
+import type { Setting, Surroundings } from "./setting.ts";
+import {
+  type Config,
+  flagOf,
+  type SettingName,
+  settingNames,
+  type Settled,
+  settings,
+  type Source,
+  variableOf,
+} from "./settings.ts";
+
+export interface ConfigSources extends Surroundings {
+  /** By flag name, without the dashes. */
+  readonly flags: Readonly<Record<string, unknown>>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+interface Found {
+  readonly given: unknown;
+  readonly source: Source;
+}
+
+/** Both lie in the home. What is secret may stand in either; `config set` puts it where only its owner reads. */
+export const plainFile = "config.json";
+export const secretFile = "config.secret.json";
+
+/** Everything is read and checked here, once, before anything starts. */
+export function readConfig(sources: ConfigSources): Outcome<Config> {
+  const home = settle("home", findGiven("home", sources, []), sources);
+  if (!home.ok) return home;
+  const secret = readSecretFile(join(String(home.value.value), secretFile));
+  if (!secret.ok) return secret;
+  const plain = readPlainFile(join(String(home.value.value), plainFile));
+  if (!plain.ok) return plain;
+  const files = [secret.value, plain.value];
+
+  const config: Partial<Record<SettingName, Settled<unknown>>> = {};
+  for (const name of settingNames) {
+    const settled = settle(name, findGiven(name, sources, files), sources);
+    if (!settled.ok) return settled;
+    config[name] = settled.value;
+  }
+  // The loop went over every name, and each value passed its own schema.
+  return done(config as Config);
+}
+
+function findGiven(
+  name: SettingName,
+  { flags, environment }: ConfigSources,
+  files: readonly ConfigFile[],
+): Found {
+  const flag = flags[flagOf(name)];
+  if (flag !== undefined)
+    return { given: flag, source: { from: "flag", name: `--${flagOf(name)}` } };
+  const variable = environment[variableOf(name)];
+  // An empty variable is the shell's way of not setting one.
+  if (variable !== undefined && variable !== "") {
+    return { given: variable, source: { from: "environment", name: variableOf(name) } };
+  }
+  for (const { values, path } of files)
+    if (Object.hasOwn(values, name))
+      return { given: values[name], source: { from: "file", name, path } };
+  return { given: undefined, source: { from: "default" } };
+}
+
+function settle(
+  name: SettingName,
+  { given, source }: Found,
+  surroundings: Surroundings,
+): Outcome<Settled<unknown>> {
+  const setting: Setting<unknown> = settings[name];
+  if (source.from === "default") return done({ value: setting.fallback(surroundings), source });
+  const parsed = setting.schema.safeParse(given);
+  if (parsed.success) return done({ value: parsed.data, source });
+  const shown = setting.traits?.includes("secret") ? "not usable" : JSON.stringify(given);
+  return failed("config.invalid", `${inWords(source)} is ${shown}; it must be ${setting.allowed}.`);
+}
+
+function inWords(source: Exclude<Source, { from: "default" }>): string {
+  switch (source.from) {
+    case "flag":
+      return `The flag ${source.name}`;
+    case "environment":
+      return `The environment variable ${source.name}`;
+    case "file":
+      return `"${source.name}" in ${source.path}`;
+  }
+}

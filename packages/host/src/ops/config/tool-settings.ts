@@ -1,0 +1,79 @@
+import { z } from "zod";
+import { parseToolRule } from "../../agent/policy/rule.ts";
+import { listOf, setting, wholeNumber } from "./setting.ts";
+
+/** What tools may do, where, and who is asked. */
+export const toolSettings = {
+  toolPolicy: setting<"ask" | "read-only" | "trusted" | "deny">({
+    about: "what tools may do without a person's word",
+    allowed:
+      "ask (reading is free, everything else asks), read-only (nothing but reading), trusted (everything but a shell) or deny",
+    schema: z.enum(["ask", "read-only", "trusted", "deny"]),
+    fallback: () => "ask",
+    fallbackInWords: "ask",
+  }),
+  toolRules: setting<readonly string[]>({
+    about: "what is allowed, asked for or denied beyond that, by rules",
+    allowed: "rules like `allow terminal: git *` or `deny fetch_url`",
+    schema: listOf(z.string().refine((rule) => parseToolRule(rule) !== null)),
+    fallback: () => [],
+    fallbackInWords: "none",
+  }),
+  workspaceRoots: setting<readonly string[]>({
+    about: "folders below which a session may name its workspace",
+    allowed: "absolute paths of folders",
+    schema: listOf(z.string().regex(/^\//)),
+    fallback: () => [],
+    fallbackInWords: "none: sessions work in the home",
+  }),
+  egressAllow: setting<readonly string[]>({
+    about: "hosts beyond the public internet that tools may fetch from",
+    allowed: "hosts, or hosts with a port, like wiki.example.org or 127.0.0.1:8080",
+    schema: listOf(z.string().regex(/^(\[[0-9a-f:]+\]|[a-z0-9.:_-]+)$/i)),
+    fallback: () => [],
+    fallbackInWords: "none",
+  }),
+  delegateDepth: setting({
+    about: "how deep agents may hand tasks on to children of theirs",
+    allowed: "a number from 0 (not at all) to 5",
+    schema: wholeNumber(0, 5),
+    fallback: () => 2,
+    fallbackInWords: "2",
+  }),
+  delegateChildren: setting({
+    about: "how many children one run may have",
+    allowed: "a number from 1 to 50",
+    schema: wholeNumber(1, 50),
+    fallback: () => 8,
+    fallbackInWords: "8",
+  }),
+  processesPerSession: setting({
+    about: "how many background processes a session may have at once",
+    allowed: "a number from 0 (none at all) to 20",
+    schema: wholeNumber(0, 20),
+    fallback: () => 4,
+    fallbackInWords: "4",
+  }),
+  processHours: setting({
+    about: "how many hours a background process may run",
+    allowed: "a number from 1 to 720",
+    schema: wholeNumber(1, 720),
+    fallback: () => 12,
+    fallbackInWords: "12",
+  }),
+  processReports: setting<"turn" | "notice">({
+    about: "what the end of a background process does in its session",
+    allowed: "turn (the agent is told, behind what waits) or notice (only people see it)",
+    schema: z.enum(["turn", "notice"]),
+    fallback: () => "turn",
+    fallbackInWords: "turn",
+  }),
+  processTurns: setting({
+    about:
+      "how many turns in a row the ends of background processes may begin in a session where nobody says anything",
+    allowed: "a number from 0 to 1000",
+    schema: wholeNumber(0, 1_000),
+    fallback: () => 10,
+    fallbackInWords: "10",
+  }),
+};

@@ -1,0 +1,73 @@
+import { StoreFailure } from "@holdfast/engine";
+import { manualClock, turn } from "@holdfast/testing/fakes/manual-clock";
+import { expect, onTestFinished, test } from "vitest";
+
+import { objectToOpenFiles } from "./process-limits.ts";
+import { reportStore } from "./store-watch.ts";
+
+function watching() {
+  const clock = manualClock();
+  const stopping = new AbortController();
+  onTestFinished(() => stopping.abort());
+  const place = { isAway: false };
+  const told: string[] = [];
+  const bugs: Error[] = [];
+  const tell = (message: string): void => void told.push(message);
+  const logger = {
+    debug: tell,
+    info: tell,
+    warn: tell,
+    error: tell,
+    report: (bug: Error) => void bugs.push(bug),
+    flush: async () => undefined,
+  };
+  return {
+    report: reportStore({
+      isWell: async () => !place.isAway,
+      clock,
+      logger,
+      stopping: stopping.signal,
+    }),
+    clock,
+    place,
+    told,
+    bugs,
+  };
+}
+
+test("a store that goes is one line, and one more when it is back, however often it was asked", async () => {
+  const { report, clock, place, told, bugs } = watching();
+  for (const _ of [1, 2]) {
+    place.isAway = true;
+    for (let asked = 0; asked < 50; asked += 1)
+      report(new StoreFailure("store_unavailable", "no route"));
+    await turn();
+    await clock.advance(5_000);
+    place.isAway = false;
+    await clock.advance(2_000);
+    await turn();
+  }
+  expect(told.map((line) => line.slice(0, 25))).toEqual([
+    "The store does not answer",
+    "The store answers again.",
+    "The store does not answer",
+    "The store answers again.",
+  ]);
+  expect(bugs).toEqual([]);
+});
+
+test("a bug is told as often as it happens, while the store is away too", () => {
+  const { report, told, bugs } = watching();
+  report(new StoreFailure("store_unavailable", "gone"));
+  report(new Error("a bug"));
+  report(new Error("a bug"));
+  expect([told.length, bugs.length]).toEqual([1, 2]);
+});
+
+test("few open files are objected to in a sentence, and enough are not", () => {
+  const limits = (soft: string) =>
+    `Max processes 1 2\nMax open files            ${soft}       4096   files\n`;
+  expect(objectToOpenFiles(limits("1024"))).toMatch(/^Only 1024 files may be open at once/);
+  expect(objectToOpenFiles(limits("65536"))).toBeUndefined();
+  expect(objectToOpenFiles(limits("unlimited"))).toBeUndefined();
+});

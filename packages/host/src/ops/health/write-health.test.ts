@@ -1,0 +1,103 @@
+import type { FailureCode, Store, StoreFailure } from "@holdfast/engine";
+import { aNotice } from "@holdfast/testing/fixtures/factories";
+import { manualClock } from "@holdfast/testing/fakes/manual-clock";
+import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { expect, onTestFinished, test } from "vitest";
+
+import { watchHealth } from "./health.ts";
+import { watchWrites } from "./write-watch.ts";
+
+/** A store whose disk can be made to refuse, and a host's eyes on it. */
+function watching() {
+  const memory = createMemoryStore();
+  onTestFinished(() => memory.close());
+  const disk: { refuses: FailureCode | null; writes: number } = { refuses: null, writes: 0 };
+  function unlessRefused<T>(write: () => Promise<T>) {
+    disk.writes += 1;
+    if (disk.refuses === null) return write();
+    return Promise.resolve({ status: "failed", code: disk.refuses, message: "/srv/x" } as const);
+  }
+  const store: Store = {
+    ...memory,
+    commit: (commit) => unlessRefused(() => memory.commit(commit)),
+    register: {
+      ...memory.register,
+      put: (change) => unlessRefused(() => memory.register.put(change)),
+    },
+  };
+  const clock = manualClock();
+  const told: StoreFailure[] = [];
+  const writes = watchWrites(store, { clock, onTrouble: (failure) => told.push(failure) });
+  const stopping = new AbortController();
+  const health = watchHealth({
+    store: writes.store,
+    writes,
+    clock,
+    stopping: stopping.signal,
+    roles: ["web"],
+  });
+  return { disk, clock, told, health, store: writes.store };
+}
+
+test.each(["store_full", "store_unwritable", "store_unknown"] as const)(
+  "while writes end with %s the host is not ready and says what to do, and it is again when one succeeds",
+  async (code) => {
+    const { disk, clock, told, health, store } = watching();
+    const session = await openSession(store);
+    expect(await health()).toMatchObject({ status: "ok", ready: true, reasons: [] });
+
+    disk.refuses = code;
+    for (const _ of [1, 2, 3])
+      expect(await session.send([aNotice()])).toMatchObject({ status: "failed", code });
+    expect(told.map((failure) => failure.code)).toEqual([code]);
+    await clock.advance(1_001);
+    const failing = await health();
+    expect(failing).toMatchObject({ status: "degraded", ready: false, store: { code } });
+    expect(failing.reasons).toHaveLength(1);
+    // What the store says of itself may name files: it is for the log.
+    expect(failing.reasons.join()).not.toContain("/srv/x");
+
+    disk.refuses = null;
+    await clock.advance(1_001);
+    expect(await health()).toMatchObject({ status: "ok", ready: true, reasons: [] });
+  },
+);
+
+test("nothing is written to find out while all is well, and one write a second while it is not", async () => {
+  const { disk, clock, health, store } = watching();
+  const session = await openSession(store);
+  const before = disk.writes;
+  for (let asked = 0; asked < 5; asked += 1) {
+    await health();
+    await clock.advance(1_001);
+  }
+  expect(disk.writes).toBe(before);
+
+  disk.refuses = "store_full";
+  await session.send([aNotice()]);
+  const failed = disk.writes;
+  await clock.advance(1_001);
+  await Promise.all(Array.from({ length: 50 }, () => health()));
+  expect(disk.writes).toBe(failed + 1);
+});
+
+test("a write that succeeds between others that fail does not make it ready", async () => {
+  const { disk, clock, health, store } = watching();
+  const session = await openSession(store);
+  disk.refuses = "store_full";
+  await session.send([aNotice()]);
+  disk.refuses = null;
+  await session.commit([aNotice()]);
+  disk.refuses = "store_full";
+  await clock.advance(1_001);
+  expect(await health()).toMatchObject({ ready: false });
+});
+
+test("a store that is closed while the host stops is no trouble", async () => {
+  const { disk, told, store } = watching();
+  const session = await openSession(store);
+  disk.refuses = "store_closed";
+  await session.send([aNotice()]);
+  expect(told).toEqual([]);
+});

@@ -1,0 +1,129 @@
+import { chmodSync, readFileSync, statSync } from "node:fs";
+import { open, rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { z } from "zod";
+
+import { systemCode } from "../../util/outcome.ts";
+import { oneByOne } from "../../util/serial-queue.ts";
+
+/** A key and the only address that it is sent to. */
+export interface StoredKey {
+  readonly key: string;
+  readonly baseUrl: string;
+}
+
+/** Keys that people have stored. They lie apart from the store, for the owner of the home alone, and are never shown. */
+export interface Secrets {
+  read(name: string): StoredKey | null;
+  put(name: string, stored: StoredKey): Promise<void>;
+  /** Says whether there was one. */
+  remove(name: string): Promise<boolean>;
+  /** Those that begin so. */
+  names(prefix: string): readonly string[];
+  /** For taking them out of texts. */
+  keys(): readonly string[];
+}
+
+const file = z.object({
+  version: z.literal(1),
+  keys: z.record(z.string(), z.object({ key: z.string().min(1), baseUrl: z.string().min(1) })),
+});
+type Keys = z.infer<typeof file>["keys"];
+
+/** Several processes share the file: each looks whether it has changed before it believes what it knows. */
+export function openSecrets(home: string, report: (error: Error) => void): Secrets {
+  const path = join(home, "secrets.json");
+  let seen = "";
+  let known: Keys = {};
+  const writeInTurn = oneByOne();
+
+  function look(): Keys {
+    const { mtimeMs, size, ino, mode } = statSync(path);
+    const stamp = `${mtimeMs}:${size}:${ino}`;
+    if (stamp === seen) return known;
+    if ((mode & 0o077) !== 0) chmodSync(path, 0o600);
+    known = decode(readFileSync(path, "utf8"));
+    seen = stamp;
+    return known;
+  }
+
+  function load(): Keys {
+    try {
+      return look();
+    } catch (error) {
+      if (systemCode(error) !== "ENOENT") report(unreadable(path, error));
+      known = {};
+      seen = "";
+      return known;
+    }
+  }
+
+  /** Keys that are there and cannot be read at this moment are not written over: only what is damaged makes room. */
+  function loadToChange(): Keys {
+    try {
+      return look();
+    } catch (error) {
+      if (systemCode(error) === "ENOENT" || isDamage(error)) return {};
+      throw unreadable(path, error);
+    }
+  }
+
+  function change(edit: (keys: Keys) => Keys): Promise<void> {
+    return writeInTurn(async () => {
+      const keys = edit(loadToChange());
+      await replace(path, `${JSON.stringify({ version: 1, keys }, null, 2)}\n`);
+    });
+  }
+
+  return {
+    read: (name) => load()[name] ?? null,
+    put: (name, { key, baseUrl }) => change((keys) => ({ ...keys, [name]: { key, baseUrl } })),
+    async remove(name) {
+      const isThere = Object.hasOwn(loadToChange(), name);
+      const others = ([other]: readonly [string, unknown]) => other !== name;
+      if (isThere) await change((keys) => Object.fromEntries(Object.entries(keys).filter(others)));
+      return isThere;
+    },
+    names: (prefix) => Object.keys(load()).filter((name) => name.startsWith(prefix)),
+    keys: () => Object.values(load()).map(({ key }) => key),
+  };
+}
+
+function decode(text: string): Keys {
+  return file.parse(JSON.parse(text)).keys;
+}
+
+/** Nothing of what stands in the file: it may be a key. */
+function unreadable(path: string, error: unknown): Error {
+  const words = `The stored keys in ${path} cannot be read`;
+  if (isDamage(error)) return new Error(`${words} (damaged): store them again.`);
+  return new Error(`${words} (${systemCode(error)}): see to the file, and try again.`);
+}
+
+function isDamage(error: unknown): boolean {
+  return error instanceof SyntaxError || error instanceof z.ZodError;
+}
+
+/** The old keys or the new ones, never half of them, and never for others to read. */
+async function replace(path: string, text: string): Promise<void> {
+  const draft = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}`;
+  try {
+    const handle = await open(draft, "wx", 0o600);
+    try {
+      await handle.writeFile(text, "utf8");
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+  const folder = await open(dirname(path), "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}

@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+
+import { createRedactor } from "../secrets/redact.ts";
+import { createLogger, type LoggerOptions } from "./telemetry-logger.ts";
+
+function telling(options: Partial<LoggerOptions> = {}) {
+  const lines: string[] = [];
+  const logger = createLogger({
+    level: "info",
+    format: "json",
+    redact: createRedactor(() => ["the-token-of-the-host"]),
+    write: (line) => lines.push(line),
+    ...options,
+  });
+  return { logger, lines };
+}
+
+test("a line is JSON with its level, its time and its fields, and below the level nothing is told", async () => {
+  const { logger, lines } = telling();
+  logger.debug("too quiet");
+  logger.info("first", { status: 200, absent: undefined });
+  logger.error("second");
+  await logger.flush();
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+    expect.objectContaining({ level: "info", msg: "first", status: 200 }),
+    expect.objectContaining({ level: "error", msg: "second" }),
+  ]);
+});
+
+test("no secret is told: by its name, by its form, or because the host knows it", async () => {
+  const { logger, lines } = telling();
+  const key = `sk-ant-${"x1".repeat(20)}`;
+  logger.warn(`The provider refused ${key}`, {
+    authorization: "anything",
+    cookie: "holdfast=anything",
+    headers: { note: "Bearer abcdefghijklmnop" },
+    url: "postgres://me:hunter22@db/x",
+    text: "it was the-token-of-the-host",
+  });
+  logger.report(new Error(`401 from the provider for ${key}`));
+  await logger.flush();
+  const all = lines.join("\n");
+  for (const secret of [key, "anything", "abcdefghijklmnop", "hunter22", "the-token-of-the-host"])
+    expect(all).not.toContain(secret);
+  expect(lines).toHaveLength(2);
+});
+
+test("silent is silent, and a bug has its stack", async () => {
+  const { logger, lines } = telling({ level: "silent" });
+  logger.report(new Error("a bug"));
+  await logger.flush();
+  expect(lines).toEqual([]);
+  const loud = telling();
+  loud.logger.report(new Error("a bug"), { requestId: "r" });
+  await loud.logger.flush();
+  const told = JSON.parse(loud.lines[0] ?? "") as Record<string, string>;
+  expect(told).toMatchObject({ msg: "a bug", requestId: "r" });
+  expect(told["stack"]).toContain("logger.test.ts");
+});
+
+test("for people a line is short, and what came from outside moves no cursor", async () => {
+  const { logger, lines } = telling({ format: "pretty" });
+  logger.info("request", { path: "/a\u001b[2J\u202e", status: 404 });
+  await logger.flush();
+  expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d INFO  request path=\/a\ufffd\[2J\ufffd status=404$/);
+});

@@ -1,0 +1,135 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { createLog, type Store } from "@holdfast/engine";
+import { ids, newEvent, ownerId } from "@holdfast/protocol";
+import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { expect, onTestFinished, test, vi } from "vitest";
+
+import { createMetrics } from "./telemetry-metrics.ts";
+import { openTelemetry } from "./open-telemetry.ts";
+import { Registry } from "./registry.ts";
+
+const owner = ownerId.parse("owner");
+
+/** One turn with a tool, as a runner writes it. */
+async function turnOn(store: Store, observe: Parameters<typeof createLog>[1]) {
+  const log = createLog(store, observe);
+  const { session } = await log.createSession({ owner });
+  const runId = ids.make("run");
+  const callId = ids.make("call");
+  const messageId = ids.make("message");
+  const usage = { model: "m", input: 100, output: 7, cacheRead: 80, costMicros: 2_500_000 };
+  const output = "";
+  const parts = [{ type: "text" as const, text: "said" }];
+  const differs = { block: 3, explainedBy: { seq: 1, type: "context.framed" } };
+  const request = { from: 3, hashes: ["h"], differs };
+  const event = <T extends Parameters<typeof newEvent>[1]>(
+    type: T,
+    data: Parameters<typeof newEvent<T>>[2],
+  ) => newEvent(ids.make("event"), type, data, runId);
+  const result = await log.commit({
+    owner,
+    session,
+    events: [
+      event("run.state", { state: "claimed" }),
+      event("step.started", { step: 1, model: "m" }),
+      event("usage.recorded", usage),
+      event("tool.started", {
+        callId,
+        resultId: messageId,
+        name: "terminal",
+        input: {},
+        replay: "never",
+      }),
+      event("tool.ended", { callId, resultId: messageId, outcome: "ok", output }),
+      event("message.assistant", { messageId: ids.make("message"), parts, request } as never),
+      event("run.state", { state: "completed" }),
+    ],
+  });
+  expect(result).toMatchObject({ status: "committed" });
+}
+
+function open() {
+  const store = createMemoryStore();
+  onTestFinished(() => store.close());
+  return store;
+}
+
+test("what a turn wrote is counted: runs, steps, tokens, cost, prefix, tools and commits", async () => {
+  const store = open();
+  const metrics = createMetrics();
+  await turnOn(store, { observe: metrics.observe });
+  const text = await metrics.render(store);
+  for (const line of [
+    'holdfast_runs_total{state="completed"} 1',
+    'holdfast_steps_total{model="m"} 1',
+    'gen_ai_client_token_usage_total{model="m",type="cache_read"} 80',
+    'holdfast_cost_dollars_total{model="m"} 2.5',
+    'holdfast_prompt_prefix_changes_total{block="3",explained="context.framed"} 1',
+    'gen_ai_execute_tool_duration_seconds_count{tool="terminal",outcome="ok"} 1',
+    'holdfast_store_commits_total{status="committed"} 2',
+    "holdfast_sessions_queued 0",
+  ])
+    expect(text).toContain(`${line}\n`);
+});
+
+test("a label from outside neither breaks a line nor makes the page grow without end", () => {
+  const registry = new Registry();
+  registry.declare("x_total", "counter", "x");
+  registry.add("x_total", 1, { name: 'a"b\nc\\' });
+  for (let index = 0; index < 2_000; index += 1) registry.add("x_total", 1, { name: `n${index}` });
+  const lines = registry.render().trimEnd().split("\n");
+  expect(lines[2]).toBe('x_total{name="a_b_c_"} 1');
+  expect(lines).toHaveLength(2 + 500);
+});
+
+test("without a collector nothing is loaded, and with one spans arrive under their GenAI names", async () => {
+  expect(await openTelemetry({}, () => undefined)).toBeUndefined();
+  const bodies = new Map<string, string>();
+  const collector = createServer((request, response) => {
+    let body = "";
+    request.setEncoding("latin1").on("data", (piece: string) => (body += piece));
+    request.on("end", () => {
+      bodies.set(request.url ?? "", body);
+      response.writeHead(200, { "content-type": "application/json" }).end("{}");
+    });
+  });
+  collector.listen(0, "127.0.0.1");
+  await once(collector, "listening");
+  const address = collector.address();
+  const port = typeof address === "object" ? address?.port : 0;
+  onTestFinished(() => void collector.close());
+  vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", `http://127.0.0.1:${port}`);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const bugs: Error[] = [];
+  const telemetry = await openTelemetry(process.env, (bug) => void bugs.push(bug));
+  const store = open();
+  await turnOn(store, { observe: createMetrics(telemetry?.tell).observe });
+  await telemetry?.close();
+  expect(bugs).toEqual([]);
+  const spans = bodies.get("/v1/traces") ?? "";
+  expect(spans).toContain("execute_tool terminal");
+  expect(spans).toContain("gen_ai.request.model");
+  expect(bodies.get("/v1/metrics") ?? "").toContain("gen_ai_client_operation_duration_seconds");
+});
+
+test("what the warm agents did is told, and why they were let go of", async () => {
+  const metrics = createMetrics();
+  metrics.watchAgents(() => ({
+    hits: 7,
+    folds: 2,
+    builds: 3,
+    evictions: { idle: 1 },
+    agents: 2,
+    bytes: 64,
+  }));
+  const lines = (await metrics.render(open())).split("\n");
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      'holdfast_agents_taken_total{how="hit"} 7',
+      'holdfast_agents_taken_total{how="build"} 3',
+      'holdfast_agents_evicted_total{reason="idle"} 1',
+      "holdfast_agents_kept 2",
+    ]),
+  );
+});

@@ -1,0 +1,58 @@
+import type { Span } from "./telemetry-metrics.ts";
+import { names } from "./metrics.ts";
+
+/** Where spans and durations go, when the operator has named a collector. */
+export interface Telemetry {
+  readonly tell: (span: Span) => void;
+  close(): Promise<void>;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const service = "holdfast";
+const closeMs = 3_000;
+
+/** Loaded only when `OTEL_EXPORTER_OTLP_ENDPOINT` is set; its address and headers are the operator's own. */
+export async function openTelemetry(
+  environment: Environment,
+  report: (bug: Error) => void,
+): Promise<Telemetry | undefined> {
+  const endpoint = environment["OTEL_EXPORTER_OTLP_ENDPOINT"];
+  if (endpoint === undefined || endpoint === "") return undefined;
+  try {
+    return await load();
+  } catch (error) {
+    // A host that cannot be watched still works.
+    report(error instanceof Error ? error : new Error(String(error)));
+    return undefined;
+  }
+}
+
+async function load(): Promise<Telemetry> {
+  const [{ TracerProvider, BatchSpanProcessor }, { OTLPTraceExporter }, sdk, otlp] =
+    await Promise.all([
+      import("@opentelemetry/sdk-trace"),
+      import("@opentelemetry/exporter-trace-otlp-http"),
+      import("@opentelemetry/sdk-metrics"),
+      import("@opentelemetry/exporter-metrics-otlp-http"),
+    ]);
+  const traces = new TracerProvider({
+    spanProcessors: [new BatchSpanProcessor({ exporter: new OTLPTraceExporter() })],
+  });
+  const reader = new sdk.PeriodicExportingMetricReader({ exporter: new otlp.OTLPMetricExporter() });
+  const meters = new sdk.MeterProvider({ readers: [reader] });
+  const tracer = traces.getTracer(service);
+  const lasted = meters.getMeter(service).createHistogram(names.stepSeconds, { unit: "s" });
+  return {
+    tell({ name, startedAt, endedAt, attributes }) {
+      tracer.startSpan(name, { startTime: startedAt, attributes }).end(endedAt);
+      const { "gen_ai.conversation.id": _, ...counted } = attributes;
+      lasted.record((endedAt - startedAt) / 1000, counted);
+    },
+    async close() {
+      const late = new Promise<void>((resolve) => setTimeout(resolve, closeMs).unref());
+      const closed = Promise.allSettled([traces.shutdown(), meters.shutdown()]);
+      await Promise.race([closed, late]);
+    },
+  };
+}

@@ -1,0 +1,102 @@
+import type { Json } from "@holdfast/protocol";
+import type { Logger as Pino } from "pino";
+
+import { type Redact, redactJson } from "../secrets/redact.ts";
+import { prettyLine } from "./logger.ts";
+
+const logLevels = ["debug", "info", "warn", "error", "silent"] as const;
+type LogLevel = (typeof logLevels)[number];
+type LogFormat = "json" | "pretty";
+
+type LogFields = Readonly<Record<string, Json | undefined>>;
+
+/** What the host tells its operator, line by line. */
+export interface Logger {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+  /** What must not happen, with its stack. */
+  readonly report: (bug: Error, fields?: LogFields) => void;
+  /** Resolves when every line has been handed over. */
+  flush(): Promise<void>;
+}
+
+export interface LoggerOptions {
+  readonly level: LogLevel;
+  readonly format: LogFormat;
+  readonly redact: Redact;
+  /** Takes a line without its end. */
+  readonly write: (line: string) => void;
+}
+
+type Told = Exclude<LogLevel, "silent">;
+
+/** The library is loaded with the first line that is told: a host with nothing to say does not wait for it. */
+export function createLogger({ level, format, redact, write }: LoggerOptions): Logger {
+  const least = logLevels.indexOf(level);
+  let pino: Promise<Pino> | undefined;
+  let queue: Promise<void> = Promise.resolve();
+
+  async function open(): Promise<Pino> {
+    const { pino: create, stdTimeFunctions } = await import("pino");
+    const options = {
+      level: level === "silent" ? "error" : level,
+      base: { pid: process.pid },
+      timestamp: stdTimeFunctions.isoTime,
+      formatters: { level: (label: string) => ({ level: label }) },
+    };
+    return create(options, {
+      write(text: string) {
+        const line = text.trimEnd();
+        write(format === "pretty" ? prettyLine(line) : line);
+      },
+    });
+  }
+
+  function tell(how: Told, message: string, fields: LogFields): void {
+    if (logLevels.indexOf(how) < least) return;
+    pino ??= open();
+    const clean = cleaned(fields, redact);
+    const words = redact(message);
+    queue = Promise.all([pino, queue]).then(([opened]) => opened[how](clean, words));
+  }
+
+  return {
+    debug: (message, fields = {}) => tell("debug", message, fields),
+    info: (message, fields = {}) => tell("info", message, fields),
+    warn: (message, fields = {}) => tell("warn", message, fields),
+    error: (message, fields = {}) => tell("error", message, fields),
+    report(bug, fields = {}) {
+      const { name, message, stack = "" } = bug;
+      tell("error", message, { ...fields, error: name, stack });
+    },
+    flush: () => queue,
+  };
+}
+
+/** Fields of these names are never told, whatever they hold. */
+const secretNames =
+  /^(?:authorization|(?:set-)?cookie|token|password|passphrase|secret|(?:api[-_]?)?key)$/i;
+
+function cleaned(fields: LogFields, redact: Redact): Record<string, Json> {
+  const clean: Record<string, Json> = {};
+  for (const [name, value] of Object.entries(fields)) {
+    if (value === undefined) continue;
+    clean[name] = secretNames.test(name) ? "[redacted]" : redactJson(value, redact);
+  }
+  return clean;
+}
+
+/** For a host inside of another program, which has its own way to tell of bugs. */
+export function reportOnly(report: (bug: Error) => void): Logger {
+  const silent = (): void => undefined;
+  return {
+    debug: silent,
+    info: silent,
+    warn: silent,
+    error: silent,
+    report: (bug) => report(bug),
+    flush: async () => undefined,
+  };
+}

@@ -1,0 +1,223 @@
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import type { CacheFigures, Commit, CommitResult, Store } from "@holdfast/engine";
+import {
+  decodeEvent,
+  type KnownEvent,
+  type RunId,
+  type Seq,
+  terminalStates,
+} from "@holdfast/protocol";
+
+import { attributes, names } from "./metrics.ts";
+import { Registry } from "./registry.ts";
+
+/** Something that lasted, told when it has ended. Times are of the wall clock, in milliseconds. */
+export interface Span {
+  readonly name: string;
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly attributes: Readonly<Record<string, string | number>>;
+}
+
+export interface Metrics {
+  /** What passed through the log: everything that is counted follows from it. */
+  readonly observe: (commit: Commit, result: CommitResult, ms: number) => void;
+  /** What the warm agents did so far is asked for when somebody looks. */
+  watchAgents(figures: () => CacheFigures): void;
+  render(store: Pick<Store, "work">): Promise<string>;
+}
+
+/** What began and has not ended is remembered up to this; the oldest is forgotten first. */
+const mostOpen = 10_000;
+const mostWork = 1_000;
+
+export function createMetrics(tell: (span: Span) => void = () => undefined): Metrics {
+  const registry = declared();
+  const accepted = new Map<RunId, number>();
+  const steps = new Map<RunId, { readonly at: number; readonly model: string }>();
+  const tools = new Map<string, { readonly at: number; readonly name: string }>();
+  let delay: ReturnType<typeof monitorEventLoopDelay> | undefined;
+  let agents: (() => CacheFigures) | undefined;
+
+  function count(event: KnownEvent, session: string): void {
+    const now = Date.now();
+    const { runId } = event;
+    const about = { [attributes.conversation]: session };
+    switch (event.type) {
+      case "input.accepted":
+        return remember(accepted, event.data.runId, now);
+      case "message.delta": {
+        const since = runId === undefined ? undefined : take(accepted, runId);
+        if (since !== undefined) registry.observe(names.firstDelta, (now - since) / 1000);
+        return;
+      }
+      case "run.state":
+        if (terminalStates.has(event.data.state))
+          registry.add(names.runs, 1, { state: event.data.state });
+        return;
+      case "step.started":
+        registry.add(names.steps, 1, { model: event.data.model });
+        if (runId !== undefined) remember(steps, runId, { at: now, model: event.data.model });
+        return;
+      case "usage.recorded": {
+        const { model, input, output, cacheRead = 0, cacheWrite = 0, costMicros = 0 } = event.data;
+        const tokens = { input, output, cache_read: cacheRead, cache_write: cacheWrite };
+        for (const [type, amount] of Object.entries(tokens))
+          registry.add(names.tokens, amount, { model, type });
+        registry.add(names.cost, costMicros / 1_000_000, { model });
+        return;
+      }
+      case "message.assistant": {
+        const { differs } = event.data.request ?? {};
+        if (event.data.request !== undefined) registry.add(names.requests, 1);
+        if (differs !== undefined) {
+          const explained = differs.explainedBy?.type ?? "nothing";
+          registry.add(names.prefixChanges, 1, {
+            block: String(Math.min(differs.block, 9)),
+            explained,
+          });
+        }
+        const step = runId === undefined ? undefined : take(steps, runId);
+        if (step === undefined) return;
+        registry.observe(names.stepSeconds, (now - step.at) / 1000, { model: step.model });
+        const said = { ...about, [attributes.model]: step.model, [attributes.operation]: "chat" };
+        return tell({
+          name: `chat ${step.model}`,
+          startedAt: step.at,
+          endedAt: now,
+          attributes: said,
+        });
+      }
+      case "tool.started":
+        return remember(tools, event.data.callId, { at: now, name: event.data.name });
+      case "tool.ended": {
+        const tool = take(tools, event.data.callId);
+        if (tool === undefined) return;
+        const { outcome } = event.data;
+        registry.observe(names.toolSeconds, (now - tool.at) / 1000, { tool: tool.name, outcome });
+        const operation = "execute_tool";
+        const did = { [attributes.tool]: tool.name, [attributes.operation]: operation, outcome };
+        return tell({
+          name: `${operation} ${tool.name}`,
+          startedAt: tool.at,
+          endedAt: now,
+          attributes: { ...about, ...did },
+        });
+      }
+      default:
+        return;
+    }
+  }
+
+  return {
+    observe({ events, session }, result, ms) {
+      registry.add(names.commits, 1, { status: result.status });
+      registry.observe(names.commitSeconds, ms / 1000);
+      if (result.status !== "committed" || result.repeated === true) return;
+      for (const event of events) {
+        const decoded = decodeEvent({ ...event, seq: 0 as Seq, at: 0 });
+        if (decoded.kind === "known") count(decoded.event, session);
+      }
+    },
+    watchAgents(figures) {
+      agents = figures;
+    },
+    async render(store) {
+      if (agents !== undefined) setAgents(registry, agents());
+      delay ??= started();
+      registry.set(names.loopDelay, delay.percentile(99) / 1e9, { quantile: "0.99" });
+      registry.set(names.loopDelay, delay.mean / 1e9, { quantile: "mean" });
+      registry.set(names.memory, process.memoryUsage.rss());
+      registry.set(names.started, Math.round(performance.timeOrigin / 1000));
+      // A store that is away has nothing to tell; what was counted before stands.
+      const [queued, live] = await Promise.all([
+        store.work.queued(mostWork).catch(() => undefined),
+        store.work.live(mostWork).catch(() => undefined),
+      ]);
+      if (queued !== undefined) registry.set(names.queued, queued.length);
+      if (live !== undefined) registry.set(names.live, live.length);
+      return registry.render();
+    },
+  };
+}
+
+function setAgents(registry: Registry, figures: CacheFigures): void {
+  const { hits, folds, builds, evictions, agents, bytes } = figures;
+  for (const [how, amount] of Object.entries({ hit: hits, fold: folds, build: builds }))
+    registry.set(names.borrows, amount, { how });
+  for (const [reason, amount] of Object.entries(evictions))
+    registry.set(names.evictions, amount, { reason });
+  registry.set(names.agents, agents);
+  registry.set(names.agentBytes, bytes);
+}
+
+function started() {
+  const delay = monitorEventLoopDelay({ resolution: 20 });
+  delay.enable();
+  return delay;
+}
+
+function remember<K, V>(map: Map<K, V>, key: K, value: V): void {
+  map.set(key, value);
+  const [oldest] = map.keys();
+  if (map.size > mostOpen && oldest !== undefined) map.delete(oldest);
+}
+
+function take<K, V>(map: Map<K, V>, key: K): V | undefined {
+  const value = map.get(key);
+  map.delete(key);
+  return value;
+}
+
+function declared(): Registry {
+  const registry = new Registry();
+  registry.declare(names.runs, "counter", "Runs that ended, by how they did.");
+  registry.declare(names.steps, "counter", "Model calls that were begun.");
+  registry.declare(
+    names.tokens,
+    "counter",
+    "Tokens, by model and kind; cache_read over input is the share that a provider's cache took.",
+  );
+  registry.declare(names.cost, "counter", "What models cost, in dollars, where a price is known.");
+  registry.declare(
+    names.requests,
+    "counter",
+    "Requests to models whose prefix was compared with the one before.",
+  );
+  registry.declare(
+    names.prefixChanges,
+    "counter",
+    "Those whose prefix changed, by the first block that differs and what explains it.",
+  );
+  registry.declare(names.toolSeconds, "histogram", "How long tools took.");
+  registry.declare(
+    names.stepSeconds,
+    "histogram",
+    "How long model calls took, up to their settled answer.",
+  );
+  registry.declare(
+    names.firstDelta,
+    "histogram",
+    "From the acceptance of a message to the first word of its answer.",
+  );
+  registry.declare(names.commits, "counter", "Commits, by how the store answered.");
+  registry.declare(names.commitSeconds, "histogram", "How long the store took for a commit.");
+  registry.declare(
+    names.queued,
+    "gauge",
+    "Sessions with a message that waits for a runner, up to 1000.",
+  );
+  registry.declare(names.live, "gauge", "Runs that are under way in the whole store, up to 1000.");
+  registry.declare(
+    names.borrows,
+    "counter",
+    "Warm agents that were taken: as they were, with what others wrote folded in, or built anew.",
+  );
+  registry.declare(names.evictions, "counter", "Warm agents that were let go of, and why.");
+  registry.declare(names.agents, "gauge", "Warm agents that are kept.");
+  registry.declare(names.agentBytes, "gauge", "About how much memory they take up.");
+  registry.declare(names.loopDelay, "gauge", "How late the event loop is.");
+  registry.declare(names.memory, "gauge", "Memory of this process.");
+  registry.declare(names.started, "gauge", "When this process was started.");
+  return registry;
+}

@@ -1,0 +1,109 @@
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createLog, runFsck } from "@holdfast/engine";
+import { aNotice } from "@holdfast/testing/fixtures/factories";
+import { ownerId } from "@holdfast/protocol";
+import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { openSqliteStore } from "@holdfast/store/sqlite";
+import { expect, onTestFinished, test } from "vitest";
+
+import { makeBackup, restoreBackup } from "./backup.ts";
+
+const owner = ownerId.parse("owner");
+
+function makeHome(): string {
+  const home = mkdtempSync(join(tmpdir(), "holdfast-backup-"));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  return home;
+}
+
+async function openStore(home: string) {
+  const store = await openSqliteStore({ file: join(home, "holdfast.db") });
+  let isOpen = true;
+  const close = async (): Promise<void> => {
+    if (isOpen) await store.close();
+    isOpen = false;
+  };
+  onTestFinished(close);
+  return { store, log: createLog(store), close };
+}
+
+test("a backup that is made while messages come in is whole and clean, and restores into an empty home", async () => {
+  const home = makeHome();
+  mkdirSync(join(home, "memory/6f"), { recursive: true });
+  writeFileSync(join(home, "memory/6f/MEMORY.md"), "a note");
+  writeFileSync(join(home, "token"), "secret");
+  const { store, log } = await openStore(home);
+  const { session } = await log.createSession({ owner });
+  const copied = new AbortController();
+  const writing = (async () => {
+    let heads = 0;
+    while (!copied.signal.aborted) {
+      const result = await log.commit({ owner, session, events: [aNotice(), aNotice()] });
+      if (result.status === "committed") heads = result.last;
+    }
+    return heads;
+  })();
+  const made = await makeBackup(home, store, new Date(0));
+  copied.abort();
+  const last = await writing;
+  expect(made?.name).toBe("1970-01-01T00-00-00-000Z");
+  expect(readdirSync(made?.folder ?? "").toSorted()).toEqual(["holdfast.db", "memory"]);
+  expect(statSync(join(made?.folder ?? "", "holdfast.db")).mode & 0o077).toBe(0);
+
+  const fresh = makeHome();
+  expect(await restoreBackup(made?.folder ?? "", fresh)).toMatchObject({ ok: true });
+  expect(existsSync(join(fresh, "memory/6f/MEMORY.md"))).toBe(true);
+  expect(existsSync(join(fresh, "token"))).toBe(false);
+  const again = await openStore(fresh);
+  const row = await again.store.reads.session(owner, session);
+  // Each commit had two events, so a copy that cut one in half would show.
+  expect([(row?.head ?? 0) % 2, (row?.head ?? 0) <= last]).toEqual([1, true]);
+  const found = await runFsck(again.store.audit, { now: await again.store.now() });
+  expect(found).toMatchObject({ exitCode: 0, sessions: 1 });
+});
+
+test("a home that holds something is not written over", async () => {
+  const home = makeHome();
+  const { store } = await openStore(home);
+  const made = await makeBackup(home, store, new Date(0));
+  const restored = await restoreBackup(made?.folder ?? "", home);
+  expect(restored).toMatchObject({ ok: false, failure: { code: "home.unusable" } });
+  expect(await restoreBackup(join(home, "nowhere"), makeHome())).toMatchObject({ ok: false });
+});
+
+test("[P1] a log that another store has left behind is never taken into what is restored", async () => {
+  const home = makeHome();
+  const { store, log } = await openStore(home);
+  const made = await makeBackup(home, store, new Date(0));
+  const fresh = makeHome();
+  // Somebody has put the damaged store aside, and not what lay beside it.
+  await log.createSession({ owner });
+  cpSync(join(home, "holdfast.db-wal"), join(fresh, "holdfast.db-wal"));
+  const restored = await restoreBackup(made?.folder ?? "", fresh);
+  expect(restored).toMatchObject({ ok: false, failure: { code: "home.unusable" } });
+  expect(readdirSync(fresh)).toEqual(["holdfast.db-wal"]);
+});
+
+test("a store with tools of its own is left to them", async () => {
+  const store = createMemoryStore();
+  onTestFinished(() => store.close());
+  expect(await makeBackup(makeHome(), store, new Date(0))).toBeUndefined();
+});
+
+test("a copy that cannot be made leaves nothing that looks like one", async () => {
+  const home = makeHome();
+  const failing = { backup: async () => Promise.reject(new Error("no room")) };
+  await expect(makeBackup(home, failing, new Date(0))).rejects.toThrow("no room");
+  expect(readdirSync(join(home, "backups"))).toEqual([]);
+});

@@ -1,0 +1,95 @@
+import { createHash } from "node:crypto";
+import type { BlobId } from "@holdfast/protocol";
+
+import { escapeHtml } from "../../util/escape-html.ts";
+import type { DocumentEntry, DocumentPart } from "./document.ts";
+import type { DocumentTitle } from "./migrate-export.ts";
+import { timeIn } from "./export-markdown.ts";
+
+type ReadBlob = (
+  id: BlobId,
+) => Promise<{ readonly mediaType: string; readonly bytes: Uint8Array } | undefined>;
+
+const style = `
+:root { color-scheme: light dark; font: 16px/1.6 system-ui, sans-serif; }
+body { max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
+article { margin: 1.5rem 0; }
+article > header { font-size: .85rem; opacity: .7; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; font: inherit; margin: .25rem 0; }
+details pre, pre.tool { font: .85rem/1.5 ui-monospace, monospace; }
+aside { border-left: 3px solid currentColor; padding-left: .75rem; opacity: .75; margin: 1rem 0; }
+img { max-width: 100%; height: auto; }
+`;
+const styleHash = createHash("sha256").update(style).digest("base64");
+
+/** Nothing but this one style and pictures that are in the file itself: no script, no address of anybody's. */
+const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; img-src data:; base-uri 'none'; form-action 'none'`;
+
+/** One file that needs nothing else. Everything that was said is text in it, whatever it looks like. */
+export async function* writeHtml(
+  { title, createdAt, exportedAt }: DocumentTitle,
+  entries: AsyncIterable<DocumentEntry>,
+  readBlob: ReadBlob,
+): AsyncGenerator<string> {
+  yield `<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n`;
+  yield `<meta http-equiv="Content-Security-Policy" content="${escapeHtml(policy)}">\n`;
+  yield `<meta name="referrer" content="no-referrer">\n`;
+  yield `<meta name="viewport" content="width=device-width, initial-scale=1">\n`;
+  yield `<title>${escapeHtml(title)}</title>\n<style>${style}</style>\n</head>\n<body>\n`;
+  yield `<h1>${escapeHtml(title)}</h1>\n`;
+  yield `<p>Begun ${timeIn(createdAt)}, exported ${timeIn(exportedAt)}.</p>\n`;
+  for await (const entry of entries) yield await writeEntry(entry, readBlob);
+  yield `</body>\n</html>\n`;
+}
+
+const speakers = { user: "You", assistant: "Assistant", tool: "Tool" } as const;
+
+async function writeEntry(entry: DocumentEntry, readBlob: ReadBlob): Promise<string> {
+  if (entry.type === "notice") return `<aside>${paragraph(entry.text)}</aside>\n`;
+  const marks = [entry.model, entry.partial, entry.superseded && "superseded"].filter(Boolean);
+  const about = [speakers[entry.role], timeIn(entry.at), ...marks].map(String).join(" · ");
+  const parts = await Promise.all(entry.parts.map((part) => writePart(part, readBlob)));
+  return `<article>\n<header>${escapeHtml(about)}</header>\n${parts.join("\n")}\n</article>\n`;
+}
+
+async function writePart(part: DocumentPart, readBlob: ReadBlob): Promise<string> {
+  switch (part.type) {
+    case "text":
+      return paragraph(part.text);
+    case "reasoning":
+      return `<details><summary>Reasoning</summary>${paragraph(part.text)}</details>`;
+    case "tool_call":
+      return folded(`Called ${part.name}`, JSON.stringify(part.input, null, 2));
+    case "tool_result":
+      return folded(`${part.name}: ${part.outcome}`, part.output);
+    case "file":
+      return paragraph(`Attached: ${part.name} (${part.mediaType})`);
+    case "image":
+      return (await picture(part.blobId, part.name ?? "a picture", readBlob)) ?? "";
+    case "notice":
+      return `<aside>${paragraph(part.text)}</aside>`;
+  }
+}
+
+const pictureTypes: ReadonlySet<string> = new Set([
+  "image/png",
+  "image/jpeg",
+  "image/gif",
+  "image/webp",
+]);
+
+async function picture(id: BlobId, name: string, readBlob: ReadBlob): Promise<string | undefined> {
+  const blob = await readBlob(id);
+  const type = blob?.mediaType.split(";")[0]?.trim().toLowerCase() ?? "";
+  if (blob === undefined || !pictureTypes.has(type)) return paragraph(`Attached: ${name}`);
+  const data = Buffer.from(blob.bytes).toString("base64");
+  return `<img alt="${escapeHtml(name)}" src="data:${type};base64,${data}">`;
+}
+
+function paragraph(text: string): string {
+  return `<pre>${escapeHtml(text)}</pre>`;
+}
+
+function folded(summary: string, text: string): string {
+  return `<details><summary>${escapeHtml(summary)}</summary><pre class="tool">${escapeHtml(text)}</pre></details>`;
+}

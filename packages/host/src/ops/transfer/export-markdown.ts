@@ -1,0 +1,53 @@
+import type { DocumentEntry, DocumentPart } from "./document.ts";
+import type { DocumentTitle } from "./migrate-export.ts";
+
+/** For people and for plain tools. Messages are Markdown already; what a tool said is fenced so that it stays inside. */
+export async function* writeMarkdown(
+  { title, createdAt, exportedAt }: DocumentTitle,
+  entries: AsyncIterable<DocumentEntry>,
+): AsyncGenerator<string> {
+  yield `# ${oneLine(title)}\n\n`;
+  yield `Begun ${timeIn(createdAt)}, exported ${timeIn(exportedAt)}.\n`;
+  for await (const entry of entries) yield `\n${writeEntry(entry)}`;
+}
+
+export const timeIn = (at: number): string => new Date(at).toISOString();
+
+const speakers = { user: "You", assistant: "Assistant", tool: "Tool" } as const;
+
+function writeEntry(entry: DocumentEntry): string {
+  if (entry.type === "notice") return `> ${entry.text.replaceAll(/\r?\n/g, "\n> ")}\n`;
+  const marks = [entry.partial, entry.superseded && "superseded"].filter(Boolean);
+  const suffix = marks.length === 0 ? "" : ` (${marks.join(", ")})`;
+  const head = `## ${speakers[entry.role]}, ${timeIn(entry.at)}${suffix}\n\n`;
+  return `${head}${entry.parts.map(writePart).join("\n\n")}\n`;
+}
+
+function writePart(part: DocumentPart): string {
+  switch (part.type) {
+    case "text":
+      return part.text;
+    case "reasoning":
+      return `> ${part.text.replaceAll(/\r?\n/g, "\n> ")}`;
+    case "tool_call":
+      return `Called \`${oneLine(part.name)}\`:\n\n${fenced(JSON.stringify(part.input, null, 2), "json")}`;
+    case "tool_result":
+      return `\`${oneLine(part.name)}\` ended ${part.outcome}:\n\n${fenced(part.output, "")}`;
+    case "file":
+    case "image":
+      return `Attached: ${oneLine(part.name ?? "a picture")} (${part.mediaType})`;
+    case "notice":
+      return `> ${part.text.replaceAll(/\r?\n/g, "\n> ")}`;
+  }
+}
+
+/** Longer than any fence inside. */
+function fenced(text: string, language: string): string {
+  const runs = [...text.matchAll(/`{3,}/g)].map(([run]) => run.length);
+  const fence = "`".repeat(Math.max(3, ...runs.map((run) => run + 1)));
+  return `${fence}${language}\n${text}\n${fence}`;
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, " ").replaceAll("`", "'").trim();
+}

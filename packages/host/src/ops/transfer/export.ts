@@ -1,0 +1,123 @@
+import { type Reads, type SessionRow, withAmendments } from "@holdfast/engine";
+import {
+  type BlobId,
+  entriesOf,
+  type EntryView,
+  type MessageEntry,
+  type Part,
+  type Seq,
+} from "@holdfast/protocol";
+import { z } from "zod";
+
+import { type Redact, redactJson } from "../secrets/redact.ts";
+import { type DocumentEntry, type DocumentPart, instant } from "./document.ts";
+
+const pageSize = 200;
+
+/** What a person sees of a session, oldest first, a page at a time: however long it is, one page is held. */
+export async function* readTranscript(
+  reads: Reads,
+  session: SessionRow,
+  redact: Redact,
+): AsyncGenerator<DocumentEntry> {
+  for (const before of (await pageBeginnings(reads, session)).toReversed()) {
+    const query = { limit: pageSize, ...(before !== undefined && { before }) };
+    const page = await reads.entries(session.owner, session.id, query);
+    const place = before === undefined ? "newest" : "earlier";
+    const events = await withAmendments(reads, session, page?.entries ?? [], place);
+    for (const entry of entriesOf(events)) {
+      const written = writeEntry(entry, redact);
+      if (written !== undefined) yield written;
+    }
+  }
+}
+
+/** Pages are read from the end; what each of them is asked with is all that is kept. */
+async function pageBeginnings(reads: Reads, { owner, id, head }: SessionRow) {
+  // What is said from here on is not part of it.
+  const beginnings: (Seq | undefined)[] = [(head + 1) as Seq];
+  for (;;) {
+    const before = beginnings.at(-1);
+    const query = { limit: pageSize, ...(before !== undefined && { before }) };
+    const page = await reads.entries(owner, id, query);
+    const first = page?.entries[0];
+    if (page === null || !page.more || first === undefined) return beginnings;
+    beginnings.push(first.seq);
+  }
+}
+
+const carried = z.looseObject({ originalAt: instant.optional() });
+
+/** When it was said, also where it was imported since. */
+function timeOf(entry: EntryView): number {
+  return carried.safeParse(entry).data?.originalAt ?? entry.at;
+}
+
+function writeEntry(entry: EntryView, redact: Redact): DocumentEntry | undefined {
+  const at = timeOf(entry);
+  switch (entry.type) {
+    case "message":
+      return writeMessage(entry, at, redact);
+    case "notice":
+      return { type: "notice", at, kind: entry.kind.slice(0, 100), text: redact(entry.text) };
+    case "compaction":
+      return { type: "notice", at, kind: "summary", text: redact(entry.summary) };
+    case "epoch":
+      return undefined;
+  }
+}
+
+function writeMessage(entry: MessageEntry, at: number, redact: Redact): DocumentEntry | undefined {
+  const parts = entry.parts.flatMap((part) => writePart(part, redact) ?? []);
+  if (parts.length === 0) return undefined;
+  return {
+    type: "message",
+    role: entry.role,
+    at,
+    parts,
+    ...(entry.model !== undefined && { model: entry.model }),
+    ...(entry.partial !== undefined && { partial: entry.partial }),
+    ...(entry.superseded && { superseded: true as const }),
+  };
+}
+
+function writePart(part: Part, redact: Redact): DocumentPart | undefined {
+  switch (part.type) {
+    case "text":
+    case "reasoning":
+      return { type: part.type, text: redact(part.text) };
+    case "tool_call": {
+      const { type, callId, name, input } = part;
+      return { type, callId, name, input: redactJson(input, redact) };
+    }
+    case "tool_result": {
+      const { type, callId, name, outcome, output } = part;
+      return { type, callId, name, outcome, output: redact(output) };
+    }
+    case "file": {
+      const { type, blobId, name, mediaType, size } = part;
+      return { type, blobId, name, mediaType, size };
+    }
+    case "image": {
+      const { type, blobId, mediaType, name, width, height } = part;
+      return {
+        type,
+        blobId,
+        mediaType,
+        ...(name !== undefined && { name }),
+        ...(width !== undefined && { width }),
+        ...(height !== undefined && { height }),
+      };
+    }
+    case "notice":
+      return { type: "notice", kind: part.kind, text: redact(part.text) };
+    case "attached":
+      // What the model was given beside the words may tell of other sessions.
+      return undefined;
+  }
+}
+
+export function blobsNamedIn(entry: DocumentEntry): readonly BlobId[] {
+  if (entry.type !== "message") return [];
+  return entry.parts.flatMap((part) => ("blobId" in part ? [part.blobId] : []));
+}

@@ -1,0 +1,133 @@
+import type { CommitResult, Failed, Log, Refused } from "@holdfast/engine";
+import {
+  type IdSource,
+  type NewEvent,
+  newEvent,
+  type OwnerId,
+  type SessionId,
+} from "@holdfast/protocol";
+
+import { planImport } from "./import.ts";
+import { type FieldError, readDocument, type ReadDocument } from "./read-document.ts";
+
+export interface ImportDeps {
+  readonly log: Log;
+  /** Ids that follow from a text: the same document is the same session. */
+  readonly idsFrom: (text: string) => IdSource;
+}
+
+export type ImportResult =
+  | {
+      readonly status: "imported";
+      readonly session: SessionId;
+      readonly entries: number;
+      /** It was there from an import before. */
+      readonly repeated: boolean;
+    }
+  /** It was imported before and is in the trash: bringing it back is a person's own act. */
+  | { readonly status: "in_trash"; readonly session: SessionId }
+  | { readonly status: "invalid"; readonly errors: readonly FieldError[] }
+  | Refused
+  | Failed;
+
+/** Well within what one commit may hold. */
+const partEvents = 500;
+const partLength = 2 * 1024 * 1024;
+const largestEvent = 900 * 1024;
+const mostCopies = 20;
+
+/**
+ * Takes a document in as a new session. It stands whole or not at all: what is one commit is atomic, and a longer one stays out of
+ * the list until its last part is there; sent again, it goes on where it was.
+ */
+export async function importDocument(
+  deps: ImportDeps,
+  owner: OwnerId,
+  given: unknown,
+): Promise<ImportResult> {
+  const reading = readDocument(given);
+  if (reading.status === "refused") return { status: "invalid", errors: reading.errors };
+  const { document } = reading;
+  for (const [id, { mediaType, bytes }] of document.blobs) {
+    const put = await deps.log.store.putBlob(owner, bytes, mediaType);
+    if (put.status !== "stored") return put;
+    if (put.id !== id) throw new Error("A blob is named by its bytes.");
+  }
+  for (let copy = 0; ; copy += 1) {
+    const result = await importAs(deps, owner, document, copy);
+    const isSpent = result.status === "refused" && result.code === "session_exists";
+    // One that was purged has used its ids up for good.
+    if (!isSpent || copy === mostCopies) return result;
+  }
+}
+
+async function importAs(
+  { log, idsFrom }: ImportDeps,
+  owner: OwnerId,
+  document: ReadDocument,
+  copy: number,
+): Promise<ImportResult> {
+  const ids = idsFrom(`import ${owner} ${document.hash} ${copy}`);
+  const session = ids.make("session");
+  const before = await log.store.reads.session(owner, session);
+  if (before?.trashedAt != null) return { status: "in_trash", session };
+  const events = planImport(document, ids);
+  const tooLarge = events.findIndex((event) => sizeOf(event) > largestEvent);
+  if (tooLarge !== -1)
+    return { status: "invalid", errors: [{ path: `entries.${tooLarge}`, message: "too large" }] };
+  const parts = inParts(events);
+  const isShort = parts.length <= 1;
+  const { title, titleSource, project, tags, pinned = false, archived = false } = document.session;
+  const created = newEvent(ids.make("event"), "session.created", {
+    ...(title !== null && { title }),
+    ...(title !== null && titleSource != null && { titleSource }),
+    ...(project !== null && { project }),
+    tags,
+    ...(pinned && { pinned }),
+    ...((archived || !isShort) && { archived: true }),
+    imported: { hash: document.hash, originalAt: document.session.createdAt },
+  });
+  const [first = [], ...rest] = parts;
+  const shown = newEvent(ids.make("event"), "session.changed", { archived });
+  const commits = [[created, ...first], ...rest, ...(isShort ? [] : [[shown]])];
+  let repeated = true;
+  for (const each of commits) {
+    const result = await log.commit({ owner, session, events: each, touch: "quiet" });
+    if (result.status !== "committed") return giveBack(log, owner, session, result);
+    repeated &&= result.repeated === true;
+  }
+  return { status: "imported", session, entries: document.entries.length, repeated };
+}
+
+/** What the rules refuse will not be taken later either: nothing of it stays. What failed may be sent again, and goes on. */
+async function giveBack(
+  log: Log,
+  owner: OwnerId,
+  session: SessionId,
+  result: Exclude<CommitResult, { status: "committed" }>,
+): Promise<Refused | Failed> {
+  if (result.status === "refused" && result.code !== "session_exists") {
+    const trashed = await log.trashSession(owner, session);
+    if (trashed.status === "committed") await log.store.purge(owner, session);
+  }
+  return result;
+}
+
+const sizeOf = (event: NewEvent): number => JSON.stringify(event.data).length;
+
+function inParts(events: readonly NewEvent[]): NewEvent[][] {
+  const parts: NewEvent[][] = [];
+  let length = 0;
+  for (const event of events) {
+    const size = sizeOf(event);
+    const last = parts.at(-1);
+    if (last === undefined || last.length === partEvents || length + size > partLength) {
+      parts.push([event]);
+      length = size;
+    } else {
+      last.push(event);
+      length += size;
+    }
+  }
+  return parts;
+}

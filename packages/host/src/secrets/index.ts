@@ -1,1 +1,0 @@
-export { openSecrets, type Secrets, type StoredKey } from "./secrets.ts";

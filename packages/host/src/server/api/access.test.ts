@@ -1,0 +1,183 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { manualClock, turn } from "@holdfast/testing/fakes/manual-clock";
+import { problem } from "@holdfast/protocol";
+import { expect, onTestFinished, test, vi } from "vitest";
+
+import { type ApiOptions, type ApiRig, openApi } from "../../../test/support/api-rig.ts";
+import { newSession } from "../../../test/support/api-helpers.ts";
+
+const host = "127.0.0.1:8787";
+
+function open(options: Pick<ApiOptions, "clock"> = {}): ApiRig {
+  const home = mkdtempSync(join(tmpdir(), "holdfast-access-"));
+  const rig = openApi([], { home, ...options });
+  onTestFinished(async () => {
+    await rig.close();
+    rmSync(home, { recursive: true, force: true });
+    expect(rig.bugs).toEqual([]);
+  });
+  return rig;
+}
+
+async function login(rig: ApiRig, proof: unknown, userAgent = "a test"): Promise<Response> {
+  const headers = { host, "content-type": "application/json", "user-agent": userAgent };
+  return rig.app.request(
+    "/api/login",
+    { method: "POST", body: JSON.stringify(proof), headers },
+    {},
+  );
+}
+
+async function cookieOf(rig: ApiRig, proof: unknown): Promise<Record<string, string>> {
+  const answer = await login(rig, proof);
+  expect(answer.status).toBe(204);
+  const cookie = answer.headers.get("set-cookie") ?? "";
+  return { host, cookie: cookie.slice(0, cookie.indexOf(";")) };
+}
+
+async function askAs(
+  rig: ApiRig,
+  headers: Record<string, string>,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<Response> {
+  const json = body === undefined ? {} : { "content-type": "application/json" };
+  const init = { method, headers: { ...headers, ...json } };
+  return rig.app.request(
+    path,
+    body === undefined ? init : { ...init, body: JSON.stringify(body) },
+    {},
+  );
+}
+
+const codeOf = async (answer: Response): Promise<string> => problem.parse(await answer.json()).code;
+
+test("[safety] a sign-in that is revoked closes its streams at once, and no other's", async () => {
+  const rig = open();
+  const id = await newSession(rig);
+  const [lost, kept] = [
+    await cookieOf(rig, { code: rig.doorkeeper.issueCode() }),
+    await cookieOf(rig, { code: rig.doorkeeper.issueCode() }),
+  ];
+  const streams = [lost, lost, kept].map((as, index) =>
+    askAs(rig, as, "GET", index === 1 ? "/api/events" : `/api/sessions/${id}/events`),
+  );
+  const readers = (await Promise.all(streams)).map((answer) => answer.body?.getReader());
+  // What a stream begins with.
+  for (const reader of readers) await reader?.read();
+
+  const { signIns } = (await (await askAs(rig, lost, "GET", "/api/sign-ins")).json()) as {
+    signIns: { id: string; current: boolean }[];
+  };
+  expect(signIns.map(({ current }) => current)).toEqual([false, true]);
+  const own = signIns.find(({ current }) => current)?.id ?? "";
+  expect((await askAs(rig, kept, "DELETE", `/api/sign-ins/${own}`)).status).toBe(204);
+
+  for (const reader of [readers[0], readers[1]]) {
+    const ended = vi.fn<() => void>();
+    void (async () => {
+      for (;;) if ((await reader?.read())?.done !== false) return ended();
+    })();
+    await expect.poll(() => ended).toHaveBeenCalled();
+  }
+  expect((await askAs(rig, lost, "GET", "/api/sign-ins")).status).toBe(401);
+  expect((await askAs(rig, kept, "GET", "/api/sign-ins")).status).toBe(200);
+  await readers[2]?.cancel();
+  const again = await askAs(rig, kept, "DELETE", `/api/sign-ins/${own}`);
+  expect([again.status, await codeOf(again)]).toEqual([404, "sign_in_not_found"]);
+});
+
+test("[safety] a sign-in that runs out closes its streams with the next heartbeat", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const clock = manualClock();
+  const rig = open({ clock });
+  const as = await cookieOf(rig, { code: rig.doorkeeper.issueCode() });
+  const opened = ["/api/events", `/api/sessions/${await newSession(rig)}/events`].map((path) =>
+    askAs(rig, as, "GET", path),
+  );
+  const readers = (await Promise.all(opened)).map((answer) => answer.body?.getReader());
+  let over = 0;
+  for (const reader of readers)
+    void (async () => {
+      while ((await reader?.read())?.done === false);
+      over += 1;
+    })();
+  const beat = async (): Promise<void> => {
+    await turn();
+    await clock.advance(15_000);
+  };
+  for (const _ of [1, 2, 3]) await beat();
+  expect(over).toBe(0);
+  vi.setSystemTime(Date.now() + 31 * 24 * 3_600_000);
+  await beat();
+  await expect.poll(() => over).toBe(2);
+});
+
+test("[safety] logging out ends the streams of that sign-in", async () => {
+  const rig = open();
+  const as = await cookieOf(rig, { code: rig.doorkeeper.issueCode() });
+  const reader = (await askAs(rig, as, "GET", "/api/events")).body?.getReader();
+  await reader?.read();
+  expect((await askAs(rig, as, "POST", "/api/logout")).status).toBe(204);
+  expect(await reader?.read()).toEqual({ done: true, value: undefined });
+});
+
+test("[safety] a stranger cannot set the first password, and neither can who signed in long ago", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const rig = open();
+  const body = { password: "correct horse" };
+  expect((await askAs(rig, { host }, "PUT", "/api/password", body)).status).toBe(401);
+  const as = await cookieOf(rig, { code: rig.doorkeeper.issueCode() });
+  vi.setSystemTime(Date.now() + 11 * 60_000);
+  const late = await askAs(rig, as, "PUT", "/api/password", body);
+  expect([late.status, await codeOf(late)]).toEqual([403, "forbidden"]);
+  expect((await askAs(rig, as, "DELETE", "/api/password")).status).toBe(403);
+  expect((await login(rig, body)).status).toBe(401);
+});
+
+test("the console's link sets a password, which signs in from then on and ends all other sign-ins", async () => {
+  const rig = open();
+  const before = await cookieOf(rig, { code: rig.doorkeeper.issueCode() });
+  const as = await cookieOf(rig, { code: rig.doorkeeper.issueCode() });
+  const short = await askAs(rig, as, "PUT", "/api/password", { password: "short" });
+  expect([short.status, await codeOf(short)]).toEqual([400, "invalid_request"]);
+  const password = "correct horse";
+  expect((await askAs(rig, as, "PUT", "/api/password", { password })).status).toBe(204);
+  expect((await askAs(rig, before, "GET", "/api/principal")).status).toBe(401);
+  const shown = await askAs(rig, as, "GET", "/api/principal");
+  expect(await shown.json()).toEqual({
+    principal: { ownerId: "owner", by: "sign-in" },
+    password: true,
+  });
+  const by = await cookieOf(rig, { password });
+  expect((await askAs(rig, by, "GET", "/api/principal")).status).toBe(200);
+  expect((await login(rig, { password: "wrong horse" })).status).toBe(401);
+});
+
+test("[safety] guessing is slowed down, whatever a header says about where it comes from", async () => {
+  // Judging a password takes its time, and must not use up what a guesser has to wait.
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const rig = open();
+  const guess = (forwarded: string) =>
+    rig.app.request(
+      "/api/login",
+      {
+        method: "POST",
+        body: JSON.stringify({ password: "a guess" }),
+        headers: { host, "x-forwarded-for": forwarded },
+      },
+      {},
+    );
+  const answers: Response[] = [];
+  for (let tries = 0; tries < 7; tries += 1) answers.push(await guess(`192.0.2.${tries}`));
+  expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401, 401, 429, 429]);
+  expect(Number(answers[6]?.headers.get("retry-after"))).toBeGreaterThan(0);
+  // The one who has the token is not kept out by those who have not.
+  expect((await rig.ask("GET", "/api/sign-ins")).status).toBe(200);
+});

@@ -1,0 +1,191 @@
+import { says, type Script } from "@holdfast/testing/fakes/scripted-model";
+import { blobId, type BlobId, ownerId, problem, routes } from "@holdfast/protocol";
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import { type ApiRig, openApi } from "../../../test/support/api-rig.ts";
+import { valueOf } from "../../../test/support/api-helpers.ts";
+
+function open(script: Script = says("Seen.")): ApiRig {
+  const rig = openApi(script);
+  onTestFinished(async () => {
+    await rig.close();
+    expect(rig.bugs).toEqual([]);
+  });
+  return rig;
+}
+
+const bytesOf = (text: string) => new TextEncoder().encode(text);
+const missing = blobId.parse(`blob_${"f".repeat(64)}`);
+
+async function told(answer: Response) {
+  expect(answer.headers.get("content-type")).toBe("application/problem+json");
+  return { status: answer.status, code: problem.parse(await answer.json()).code };
+}
+
+async function post({ app, bearer }: ApiRig, body: BodyInit, mediaType?: string) {
+  const type = mediaType === undefined ? {} : { "content-type": mediaType };
+  const init = { method: "POST", body, headers: { ...bearer, ...type }, duplex: "half" };
+  return app.request("/api/blobs", init, {});
+}
+
+async function put(rig: ApiRig, text: string, mediaType: string): Promise<BlobId> {
+  return valueOf(await rig.client.putBlob({ body: bytesOf(text), mediaType })).blobId;
+}
+
+async function storedBlobs({ store }: ApiRig): Promise<number> {
+  let count = 0;
+  for await (const _ of store.audit.blobs()) count += 1;
+  return count;
+}
+
+/** As a client sends what it does not know the length of; `end` is how the sending ends. */
+function inPieces(pieces: readonly Uint8Array[], end: "whole" | "broken"): ReadableStream {
+  let next = 0;
+  return new ReadableStream({
+    pull(controller) {
+      const piece = pieces[next++];
+      if (piece !== undefined) controller.enqueue(piece);
+      else if (end === "whole") controller.close();
+      else controller.error(new Error("The client has left."));
+    },
+  });
+}
+
+test("bytes come back as they were sent, named by their content", async () => {
+  const rig = open();
+  const body = Uint8Array.from({ length: 256 }, (_, index) => index);
+  const first = valueOf(await rig.client.putBlob({ body, mediaType: "image/png" }));
+  expect(first).toMatchObject({ size: 256, mediaType: "image/png" });
+  expect(valueOf(await rig.client.putBlob({ body, mediaType: "text/html" }))).toEqual(first);
+  expect(valueOf(await rig.client.getBlob({ params: { id: first.blobId } }))).toEqual(body);
+  expect(await storedBlobs(rig)).toBe(1);
+});
+
+test.each([
+  ["image/png", "inline"],
+  ["image/JPEG", "inline"],
+  ["image/gif", "inline"],
+  ["image/webp; q=1", "inline"],
+  ["image/svg+xml", "attachment"],
+  ["text/html; charset=utf-8", "attachment"],
+  ["text/plain", "attachment"],
+  ["application/pdf", "attachment"],
+  ["application/octet-stream", "attachment"],
+])(
+  "[safety] %s is served as %s, and never as a page of this host",
+  async (mediaType, disposition) => {
+    const rig = open();
+    const id = await put(rig, "<script>alert(1)</script>", mediaType);
+    const { headers } = await rig.ask("GET", `/api/blobs/${id}`);
+    expect(headers.get("content-type")).toBe(mediaType);
+    expect(headers.get("content-disposition")).toBe(disposition);
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
+    expect(headers.get("content-security-policy")).toMatch(/^default-src 'none';.*; sandbox$/);
+    expect(headers.get("cross-origin-resource-policy")).toBe("same-origin");
+  },
+);
+
+test("what was fetched is kept for good by who fetched it, and is not sent again", async () => {
+  const rig = open();
+  const path = `/api/blobs/${await put(rig, "once", "text/plain")}`;
+  const first = await rig.ask("GET", path);
+  const tag = first.headers.get("etag") ?? "";
+  expect(first.headers.get("cache-control")).toBe("private, max-age=31536000, immutable");
+  for (const condition of [tag, `W/${tag}`, `"other", ${tag}`, "*"]) {
+    const again = await rig.ask("GET", path, undefined, { "if-none-match": condition });
+    expect([condition, again.status, await again.text()]).toEqual([condition, 304, ""]);
+    expect(again.headers.get("etag")).toBe(tag);
+  }
+  const other = await rig.ask("GET", path, undefined, { "if-none-match": '"other"' });
+  expect([other.status, await other.text()]).toEqual([200, "once"]);
+});
+
+test("[safety] another's blob is like one that is not there, whatever is known of it", async () => {
+  const rig = open();
+  const stored = await rig.store.putBlob(
+    ownerId.parse("somebody-else"),
+    bytesOf("theirs"),
+    "image/png",
+  );
+  if (stored.status !== "stored") throw new Error(stored.message);
+  for (const id of [stored.id, missing]) {
+    const tag = { "if-none-match": `"${id}"` };
+    for (const headers of [{}, tag])
+      expect(await told(await rig.ask("GET", `/api/blobs/${id}`, undefined, headers))).toEqual({
+        status: 404,
+        code: "blob_not_found",
+      });
+  }
+  expect(await told(await rig.ask("GET", "/api/blobs/passwd"))).toMatchObject({ status: 400 });
+});
+
+test.each([
+  ["multipart/form-data; boundary=x"],
+  ["application/x-www-form-urlencoded"],
+  ["nonsense"],
+  ["image/png, text/html"],
+  ["text/html; charset"],
+  [`text/${"x".repeat(300)}`],
+])("%s is refused as a media type, and nothing is kept", async (mediaType) => {
+  const rig = open();
+  expect(await told(await post(rig, "some bytes", mediaType))).toEqual({
+    status: 415,
+    code: "unsupported_media_type",
+  });
+  expect(await storedBlobs(rig)).toBe(0);
+});
+
+test("bytes without a media type are bytes", async () => {
+  const rig = open();
+  const answer = await post(rig, new Blob([bytesOf("raw")]));
+  expect(answer.status).toBe(201);
+  expect(await answer.json()).toMatchObject({ size: 3, mediaType: "application/octet-stream" });
+});
+
+describe("the bound of an upload", () => {
+  const most = routes.putBlob.largestBody;
+  const piece = new Uint8Array(1024 * 1024).fill(7);
+  const full = Array.from({ length: most / piece.byteLength }, () => piece);
+
+  test("is far above that of a command, and exact, in pieces too", async () => {
+    const rig = open();
+    const whole = await post(rig, inPieces(full, "whole"), "application/zip");
+    expect(await whole.json()).toMatchObject({ size: most });
+    const over = [...full, new Uint8Array(1)];
+    expect(await told(await post(rig, inPieces(over, "whole"), "application/zip"))).toEqual({
+      status: 413,
+      code: "payload_too_large",
+    });
+    expect(await storedBlobs(rig)).toBe(1);
+  });
+
+  test("is kept to before a byte is read, where the length is told", async () => {
+    const rig = open();
+    let asked = 0;
+    const body = new ReadableStream({ pull: () => void (asked += 1) }, { highWaterMark: 0 });
+    const headers = { ...rig.bearer, "content-length": String(most + 1) };
+    const init = { method: "POST", body, headers, duplex: "half" };
+    expect(await told(await rig.app.request("/api/blobs", init, {}))).toMatchObject({
+      status: 413,
+    });
+    expect(asked).toBe(0);
+  });
+
+  test("is not that of the other routes", async () => {
+    const rig = open();
+    const text = "x".repeat(1024 * 1024);
+    expect(await told(await rig.ask("POST", "/api/sessions", { title: text }))).toMatchObject({
+      status: 413,
+    });
+  });
+});
+
+test("an upload that is broken off leaves nothing behind, and is no bug", async () => {
+  const rig = open();
+  const half = () => inPieces([bytesOf("half of i")], "broken");
+  const headers = { ...rig.bearer, "content-length": "18", "content-type": "text/plain" };
+  const told18 = { method: "POST", body: half(), headers, duplex: "half" };
+  expect((await rig.app.request("/api/blobs", told18, {})).status).toBe(400);
+  expect((await post(rig, half(), "text/plain")).status).toBe(400);
+  expect(await storedBlobs(rig)).toBe(0);
+});

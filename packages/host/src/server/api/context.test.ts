@@ -1,0 +1,178 @@
+import { createCompactionLock } from "@holdfast/engine";
+import { aHolder } from "@holdfast/testing/fixtures/factories";
+import { says, type Script } from "@holdfast/testing/fakes/scripted-model";
+import { executeCommand, parseTyped } from "@holdfast/client";
+import { ids } from "@holdfast/protocol";
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import { openCompactor } from "../../agent/src-compaction.ts";
+import { type ApiRig, openApi } from "../../../test/support/api-rig.ts";
+import { converse, newSession, shown, valueOf } from "../../../test/support/api-helpers.ts";
+
+function open(script: Script): ApiRig {
+  const rig = openApi(script);
+  onTestFinished(async () => {
+    await rig.close();
+    expect(rig.bugs).toEqual([]);
+  });
+  return rig;
+}
+
+/** So long that five of them are too many. */
+const long = (text: string) => `${text} ${"word ".repeat(10_000)}`.trim();
+
+/** Answers whoever talks, and writes what it is asked to when it is asked for a summary. */
+const script: Script = ({ messages }) => {
+  const first = messages[0];
+  const isSummary = first?.role === "system" && first.text.includes("summary");
+  return says(isSummary ? "They counted to five." : "Yes.");
+};
+
+async function talked() {
+  const rig = open(script);
+  const id = await newSession(rig);
+  await converse(rig, id, ...["one", "two", "three", "four", "five"].map(long));
+  return { rig, id, client: rig.client, params: { id } };
+}
+
+test("[S0.12] a person compacts over HTTP: the model gets the summary, the page keeps every message", async () => {
+  const { rig, id, client, params } = await talked();
+  const before = await shown(rig, id);
+  const answer = valueOf(await client.compact({ params, body: { focus: "numbers" } }));
+  expect(answer).toEqual({ outcome: "started", sessionId: id });
+  expect(await shown(rig, id)).toEqual(before);
+  await converse(rig, id, "And now?");
+  const sent = JSON.stringify(rig.model.requests.at(-1));
+  expect(sent).toContain("They counted to five.");
+  expect(sent).not.toContain("two word");
+  expect(JSON.stringify(rig.model.requests.at(-2))).toContain("numbers");
+});
+
+test.each(["/compact", "/compress the numbers"])(
+  "[S0.12] %s, typed on any surface, compacts through the same lock",
+  async (typed) => {
+    const { rig, id, client } = await talked();
+    const lock = createCompactionLock(rig.store.leases);
+    const other = aHolder({ agent: "other" });
+    const command = parseTyped(typed);
+    if (command.kind !== "command") throw new Error(`${typed} is no command.`);
+    const type = (key: string) =>
+      executeCommand({ client, sessionId: id, key, now: () => 0 }, command.invocation);
+    await lock.acquire(id, other);
+    expect(await type("one")).toEqual({ kind: "compacting", outcome: "deferred" });
+    expect(await rig.store.reads.session(rig.owner, id)).toMatchObject({ epoch: 0 });
+    await lock.release(id, other);
+    expect(await type("two")).toEqual({ kind: "compacting", outcome: "started" });
+    expect(await rig.store.reads.session(rig.owner, id)).toMatchObject({ epoch: 1 });
+  },
+);
+
+test.each(["idle", "hygiene"] as const)(
+  "[S0.12] a host that compacts by itself (%s) takes the same lock",
+  async (reason) => {
+    const { rig, id: session } = await talked();
+    const { owner } = rig;
+    const compactor = openCompactor(
+      rig.log,
+      { isDead: () => "unknown" },
+      {
+        summariser: { summarise: async () => ({ status: "summarised", text: "They counted." }) },
+        windowOf: () => null,
+        count: (text) => Math.ceil(text.length / 4),
+      },
+    );
+    const lock = createCompactionLock(rig.store.leases);
+    const other = aHolder({ agent: "other" });
+    await lock.acquire(session, other);
+    const compact = () => compactor.compactNow({ owner, session }, reason, 30_000);
+    expect(await compact()).toEqual({ status: "deferred", why: "held" });
+    await lock.release(session, other);
+    expect(await compact()).toMatchObject({ status: "compacted", epoch: 1 });
+    expect(await lock.holder(session)).toBeNull();
+  },
+);
+
+test("the whole conversation, and the summary again, are one request away", async () => {
+  const { rig, id, client, params } = await talked();
+  valueOf(await client.compact({ params, body: {} }));
+  const restored = valueOf(await client.restoreEpoch({ params: { id, n: 0 }, body: {} }));
+  expect(restored.session.epoch).toBe(2);
+  const again = valueOf(await client.restoreEpoch({ params: { id, n: 0 }, body: {} }));
+  expect(again.session).toMatchObject({ epoch: 2, version: restored.session.version });
+  await converse(rig, id, "And now?");
+  expect(JSON.stringify(rig.model.requests.at(-1))).toContain("two word");
+  valueOf(await client.restoreEpoch({ params: { id, n: 1 }, body: {} }));
+  await converse(rig, id, "And then?");
+  expect(JSON.stringify(rig.model.requests.at(-1))).not.toContain("two word");
+  expect(await client.restoreEpoch({ params: { id, n: 7 }, body: {} })).toMatchObject({
+    error: { code: "epoch_not_found" },
+  });
+});
+
+test("a conversation that is short is told to be so, and stays as it is", async () => {
+  const rig = open(script);
+  const id = await newSession(rig);
+  await converse(rig, id, "Hello");
+  expect(await rig.client.compact({ params: { id }, body: {} })).toMatchObject({
+    error: { code: "nothing_to_gain" },
+  });
+  expect(await shown(rig, id)).toEqual(["Hello", "Yes."]);
+});
+
+describe("what a page shows of the context", () => {
+  test("tokens by kind, the epochs, and the turns with what explains a change of the prefix", async () => {
+    const { rig, id, client, params } = await talked();
+    const before = valueOf(await client.readContext({ params }));
+    expect(before).toMatchObject({ sessionId: id, model: "scripted", epoch: 0, epochs: [] });
+    expect(before.turns).toHaveLength(5);
+    expect(before.turns.flatMap(({ changes }) => changes)).toEqual([]);
+    expect(before.tokens.summary).toBe(0);
+    valueOf(await client.compact({ params, body: {} }));
+    await converse(rig, id, "And now?");
+    const after = valueOf(await client.readContext({ params, query: { turns: 2 } }));
+    const [epoch] = after.epochs;
+    expect(after).toMatchObject({ epoch: 1, more: true });
+    expect(after.epochs).toMatchObject([{ epoch: 1, restores: null }]);
+    expect(after.turns).toHaveLength(2);
+    expect(after.turns[0]?.changes).toMatchObject([
+      {
+        part: "conversation",
+        explainedBy: { seq: epoch?.seq, type: "context.compacted", cause: null },
+      },
+    ]);
+    expect(after.tokens.summary).toBeGreaterThan(0);
+    expect(after.tokens.user).toBeLessThan(before.tokens.user / 2);
+    const { total, ...kinds } = after.tokens;
+    expect(Object.values(kinds).reduce<number>((sum, each) => sum + Number(each), 0)).toBe(total);
+  });
+
+  test("how much the provider had kept, for each turn and for all of them", async () => {
+    const usages = [
+      { input: 100, output: 10, cacheRead: 0, cacheWrite: 100, costMicros: 400 },
+      { input: 120, output: 10, cacheRead: 90, cacheWrite: 20, costMicros: 100 },
+    ];
+    const rig = open(usages.map((usage) => [...says("Yes."), { kind: "usage" as const, usage }]));
+    const id = await newSession(rig);
+    await converse(rig, id, "One", "Two");
+    const shownNow = valueOf(await rig.client.readContext({ params: { id } }));
+    expect(shownNow.turns.map(({ usage }) => usage.hitShare)).toEqual([0.75, 0]);
+    expect(shownNow.totals).toMatchObject({ cacheRead: 90, costMicros: 500, calls: 2 });
+    expect(shownNow.totals.hitShare).toBeCloseTo(90 / 220);
+  });
+
+  test("a cut explains itself with its reason", async () => {
+    const { rig, id, client, params } = await talked();
+    valueOf(await client.undo({ params, body: {} }));
+    await converse(rig, id, "Again");
+    const { turns } = valueOf(await client.readContext({ params }));
+    expect(turns[0]?.changes).toMatchObject([
+      { part: "conversation", explainedBy: { type: "history.cut", cause: "undo" } },
+    ]);
+  });
+
+  test("of a session that is not there is not there", async () => {
+    const rig = open([]);
+    const answer = await rig.client.readContext({ params: { id: ids.make("session") } });
+    expect(answer).toMatchObject({ error: { code: "session_not_found" } });
+  });
+});

@@ -1,0 +1,107 @@
+import {
+  type Compaction,
+  type ContextReport,
+  describeContext,
+  restoreEpoch,
+  viewSession,
+} from "@holdfast/engine";
+
+import type { Route } from "../http/route.ts";
+import { type AnswerOf, type Call, mountCall } from "./contract.ts";
+import type { ApiParts } from "./deps.ts";
+import { answer, problem, problemFrom, problemFromFailure, type Reply } from "./reply.ts";
+
+/** A summary takes a model's time: whoever asks is answered within this, and sees it in the log when it is there. */
+const patienceMs = 1_000;
+const usualWindow = 100_000;
+const usualTurns = 50;
+
+/** What the model gets, and commands on it. */
+export function contextRoutes(parts: ApiParts): Route[] {
+  const { log, compactor, clock, report: tell } = parts;
+  const { reads } = log.store;
+
+  async function compact({ owner, params, body }: Call<"compact">) {
+    const session = params.id;
+    const row = await reads.session(owner, session);
+    if (row === null) return problem("session_not_found");
+    const window = (row.model === null ? null : compactor.windowOf(row.model)) ?? usualWindow;
+    const { focus } = body;
+    const target = { owner, session, ...(focus !== undefined && { focus }) };
+    const work = compactor.compactNow(target, "asked", window);
+    const waited = new AbortController();
+    const early = await Promise.race([work, clock.sleep(patienceMs, waited.signal)]);
+    waited.abort();
+    if (early === undefined) work.catch(tell);
+    return replyTo(early, session);
+  }
+
+  async function restore({ owner, params, body, ids }: Call<"restoreEpoch">) {
+    const { id: session, n } = params;
+    const { expectedHead } = body;
+    const result = await restoreEpoch({ log, ids }, { owner, session, expectedHead }, n);
+    if (result.status === "refused" && result.code === "epoch_not_found")
+      return problem("epoch_not_found");
+    if (result.status !== "committed") return problemFrom(result);
+    const row = await reads.session(owner, session);
+    if (row === null) return problem("session_not_found");
+    return answer({ session: viewSession(row), seq: result.last });
+  }
+
+  async function read({ owner, params, query }: Call<"readContext">) {
+    const session = params.id;
+    const options = { count: compactor.count, turns: query.turns ?? usualTurns };
+    const report = await describeContext(reads, owner, session, options);
+    if (report === null) return problem("session_not_found");
+    const window = report.model === null ? null : compactor.windowOf(report.model);
+    return answer(viewContext(report, session, window));
+  }
+
+  return [
+    mountCall(parts, "readContext", read),
+    mountCall(parts, "compact", compact),
+    mountCall(parts, "restoreEpoch", restore),
+  ];
+}
+
+function replyTo(
+  compaction: Compaction | void,
+  sessionId: Call<"compact">["params"]["id"],
+): Reply<AnswerOf<"compact">> {
+  switch (compaction?.status) {
+    case undefined:
+    case "compacted":
+      return answer({ outcome: "started", sessionId });
+    case "deferred":
+      return answer({ outcome: "deferred", sessionId });
+    case "refused":
+      // A person is never told to wait.
+      return problem(compaction.code === "backed_off" ? "nothing_to_gain" : compaction.code);
+    case "failed":
+      return problemFromFailure(compaction.code);
+  }
+}
+
+function viewContext(
+  { tokens, epochs, turns, totals, ...rest }: ContextReport,
+  sessionId: Call<"readContext">["params"]["id"],
+  windowTokens: number | null,
+): AnswerOf<"readContext"> {
+  const total = Object.values(tokens).reduce((sum, each) => sum + each, 0);
+  return {
+    ...rest,
+    sessionId,
+    windowTokens,
+    tokens: { ...tokens, total },
+    epochs: epochs.map(({ covers, ...epoch }) => ({ ...epoch, covers: covers && { ...covers } })),
+    turns: turns.map(({ changes, usage, ...turn }) => ({
+      ...turn,
+      changes: changes.map((change) => ({
+        ...change,
+        explainedBy: change.explainedBy && { ...change.explainedBy },
+      })),
+      usage: { ...usage },
+    })),
+    totals: { ...totals },
+  };
+}

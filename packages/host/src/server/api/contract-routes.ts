@@ -1,0 +1,27 @@
+import { version } from "../../util/version.ts";
+import type { Route } from "../http/route.ts";
+import { mountCall, mountStream } from "./contract.ts";
+import { describeApi } from "./api-docs.ts";
+import { docsPolicy, writeDocsPage } from "./docs-page.ts";
+import type { ApiParts } from "./deps.ts";
+import { answer } from "./reply.ts";
+
+/** The contract itself, for machines and for people. Written when first asked for. */
+export function contractRoutes(parts: ApiParts): Route[] {
+  let described: ReturnType<typeof describeApi> | undefined;
+  let page: string | undefined;
+  return [
+    mountCall(parts, "openapi", async () => {
+      described ??= describeApi(version, parts.basePath ?? "");
+      return answer(described);
+    }),
+    mountStream(parts, "apiDocs", async (_, c) => {
+      page ??= writeDocsPage(version);
+      return c.body(page, 200, {
+        "content-type": "text/html; charset=utf-8",
+        "content-security-policy": docsPolicy,
+        "cache-control": "no-store",
+      });
+    }),
+  ];
+}

@@ -1,0 +1,91 @@
+import { type Finding, fsck, type FsckMode, type FsckSummary } from "@holdfast/engine";
+
+import type { Route } from "../http/route.ts";
+import { type AnswerOf, type Call, mountCall } from "./contract.ts";
+import type { ApiParts } from "./deps.ts";
+import { answer } from "./reply.ts";
+
+type Shown = AnswerOf<"readFsck">;
+
+const mostShown = 200;
+
+/** One check at a time, as a job: whoever asks sees how far it is. */
+interface Job {
+  readonly mode: FsckMode;
+  state: "running" | "done" | "failed";
+  sessions: number;
+  events: number;
+  readonly found: Finding[];
+  findings: number;
+  summary: FsckSummary | null;
+}
+
+export function fsckRoutes(parts: ApiParts): Route[] {
+  let job: Job | undefined;
+
+  async function startFsck({ body }: Call<"startFsck">) {
+    if (job?.state !== "running") {
+      job = {
+        mode: body.mode ?? "check",
+        state: "running",
+        sessions: 0,
+        events: 0,
+        found: [],
+        findings: 0,
+        summary: null,
+      };
+      void runJob(job, parts);
+    }
+    return answer(show(job));
+  }
+
+  return [
+    mountCall(parts, "startFsck", startFsck),
+    mountCall(parts, "readFsck", async () => answer(show(job))),
+  ];
+}
+
+async function runJob(job: Job, { log: { store }, journals, report }: ApiParts): Promise<void> {
+  try {
+    const now = await store.now();
+    const onProgress = (progress: { sessions: number; events: number }): void =>
+      void Object.assign(job, progress);
+    for await (const item of fsck(store.audit, {
+      mode: job.mode,
+      now,
+      onProgress,
+      ...(journals && { journals }),
+    })) {
+      if (item.kind === "summary") job.summary = item.summary;
+      else {
+        job.findings += 1;
+        if (job.found.length < mostShown) job.found.push(item.finding);
+      }
+    }
+    job.state = job.summary?.failure === undefined ? "done" : "failed";
+  } catch (error) {
+    job.state = "failed";
+    report(error instanceof Error ? error : new Error(String(error)));
+  }
+}
+
+function show(job: Job | undefined): Shown {
+  if (job === undefined)
+    return { state: "never", sessions: 0, events: 0, findings: 0, found: [], clean: null };
+  const { state, sessions, events, findings, found, mode, summary } = job;
+  const clean = summary === null ? null : summary.exitCode === 0;
+  return {
+    state,
+    mode,
+    sessions,
+    events,
+    findings,
+    found: found.map((finding) => ({ ...finding })),
+    clean,
+    ...(summary && {
+      repaired: summary.repaired,
+      unproven: [...summary.unproven],
+      spills: summary.spills.length,
+    }),
+  };
+}

@@ -1,0 +1,214 @@
+import { gate, says, type Script } from "@holdfast/testing/fakes/scripted-model";
+import { runId, type SessionId } from "@holdfast/protocol";
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import { type ApiRig, openApi } from "../../../test/support/api-rig.ts";
+import {
+  converse,
+  newSession,
+  shown,
+  untilEnded,
+  untilSpeaking,
+  valueOf,
+} from "../../../test/support/api-helpers.ts";
+
+function open(script: Script): ApiRig {
+  const rig = openApi(script);
+  onTestFinished(async () => {
+    await rig.close();
+    expect(rig.bugs).toEqual([]);
+  });
+  return rig;
+}
+
+const answers: Script = (_request, before) => says(`Answer ${before + 1}`);
+
+async function talked(...texts: readonly string[]) {
+  const rig = open(answers);
+  const id = await newSession(rig);
+  await converse(rig, id, ...texts);
+  return { rig, id, client: rig.client };
+}
+
+async function seqOf({ client }: ApiRig, id: SessionId, place: number) {
+  const { entries } = valueOf(await client.readSession({ params: { id } }));
+  return entries[place]!.seq;
+}
+
+test("[P8] undo, redo, truncate and clear only cut the view, and each can be brought back", async () => {
+  const { rig, id, client } = await talked("one", "two");
+  const everything = ["one", "Answer 1", "two", "Answer 2"];
+  const params = { id };
+  const before = valueOf(await client.readSession({ params }));
+
+  const undone = valueOf(await client.undo({ params, body: {} }));
+  expect(undone.session).toMatchObject({ messageCount: 2, preview: "Answer 1" });
+  expect(undone.seq).toBe(before.seq + 1);
+  expect(await shown(rig, id)).toEqual(everything.slice(0, 2));
+  valueOf(await client.redo({ params, body: {} }));
+  expect(await shown(rig, id)).toEqual(everything);
+
+  valueOf(await client.truncate({ params, body: { from: await seqOf(rig, id, 1) } }));
+  expect(await shown(rig, id)).toEqual(["one"]);
+  valueOf(await client.clear({ params, body: {} }));
+  expect(await shown(rig, id)).toEqual([]);
+  expect(await client.undo({ params, body: {} })).toMatchObject({
+    error: { code: "nothing_to_undo" },
+  });
+  for (const _ of ["clear", "truncate"]) valueOf(await client.redo({ params, body: {} }));
+  expect(await shown(rig, id)).toEqual(everything);
+  expect(await client.redo({ params, body: {} })).toMatchObject({
+    error: { code: "nothing_to_redo" },
+  });
+});
+
+test("any message can be asked again, in its own or in other words", async () => {
+  const { rig, id, client } = await talked("one", "two");
+  const params = { id };
+  valueOf(await client.retry({ params, body: {} }));
+  await untilEnded(rig, id);
+  expect(await shown(rig, id)).toEqual(["one", "Answer 1", "two", "Answer 3"]);
+  const from = await seqOf(rig, id, 0);
+  valueOf(await client.retry({ params, body: { from, text: "eins" } }));
+  await untilEnded(rig, id);
+  expect(await shown(rig, id)).toEqual(["eins", "Answer 4"]);
+  expect(await client.retry({ params, body: { from } })).toMatchObject({
+    error: { code: "entry_not_found" },
+  });
+});
+
+test("a branch goes on from an entry, a duplicate from the end under a title of its own", async () => {
+  const { rig, id, client } = await talked("one", "two");
+  const at = await seqOf(rig, id, 1);
+  const branched = valueOf(await client.branch({ params: { id }, body: { at } })).session;
+  expect(await shown(rig, branched.id)).toEqual(["one", "Answer 1"]);
+  expect(branched).toMatchObject({ messageCount: 2, title: "one", titleSource: "derived" });
+  const copy = valueOf(await client.duplicate({ params: { id }, body: {} })).session;
+  expect(await shown(rig, copy.id)).toEqual(["one", "Answer 1", "two", "Answer 2"]);
+  expect(copy).toMatchObject({ messageCount: 4, title: "one (copy)" });
+  await converse(rig, copy.id, "three");
+  expect(await shown(rig, id)).toHaveLength(4);
+  const beyond = { at: (at + 1_000) as typeof at };
+  expect(await client.branch({ params: { id }, body: beyond })).toMatchObject({
+    error: { code: "entry_not_found" },
+  });
+});
+
+/** A first turn that is over, and a second one whose model has begun to speak and goes on when it is told to. */
+async function speaking() {
+  const go = Promise.withResolvers<void>();
+  const script: Script = (_request, before) =>
+    before === 1 ? [says("Half"), gate(go.promise), says(" more")] : says(`Answer ${before + 1}`);
+  const rig = open(script);
+  const id = await newSession(rig);
+  await converse(rig, id, "one");
+  const body = { clientId: "two", text: "two" };
+  const { runId: run } = valueOf(await rig.client.sendMessage({ params: { id }, body }));
+  await untilSpeaking(rig, id);
+  return { rig, id, client: rig.client, run, params: { id }, go: go.resolve };
+}
+
+describe("while a run is live", () => {
+  test("[S3.21] a cut is refused, and one that interrupts ends the run first", async () => {
+    const { rig, client, params, id, run } = await speaking();
+    const commands = [
+      () => client.undo({ params, body: {} }),
+      () => client.clear({ params, body: {} }),
+      () => client.retry({ params, body: {} }),
+    ];
+    for (const command of commands)
+      expect(await command()).toMatchObject({ error: { code: "run_live" } });
+    valueOf(await client.undo({ params, body: { interrupt: true } }));
+    expect(await shown(rig, id)).toEqual(["one", "Answer 1"]);
+    expect(valueOf(await client.readRun({ params: { id: run } })).run.state).toBe("cancelled");
+    valueOf(await client.redo({ params, body: {} }));
+    expect(await shown(rig, id)).toEqual(["one", "Answer 1", "two", "Half"]);
+  });
+
+  test("[S3.21] what waits runs after the cut, and not into it", async () => {
+    const { rig, client, params, id } = await speaking();
+    const body = { clientId: "later", text: "later" };
+    valueOf(await client.sendMessage({ params, body }));
+    valueOf(await client.undo({ params, body: { interrupt: true } }));
+    await untilEnded(rig, id);
+    expect(await shown(rig, id)).toEqual(["one", "Answer 1", "later", "Answer 3"]);
+  });
+
+  test("a command that cannot be done interrupts nothing", async () => {
+    const { rig, client, params, id, run, go } = await speaking();
+    const from = await seqOf(rig, id, 0);
+    const wrong = { from: (from + 1_000) as typeof from, interrupt: true };
+    expect(await client.truncate({ params, body: wrong })).toMatchObject({
+      error: { code: "entry_not_found" },
+    });
+    const { seq } = valueOf(await client.readSession({ params }));
+    const before = (seq - 100) as typeof seq;
+    const stale = { interrupt: true, expectedHead: (before < 0 ? 0 : before) as typeof seq };
+    expect(await client.clear({ params, body: stale })).toMatchObject({
+      error: { code: "head_moved" },
+    });
+    go();
+    const state = await untilEnded(rig, id);
+    expect(state.run).toMatchObject({ id: run, state: "completed" });
+  });
+
+  test("an answer in other words takes the place of the one that is being written", async () => {
+    const { rig, client, params, id } = await speaking();
+    valueOf(await client.retry({ params, body: { text: "zwei", interrupt: true } }));
+    await untilEnded(rig, id);
+    expect(await shown(rig, id)).toEqual(["one", "Answer 1", "zwei", "Answer 3"]);
+  });
+});
+
+describe("a session that is deleted", () => {
+  test("takes its run along, and comes back settled with nothing that starts by itself", async () => {
+    const { rig, client, params, id, run, go } = await speaking();
+    valueOf(await client.sendMessage({ params, body: { clientId: "later", text: "later" } }));
+    const trashed = valueOf(await client.trashSession({ params })).session;
+    expect(trashed).toMatchObject({ liveRun: null, lastState: "cancelled" });
+    expect(trashed.trashedAt).not.toBeNull();
+    go();
+    expect(valueOf(await client.readRun({ params: { id: run } })).run).toMatchObject({
+      state: "cancelled",
+      cause: "trashed",
+    });
+    valueOf(await client.restoreSession({ params }));
+    const read = valueOf(await client.readSession({ params }));
+    expect(read).toMatchObject({ inbox: [], live: null });
+    expect(await shown(rig, id)).toEqual(["one", "Answer 1", "two", "Half", "later"]);
+    const notices = read.entries.flatMap((entry) => (entry.type === "notice" ? [entry.kind] : []));
+    expect(notices).toEqual(["cut_off", "not_answered"]);
+    expect(rig.model.requests).toHaveLength(2);
+  });
+});
+
+describe("a run that has ended", () => {
+  test("is continued by a run that names it, once for each key", async () => {
+    const { rig, client, id, run } = await speaking();
+    valueOf(await client.cancelRun({ params: { id: run } }));
+    await untilEnded(rig, id);
+    const again = { params: { id: run }, headers: { "idempotency-key": "go-on" } };
+    const first = valueOf(await client.resumeRun(again)).run;
+    expect(first.continues).toBe(run);
+    await untilEnded(rig, id);
+    expect(valueOf(await client.resumeRun(again)).run.id).toBe(first.id);
+    expect(await shown(rig, id)).toEqual(["one", "Answer 1", "two", "Half", "Answer 3"]);
+    expect(await client.resumeRun({ params: { id: first.id } })).toMatchObject({
+      error: { code: "run_ended" },
+    });
+    expect(await client.resumeRun({ params: { id: run } })).toMatchObject({
+      error: { code: "head_moved" },
+    });
+    const nobody = runId.parse("run_00000000000000000000000000");
+    expect(await client.resumeRun({ params: { id: nobody } })).toMatchObject({
+      error: { code: "run_not_found" },
+    });
+  });
+
+  test("is not continued while another is live", async () => {
+    const { client, run } = await speaking();
+    expect(await client.resumeRun({ params: { id: run } })).toMatchObject({
+      error: { code: "run_live" },
+    });
+  });
+});

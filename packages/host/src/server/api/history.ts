@@ -1,0 +1,98 @@
+import {
+  branch,
+  type BranchResult,
+  clear,
+  duplicate,
+  type HistoryResult,
+  type HistoryTarget,
+  interrupting,
+  redo,
+  retry,
+  truncate,
+  undo,
+  viewSession,
+} from "@holdfast/engine";
+import type { SessionId } from "@holdfast/protocol";
+
+import type { Route } from "../http/route.ts";
+import { type AnswerOf, type Call, mountCall } from "./contract.ts";
+import type { ApiParts } from "./deps.ts";
+import { answer, problem, problemFrom, type Reply } from "./reply.ts";
+
+type Command = Pick<Call<"undo">, "owner" | "ids" | "params"> & {
+  readonly body: Pick<Call<"undo">["body"], "expectedHead" | "interrupt">;
+};
+
+/** Commands on the history. Each is named by its request, so that it is carried out once however often it is sent. */
+export function historyRoutes(parts: ApiParts): Route[] {
+  const { log, runner, memory } = parts;
+  const { reads } = log.store;
+  const deps = ({ ids }: Command) => ({ log, ids });
+
+  /** The command, with the run in its way ended first if the person says so. */
+  async function carryOut<R extends { readonly status: string }>(
+    { owner, params, body, ids }: Command,
+    act: (target: HistoryTarget) => Promise<R>,
+  ) {
+    const { expectedHead, interrupt } = body;
+    const target = { owner, session: params.id, expectedHead, command: ids.make("event") };
+    return interrupt === true ? interrupting(parts, target, act) : act(target);
+  }
+
+  async function cut(
+    command: Command,
+    act: (target: HistoryTarget) => Promise<HistoryResult>,
+  ): Promise<Reply<AnswerOf<"undo">>> {
+    const result = await carryOut(command, act);
+    if (result.status !== "committed") return problemFrom(result);
+    const row = await reads.session(command.owner, command.params.id);
+    if (row === null) return problem("session_not_found");
+    return answer({ session: viewSession(row), seq: result.last });
+  }
+
+  async function askAgain(call: Call<"retry">) {
+    const { from, text, attachments } = call.body;
+    const words = { from, text, attachments, clientId: call.ids.make("message") };
+    const result = await carryOut(call, (target) => retry(deps(call), target, words));
+    if (result.status !== "accepted") return problemFrom(result);
+    runner.poke(call.owner, call.params.id);
+    const { messageId, runId, seq } = result;
+    return answer({ messageId, runId, seq });
+  }
+
+  async function branchOff(
+    command: Command,
+    act: (target: HistoryTarget, session: SessionId) => Promise<BranchResult>,
+  ): Promise<Reply<AnswerOf<"branch">>> {
+    const session = command.ids.make("session");
+    const result = await carryOut(command, (target) => act(target, session));
+    if (result.status !== "branched") return problemFrom(result);
+    const row = await reads.session(command.owner, session);
+    return row === null ? problem("session_not_found") : answer({ session: viewSession(row) });
+  }
+
+  return [
+    mountCall(parts, "undo", (call) =>
+      cut(call, (target) => undo(deps(call), target, call.body.turns)),
+    ),
+    mountCall(parts, "redo", (call) => cut(call, (target) => redo(deps(call), target))),
+    mountCall(parts, "truncate", (call) =>
+      cut(call, (target) => truncate(deps(call), target, call.body.from)),
+    ),
+    mountCall(parts, "clear", async (call) => {
+      const reply = await cut(call, (target) => clear(deps(call), target));
+      // Behind the cut, when the session is free again: nobody waits for a provider.
+      void memory.boundary(call.owner, call.params.id, "clear");
+      return reply;
+    }),
+    mountCall(parts, "retry", askAgain),
+    mountCall(parts, "branch", (call) =>
+      branchOff(call, (target, session) => branch(deps(call), target, { ...call.body, session })),
+    ),
+    mountCall(parts, "duplicate", (call) =>
+      branchOff(call, (target, session) =>
+        duplicate(deps(call), target, { ...call.body, session }),
+      ),
+    ),
+  ];
+}

@@ -1,0 +1,115 @@
+import { gate, says, type Script } from "@holdfast/testing/fakes/scripted-model";
+import { expect, onTestFinished, test } from "vitest";
+
+import { type ApiRig, openApi } from "../../../test/support/api-rig.ts";
+import {
+  converse,
+  newSession,
+  shown,
+  untilEnded,
+  valueOf,
+} from "../../../test/support/api-helpers.ts";
+
+function open(script: Script = (_request, before) => says(`Answer ${before + 1}`)): ApiRig {
+  const rig = openApi(script);
+  onTestFinished(async () => {
+    await rig.close();
+    expect(rig.bugs).toEqual([]);
+  });
+  return rig;
+}
+
+const under = (key: string) => ({ "idempotency-key": key });
+
+test("under one key a session is begun once, and another request is a conflict", async () => {
+  const { client } = open();
+  const headers = under("begin");
+  const first = valueOf(await client.createSession({ headers, body: { title: "One" } }));
+  const again = valueOf(await client.createSession({ headers, body: { title: "One" } }));
+  expect(again).toEqual(first);
+  expect(await client.createSession({ headers, body: { title: "Two" } })).toMatchObject({
+    error: { code: "idempotency_conflict" },
+  });
+  expect(valueOf(await client.listSessions()).sessions).toHaveLength(1);
+});
+
+test("a request that comes while the first is under way gets the first answer", async () => {
+  const { client } = open();
+  const call = () => client.createSession({ headers: under("both"), body: {} });
+  const [one, two] = await Promise.all([call(), call()]);
+  expect(valueOf(one)).toEqual(valueOf(two));
+  expect(valueOf(await client.listSessions()).sessions).toHaveLength(1);
+});
+
+test("a refused request may come again under its key, and is then done", async () => {
+  const rig = open();
+  const id = await newSession(rig);
+  const undo = () => rig.client.undo({ params: { id }, headers: under("back"), body: {} });
+  expect(await undo()).toMatchObject({ error: { code: "nothing_to_undo" } });
+  await converse(rig, id, "one");
+  valueOf(await undo());
+  expect(await shown(rig, id)).toEqual([]);
+});
+
+test("what was done is not done again when the host died before it kept its answer", async () => {
+  const rig = open();
+  const id = await newSession(rig);
+  await converse(rig, id, "one", "two");
+  const { seq } = valueOf(await rig.client.readSession({ params: { id } }));
+  const { entries } = valueOf(await rig.client.readSession({ params: { id } }));
+  // The store that keeps no answer is the host that dies each time before it can.
+  rig.forgetAnswers();
+  const params = { id };
+  const twice = async <T>(
+    call: () => Promise<{ ok: true; value: T } | { ok: false; error: unknown }>,
+  ) => {
+    const [first, again] = [valueOf(await call()), valueOf(await call())];
+    return [first, again] as const;
+  };
+  const undone = await twice(() =>
+    rig.client.undo({ params, headers: under("u"), body: { expectedHead: seq } }),
+  );
+  expect(undone[1].seq).toBe(undone[0].seq);
+  expect(await shown(rig, id)).toEqual(["one", "Answer 1"]);
+  const [, again] = await twice(() => rig.client.redo({ params, headers: under("r"), body: {} }));
+  expect(again.seq).toBe(undone[0].seq + 1);
+  expect(await shown(rig, id)).toHaveLength(4);
+
+  const at = entries[1]!.seq;
+  const branches = await twice(() =>
+    rig.client.branch({ params, headers: under("b"), body: { at } }),
+  );
+  expect(branches[1].session.id).toBe(branches[0].session.id);
+  const copies = await twice(() => rig.client.duplicate({ params, headers: under("d"), body: {} }));
+  expect(copies[1].session.id).toBe(copies[0].session.id);
+  expect(valueOf(await rig.client.listSessions()).sessions).toHaveLength(3);
+
+  const head = valueOf(await rig.client.readSession({ params })).seq;
+  const body = { expectedHead: head };
+  const [asked, repeated] = await twice(() =>
+    rig.client.retry({ params, headers: under("t"), body }),
+  );
+  expect(repeated).toEqual(asked);
+  await untilEnded(rig, id);
+  expect(valueOf(await rig.client.retry({ params, headers: under("t"), body }))).toEqual(asked);
+  expect(await shown(rig, id)).toEqual(["one", "Answer 1", "two", "Answer 3"]);
+});
+
+test("an answer that is being redone cannot be brought back under it, unless it is taken back", async () => {
+  const go = Promise.withResolvers<void>();
+  const script: Script = (_request, before) =>
+    before === 1 ? [says("Half"), gate(go.promise)] : says(`Answer ${before + 1}`);
+  const rig = open(script);
+  const id = await newSession(rig);
+  const params = { id };
+  await converse(rig, id, "one");
+  rig.pauseRunner();
+  const { messageId } = valueOf(await rig.client.retry({ params, body: {} }));
+  expect(await rig.client.redo({ params, body: {} })).toMatchObject({
+    error: { code: "nothing_to_redo" },
+  });
+  valueOf(await rig.client.removeInput({ params: { id, messageId } }));
+  valueOf(await rig.client.redo({ params, body: {} }));
+  expect(await shown(rig, id)).toEqual(["one", "Answer 1"]);
+  go.resolve();
+});

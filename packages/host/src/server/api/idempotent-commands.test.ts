@@ -1,0 +1,178 @@
+import { fails, says, uses } from "@holdfast/testing/fakes/scripted-model";
+import {
+  type CommandAnswer,
+  type CommandPlace,
+  executeCommand,
+  parseTyped,
+} from "@holdfast/client";
+import { commands, type SessionId } from "@holdfast/protocol";
+import { expect, onTestFinished, test } from "vitest";
+
+import { type ApiRig, openApi } from "../../../test/support/api-rig.ts";
+import { converse, newSession, shown, untilEnded } from "../../../test/support/api-helpers.ts";
+
+function open(...answers: readonly string[]): ApiRig {
+  const rig = openApi(answers.map((text) => says(text)));
+  onTestFinished(() => rig.close());
+  return rig;
+}
+
+let typings = 0;
+
+async function type(
+  { client }: ApiRig,
+  sessionId: SessionId | null,
+  text: string,
+  given: Partial<CommandPlace> = {},
+): Promise<CommandAnswer> {
+  const typed = parseTyped(text);
+  if (typed.kind !== "command") throw new Error(`${text} is ${typed.kind}`);
+  const place = { client, sessionId, key: `typed-${(typings += 1)}`, now: Date.now, ...given };
+  return executeCommand(place, typed.invocation);
+}
+
+test("/undo, /redo, /retry and /edit change what is seen, and say what they did", async () => {
+  const rig = open("one", "two", "three");
+  const id = await newSession(rig);
+  await converse(rig, id, "first", "second");
+  expect(await type(rig, id, "/undo")).toMatchObject({ kind: "changed", what: "undone" });
+  expect(await shown(rig, id)).toEqual(["first", "one"]);
+  expect(await type(rig, id, "/redo")).toMatchObject({ kind: "changed", what: "redone" });
+  expect(await shown(rig, id)).toEqual(["first", "one", "second", "two"]);
+  expect(await type(rig, id, "/edit other words")).toMatchObject({ kind: "sent", how: "edited" });
+  await untilEnded(rig, id);
+  expect(await shown(rig, id)).toEqual(["first", "one", "other words", "three"]);
+});
+
+test("a command that is delivered twice under its key is done once", async () => {
+  const rig = open("one", "two");
+  const id = await newSession(rig);
+  await converse(rig, id, "first", "second");
+  const key = "update-7";
+  const first = await type(rig, id, "/undo", { key });
+  expect(await type(rig, id, "/undo", { key })).toEqual(first);
+  expect(await shown(rig, id)).toEqual(["first", "one"]);
+});
+
+test("/new leaves a session and begins another on the same lane; /sessions shows both", async () => {
+  const rig = open("one");
+  const id = await newSession(rig);
+  await converse(rig, id, "garden plans");
+  const begun = await type(rig, id, "/new Kitchen");
+  expect(begun).toMatchObject({ kind: "moved", how: "begun", session: { title: "Kitchen" } });
+  const listed = await type(rig, id, "/sessions");
+  const titles = listed.kind === "sessions" ? listed.sessions.map(({ title }) => title) : [];
+  expect(new Set(titles)).toEqual(new Set(["Kitchen", "garden plans"]));
+});
+
+test("/resume finds a session by its id, the end of it or words, and asks which of several", async () => {
+  const rig = open();
+  const ids = new Map<string, SessionId>();
+  for (const title of ["Garden in spring", "Garden in autumn", "Kitchen"]) {
+    const begun = await type(rig, null, `/new ${title}`);
+    if (begun.kind === "moved") ids.set(title, begun.session.id);
+  }
+  const kitchen = ids.get("Kitchen") ?? "";
+  for (const asked of [kitchen, kitchen.slice(-6), "kitch"])
+    expect(await type(rig, null, `/resume ${asked}`)).toMatchObject({
+      kind: "moved",
+      how: "resumed",
+      session: { id: kitchen },
+    });
+  const several = await type(rig, null, "/resume garden");
+  expect(several).toMatchObject({ kind: "sessions", why: "which" });
+  // Both were begun in one millisecond, perhaps, and then either may stand first.
+  const found = several.kind === "sessions" ? several.sessions.map(({ title }) => title) : [];
+  expect(new Set(found)).toEqual(new Set(["Garden in autumn", "Garden in spring"]));
+  expect(await type(rig, null, "/resume cellar")).toMatchObject({
+    kind: "refused",
+    code: "session_not_found",
+  });
+});
+
+test("/resume alone goes on with an answer that was broken off, and otherwise lists", async () => {
+  const rig = openApi([fails("fatal"), says("whole")]);
+  onTestFinished(() => rig.close());
+  const id = await newSession(rig);
+  await converse(rig, id, "hello");
+  const went = await type(rig, id, "/resume");
+  expect(went).toMatchObject({ kind: "sent", how: "continued", messageId: null });
+  const state = await untilEnded(rig, id);
+  expect(state.run).toMatchObject({ state: "completed" });
+  expect(await type(rig, id, "/resume")).toMatchObject({ kind: "sessions", why: "listed" });
+});
+
+test("/title, /model, /branch and /status speak of the session one is in", async () => {
+  const rig = open("one");
+  const id = await newSession(rig);
+  await converse(rig, id, "first");
+  expect(await type(rig, id, "/title Garden")).toMatchObject({ session: { title: "Garden" } });
+  expect(await type(rig, id, "/title")).toEqual({ kind: "title", title: "Garden" });
+  expect(await type(rig, id, "/model")).toMatchObject({ kind: "model", model: null });
+  const branched = await type(rig, id, "/branch Other way");
+  expect(branched).toMatchObject({ how: "branched", session: { title: "Other way" } });
+  expect(await type(rig, id, "/status")).toMatchObject({
+    kind: "status",
+    run: { state: "completed" },
+    inbox: [],
+    approvals: [],
+  });
+});
+
+test("/queue, /steer and /stop act on what is being written", async () => {
+  const rig = open();
+  rig.pauseRunner();
+  const id = await newSession(rig);
+  expect(await type(rig, id, "/stop")).toEqual({ kind: "stopped", run: null });
+  expect(await type(rig, id, "/queue later")).toMatchObject({ kind: "sent", how: "queued" });
+  expect(await type(rig, id, "/steer now")).toMatchObject({ kind: "sent", how: "steered" });
+  const waiting = await type(rig, id, "/queue");
+  expect(waiting).toMatchObject({ inbox: [{ text: "later" }, { text: "now" }] });
+});
+
+test("/usage and /memory count what was used and what waits to be remembered", async () => {
+  const rig = openApi([[says("one"), uses({ input: 3, output: 5 })]], {
+    remembers: "everything",
+  });
+  onTestFinished(() => rig.close());
+  const id = await newSession(rig);
+  await converse(rig, id, "first");
+  const used = { calls: 1, input: 3, output: 5 };
+  expect(await type(rig, id, "/usage")).toMatchObject({ session: used, today: used, all: used });
+  expect(await type(rig, await newSession(rig), "/usage")).toMatchObject({
+    session: { calls: 0, input: 0, output: 0 },
+    all: used,
+  });
+  const tomorrow = { now: () => Date.now() + 48 * 3_600_000 };
+  expect(await type(rig, null, "/usage", tomorrow)).toMatchObject({
+    session: null,
+    today: { calls: 0 },
+  });
+  expect(await type(rig, null, "/memory")).toMatchObject({ turns: 1, sessions: 1, failing: null });
+});
+
+test("/search finds words, /compact says when nothing is to be gained, /help explains", async () => {
+  const rig = open("tomatoes are red");
+  const id = await newSession(rig);
+  await converse(rig, id, "what colour");
+  const found = await type(rig, id, "/search tomatoes");
+  expect(found).toMatchObject({ kind: "hits", hits: [{ sessionId: id }] });
+  expect(await type(rig, id, "/compress")).toMatchObject({
+    kind: "refused",
+    code: "nothing_to_gain",
+  });
+  expect(await type(rig, null, "/help")).toEqual({ kind: "help", commands });
+  expect(await type(rig, null, "/help fork")).toMatchObject({ commands: [{ name: "branch" }] });
+  expect(await type(rig, null, "/help udno")).toMatchObject({
+    kind: "refused",
+    sentence: "There is no command /udno. Did you mean /undo?",
+  });
+});
+
+test("a command about a session is refused in words where there is none, and so is a foreign one", async () => {
+  const rig = open();
+  expect(await type(rig, null, "/undo")).toMatchObject({ kind: "refused", code: "no_session" });
+  const gone = await newSession(open());
+  for (const text of ["/status", "/stop", "/queue x", "/branch", "/title x"])
+    expect(await type(rig, gone, text)).toMatchObject({ code: "session_not_found" });
+});

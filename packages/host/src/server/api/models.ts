@@ -1,0 +1,68 @@
+import type { ModelView, ProviderView } from "@holdfast/protocol";
+
+import type { Route } from "../http/route.ts";
+import { createServerModels } from "../../agent/models/list-models.ts";
+import { listModels, type ModelList } from "../../agent/models/models-list-models.ts";
+import { type Models } from "../../agent/models/registry.ts";
+import { parseBaseUrl } from "../../agent/models/model-info.ts";
+import { tableDate } from "../../agent/models/model-table.ts";
+import { type Call, mountCall } from "./contract.ts";
+import type { ApiParts } from "./deps.ts";
+import { answer, problem, type ProblemReply } from "./reply.ts";
+
+export function modelRoutes(parts: ApiParts): Route[] {
+  const { models, secrets } = parts;
+  const serverModels = createServerModels();
+
+  async function list() {
+    const found = await listModels(models, serverModels);
+    return answer({ usual: models.usual(), tableDate, ...viewList(found) });
+  }
+
+  async function putSecret({ params: { provider }, body: { key, baseUrl } }: Call<"putSecret">) {
+    const address = baseUrl ?? models.address(provider);
+    const parsed = address === null ? null : parseBaseUrl(address);
+    if (parsed === null) {
+      const message = "expected an address like https://models.example.org/v1";
+      return problem("invalid_request", { errors: [{ path: "body.baseUrl", message }] });
+    }
+    await secrets.put(provider, { key, baseUrl: parsed });
+    return answer(undefined);
+  }
+
+  async function deleteSecret({ params: { provider } }: Call<"deleteSecret">) {
+    await secrets.remove(provider);
+    return answer(undefined);
+  }
+
+  return [
+    mountCall(parts, "listModels", list),
+    mountCall(parts, "putSecret", putSecret),
+    mountCall(parts, "deleteSecret", deleteSecret),
+  ];
+}
+
+/** A session gets no model that could not answer it: whoever chooses one is told at once, and what to do. */
+export function objectionTo(models: Models, name: string | null | undefined): ProblemReply | null {
+  if (name === null || name === undefined) return null;
+  const unusable = models.check(name);
+  return unusable && problem(unusable.code, { detail: unusable.sentence });
+}
+
+function viewList({ models, providers }: ModelList): {
+  models: ModelView[];
+  providers: ProviderView[];
+} {
+  return {
+    models: models.map(({ name, provider, usable, facts: { window, output, price, takes } }) => ({
+      name,
+      provider,
+      window,
+      output,
+      price: price ? { ...price } : null,
+      images: takes?.includes("images") ?? false,
+      usable,
+    })),
+    providers: providers.map((each) => ({ ...each, key: { ...each.key } })),
+  };
+}

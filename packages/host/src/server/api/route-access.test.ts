@@ -1,0 +1,126 @@
+import { type Route as ContractRoute, routes } from "@holdfast/protocol";
+import { expect, onTestFinished, test } from "vitest";
+
+import { createDoorkeeper } from "../auth/doorkeeper.ts";
+import { createApp } from "../http/app.ts";
+import { fillPath } from "@holdfast/testing/host/fill-path";
+import { newSession } from "../../../test/support/api-helpers.ts";
+import { openApi } from "../../../test/support/api-rig.ts";
+import { openServer, statusIn } from "../../../test/support/raw-server.ts";
+
+function open() {
+  const rig = openApi();
+  onTestFinished(() => rig.close());
+  return rig;
+}
+
+const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY"];
+
+/** The ways in which one path can be written, or nearly. */
+function waysTo(path: string): string[] {
+  const last = path.lastIndexOf("/") + 1;
+  return [
+    path,
+    `${path}/`,
+    `/${path}`,
+    path.replaceAll("/", "//"),
+    path.toUpperCase(),
+    path.replace("/api", "/Api"),
+    path.replace("/api/", "/api/./"),
+    path.replace("/api/", "/api/x/../"),
+    path.replace("/api/", "/api%2F"),
+    path.replace("/api", "/%61pi"),
+    `${path.slice(0, last)}%${path.charCodeAt(last).toString(16)}${path.slice(last + 1)}`,
+    `${path};x=1`,
+    `${path}%00`,
+    `${path}%20`,
+    `${path}?token=a-token-for-this-test`,
+    `${path}#x`,
+    `/assets/..${path}`,
+    `/health/..${path}`,
+    `/health%2f..${path}`,
+    `/.${path}`,
+  ];
+}
+
+test("[safety] by no method and no way of writing a path does a stranger get past the door", async () => {
+  const rig = open();
+  await newSession(rig);
+  const server = await openServer(rig.app);
+  onTestFinished(() => server.close());
+  const kept = Object.values<ContractRoute>(routes).filter(({ access }) => access !== "open");
+  const [first] = kept;
+  const asked = [
+    // One route by every method, and every route by its own.
+    ...methods.map((method) => ({ method, path: first === undefined ? "" : fillPath(first) })),
+    ...kept.map((route) => ({ method: route.method, path: fillPath(route) })),
+  ].flatMap(({ method, path }) => waysTo(path).map((way) => ({ method, path: way })));
+  const passed: string[] = [];
+  for (let from = 0; from < asked.length; from += 40) {
+    const answers = asked.slice(from, from + 40).map(async ({ method, path }) => {
+      const head = `${method} ${path.replace("#", "%23")} HTTP/1.1\r\nHost: 127.0.0.1\r\n`;
+      const status = statusIn(await server.say(`${head}Connection: close\r\n\r\n`));
+      if (![400, 401, 403, 404, 405].includes(status)) passed.push(`${method} ${path}: ${status}`);
+    });
+    await Promise.all(answers);
+  }
+  expect(passed).toEqual([]);
+  expect(asked.length).toBeGreaterThan(500);
+});
+
+test("[safety] only health, login and the page answer without a principal, under a base path too", async () => {
+  for (const basePath of ["", "/hold"]) {
+    const rig = open();
+    const app = createApp({
+      version: "1",
+      page: [{ name: "index.html", type: "text/html", body: new Uint8Array() }],
+      doorkeeper: createDoorkeeper("t"),
+      api: rig.routes,
+      health: async () => ({
+        status: "ok",
+        ready: true,
+        reasons: [],
+        roles: [],
+        store: { kind: "memory", ready: true },
+      }),
+      host: "127.0.0.1",
+      origin: undefined,
+      basePath,
+      report: () => undefined,
+    });
+    const all = app.routes.filter(({ method }) => method !== "ALL");
+    const open401 = await Promise.all(
+      all.map(async ({ method, path }) => {
+        const { status } = await app.request(path.replaceAll(/:\w+/g, "x"), { method });
+        return status === 401 ? [] : [`${method} ${path.slice(basePath.length)}`];
+      }),
+    );
+    const expected = ["GET /health", "POST /api/login", "GET /"];
+    if (basePath !== "") expected.push("GET ");
+    expect(open401.flat()).toEqual(expected);
+    expect(all.length).toBeGreaterThan(40);
+  }
+});
+
+test("[safety] what the contract calls open or not is what the host serves", () => {
+  const rig = open();
+  for (const route of rig.routes) {
+    const declared = Object.values<ContractRoute>(routes).find(
+      ({ method, path }) => method === route.method && path === route.path,
+    );
+    expect([route.path, declared?.access]).toEqual([route.path, route.policy]);
+  }
+});
+
+test("[safety] no GET changes anything", async () => {
+  const rig = open();
+  const id = await newSession(rig);
+  const before = await rig.store.reads.session(rig.owner, id);
+  for (const route of Object.values<ContractRoute>(routes)) {
+    if (route.method === "GET" && route.answer.media === "events") continue;
+    const answer = await rig.ask("GET", fillPath(route, { id }));
+    await answer.body?.cancel();
+  }
+  expect(await rig.store.reads.session(rig.owner, id)).toEqual(before);
+  expect((await rig.store.reads.sessions(rig.owner, { limit: 10 })).sessions).toHaveLength(1);
+});

@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import { createAttempts } from "./attempt-throttle.ts";
+
+function counting() {
+  const clock = { now: 1_000 };
+  const attempts = createAttempts(() => clock.now);
+  return { clock, attempts };
+}
+
+const tries = (attempts: ReturnType<typeof createAttempts>, address: string, count: number) =>
+  Array.from({ length: count }, () => attempts.take(address));
+
+test("a handful of tries is free, and then each wait is twice the one before", () => {
+  const { clock, attempts } = counting();
+  expect(tries(attempts, "192.0.2.1", 6)).toEqual([0, 0, 0, 0, 0, 1_000]);
+  clock.now += 1_000;
+  expect(tries(attempts, "192.0.2.1", 2)).toEqual([0, 2_000]);
+  clock.now += 1_999;
+  expect(attempts.take("192.0.2.1")).toBe(1);
+});
+
+test("many at once are counted like one after the other, and nobody waits longer than five minutes", () => {
+  const { clock, attempts } = counting();
+  expect(tries(attempts, "192.0.2.1", 100).filter((wait) => wait === 0)).toHaveLength(5);
+  for (let more = 0; more < 30; more += 1) {
+    clock.now += 5 * 60_000;
+    expect(attempts.take("192.0.2.1")).toBe(0);
+  }
+  expect(attempts.take("192.0.2.1")).toBe(5 * 60_000);
+});
+
+test("others do not wait, and a good proof ends the waiting", () => {
+  const { attempts } = counting();
+  tries(attempts, "192.0.2.1", 9);
+  expect(attempts.take("192.0.2.2")).toBe(0);
+  attempts.forgive("192.0.2.1");
+  expect(attempts.take("192.0.2.1")).toBe(0);
+});
+
+test("half an hour of rest is forgiveness too", () => {
+  const { clock, attempts } = counting();
+  tries(attempts, "192.0.2.1", 9);
+  clock.now += 30 * 60_000;
+  expect(tries(attempts, "192.0.2.1", 5)).toEqual([0, 0, 0, 0, 0]);
+});
+
+test.each([
+  ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::9"],
+  ["2001:0db8::1", "2001:DB8:0:0:ffff::"],
+  ["::ffff:192.0.2.1", "192.0.2.1"],
+])("%s and %s are one who tries", (one, other) => {
+  const { attempts } = counting();
+  tries(attempts, one, 9);
+  expect(attempts.take(other)).toBeGreaterThan(0);
+});
+
+test("networks of their own are others", () => {
+  const { attempts } = counting();
+  tries(attempts, "2001:db8:1:2::1", 9);
+  expect(attempts.take("2001:db8:1:3::1")).toBe(0);
+});

@@ -1,0 +1,195 @@
+import { ownerId, type OwnerId } from "@holdfast/protocol";
+import { digestOf, makeSecret, matcherOf } from "./authenticator.ts";
+import type { KeptSignIn, KeptSignIns } from "./sign-in-file.ts";
+
+/** Who acts. */
+export interface Principal {
+  readonly ownerId: OwnerId;
+  readonly by: "token" | "sign-in";
+  /** Which sign-in, where it is one. */
+  readonly signInId?: string;
+  /** It was proven within the last minutes, by the token itself or by signing in. */
+  readonly isFresh: boolean;
+  /** Aborted when what it was recognised by is good no more: whatever hangs on it ends then. */
+  readonly revoked: AbortSignal;
+  /** Looks again. What hangs on it for long asks now and then: a sign-in runs out, or is ended by another host, without a sound. */
+  readonly isStillGood: () => boolean;
+}
+
+/** Who it was, for a trail that is read later. */
+export function nameOf({ ownerId: acting, by, signInId }: Principal): string {
+  return by === "token" ? `${acting} (token)` : `${acting} (sign-in ${signInId ?? "unknown"})`;
+}
+
+/** What somebody shows to sign in: the code of a one-time link, or the token itself. */
+export type Proof = { readonly code: string } | { readonly token: string };
+
+export interface Credentials {
+  readonly authorization: string | undefined;
+  readonly signIn: string | undefined;
+}
+
+/** A sign-in as its owner sees it. */
+export interface SignIn {
+  readonly id: string;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  /** What the browser called itself. */
+  readonly about: string;
+}
+
+export interface Doorkeeper {
+  /** The code of a one-time sign-in link. */
+  issueCode(): string;
+  /** The value of the sign-in cookie, or nothing when the proof is not good (any more). */
+  signIn(proof: Proof, about?: string): string | undefined;
+  /** The same for somebody whose proof was judged elsewhere. */
+  admit(about: string): string;
+  signOut(signIn: string): void;
+  recognise(credentials: Credentials): Principal | undefined;
+  /** Newest first. */
+  signIns(): readonly SignIn[];
+  /** Ends a sign-in, and everything that hangs on it. */
+  revoke(id: string): "revoked" | "not_found";
+  /** Ends all of them but the one that asks. */
+  revokeOthers(kept: string | undefined): void;
+}
+
+export const codeLifetimeMs = 10 * 60_000;
+export const signInLifetimeMs = 30 * 24 * 3_600_000;
+
+const mostSignIns = 1_000;
+const longestAbout = 200;
+const owner = ownerId.parse("owner");
+
+interface Held {
+  readonly kept: KeptSignIn;
+  readonly ending: AbortController;
+}
+
+/** Secrets are held as digests. Codes end with the host; sign-ins outlive it where they are kept. */
+export function createDoorkeeper(
+  token: string,
+  now: () => number = Date.now,
+  file?: KeptSignIns,
+): Doorkeeper {
+  const codes = new Map<string, number>();
+  const held = new Map<string, Held>();
+  const forever = new AbortController().signal;
+  const isToken = matcherOf(token);
+  take(file?.read() ?? new Map());
+
+  /** What another host on this home has changed holds here too. */
+  function take(kept: ReadonlyMap<string, KeptSignIn>): void {
+    for (const digest of held.keys()) if (!kept.has(digest)) end(digest);
+    for (const [digest, each] of kept)
+      if (!held.has(digest)) held.set(digest, { kept: each, ending: new AbortController() });
+  }
+
+  function end(digest: string): void {
+    held.get(digest)?.ending.abort();
+    held.delete(digest);
+  }
+
+  /** Before anything is written it is looked at now: what is written is the whole, and would undo what others did. */
+  function refresh(look: "now" | "now and then"): void {
+    const news = file?.readIfChanged(look);
+    if (news !== undefined) take(news);
+  }
+
+  function keep(why: "began" | "ended"): void {
+    file?.write(new Map([...held].map(([digest, { kept }]) => [digest, kept])), why);
+  }
+
+  function proves(proof: Proof): boolean {
+    if ("token" in proof) return isToken(proof.token);
+    const digest = digestOf(proof.code);
+    const expiry = codes.get(digest);
+    codes.delete(digest);
+    return expiry !== undefined && now() < expiry;
+  }
+
+  function admit(about: string): string {
+    refresh("now");
+    for (const [digest, { kept }] of held) if (now() >= kept.expiresAt) end(digest);
+    const secret = makeSecret();
+    const createdAt = now();
+    const kept: KeptSignIn = {
+      id: makeSecret().slice(0, 16),
+      createdAt,
+      expiresAt: createdAt + signInLifetimeMs,
+      about: about.slice(0, longestAbout),
+    };
+    held.set(digestOf(secret), { kept, ending: new AbortController() });
+    const [oldest] = held.keys();
+    if (held.size > mostSignIns && oldest !== undefined) end(oldest);
+    keep("began");
+    return secret;
+  }
+
+  return {
+    issueCode() {
+      const code = makeSecret();
+      codes.set(digestOf(code), now() + codeLifetimeMs);
+      return code;
+    },
+
+    signIn: (proof, about = "") => (proves(proof) ? admit(about) : undefined),
+    admit,
+
+    signOut(signIn) {
+      refresh("now");
+      end(digestOf(signIn));
+      keep("ended");
+    },
+
+    recognise({ authorization, signIn }) {
+      // Who shows a token is judged by it: a wrong one is not mended by a good cookie.
+      if (authorization !== undefined) {
+        const given = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
+        if (given === undefined || !isToken(given)) return undefined;
+        const isStillGood = (): boolean => true;
+        return { ownerId: owner, by: "token", isFresh: true, revoked: forever, isStillGood };
+      }
+      if (signIn === undefined) return undefined;
+      const digest = digestOf(signIn);
+      const find = (): Held | undefined => {
+        refresh("now and then");
+        const found = held.get(digest);
+        return found === undefined || now() >= found.kept.expiresAt ? undefined : found;
+      };
+      const found = find();
+      if (found === undefined) return undefined;
+      const { id: signInId, createdAt } = found.kept;
+      return {
+        ownerId: owner,
+        by: "sign-in",
+        signInId,
+        isFresh: now() - createdAt < codeLifetimeMs,
+        revoked: found.ending.signal,
+        isStillGood: () => find() !== undefined,
+      };
+    },
+
+    signIns() {
+      refresh("now and then");
+      const good = [...held.values()].filter(({ kept }) => now() < kept.expiresAt);
+      return good.map(({ kept }) => kept).toReversed();
+    },
+
+    revoke(id) {
+      refresh("now");
+      const digest = [...held].find(([, { kept }]) => kept.id === id)?.[0];
+      if (digest === undefined) return "not_found";
+      end(digest);
+      keep("ended");
+      return "revoked";
+    },
+
+    revokeOthers(own) {
+      refresh("now");
+      for (const [digest, { kept }] of held) if (kept.id !== own) end(digest);
+      keep("ended");
+    },
+  };
+}

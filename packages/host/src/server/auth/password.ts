@@ -1,0 +1,96 @@
+import crypto, { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { systemCode } from "../../util/outcome.ts";
+import { oneByOne } from "../../util/serial-queue.ts";
+
+export const shortestPassword = 10;
+
+/** The one password of this home, if there is one. It is kept as a hash that is slow to guess at. */
+export interface Passwords {
+  isSet(): boolean;
+  /** `busy`: too many are being judged at this moment; each takes time and memory. */
+  matches(given: string): Promise<"yes" | "no" | "busy">;
+  set(password: string): Promise<void>;
+  remove(): void;
+}
+
+const mostWaiting = 16;
+const tagLength = 32;
+const memoryKiB = 19 * 1024;
+const passes = 2;
+const scryptCost = 2 ** 15;
+
+type Kind = "argon2id" | "scrypt";
+
+/** Node's own argon2 where its OpenSSL has it, scrypt where it has not. */
+const preferred: Kind = typeof crypto.argon2 === "function" ? "argon2id" : "scrypt";
+
+function derive(kind: Kind, password: string, salt: Buffer): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const done = (error: Error | null, key: Buffer): void =>
+      error === null ? resolve(key) : reject(error);
+    if (kind === "argon2id") {
+      const parameters = { message: password, nonce: salt, parallelism: 1, tagLength };
+      crypto.argon2("argon2id", { ...parameters, memory: memoryKiB, passes }, done);
+    } else {
+      const options = { N: scryptCost, r: 8, p: 1, maxmem: 64 * 1024 * 1024 };
+      scrypt(password, salt, tagLength, options, done);
+    }
+  });
+}
+
+const form = /^\$(argon2id|scrypt)\$([\w-]+)\$([\w-]+)$/;
+
+export function keepPassword(home: string): Passwords {
+  const path = join(home, "password");
+  let underWay = 0;
+  /** However many guess, the host pays for one at a time. */
+  const inTurn = oneByOne();
+
+  function read(): { kind: Kind; salt: Buffer; hash: Buffer } | undefined {
+    try {
+      const [, kind, salt = "", hash = ""] = form.exec(readFileSync(path, "utf8").trim()) ?? [];
+      if (kind !== "argon2id" && kind !== "scrypt") return undefined;
+      return {
+        kind,
+        salt: Buffer.from(salt, "base64url"),
+        hash: Buffer.from(hash, "base64url"),
+      };
+    } catch (error) {
+      if (systemCode(error) === "ENOENT") return undefined;
+      throw error;
+    }
+  }
+
+  async function judge(given: string): Promise<"yes" | "no"> {
+    const kept = read();
+    // Without a password the answer takes as long as with one.
+    const { kind, salt } = kept ?? { kind: preferred, salt: randomBytes(16) };
+    const hash = await derive(kind, given.normalize("NFC"), salt);
+    const isSame = kept?.hash.length === hash.length && timingSafeEqual(kept.hash, hash);
+    return isSame ? "yes" : "no";
+  }
+
+  return {
+    isSet: () => read() !== undefined,
+    async matches(given) {
+      if (underWay >= mostWaiting) return "busy";
+      underWay += 1;
+      try {
+        return await inTurn(() => judge(given));
+      } finally {
+        underWay -= 1;
+      }
+    },
+    async set(password) {
+      const salt = randomBytes(16);
+      const hash = await derive(preferred, password.normalize("NFC"), salt);
+      const text = `$${preferred}$${salt.toString("base64url")}$${hash.toString("base64url")}\n`;
+      const draft = `${path}.${process.pid}`;
+      writeFileSync(draft, text, { mode: 0o600, flush: true });
+      renameSync(draft, path);
+    },
+    remove: () => rmSync(path, { force: true }),
+  };
+}

@@ -1,0 +1,47 @@
+import { chmodSync, linkSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { done, failed, type Outcome, systemCode } from "../../util/outcome.ts";
+import { makeSecret } from "./authenticator.ts";
+
+/** The token that the home keeps; made at the first start. */
+export function keepToken(home: string): Outcome<string> {
+  const path = join(home, "token");
+  try {
+    const token = readToken(path) ?? makeToken(path);
+    if (token !== "") return done(token);
+    return failed(
+      "home.unusable",
+      `The token file ${path} is empty: delete it, and the next start makes a new one.`,
+    );
+  } catch (error) {
+    return failed("home.unusable", `The token file ${path} cannot be used (${systemCode(error)}).`);
+  }
+}
+
+function readToken(path: string): string | undefined {
+  try {
+    const token = readFileSync(path, "utf8").trim();
+    if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
+    return token;
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** A link appears whole or not at all, so of two first starts at once both end with one token. */
+function makeToken(path: string): string {
+  const token = makeSecret();
+  const draft = `${path}.${process.pid}`;
+  writeFileSync(draft, `${token}\n`, { mode: 0o600, flag: "wx", flush: true });
+  try {
+    linkSync(draft, path);
+    return token;
+  } catch (error) {
+    const kept = systemCode(error) === "EEXIST" ? readToken(path) : undefined;
+    if (kept === undefined) throw error;
+    return kept;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}

@@ -1,0 +1,89 @@
+import { expect, onTestFinished, test } from "vitest";
+
+import { openApi } from "../../../test/support/api-rig.ts";
+import { openServer, readAll, statusIn } from "../../../test/support/raw-server.ts";
+import { openWaitingRoom } from "./waiting-room.ts";
+
+const size = { inAll: 300_000, perAddress: 200_000, free: 8_192 };
+
+/** So little that a body is read at once: of what is refused nothing is left unread, which would take the answer along. */
+const small = { inAll: 30_000, perAddress: 20_000, free: 1_024 };
+
+async function open() {
+  const rig = openApi([], { waitingRoom: openWaitingRoom(small) });
+  const server = await openServer(rig.app);
+  onTestFinished(async () => {
+    await server.close();
+    await rig.close();
+    expect(rig.bugs).toEqual([]);
+  });
+  return server;
+}
+
+const head = (path: string, told: string): string =>
+  `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nConnection: close\r\n${told}\r\n`;
+const hook = "/api/gateway/webhook/ci";
+const piece = `${(25_000).toString(16)}\r\n${"x".repeat(25_000)}\r\n`;
+
+test("[safety] what strangers send before anybody has looked at a signature has so much room: the rest is told when to come again", async () => {
+  const server = await open();
+  const first = await server.dial();
+  first.write(head(hook, "Transfer-Encoding: chunked\r\n") + piece);
+  const ask = async (told: string, body: string) => {
+    const socket = await server.dial();
+    socket.write(head(hook, told) + body);
+    return readAll(socket);
+  };
+  // As soon as the first one's bytes are there.
+  const announced = () => ask("Content-Length: 10000\r\n", "x".repeat(10_000));
+  await expect.poll(async () => statusIn(await announced())).toBe(429);
+  const refused = await ask("Transfer-Encoding: chunked\r\n", piece);
+  expect([statusIn(refused), /^retry-after: 10\r$/im.test(refused)]).toEqual([429, true]);
+  // Who has little to say is still heard.
+  const brief = await server.dial();
+  brief.write(head("/api/login", "Content-Length: 2\r\n") + "{}");
+  expect(statusIn(await readAll(brief))).toBe(400);
+  // What was looked at makes room.
+  first.write("0\r\n\r\n");
+  expect(statusIn(await readAll(first))).toBe(401);
+  expect(statusIn(await ask("Transfer-Encoding: chunked\r\n", `${piece}0\r\n\r\n`))).toBe(401);
+});
+
+test("[safety] nobody from one address takes the room of all others, and what was never sent takes none", () => {
+  const room = openWaitingRoom(size);
+  const one = room.enter("203.0.113.7");
+  expect([one.take(100_000), one.take(100_000), one.take(100_000)]).toEqual([true, true, false]);
+  expect([room.hasRoom("203.0.113.7", 50_000), room.hasRoom("203.0.113.8", 50_000)]).toEqual([
+    false,
+    true,
+  ]);
+  // A proxy on this machine speaks for many.
+  expect([room.enter("127.0.0.1").take(110_000), room.hasRoom("203.0.113.8", 50_000)]).toEqual([
+    true,
+    false,
+  ]);
+  one.leave();
+  one.leave();
+  expect([room.hasRoom("203.0.113.8", 190_000), room.hasRoom("203.0.113.7", 208_193)]).toEqual([
+    true,
+    false,
+  ]);
+});
+
+test("[safety] what comes of a request that was answered already takes no room, and is read no further", () => {
+  const room = openWaitingRoom(size);
+  const late = room.enter("203.0.113.7");
+  expect(late.take(150_000)).toBe(true);
+  late.leave();
+  expect(late.take(1)).toBe(false);
+  expect(room.hasRoom("203.0.113.7", 208_192)).toBe(true);
+});
+
+test("[safety] one who has an IPv6 network has one share, whatever address of it is used", () => {
+  const room = openWaitingRoom(size);
+  expect(room.enter("2001:db8:0:7::1").take(200_000)).toBe(true);
+  expect(room.hasRoom("::1", 50_000)).toBe(true);
+  expect(
+    ["2001:db8:0:7:ffff::2", "2001:db8:0:8::1"].map((each) => room.hasRoom(each, 50_000)),
+  ).toEqual([false, true]);
+});

@@ -1,0 +1,169 @@
+import { once } from "node:events";
+import { expect, onTestFinished, test } from "vitest";
+
+import { createStrangers } from "./anonymous-clients.ts";
+import { openApi } from "../../../test/support/api-rig.ts";
+import { openServer, readAll, statusIn } from "../../../test/support/raw-server.ts";
+
+async function open(options: Parameters<typeof openServer>[1] = {}) {
+  const rig = openApi([], options.strangers === undefined ? {} : { strangers: options.strangers });
+  const server = await openServer(rig.app, options);
+  onTestFinished(async () => {
+    await server.close();
+    await rig.close();
+    expect(rig.bugs).toEqual([]);
+  });
+  return { rig, server, bearer: `Authorization: ${rig.bearer["authorization"]}\r\n` };
+}
+
+const post = (path: string, headers: string): string =>
+  `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n${headers}\r\n`;
+
+test.each([
+  ["of unknown length", "Transfer-Encoding: chunked\r\n"],
+  ["of a gigabyte", "Content-Length: 1073741824\r\n"],
+])(
+  "a stranger's body %s is not read on: the answer comes, and the connection ends",
+  async (_, told) => {
+    const { server } = await open();
+    const socket = await server.dial();
+    const ended = readAll(socket);
+    socket.write(post("/api/sessions", told));
+    // Sends for as long as anybody takes it.
+    const piece = `8000\r\n${"x".repeat(0x8000)}\r\n`;
+    let sent = 0;
+    const pour = (): void => {
+      while (socket.writable && sent < 64 * 1024 * 1024) {
+        sent += piece.length;
+        if (!socket.write(piece)) return void socket.once("drain", pour);
+      }
+    };
+    pour();
+    const answer = await ended;
+    expect(statusIn(answer)).toBe(401);
+    expect(sent).toBeLessThan(32 * 1024 * 1024);
+  },
+);
+
+test("who may not send is not asked to go on", async () => {
+  const { server, bearer } = await open();
+  const expecting = "Expect: 100-continue\r\nContent-Length: 2\r\n";
+  const refused = await server.dial();
+  refused.write(post("/api/sessions", expecting));
+  expect(await readAll(refused)).toMatch(/^HTTP\/1\.1 401 /);
+
+  const welcome = await server.dial();
+  welcome.write(post("/api/sessions", bearer + expecting));
+  const [first] = (await once(welcome, "data")) as [Buffer];
+  expect(first.toString()).toBe("HTTP/1.1 100 Continue\r\n\r\n");
+  welcome.end("{}");
+  expect(await readAll(welcome)).toMatch(/^HTTP\/1\.1 201 /);
+});
+
+test("a body past its bound is answered before its end, and the connection ends", async () => {
+  const { server, bearer } = await open();
+  const socket = await server.dial();
+  socket.write(post("/api/sessions", `${bearer}Transfer-Encoding: chunked\r\n`));
+  socket.write(`200000\r\n${"x".repeat(0x200000)}`);
+  expect(statusIn(await readAll(socket))).toBe(413);
+});
+
+test("[safety] a head that does not come to its end is cut off", async () => {
+  const { server } = await open({ times: { headMs: 100, lookMs: 20 } });
+  const socket = await server.dial();
+  socket.write("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ");
+  expect(statusIn(await readAll(socket))).toBe(408);
+});
+
+test("a request that does not come to its end is cut off too", async () => {
+  const { server, bearer } = await open({ times: { headMs: 100, requestMs: 200, lookMs: 20 } });
+  const socket = await server.dial();
+  socket.write(post("/api/sessions", `${bearer}Content-Length: 10\r\n`));
+  socket.write("{");
+  expect(statusIn(await readAll(socket))).toBe(408);
+});
+
+test("[safety] connections of strangers have a budget: the oldest goes, and who has signed in stays", async () => {
+  const strangers = createStrangers({ inAll: 3, perAddress: 3 });
+  const { server, bearer } = await open({ strangers });
+  const ask = `GET /api/sign-ins HTTP/1.1\r\nHost: 127.0.0.1\r\n${bearer}\r\n`;
+  const known = await server.dial();
+  known.write(ask);
+  await once(known, "data");
+  expect(strangers.count).toBe(0);
+
+  const gone: string[] = [];
+  for (const name of ["a", "b", "c", "d", "e"]) {
+    const socket = await server.dial();
+    socket.on("close", () => gone.push(name)).resume();
+  }
+  await expect.poll(() => gone).toEqual(["a", "b"]);
+  expect(strangers.count).toBe(3);
+  known.write(ask);
+  expect(String((await once(known, "data"))[0])).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+test("[safety] who asks on and on without reading an answer holds nothing but a few of them", async () => {
+  const { server } = await open();
+  const ask = "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+  const patient = await server.dial();
+  let read = "";
+  patient.setEncoding("latin1").on("data", (piece: string) => (read += piece));
+  patient.write(ask.repeat(10));
+  await expect.poll(() => read.match(/HTTP\/1\.1 200 /g)).toHaveLength(10);
+  const greedy = await server.dial();
+  greedy.write(ask.repeat(1_000));
+  expect((await readAll(greedy)).match(/HTTP\/1\.1 200 /g) ?? []).toHaveLength(0);
+});
+
+const rebound = [
+  "evil.example",
+  "evil.example:80",
+  "127.0.0.1.evil.example",
+  "localhost.evil.example",
+  "evil.example@127.0.0.1",
+  "127.0.0.1@evil.example",
+  "0x7f000001.evil.example",
+  "[::1].evil.example",
+  "",
+];
+
+test.each(rebound)(
+  "a name that was pointed here, %j, reaches nothing, with the token or without",
+  async (name) => {
+    const { server, bearer } = await open();
+    for (const path of ["/health", "/", "/api/sign-ins", "/api/events"]) {
+      for (const shown of ["", bearer]) {
+        const answer = await server.say(
+          `GET ${path} HTTP/1.1\r\nHost: ${name}\r\n${shown}Connection: close\r\n\r\n`,
+        );
+        expect([path, [400, 403].includes(statusIn(answer))]).toEqual([path, true]);
+      }
+    }
+  },
+);
+
+test.each([
+  ["no Host at all", "GET /api/sign-ins HTTP/1.1\r\n"],
+  ["two of them", "GET /api/sign-ins HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\n"],
+  [
+    "a foreign address for its target",
+    "GET http://evil.example/api/sign-ins HTTP/1.1\r\nHost: evil.example\r\n",
+  ],
+  [
+    "another site as its origin",
+    "GET /api/events HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: https://evil.example\r\n",
+  ],
+  ["an origin that is none", "GET /api/events HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: null\r\n"],
+])("a request with %s is refused although it has the token", async (_, head) => {
+  const { server, bearer } = await open();
+  const answer = await server.say(`${head}${bearer}Connection: close\r\n\r\n`);
+  expect([400, 403]).toContain(statusIn(answer));
+});
+
+test("two requests in one, by two lengths that differ, are refused", async () => {
+  const { server, bearer } = await open();
+  const both = "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n";
+  const answer = await server.say(`${post("/api/sessions", bearer + both)}0\r\n\r\nGET /health`);
+  expect(statusIn(answer)).toBe(400);
+});

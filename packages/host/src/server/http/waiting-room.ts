@@ -1,0 +1,78 @@
+import { isLoopback, networkOf } from "../../util/ip-networks.ts";
+
+/** Where bytes of strangers are kept until somebody has looked at whose they are. It has so much room and no more. */
+export interface WaitingRoom {
+  /** Whether this much more would find room now. Nothing is kept for it: a promise to send costs nobody anything. */
+  hasRoom(address: string, bytes: number): boolean;
+  enter(address: string): Guest;
+}
+
+/** One request's share. */
+export interface Guest {
+  /** Takes this much more, or says that there is no room for it; for one who has left there is none. */
+  take(bytes: number): boolean;
+  leave(): void;
+}
+
+/** In bytes. */
+export interface RoomSize {
+  readonly inAll: number;
+  readonly perAddress: number;
+  /** So much of each request counts for nothing: whoever fills the room keeps nobody from signing in. */
+  readonly free: number;
+}
+
+const mebibyte = 1024 * 1024;
+const usual: RoomSize = { inAll: 16 * mebibyte, perAddress: 4 * mebibyte, free: 8 * 1024 };
+
+/**
+ * What counts are bytes that have come, not those that were announced: holding room costs whoever holds it as much as us. This
+ * machine itself, which may be a proxy for many, has no share of its own.
+ */
+export function openWaitingRoom({ inAll, perAddress, free }: RoomSize = usual): WaitingRoom {
+  const held = new Map<string, number>();
+  let sum = 0;
+
+  function fits(address: string, bytes: number): boolean {
+    if (sum + bytes > inAll) return false;
+    return isLoopback(address) || (held.get(address) ?? 0) + bytes <= perAddress;
+  }
+
+  function change(address: string, bytes: number): void {
+    sum += bytes;
+    const now = (held.get(address) ?? 0) + bytes;
+    if (now > 0) held.set(address, now);
+    else held.delete(address);
+  }
+
+  return {
+    hasRoom: (address, bytes) => bytes <= free || fits(shareOf(address), bytes - free),
+    enter(from) {
+      const address = shareOf(from);
+      let isHere = true;
+      let size = 0;
+      let counted = 0;
+      return {
+        take(bytes) {
+          // What is still read of a request that was answered would never be given back.
+          if (!isHere) return false;
+          size += bytes;
+          const more = Math.max(0, size - free) - counted;
+          if (more > 0 && !fits(address, more)) return false;
+          counted += more;
+          change(address, more);
+          return true;
+        },
+        leave() {
+          isHere = false;
+          change(address, -counted);
+          counted = 0;
+        },
+      };
+    },
+  };
+}
+
+function shareOf(address: string): string {
+  return isLoopback(address) ? address : networkOf(address);
+}

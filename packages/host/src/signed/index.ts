@@ -1,2 +1,0 @@
-export { signedHeaders } from "./sign.ts";
-export { type SignedRequest, verifySigned } from "./verify.ts";

@@ -1,1 +1,0 @@
-export { createTokenCounter } from "./counter.ts";

@@ -1,0 +1,257 @@
+import { once } from "node:events";
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { brotliCompressSync, gzipSync } from "node:zlib";
+
+import { afterEach, expect, test } from "vitest";
+
+import { createEgress, type EgressRequest } from "./egress.ts";
+
+/** In these tests 127.0.0.2 stands for the public internet, and 127.0.0.1 for what is nobody's business. */
+const outer = "127.0.0.2";
+const inner = "127.0.0.1";
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+async function serveAt(address: string, listener: RequestListener, port = 0): Promise<number> {
+  const server = createServer(listener).listen(port, address);
+  servers.push(server);
+  await once(server, "listening");
+  return (server.address() as AddressInfo).port;
+}
+
+/** Two servers on one port, a resolver that the test speaks for, and who was asked. */
+async function openNet(outside: RequestListener) {
+  const asked: string[] = [];
+  const names = new Map<string, string[]>([
+    ["out.test", [outer]],
+    ["in.test", [inner]],
+    ["both.test", [inner, outer]],
+  ]);
+  const resolved: string[] = [];
+  const port = await serveAt(outer, (request, response) => {
+    asked.push(`outer ${request.url}`);
+    outside(request, response);
+  });
+  const secret: RequestListener = (request, response) => {
+    asked.push(`inner ${request.url}`);
+    response.end("SECRET");
+  };
+  await serveAt(inner, secret, port);
+  const parts = {
+    resolve: async (host: string) => {
+      resolved.push(host);
+      return names.get(host) ?? [];
+    },
+    isPublic: (address: string) => address === outer,
+    isPort: (asks: number) => asks === port,
+  };
+  const egress = createEgress(parts);
+  const get = async (url: string, request?: EgressRequest, client = egress) => {
+    const answer = await client.request(url.replace("PORT", String(port)), request);
+    if (!answer.ok) return answer.refusal.code;
+    const { bytes, ...rest } = answer.value;
+    return { ...rest, text: Buffer.from(bytes).toString() };
+  };
+  return { port, asked, names, resolved, parts, get };
+}
+
+test("an answer comes with where it came from, its type and its text", async () => {
+  const net = await openNet((request, response) => {
+    response.setHeader("content-type", 'Text/HTML; charset="utf-8"');
+    response.setHeader("set-cookie", "a=b");
+    response.end(JSON.stringify(request.headers));
+  });
+  const first = await net.get("http://out.test:PORT/a?b#c", {
+    headers: { accept: "text/html", cookie: "x=y", host: "in.test", "Proxy-Authorization": "z" },
+  });
+  expect(first).toMatchObject({
+    status: 200,
+    mediaType: "text/html",
+    charset: "utf-8",
+    isCut: false,
+    url: `http://out.test:${net.port}/a?b#c`,
+  });
+  const again = await net.get("http://out.test:PORT/");
+  for (const answer of [first, again]) {
+    const text = typeof answer === "string" ? answer : answer.text;
+    expect(text).toContain(`"host":"out.test:${net.port}"`);
+    expect(text).not.toMatch(/cookie|proxy/i);
+  }
+});
+
+test("[safety] [CVE-2026-45401] a name is resolved once, and what it answers later changes nothing", async () => {
+  const net = await openNet((_, response) => void response.end("outside"));
+  const answers = [[outer], [inner]];
+  const resolve = async () => answers.shift() ?? [inner];
+  const client = createEgress({ ...net.parts, resolve });
+  expect(await net.get("http://rebound.test:PORT/", {}, client)).toMatchObject({ text: "outside" });
+  expect(net.asked).toEqual(["outer /"]);
+  expect(answers).toHaveLength(1);
+  expect(await net.get("http://rebound.test:PORT/", {}, client)).toBe("address");
+  expect(net.asked).toHaveLength(1);
+});
+
+test("of a name with several addresses only those are asked that may be", async () => {
+  const net = await openNet((_, response) => void response.end("outside"));
+  expect(await net.get("http://both.test:PORT/")).toMatchObject({ text: "outside" });
+  expect(await net.get("http://in.test:PORT/")).toBe("address");
+  expect(await net.get("http://nowhere.test:PORT/")).toBe("unresolved");
+  expect(net.asked).toEqual(["outer /"]);
+});
+
+test.each([
+  ["http://127.0.0.1:PORT/", "address"],
+  ["http://0x7f.1:PORT/", "address"],
+  ["http://2130706433:PORT/", "address"],
+  ["http://0177.0.0.1:PORT/", "address"],
+  ["http://①②⑦.0.0.1:PORT/", "address"],
+  ["http://[::1]:PORT/", "address"],
+  ["http://[::ffff:127.0.0.1]:PORT/", "address"],
+  ["http://[64:ff9b::7f00:1]:PORT/", "address"],
+  ["http://in.test.:PORT/", "address"],
+  ["http://out.test:22/", "port"],
+  ["http://user@out.test:PORT/", "credentials"],
+  ["http://user:word@out.test:PORT/", "credentials"],
+  ["ftp://out.test/", "scheme"],
+  ["file:///etc/passwd", "scheme"],
+  ["data:text/plain,x", "scheme"],
+  ["javascript:alert(1)", "scheme"],
+  ["out.test", "bad_url"],
+  ["http://", "bad_url"],
+  ["", "bad_url"],
+  [`http://out.test/${"a".repeat(9_000)}`, "bad_url"],
+])("[safety] %s is refused: %s", async (url, code) => {
+  const net = await openNet((_, response) => void response.end("outside"));
+  expect(await net.get(url)).toBe(code);
+  expect(net.asked).toEqual([]);
+});
+
+test.each([
+  ["a name of the inside", "http://in.test:PORT/", "address"],
+  ["an address of the inside", "http://127.0.0.1:PORT/", "address"],
+  ["another scheme", "file:///etc/passwd", "scheme"],
+  ["another port", "http://out.test:22/", "port"],
+  ["credentials", "http://a:b@out.test:PORT/", "credentials"],
+  ["itself, for ever", "/", "redirect"],
+])("[safety] [CVE-2026-45400] a redirect to %s is refused", async (_, location, code) => {
+  const net = await openNet((_request, response) => {
+    response.writeHead(302, { location: location.replace("PORT", String(net.port)) }).end();
+  });
+  expect(await net.get("http://out.test:PORT/")).toBe(code);
+  expect(net.asked.every((each) => each.startsWith("outer"))).toBe(true);
+});
+
+test("[safety] [CVE-2026-25253] a redirect to another origin is followed without what was meant for the first", async () => {
+  const net = await openNet((request, response) => {
+    if (request.url === "/a") response.writeHead(307, { location: "/b" }).end();
+    else if (request.url === "/b")
+      response.writeHead(307, { location: `http://other.test:${net.port}/c` }).end();
+    else response.end(JSON.stringify(request.headers));
+    seen.push(request.headers.authorization);
+  });
+  const seen: unknown[] = [];
+  net.names.set("other.test", [outer]);
+  const headers = { authorization: "Bearer key", "x-key": "key" };
+  const last = await net.get("http://out.test:PORT/a", { headers });
+  expect(last).toMatchObject({ url: `http://other.test:${net.port}/c` });
+  expect(JSON.stringify(last)).not.toContain("key");
+  expect(seen).toEqual(["Bearer key", "Bearer key", undefined]);
+  const post: EgressRequest = { method: "POST", body: Buffer.from("x") };
+  expect(await net.get("http://out.test:PORT/a", post)).toBe("redirect");
+});
+
+test("[safety] who asks for one host is told of another, which is not asked", async () => {
+  const net = await openNet((request, response) => {
+    if (request.url === "/end") return void response.end("the end");
+    const location = request.url === "/near" ? "/end" : `http://other.test:${net.port}/end`;
+    response.writeHead(302, { location }).end();
+  });
+  net.names.set("other.test", [outer]);
+  const follows = "its host";
+  expect(await net.get("http://out.test:PORT/near", { follows })).toMatchObject({
+    text: "the end",
+  });
+  expect(await net.get("http://out.test:PORT/far", { follows })).toBe("redirect");
+  expect(net.asked).toEqual(["outer /near", "outer /end", "outer /far"]);
+});
+
+test("an operator allows a host by its exact name, on one port or on all", async () => {
+  const net = await openNet((_, response) => void response.end("outside"));
+  const allowing = (entry: string) =>
+    createEgress({
+      ...net.parts,
+      isPort: () => false,
+      allow: [entry.replace("PORT", `${net.port}`)],
+    });
+  const secret = { text: "SECRET" };
+  expect(await net.get("http://in.test:PORT/", {}, allowing("in.test"))).toMatchObject(secret);
+  expect(await net.get("http://IN.test:PORT/", {}, allowing("in.TEST:PORT"))).toMatchObject(secret);
+  expect(await net.get("http://127.0.0.1:PORT/", {}, allowing("127.0.0.1"))).toMatchObject(secret);
+  expect(await net.get("http://in.test:PORT/", {}, allowing("in.test:1"))).toBe("port");
+  expect(await net.get("http://a.in.test:PORT/", {}, allowing("in.test"))).toBe("port");
+  const wide = createEgress({ ...net.parts, allow: ["test"] });
+  expect(await net.get("http://in.test:PORT/", {}, wide)).toBe("address");
+});
+
+test("what is large is cut or refused, and of a bomb no more is unpacked than is kept", async () => {
+  const zeros = Buffer.alloc(8 * 1024 * 1024);
+  const bodies: Record<string, [string, Buffer]> = {
+    "/gzip": ["gzip", gzipSync(zeros)],
+    "/br": ["br", brotliCompressSync(zeros)],
+    "/plain": ["identity", zeros.subarray(0, 1_000_000)],
+    "/nested": ["gzip, gzip", gzipSync(gzipSync(zeros))],
+    "/lying": ["gzip", Buffer.from("this is not packed")],
+  };
+  const net = await openNet((request, response) => {
+    const [encoding, body] = bodies[request.url ?? ""] ?? ["identity", Buffer.from("?")];
+    response.writeHead(200, { "content-encoding": encoding }).end(body);
+  });
+  const most = { mostBytes: 1_000 };
+  for (const path of ["gzip", "br", "plain"]) {
+    const cut = await net.get(`http://out.test:PORT/${path}`, { ...most, whenLarger: "cut" });
+    expect(cut).toMatchObject({ isCut: true, text: "\0".repeat(1_000) });
+    expect(await net.get(`http://out.test:PORT/${path}`, most)).toBe("too_large");
+  }
+  expect(await net.get("http://out.test:PORT/nested", most)).toBe("encoding");
+  expect(await net.get("http://out.test:PORT/lying", most)).toBe("connection");
+});
+
+test("a type that nobody takes is not read", async () => {
+  const net = await openNet((_, response) => {
+    response.writeHead(200, { "content-type": "application/zip" }).write("begun and never ended");
+  });
+  const takes = (type: string) => type.startsWith("text/");
+  expect(await net.get("http://out.test:PORT/", { takes })).toBe("content_type");
+});
+
+test("whoever never answers, or never ends, is left; so is one that is cancelled or cut", async () => {
+  const net = await openNet((request, response) => {
+    if (request.url === "/endless") response.write("a");
+    if (request.url === "/cut") response.write("a", () => response.destroy());
+  });
+  const timeLimitMs = 50;
+  expect(await net.get("http://out.test:PORT/silent", { timeLimitMs })).toBe("time");
+  expect(await net.get("http://out.test:PORT/endless", { timeLimitMs })).toBe("time");
+  expect(await net.get("http://out.test:PORT/cut")).toBe("connection");
+  const stuck = createEgress({ ...net.parts, resolve: () => new Promise(() => {}) });
+  expect(await net.get("http://out.test:PORT/", { timeLimitMs }, stuck)).toBe("time");
+  const cancel = new AbortController();
+  const pending = net.get("http://out.test:PORT/silent", { signal: cancel.signal });
+  cancel.abort();
+  expect(await pending).toBe("cancelled");
+});
+
+test("headers without end are refused", async () => {
+  const net = await openNet((_, response) => {
+    response.setHeader("x", "a".repeat(100_000));
+    response.end();
+  });
+  expect(await net.get("http://out.test:PORT/")).toBe("connection");
+});

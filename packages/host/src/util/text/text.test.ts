@@ -1,0 +1,199 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import { compileGlob } from "./glob.ts";
+import { parsePatch, patchText } from "./patch.ts";
+import { readableHtml } from "./text-html.ts";
+import { showControls } from "./show-controls.ts";
+import { unifiedDiff } from "./text-diff.ts";
+
+const lines = fc.array(fc.constantFrom("a", "b", "c", "", " x"), { maxLength: 30 });
+const texts = fc
+  .tuple(lines, fc.boolean())
+  .map(([all, ended]) => all.join("\n") + (ended ? "\n" : ""));
+
+describe("a diff", () => {
+  test("of any two texts turns the one into the other", () => {
+    fc.assert(
+      fc.property(texts, texts, (before, after) => {
+        const diff = unifiedDiff(before, after, 1_000_000);
+        if (before === after) return diff === "";
+        const parsed = parsePatch(`--- a/file\n+++ b/file\n${diff}\n`);
+        if (!parsed.ok) return false;
+        const patched = patchText(before, parsed.files[0]?.hunks ?? []);
+        return patched.ok && patched.text === after;
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("shows what changed with three lines around it", () => {
+    const before = ["1", "2", "3", "4", "5", "6", "7", "8", "9", ""].join("\n");
+    expect(unifiedDiff(before, before.replace("5", "five"))).toBe(
+      "@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8",
+    );
+  });
+
+  test("of two long texts that have nothing in common comes to an end, and is cut", () => {
+    const before = Array.from({ length: 50_000 }, (_, n) => `a${n}`).join("\n");
+    const diff = unifiedDiff(before, before.replaceAll("a", "b"));
+    expect(diff.length).toBeLessThan(8_100);
+    expect(diff).toMatch(/\[the rest of the diff is left out\]$/);
+  });
+});
+
+describe("a patch", () => {
+  const patch = (text: string, body: string) => {
+    const parsed = parsePatch(body);
+    return parsed.ok ? patchText(text, parsed.files[0]?.hunks ?? []) : parsed;
+  };
+  const header = "--- a/f\n+++ b/f\n";
+
+  test("is found where else its lines are, if that is one place, and not guessed", () => {
+    const hunk = `${header}@@ -1,1 +1,1 @@\n-b\n+B\n`;
+    expect(patch("a\nb\nc\n", hunk)).toEqual({ ok: true, text: "a\nB\nc\n" });
+    const words = (text: string) => {
+      const patched = patch(text, hunk);
+      return patched.ok ? "" : patched.words;
+    };
+    expect(words("a\nb\nb\n")).toMatch(/more than once/);
+    expect(words("a\nbb\n")).toMatch(/not in the file/);
+    expect(words("a\nb \n")).toMatch(/not in the file/);
+  });
+
+  test("of lines that are all alike is not looked for without end", () => {
+    const alike = 30_000;
+    const hunk = `@@ -1,${alike + 1} +1,${alike} @@\n${" \n".repeat(alike)}-x\n`;
+    const parsed = parsePatch(`--- a/file\n+++ b/file\n${hunk}`);
+    if (!parsed.ok) throw new Error(parsed.words);
+    expect(patchText("\n".repeat(1_000_000), parsed.files[0]?.hunks ?? [])).toMatchObject({
+      ok: false,
+      words: expect.stringContaining("too long") as unknown,
+    });
+  });
+
+  test("leaves line ends as they are", () => {
+    const hunk = `${header}@@ -1,2 +1,2 @@\n-a\n+A\n b\n`;
+    expect(patch("a\r\nb\r\n", hunk)).toEqual({ ok: true, text: "A\r\nb\r\n" });
+    expect(patch("a\nb", hunk)).toEqual({ ok: true, text: "A\nb" });
+  });
+
+  test.each([
+    ["", /no --- and/],
+    ["@@ -1 +1 @@\n-a\n+b\n", /needs a header/],
+    ["--- a\n@@ -1 +1 @@\n", /followed by/],
+    [header, /at least one hunk/],
+    [`${header}@@ -1,3 +1,1 @@\n-a\n+b\n`, /ends before|not as many|begins with/],
+    [`${header}@@ -1,1 +1,1 @@\n-a\n-b\n+b\n`, /not as many/],
+    ["--- /dev/null\n+++ /dev/null\n@@ -0,0 +1 @@\n+a\n", /must be a file/],
+    ["rename from a\nrename to b\n", /renames/],
+    [`${header}@@ -99999999999,1 +1 @@\n`, /at least one hunk/],
+  ])("%j is refused", (body, words) => {
+    const parsed = parsePatch(body);
+    expect(parsed.ok ? "taken" : parsed.words).toMatch(words);
+  });
+});
+
+describe("a pattern", () => {
+  test.each([
+    ["*.ts", "a.ts", true],
+    ["*.ts", "a/b.ts", false],
+    ["**/*.ts", "a/b.ts", true],
+    ["**/*.ts", "b.ts", true],
+    ["docs/**", "docs/a/b", true],
+    ["docs/**", "docs", true],
+    ["docs/**", "docs-2/a", false],
+    ["a/**/z", "a/b/c/z", true],
+    ["a?c", "abc", true],
+    ["a?c", "a/c", false],
+    ["[a-c]x", "bx", true],
+    ["[!a-c]x", "bx", false],
+    ["{a,b}/*.{js,ts}", "b/x.ts", true],
+    ["\\*", "*", true],
+    ["\\*", "a", false],
+    ["*", "ä日", true],
+  ])("%s and %s: %s", (pattern, path, expected) => {
+    expect(compileGlob(pattern)?.(path)).toBe(expected);
+  });
+
+  test.each([
+    "",
+    "[a",
+    "a\\",
+    "{a,{b,c}}",
+    "{a",
+    "x".repeat(1_001),
+    "{a,b}".repeat(7),
+    "{*,?*}".repeat(6) + "*?".repeat(400),
+  ])("%j is none", (pattern) => {
+    expect(compileGlob(pattern)).toBeNull();
+  });
+
+  test("that would take a regular expression for ever is matched like any other", () => {
+    expect(compileGlob("*a".repeat(200))?.(`${"a".repeat(5_000)}b`)).toBe(false);
+    expect(compileGlob(`${"**/".repeat(200)}x`)?.("a/".repeat(500))).toBe(false);
+  });
+});
+
+describe("a page", () => {
+  const read = (html: string, most = 10_000) => readableHtml(html, "https://example.org/a/", most);
+
+  test("becomes text with headings, lists and links, and without scripts", () => {
+    expect(
+      read(`<!doctype html><html><head><title>A &amp; B</title><style>p{}</style></head>
+        <body><h2>One</h2><p>Some <b>bold</b>
+        words&hellip;</p><ul><li><a href="/x?a=1&amp;b">link</a></li><li>two</li></ul>
+        <script>alert("<p>no</p>")</script><pre>  kept\n  so</pre><!-- <p>no</p> -->
+        <a href="javascript:alert(1)">js</a> 1 < 2 &#x41;&#0;</body></html>`),
+    ).toBe(
+      "# A & B\n\n## One\n\nSome bold words…\n\n- link (https://example.org/x?a=1&b)\n- two\n\n  kept\n  so\n\njs 1 < 2 A\uFFFD",
+    );
+  });
+
+  test.each([
+    "<",
+    "<script",
+    "<!--",
+    "<a href=",
+    "&#x;",
+    "</",
+    "<p ".repeat(20_000),
+    "<a href='".repeat(20_000),
+    "<script>".repeat(20_000),
+    "&".repeat(100_000),
+    `<pre>${" ".repeat(200_000)}`,
+    "<ul>".repeat(20_000),
+  ])("that is broken comes to an end", (html) => {
+    expect(read(html, 60_000).length).toBeLessThanOrEqual(60_000);
+  });
+
+  test("of any bytes is a text", () => {
+    const tokens = fc.constantFrom(
+      "<",
+      ">",
+      "</",
+      "p",
+      "script",
+      "a href=",
+      '"',
+      "&amp;",
+      "-->",
+      "<!--",
+      " ",
+    );
+    fc.assert(
+      fc.property(
+        fc.array(tokens).map((all) => all.join("")),
+        (html) => typeof read(html) === "string",
+      ),
+    );
+  });
+});
+
+test("what cannot be seen is shown", () => {
+  expect(showControls("a\u202Eb\u0007c\u200Dd\uFEFFe\u{E0041}\nf\tg ä日🙂")).toBe(
+    "a\\u{202E}b\\u{0007}c\\u{200D}d\\u{FEFF}e\\u{E0041}\nf\tg ä日🙂",
+  );
+  expect(showControls("\u001B[2Jx\r")).toBe("\\u{001B}[2Jx\\u{000D}");
+  expect(showControls("\uD800")).toBe("\\u{D800}");
+});

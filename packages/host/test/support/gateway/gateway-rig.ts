@@ -1,0 +1,42 @@
+import { systemClock } from "@holdfast/engine";
+import { aHolder } from "@holdfast/testing/fixtures/factories";
+import { ids } from "@holdfast/protocol";
+
+import { type Adapter } from "../../../src/gateway/adapter.ts";
+import { type Gateway, type GatewayDeps, openGateway } from "../../../src/gateway/gateway.ts";
+import { openTelegram } from "../../../src/gateway/platforms/telegram/adapter.ts";
+import type { ApiRig } from "../api-rig.ts";
+
+export type BotOptions = Partial<GatewayDeps>;
+
+/** At a pace that no person would bear, so that tests need not wait. */
+export async function openHastyTelegram(token: string, apiRoot: string): Promise<Adapter> {
+  const adapter = await openTelegram({ token, apiRoot, pollSeconds: 5 });
+  return { ...adapter, limits: { ...adapter.limits, paceMs: () => 20 } };
+}
+
+/** A bot over the rig's store, with person 7 on its list. */
+export function openGatewayOn(
+  rig: ApiRig,
+  openAdapter: () => Promise<Adapter>,
+  rest: BotOptions = {},
+): Gateway {
+  return openGateway({
+    log: rig.log,
+    ids,
+    clock: systemClock,
+    runner: rig.runner,
+    memory: { boundary: async () => {} },
+    holder: () => aHolder(),
+    liveness: { isDead: () => "unknown" },
+    leaseMs: 30_000,
+    owner: rig.owner,
+    client: () => rig.client,
+    openAdapter,
+    platform: "telegram",
+    listed: ["7"],
+    hook: undefined,
+    onError: (error) => void rig.bugs.push(new Error(String(error))),
+    ...rest,
+  });
+}

@@ -1,0 +1,114 @@
+import type { Script } from "@holdfast/testing/fakes/scripted-model";
+import { blobId } from "@holdfast/protocol";
+
+import { createEgress } from "../../../src/util/egress/egress.ts";
+import { type Gateway } from "../../../src/gateway/gateway.ts";
+import { type Hook } from "../../../src/gateway/platforms/webhook/webhook.ts";
+import { openWebhookAdapter } from "../../../src/gateway/platforms/webhook/webhook-adapter.ts";
+import { takePosted } from "../../../src/gateway/platforms/webhook/receive-post.ts";
+import { webhookNames } from "../../../src/gateway/platforms/webhook/names.ts";
+import { whoeverSigned } from "../../../src/gateway/platforms/webhook/guests.ts";
+import { signedHeaders } from "../../../src/util/webhook-signature.ts";
+import { type ApiOptions, type ApiRig, openApi } from "../api-rig.ts";
+import { type BotOptions, openGatewayOn } from "./gateway-rig.ts";
+
+export const hookSecret = "a-secret-that-both-sides-know";
+
+/** Of a program on this machine. */
+export function aHook(url: string | null, rest: Partial<Hook> = {}): Hook {
+  const usual = { network: "private", commands: [], sessions: "own" } as const;
+  const connectedBy = "configuration";
+  return { name: "ci", secrets: [hookSecret], url, ...usual, connectedBy, ...rest };
+}
+
+export function adapterFor(hooks: readonly Hook[], rig?: ApiRig) {
+  const list = {
+    list: () => hooks,
+    find: (name: string) => hooks.find((each) => each.name === name) ?? null,
+  };
+  return {
+    list,
+    adapter: openWebhookAdapter({
+      hooks: list,
+      egressFor: ({ url, network }) =>
+        createEgress({
+          isPort: () => true,
+          ...(url !== null && network === "private" && { allow: [new URL(url).host] }),
+        }),
+      readBlob: async (id) =>
+        (await rig?.store.reads.blob(rig.owner, blobId.parse(id)))?.bytes ?? null,
+      now: Date.now,
+    }),
+  };
+}
+
+export interface WebhookRig extends ApiRig {
+  readonly gateway: Gateway;
+  /** Posts these bytes as they are, signed unless other headers are given. */
+  readonly post: (
+    body: string | Uint8Array<ArrayBuffer>,
+    headers?: Readonly<Record<string, string>>,
+  ) => Promise<Response>;
+  /** Says this under an id of its own. */
+  readonly say: (id: string, message: Readonly<Record<string, unknown>>) => Promise<Response>;
+}
+
+/** A host that a program speaks to by a signed webhook. */
+export function openWebhookRig(
+  script: Script,
+  hook: Hook,
+  options: ApiOptions & { readonly now?: () => number; readonly bot?: BotOptions } = {},
+): WebhookRig {
+  const { now = Date.now } = options;
+  const rig: ApiRig = openApi(script, {
+    ...options,
+    webhooks: {
+      isHere: true,
+      list: () => [],
+      status: async () => gateway.status(),
+      put: async () => ({ status: "configured" }),
+      rotate: async () => ({ status: "configured" }),
+      remove: async () => "configured",
+      take: (name, posted) => {
+        const { store, owner } = rig;
+        const reception = async () => {
+          await gateway.whenOpen;
+          const { take } = gateway;
+          return take && { take };
+        };
+        return takePosted({ hooks: list, store, owner, now, reception }, name, posted);
+      },
+    },
+  });
+  const { adapter, list } = adapterFor([hook], rig);
+  const gateway = openGatewayOn(rig, async () => adapter, {
+    platform: "webhook",
+    names: webhookNames,
+    people: whoeverSigned(list),
+    ...options.bot,
+  });
+  gateway.start();
+  const post: WebhookRig["post"] = async (body, headers) => {
+    const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
+    return rig.app.request(
+      "/api/gateway/webhook/ci",
+      { method: "POST", body: bytes, headers: headers ?? signed("msg-1", bytes) },
+      {},
+    );
+  };
+  const signed = (id: string, body: Uint8Array) =>
+    signedHeaders(hook.secrets.slice(0, 1), id, Math.floor(now() / 1_000), body);
+  return {
+    ...rig,
+    gateway,
+    post,
+    say(id, message) {
+      const body = new TextEncoder().encode(JSON.stringify(message));
+      return post(body, signed(id, body));
+    },
+    async close() {
+      await gateway.stop();
+      await rig.close();
+    },
+  };
+}

@@ -1,0 +1,81 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+import type { Tool, ToolResult } from "@holdfast/engine";
+import { anOwner } from "@holdfast/testing/fixtures/factories";
+import { present } from "@holdfast/testing/fixtures/open-session";
+import { ids, type Json, type OwnerId } from "@holdfast/protocol";
+import { createMemoryStore, type MemoryStore } from "@holdfast/testing/reference-store/store";
+
+import type { McpServers } from "../../../src/ops/config/mcp-servers.ts";
+import { type Mcp, openMcp } from "../../../src/agent/mcp/index.ts";
+
+export interface McpRig {
+  readonly mcp: Mcp;
+  readonly store: MemoryStore;
+  readonly owner: OwnerId;
+  /** Everything that was told to the log. */
+  readonly said: string[];
+  readonly tool: (name: string) => Promise<Tool>;
+  /** Calls a tool as the engine does; `written` gets what it shows while it runs. */
+  readonly call: (name: string, input?: Json, how?: HowToCall) => Promise<ToolResult>;
+  readonly stop: () => Promise<void>;
+}
+
+interface HowToCall {
+  readonly signal?: AbortSignal;
+  readonly written?: (text: string) => void;
+}
+
+/** Servers in quick succession: what would take a minute takes a moment. */
+export function openMcpRig(
+  servers: McpServers,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): McpRig {
+  const store = createMemoryStore();
+  const owner = anOwner();
+  const said: string[] = [];
+  const mcp = openMcp({
+    servers,
+    environment,
+    store,
+    say: (line) => void said.push(line),
+    times: { backOffMs: 5, longestBackOffMs: 20, firstMs: 60_000 },
+  });
+  mcp.start();
+  const tool = async (name: string): Promise<Tool> => present((await mcp.tools()).tools.get(name));
+  return {
+    mcp,
+    store,
+    owner,
+    said,
+    tool,
+    async call(name, input = {}, how = {}) {
+      const { signal = new AbortController().signal, written = () => undefined } = how;
+      const [session, runId, callId] = [ids.make("session"), ids.make("run"), ids.make("call")];
+      const asked = { owner, session, runId, callId, input };
+      return (await tool(name)).run(asked, { signal, write: written });
+    },
+    async stop() {
+      await mcp.stop();
+      await store.close();
+    },
+  };
+}
+
+const strangeMain = fileURLToPath(
+  new URL("../../../../testing/src/host/mcp/misbehaving-server-main.ts", import.meta.url),
+);
+
+/** A server that misbehaves in this manner. */
+export function strangeServer(manner: string, diary?: string, detail = "") {
+  return {
+    command: process.execPath,
+    args: [strangeMain, manner, detail],
+    ...(diary !== undefined && { env: { DIARY: diary } }),
+  };
+}
+
+export function readDiary(path: string): string[] {
+  return readFileSync(path, "utf8").split("\n").slice(0, -1);
+}

@@ -1,0 +1,102 @@
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { createLog, type Store, systemClock, type ToolResult } from "@holdfast/engine";
+import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { ids, type Json, type OwnerId, type ProcessId, processId } from "@holdfast/protocol";
+import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { createLiveness } from "@holdfast/store/identity";
+
+import { createProcesses } from "../../src/automation/processes/processes-tool.ts";
+import { createProcessWatch } from "../../src/automation/processes/process-watcher.ts";
+import { ProcessDesk } from "../../src/automation/processes/process-manager.ts";
+import { openTools } from "../../src/agent/toolset.ts";
+import { openWorkspaces } from "../../src/agent/workspace/workspaces.ts";
+
+interface HostOptions {
+  readonly owner: OwnerId;
+  readonly perSession?: number;
+  readonly reports?: "turn" | "notice";
+  readonly turnsInARow?: number;
+}
+
+/** What a host has to do with background processes; another on the same home and store is that host after a restart. */
+export function openProcessHost(home: string, store: Store, options: HostOptions) {
+  const { perSession = 4, reports = "turn", turnsInARow = 10, owner } = options;
+  const desk = new ProcessDesk({
+    home,
+    store,
+    clock: systemClock,
+    liveness: createLiveness(),
+    limits: { perSession, hours: 1 },
+  });
+  const poked: string[] = [];
+  const watch = createProcessWatch({
+    log: createLog(store),
+    ids,
+    clock: systemClock,
+    owner,
+    desk,
+    runner: { poke: (_, session) => void poked.push(session) },
+    reports,
+    turnsInARow,
+    report: (bug) => {
+      throw bug;
+    },
+  });
+  return { desk, watch, poked, owner };
+}
+
+export async function openProcesses(options: Omit<HostOptions, "owner"> = {}) {
+  const home = realpathSync(mkdtempSync(join(tmpdir(), "holdfast-processes-")));
+  const store = createMemoryStore();
+  const chat = await openSession(store);
+  const { owner, session } = chat;
+  const host = openProcessHost(home, store, { ...options, owner });
+  const background = { mostSeconds: 3_600, start: host.desk.start.bind(host.desk) };
+  const workspaces = openWorkspaces({ home, roots: [] }, store);
+  const parts = { home, store, workspaces, egressAllow: [], environment: process.env, background };
+  const terminal = openTools(parts).get("terminal")!;
+  const processes = createProcesses(host.desk);
+  const close = async (): Promise<void> => {
+    for (const { process: each } of await host.desk.kept.list(owner))
+      await host.desk.stop(owner, null, each.id);
+    rmSync(home, { recursive: true, force: true });
+  };
+
+  const call = (input: Json) => ({
+    owner,
+    session,
+    runId: ids.make("run"),
+    callId: ids.make("call"),
+    input,
+  });
+  const hands = { signal: new AbortController().signal, write: () => undefined };
+  const ask = (input: Json): Promise<ToolResult> => processes.run(call(input), hands);
+  const run = (command: Json, more: { seconds?: number } = {}): Promise<ToolResult> =>
+    terminal.run(call({ command, background: true, ...more }), hands);
+  const start = async (command: string): Promise<ProcessId> => {
+    const { output } = await run(command);
+    return processId.parse(/prc_\w+/.exec(output)?.[0]);
+  };
+  const said = async (): Promise<readonly unknown[]> => {
+    const events = await chat.events();
+    return events.flatMap(({ type, data }) => (type === "input.accepted" ? [data] : []));
+  };
+  const folder = join(home, "workspaces", session);
+  return { ...host, close, home, store, chat, owner, session, folder, start, run, ask, said };
+}
+
+/** Looks again and again until who looks after processes has told the session. */
+export async function untilTold(
+  { desk, watch, owner }: ReturnType<typeof openProcessHost>,
+  id: ProcessId,
+) {
+  for (;;) {
+    await watch.look();
+    const found = await desk.kept.find(owner, null, id);
+    if (found?.process.told != null) return found.process;
+    await systemClock.sleep(20);
+  }
+}

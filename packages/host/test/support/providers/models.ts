@@ -1,0 +1,55 @@
+import type { Model } from "@holdfast/engine";
+import { scriptedModel } from "@holdfast/testing/fakes/scripted-model";
+
+import { createModels, type Models } from "../../../src/agent/models/registry.ts";
+import type { Secrets, StoredKey } from "../../../src/ops/secrets/secrets.ts";
+
+/** Keys that are kept nowhere. */
+export function memorySecrets(): Secrets {
+  const kept = new Map<string, StoredKey>();
+  return {
+    read: (name) => kept.get(name) ?? null,
+    put: async (name, stored) => void kept.set(name, stored),
+    remove: async (name) => kept.delete(name),
+    names: (prefix) => [...kept.keys()].filter((name) => name.startsWith(prefix)),
+    keys: () => [...kept.values()].map(({ key }) => key),
+  };
+}
+
+type ModelConfig = Parameters<typeof createModels>[0]["config"];
+const unset = { value: undefined, source: { from: "default" } } as const;
+export const noModelConfig: ModelConfig = {
+  model: unset,
+  modelFallback: { ...unset, value: [] },
+  smallModel: unset,
+  openaiBaseUrl: unset,
+  openaiApi: { ...unset, value: "responses" },
+  anthropicBaseUrl: unset,
+  googleBaseUrl: unset,
+  ollamaBaseUrl: unset,
+  models: { ...unset, value: {} },
+};
+
+/** Without an environment every name is one of a model that can be asked. */
+export function openTestModels(
+  secrets: Secrets,
+  environment: Readonly<Record<string, string>> | undefined,
+): Models {
+  // Nobody listens there: a test does not meet what happens to run beside it.
+  const ollamaBaseUrl = { ...unset, value: "http://127.0.0.1:9/v1" };
+  const config = { ...noModelConfig, ollamaBaseUrl };
+  const models = createModels({ config, environment: environment ?? {}, secrets });
+  return environment === undefined ? { ...models, check: () => null } : models;
+}
+
+/** One model under every name; for small things there is none. */
+export function modelsOf(model: Model): Models {
+  const models = openTestModels(memorySecrets(), undefined);
+  const none = scriptedModel([]);
+  return {
+    ...models,
+    usual: () => "scripted",
+    small: () => "small",
+    open: (name) => (name === "small" ? none : model),
+  };
+}

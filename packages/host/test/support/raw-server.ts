@@ -1,0 +1,50 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import type { Hono } from "hono";
+
+import { type HostEnv } from "../../src/server/http/route.ts";
+import { listen, type ListenOptions } from "../../src/server/http/server.ts";
+
+/** The app behind a real server, spoken to byte by byte. */
+export async function openServer(app: Hono<HostEnv>, options: Partial<ListenOptions> = {}) {
+  const listener = await listen(app, { host: "127.0.0.1", port: 0, ...options });
+  if (!listener.ok) throw new Error(listener.failure.sentence);
+  const { port } = listener.value;
+  const dialled: Socket[] = [];
+
+  async function dial(): Promise<Socket> {
+    const socket = connect(port, "127.0.0.1");
+    socket.on("error", () => undefined);
+    dialled.push(socket);
+    await once(socket, "connect");
+    return socket;
+  }
+
+  return {
+    port,
+    dial,
+    /** Sends bytes and reads until the other side ends or a whole answer without a body is there. */
+    async say(bytes: string | Buffer): Promise<string> {
+      const socket = await dial();
+      socket.end(bytes);
+      return readAll(socket);
+    },
+    async close() {
+      for (const socket of dialled) socket.destroy();
+      await listener.value.close();
+    },
+  };
+}
+
+/** Everything until the connection is closed, whoever does that and however. */
+export function readAll(socket: Socket): Promise<string> {
+  return new Promise((resolve) => {
+    let text = "";
+    socket.setEncoding("latin1").on("data", (piece: string) => (text += piece));
+    socket.on("close", () => resolve(text));
+  });
+}
+
+export function statusIn(answer: string): number {
+  return Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 0);
+}

@@ -1,0 +1,1 @@
+export { KeptSchedules } from "../../src/automation/schedules/schedule-store.ts";

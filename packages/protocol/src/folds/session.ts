@@ -1,0 +1,152 @@
+import {
+  type DecodedEvent,
+  definitionOf,
+  type EventData,
+  type KnownEvent,
+} from "../events/index.ts";
+import { type EventRole } from "../events/define.ts";
+import { type RunState, terminalStates } from "../events/run.ts";
+import { type SessionSettings, type TitleSource } from "../events/session.ts";
+import type { RunId, Seq, SessionId } from "../ids.ts";
+import { textOf } from "../parts.ts";
+import { columnText, previewOf, titleFrom } from "./plain-text.ts";
+
+/** What a session's own events say of it. A store's row and a page's view may both hold more. */
+export interface SessionFacts {
+  readonly head: Seq;
+  readonly version: number;
+  readonly revision: number;
+  readonly epoch: number;
+  readonly createdAt: number;
+  readonly activityAt: number;
+  readonly sortAt: number;
+  readonly trashedAt: number | null;
+  readonly title: string | null;
+  readonly titleSource: TitleSource | null;
+  readonly model: string | null;
+  readonly workspace: string | null;
+  readonly pinned: boolean;
+  readonly archived: boolean;
+  readonly project: string | null;
+  readonly tags: readonly string[];
+  readonly preview: string;
+  readonly messageCount: number;
+  readonly liveRun: RunId | null;
+  readonly liveState: RunState | null;
+  readonly lastState: RunState | null;
+  readonly origin?: { readonly sessionId: SessionId; readonly seq: Seq } | null | undefined;
+}
+
+type Changes = Partial<SessionFacts>;
+
+/** The session after one more event. Version and revision count what decodes, by its role. */
+export function foldSession<T extends SessionFacts>(facts: T, decoded: DecodedEvent): T {
+  const { event } = decoded;
+  const next = {
+    ...facts,
+    head: event.seq,
+    activityAt: event.quiet ? facts.activityAt : event.at,
+  };
+  if (decoded.kind !== "known") return next;
+  return { ...next, ...counted(next, decoded.event), ...changesOf(next, decoded.event) };
+}
+
+function counted(facts: SessionFacts, event: KnownEvent): Changes {
+  const role: EventRole | undefined = definitionOf(event.type, event.v)?.role;
+  if (role === "entry") return { version: facts.version + 1 };
+  return role === "meta" ? { revision: facts.revision + 1 } : {};
+}
+
+function changesOf(facts: SessionFacts, event: KnownEvent): Changes {
+  const moved: Changes = event.quiet ? {} : { sortAt: event.at };
+  switch (event.type) {
+    case "session.created":
+      return createdBy(facts, event.data, event.at);
+    case "session.changed":
+      return settingsOf(facts, event.data);
+    case "session.trashed":
+      return { trashedAt: event.at };
+    case "session.restored":
+      return { ...moved, trashedAt: null };
+    case "input.accepted":
+      return {
+        ...moved,
+        ...derivedTitle(facts, event.data.text),
+        ...(event.data.text !== "" && { preview: previewOf(event.data.text) }),
+      };
+    case "message.user":
+    case "message.assistant": {
+      // What was found late belongs to an earlier turn: it neither counts again nor previews the last one.
+      if (event.type === "message.assistant" && event.data.above !== undefined) return moved;
+      const text = textOf(event.data.parts);
+      return {
+        ...moved,
+        ...(event.type === "message.user" && derivedTitle(facts, text)),
+        messageCount: facts.messageCount + 1,
+        ...(text !== "" && { preview: previewOf(text) }),
+      };
+    }
+    case "history.cut":
+    case "history.restored":
+      return {
+        messageCount: event.data.messageCount,
+        preview: previewOf(event.data.preview),
+      };
+    case "context.compacted":
+    case "context.epoch":
+      return { epoch: event.data.epoch };
+    case "run.state":
+      return runChanges(facts, event, moved);
+    default:
+      return {};
+  }
+}
+
+function createdBy(facts: SessionFacts, data: EventData<"session.created">, at: number): Changes {
+  return {
+    ...settingsOf(facts, data),
+    ...(data.origin && { origin: data.origin }),
+    ...(data.messageCount !== undefined && { messageCount: data.messageCount }),
+    ...(data.preview !== undefined && { preview: previewOf(data.preview) }),
+    createdAt: at,
+    activityAt: at,
+    sortAt: at,
+  };
+}
+
+/** A queued run is shown by its item in the inbox alone. */
+function runChanges(
+  facts: SessionFacts,
+  event: Extract<KnownEvent, { type: "run.state" }>,
+  moved: Changes,
+): Changes {
+  const { state } = event.data;
+  if (state === "queued" || event.runId === undefined) return {};
+  if (!terminalStates.has(state)) return { liveRun: event.runId, liveState: state };
+  const ended = facts.liveRun === event.runId ? { liveRun: null, liveState: null } : {};
+  return { ...moved, ...ended, lastState: state };
+}
+
+function derivedTitle(facts: SessionFacts, text: string): Changes {
+  if (facts.title !== null) return {};
+  const title = titleFrom(text);
+  return title === "" ? {} : { title, titleSource: "derived" };
+}
+
+const strength: Record<TitleSource, number> = { derived: 0, generated: 1, chosen: 2 };
+
+/** `null` clears, absent keeps, and a weaker title never replaces a stronger one. */
+function settingsOf(facts: SessionFacts, data: SessionSettings): Changes {
+  const { title, titleSource = "chosen", model, workspace, pinned, archived, project, tags } = data;
+  const name = titleFrom(title ?? "");
+  const named = name !== "" && strength[titleSource] >= strength[facts.titleSource ?? "derived"];
+  return {
+    ...(named && { title: name, titleSource }),
+    ...(model !== undefined && { model: model && columnText(model) }),
+    ...(workspace !== undefined && { workspace: workspace && columnText(workspace) }),
+    ...(pinned !== undefined && { pinned }),
+    ...(archived !== undefined && { archived }),
+    ...(project !== undefined && { project: project && columnText(project) }),
+    ...(tags !== undefined && { tags: [...new Set(tags.map(columnText))].toSorted() }),
+  };
+}

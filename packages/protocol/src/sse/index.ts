@@ -1,3 +1,0 @@
-export * from "./frames.ts";
-export * from "./cursors.ts";
-export * from "./stream.ts";

@@ -1,1 +1,0 @@
-export { createMemoryStore, type MemoryStore, type MemoryStoreOptions } from "./store.ts";

@@ -1,0 +1,93 @@
+import type { Work, WorkItem } from "@holdfast/engine";
+import type { ApprovalId, OwnerId, Seq, SessionId } from "@holdfast/protocol";
+
+import type { Row } from "../connection.ts";
+import type { Readers } from "./reader-pool.ts";
+import { decodeLease } from "../rows/lease-row.ts";
+import { statement } from "../statement.ts";
+
+const queued = statement(
+  "queued_work",
+  `SELECT s.owner_id, s.id FROM inputs i JOIN sessions s ON s.id = i.session_id
+    WHERE i.state = 'queued' AND s.live_run IS NULL AND s.trashed_at IS NULL
+    GROUP BY s.owner_id, s.id ORDER BY min(i.at) LIMIT $1`,
+);
+const live = statement(
+  "live_work",
+  `SELECT s.owner_id, s.id, r.* FROM sessions s
+    LEFT JOIN leases r ON r.session_id = s.id AND r.kind = 'run'
+    WHERE s.live_run IS NOT NULL AND s.trashed_at IS NULL
+      AND (s.live_state IN ('claimed', 'running')
+        OR EXISTS (SELECT 1 FROM runs WHERE id = s.live_run AND cancel_requested))
+    ORDER BY coalesce(r.expires_at, 0) LIMIT $1`,
+);
+
+const untitled = statement(
+  "untitled_work",
+  `SELECT owner_id, id FROM sessions
+    WHERE title_source = 'derived' AND last_state = 'completed' AND trashed_at IS NULL
+    ORDER BY id LIMIT $1`,
+);
+
+const unremembered = statement(
+  "unremembered_work",
+  `SELECT s.owner_id, s.id
+     FROM (SELECT session_id, min(at) AS oldest, max(at) AS newest FROM marks GROUP BY session_id) m
+     JOIN sessions s ON s.id = m.session_id LEFT JOIN memory_tries t ON t.session_id = m.session_id
+    WHERE s.trashed_at IS NULL
+      AND CASE WHEN t.retry_at IS NULL THEN m.newest <= $2 ELSE t.retry_at <= $3 END
+    ORDER BY m.oldest, s.id LIMIT $1`,
+);
+
+const undelivered = statement(
+  "undelivered_work",
+  `SELECT s.owner_id, s.id, h.head
+     FROM (SELECT session_id, min(at) AS oldest FROM outbox
+            WHERE state IN ('pending', 'sending') AND (retry_at IS NULL OR retry_at <= $2)
+            GROUP BY session_id) o
+     JOIN sessions s ON s.id = o.session_id JOIN heads h ON h.session_id = s.id
+    WHERE s.trashed_at IS NULL ORDER BY o.oldest, s.id LIMIT $1`,
+);
+
+const expired = statement(
+  "expired_approvals",
+  `SELECT owner_id, session_id AS id, id AS approval FROM approvals
+    WHERE state = 'open' AND expires_at <= $1 ORDER BY expires_at, approvals.id LIMIT $2`,
+);
+
+export function createWork(readers: Readers, now: () => Promise<number>): Work {
+  return {
+    async queued(limit) {
+      return (await readers.rows(queued, [limit])).map(itemOf);
+    },
+    async live(limit) {
+      const rows = await readers.rows(live, [limit]);
+      return rows.map((row) => ({
+        ...itemOf(row),
+        lease: row["fence"] === null ? null : decodeLease(row),
+      }));
+    },
+    async untitled(limit) {
+      return (await readers.rows(untitled, [limit])).map(itemOf);
+    },
+    async unremembered(limit, restingSince) {
+      const rows = await readers.rows(unremembered, [limit, restingSince, await now()]);
+      return rows.map(itemOf);
+    },
+    async undelivered(limit) {
+      const rows = await readers.rows(undelivered, [limit, await now()]);
+      return rows.map((row) => ({ ...itemOf(row), head: Number(row["head"]) as Seq }));
+    },
+    async expiredApprovals(limit) {
+      const rows = await readers.rows(expired, [await now(), limit]);
+      return rows.map((row) => ({
+        ...itemOf(row),
+        approval: String(row["approval"]) as ApprovalId,
+      }));
+    },
+  };
+}
+
+function itemOf(row: Row): WorkItem {
+  return { owner: String(row["owner_id"]) as OwnerId, session: String(row["id"]) as SessionId };
+}

@@ -1,0 +1,147 @@
+import type { SearchHit, SearchQuery, SearchRole } from "@holdfast/engine";
+import { type OwnerId, seq, seqRange, sessionId } from "@holdfast/protocol";
+import { z } from "zod";
+
+import { findSnippet } from "../../shared/search-text/search-text-snippet.ts";
+import { foldWithOrigins, snippetText } from "../../shared/search-text/fold.ts";
+import { parseTerms, type Term } from "../../shared/search-text/search-text-terms.ts";
+import type { Row } from "../connection.ts";
+import type { Readers } from "../read/reader-pool.ts";
+import { decodeEventRow } from "../rows/events.ts";
+import { statement, type Value } from "../statement.ts";
+import { searchableOf } from "./searchable.ts";
+
+/** How many candidates one search reads at most; the cursor goes on from there. */
+const candidateLimit = 2_000;
+
+const candidateRow = z.object({
+  hit_session: sessionId,
+  hit_seq: seq,
+  hit_at: z.int(),
+  role: z.enum(["user", "assistant", "tool", "notice", "title"]),
+  session_title: z.string().nullable(),
+  session_ranges: z.string(),
+});
+type Candidate = z.infer<typeof candidateRow>;
+
+/** Newest first: candidates by their tokens, then by what they really say. */
+export async function findHits(
+  readers: Readers,
+  owner: OwnerId,
+  query: SearchQuery,
+): Promise<{ hits: SearchHit[]; next: string | null }> {
+  const terms = parseTerms(query.text);
+  if (terms.length === 0) return { hits: [], next: null };
+  const hits: SearchHit[] = [];
+  let cursor = query.cursor === undefined ? undefined : parseCursor(query.cursor);
+  for (let seen = 0; seen < candidateLimit;) {
+    const limit = Math.min(candidateLimit, Math.max(50, query.limit * 2));
+    const rows = await readCandidates(readers, owner, query, terms, cursor, limit);
+    for (const row of rows) {
+      const candidate = candidateRow.parse(row);
+      const hit = hitOf(candidate, row, terms);
+      if (hit !== undefined && hits.length === query.limit)
+        return { hits, next: cursorText(cursor) };
+      cursor = { at: candidate.hit_at, seq: candidate.hit_seq, session: candidate.hit_session };
+      if (hit !== undefined) hits.push(hit);
+    }
+    if (rows.length < limit) return { hits, next: null };
+    seen += rows.length;
+  }
+  return { hits, next: cursorText(cursor) };
+}
+
+interface Cursor {
+  readonly at: number;
+  readonly seq: number;
+  readonly session: string;
+}
+
+function cursorText(cursor: Cursor | undefined): string | null {
+  return cursor === undefined ? null : `${cursor.at}.${cursor.seq}.${cursor.session}`;
+}
+
+/** A cursor that is none of ours begins at the beginning. */
+function parseCursor(text: string): Cursor | undefined {
+  const [, at, place, session] = /^(\d{1,15})\.(\d{1,15})\.(\w+)$/.exec(text) ?? [];
+  if (at === undefined || place === undefined || session === undefined) return undefined;
+  return { at: Number(at), seq: Number(place), session };
+}
+
+function readCandidates(
+  readers: Readers,
+  owner: OwnerId,
+  { session, role, since, until }: SearchQuery,
+  terms: readonly Term[],
+  cursor: Cursor | undefined,
+  limit: number,
+): Promise<Row[]> {
+  const values: Value[] = [owner, limit];
+  const value = (each: Value): string => `$${values.push(each)}`;
+  const conditions = [
+    "t.owner_id = $1",
+    `t.tokens @@ ${value(tokenQuery(terms))}::tsquery`,
+    ...(session === undefined ? [] : [`t.session_id = ${value(session)}`]),
+    ...(role === undefined ? [] : [`t.role = ${value(role)}`]),
+    ...(since === undefined ? [] : [`t.at >= ${value(since)}`]),
+    ...(until === undefined ? [] : [`t.at <= ${value(until)}`]),
+    ...(cursor === undefined
+      ? []
+      : [
+          `(t.at, t.seq, t.session_id) < (${value(cursor.at)}, ${value(cursor.seq)}, ${value(cursor.session)})`,
+        ]),
+  ];
+  const used = [session, role, since, until, cursor].map((each) => (each === undefined ? 0 : 1));
+  const candidates = statement(
+    `search_${used.join("")}`,
+    `SELECT t.session_id AS hit_session, t.seq AS hit_seq, t.at AS hit_at, t.role, s.title AS session_title,
+            s.ranges AS session_ranges, e.*
+       FROM search_texts t
+       JOIN sessions s ON s.id = t.session_id AND s.trashed_at IS NULL
+       LEFT JOIN events e ON e.session_id = t.session_id AND e.seq = t.seq AND t.role <> 'title'
+      WHERE ${conditions.join(" AND ")}
+      ORDER BY t.at DESC, t.seq DESC, t.session_id DESC LIMIT $2`,
+  );
+  return readers.rows(candidates, values);
+}
+
+function hitOf(candidate: Candidate, row: Row, terms: readonly Term[]): SearchHit | undefined {
+  if (!isInView(candidate)) return undefined;
+  const text = textOf(candidate.role, candidate.session_title, row);
+  const found =
+    text === undefined ? undefined : findSnippet(foldWithOrigins(snippetText(text)), terms);
+  if (found === undefined) return undefined;
+  return {
+    session: candidate.hit_session,
+    title: candidate.session_title,
+    seq: candidate.hit_seq,
+    role: candidate.role,
+    at: candidate.hit_at,
+    ...found,
+  };
+}
+
+const storedRanges = z.array(seqRange);
+
+/** What was cut is still indexed, and found again when it is restored. */
+function isInView({ role, hit_seq, hit_session, session_ranges }: Candidate): boolean {
+  if (role === "title") return true;
+  return storedRanges
+    .parse(JSON.parse(session_ranges))
+    .some(
+      ({ log = hit_session, from, to }) =>
+        log === hit_session && hit_seq >= from && (to === null || hit_seq <= to),
+    );
+}
+
+function textOf(role: SearchRole, title: string | null, row: Row): string | undefined {
+  if (role === "title") return title ?? undefined;
+  const read = decodeEventRow(row);
+  return read.status === "intact" ? searchableOf(read.event)?.text : undefined;
+}
+
+/** Every token of every term, as PostgreSQL writes it. */
+function tokenQuery(terms: readonly Term[]): string {
+  const tokens = new Set(terms.flatMap((term) => term.tokens));
+  return [...tokens].map((token) => `'${token.replaceAll(/['\\]/g, "$&$&")}'`).join(" & ");
+}

@@ -1,0 +1,61 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { aNotice } from "@holdfast/testing/fixtures/factories";
+import { type OpenSession, openSession } from "@holdfast/testing/fixtures/open-session";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { openSqliteStore, type SqliteStore } from "../store.ts";
+import { NearReader } from "./near-reader.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "holdfast-near-"));
+const file = join(folder, "store.db");
+let store: SqliteStore;
+let near: NearReader;
+beforeAll(async () => {
+  store = await openSqliteStore({ file });
+  near = new NearReader(file);
+});
+afterAll(async () => {
+  near.close();
+  await store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function sessionWith(texts: readonly string[]): Promise<OpenSession> {
+  const chat = await openSession(store);
+  for (const text of texts) await chat.commit([aNotice(text)]);
+  return chat;
+}
+
+function tailOf({ owner, session }: OpenSession) {
+  return near.read("entries", [owner, session, { limit: 50 }]);
+}
+
+test("what is small is read on the spot, and what is large is left to the thread", async () => {
+  const small = await sessionWith(["a", "b"]);
+  const large = await sessionWith(["x".repeat(200_000), "y".repeat(200_000)]);
+  expect(tailOf(small)?.value?.rows).toHaveLength(2);
+  expect(tailOf(large)).toBeUndefined();
+  // One that was given up leaves the next one its full room, and no transaction open.
+  expect(tailOf(small)?.value?.rows).toHaveLength(2);
+});
+
+test("the store answers the same, whoever reads", async () => {
+  const texts = ["x".repeat(200_000), "y".repeat(200_000)];
+  const chat = await sessionWith(texts);
+  const { entries } = (await chat.snapshot({ limit: 50 })).entries;
+  expect(entries.map(({ data }) => data["text"])).toEqual(texts);
+  await chat.commit([aNotice("z")]);
+  expect((await chat.snapshot({ limit: 1 })).entries.entries[0]?.data["text"]).toBe("z");
+});
+
+test("where nobody has written, work is not looked for again, and where somebody has it is", async () => {
+  const chat = await sessionWith(["a"]);
+  const first = near.read("queuedWork", [10])?.value;
+  expect(near.read("queuedWork", [10])?.value).toBe(first);
+  expect(near.read("queuedWork", [9])?.value).not.toBe(first);
+  await chat.commit([aNotice("b")]);
+  expect(near.read("queuedWork", [10])?.value).not.toBe(first);
+});

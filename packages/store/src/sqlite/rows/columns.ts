@@ -1,0 +1,106 @@
+import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
+
+import type { Connection } from "../connection.ts";
+
+/** A row by the names of its columns, or by their places. */
+type Cells = Readonly<Record<string | number, SQLOutputValue>> | readonly SQLOutputValue[];
+
+function cell(row: Cells, column: string | number): SQLOutputValue | undefined {
+  return (row as Readonly<Record<string | number, SQLOutputValue>>)[column];
+}
+
+/** A column that does not hold what its table says. The tables are STRICT, so this is damage. */
+function damaged(row: Cells, column: string | number): Error {
+  return new Error(`The column ${column} holds ${typeof cell(row, column)}.`);
+}
+
+export function int(row: Cells, column: string | number): number {
+  const value = cell(row, column);
+  if (typeof value !== "number") throw damaged(row, column);
+  return value;
+}
+
+export function intOrNull(row: Cells, column: string | number): number | null {
+  return cell(row, column) === null ? null : int(row, column);
+}
+
+/**
+ * Text, under the name of the id that the column is for. Only this driver writes these columns, from values that
+ * had the type; a full parse of every id would cost more than reading the row.
+ */
+export function text<Brand extends string = string>(row: Cells, column: string | number): Brand {
+  const value = cell(row, column);
+  if (typeof value !== "string") throw damaged(row, column);
+  return value as Brand;
+}
+
+export function textOrNull<Brand extends string = string>(
+  row: Cells,
+  column: string | number,
+): Brand | null {
+  return cell(row, column) === null ? null : text<Brand>(row, column);
+}
+
+export function flag(row: Cells, column: string | number): boolean {
+  return int(row, column) === 1;
+}
+
+/** One of a few words. */
+export function word<Word extends string>(
+  row: Cells,
+  column: string | number,
+  words: ReadonlySet<Word>,
+): Word | null {
+  const value = cell(row, column);
+  if (value === null) return null;
+  const known = words as ReadonlySet<unknown>;
+  if (!known.has(value)) throw damaged(row, column);
+  return value as Word;
+}
+
+export function bytes(row: Cells, column: string | number): Uint8Array<ArrayBuffer> {
+  const value = cell(row, column);
+  if (!(value instanceof Uint8Array)) throw damaged(row, column);
+  return value;
+}
+
+type Columns<Item> = Readonly<Record<string, (item: Item, sessionKey: number) => SQLInputValue>>;
+
+export interface Table<Item> {
+  insert(connection: Connection, item: Item, sessionKey: number): number;
+  update(connection: Connection, item: Item, sessionKey: number): void;
+  /** Inserts, or updates the row with the same key: never a silent replacement of a row with another one. */
+  put(connection: Connection, item: Item, sessionKey: number): void;
+}
+
+/** A table's columns, each with where its value comes from. The keys come first. `kept` ones are never put back to null. */
+export function table<Item>(
+  name: string,
+  keys: readonly string[],
+  columns: Columns<Item>,
+  kept: readonly string[] = [],
+): Table<Item> {
+  const names = Object.keys(columns);
+  const values = Object.values(columns);
+  const rest = names.slice(keys.length);
+  const insert = `INSERT INTO ${name} (${names.join(", ")}) VALUES (${names.map((_, index) => `?${index + 1}`).join(", ")})`;
+  const changes = rest
+    .map((column, index) => {
+      const value = `?${index + keys.length + 1}`;
+      return `${column} = ${kept.includes(column) ? `coalesce(${value}, ${column})` : value}`;
+    })
+    .join(", ");
+  const matches = keys.map((column, index) => `${column} = ?${index + 1}`).join(" AND ");
+  const update = `UPDATE ${name} SET ${changes} WHERE ${matches}`;
+  const put = `${insert} ON CONFLICT (${keys.join(", ")}) DO UPDATE SET ${changes}`;
+  const valuesOf = (item: Item, sessionKey: number) =>
+    values.map((value) => value(item, sessionKey));
+  return {
+    insert: (connection, item, sessionKey) =>
+      Number(connection.sql(insert).run(...valuesOf(item, sessionKey)).lastInsertRowid),
+    update: (connection, item, sessionKey) =>
+      void connection.sql(update).run(...valuesOf(item, sessionKey)),
+    put: (connection, item, sessionKey) =>
+      void connection.sql(put).run(...valuesOf(item, sessionKey)),
+  };
+}

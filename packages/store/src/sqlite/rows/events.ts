@@ -1,0 +1,142 @@
+import { type EventId, roleOf, type RunId, type Seq, type StoredEvent } from "@holdfast/protocol";
+
+import { decodePayload, encodePayload } from "../../schema/payload.ts";
+import { flag, int, text, textOrNull } from "./columns.ts";
+import type { Cells, Connection, Row } from "../connection.ts";
+
+export type EventRead =
+  | { readonly status: "intact"; readonly event: StoredEvent }
+  | {
+      readonly status: "damaged";
+      readonly seq: number;
+      readonly id: string;
+      readonly problem: string;
+    };
+
+const columns = ["seq", "id", "type", "v", "at", "run_id", "quiet", "sum", "data"] as const;
+/** The same for the log and for deltas. */
+export const eventColumns = columns.join(", ");
+
+export function decodeEventRow(row: Row): EventRead {
+  return decodeEventCells(columns.map((column) => row[column] ?? null));
+}
+
+/** The values of `eventColumns`, in their order. */
+export function decodeEventCells(cells: Cells): EventRead {
+  const seq = int(cells, 0) as Seq;
+  const id = text<EventId>(cells, 1);
+  const payload = decodePayload(text(cells, 8), int(cells, 7));
+  if (payload.status === "damaged") return { status: "damaged", seq, id, problem: payload.problem };
+  const runId = textOrNull<RunId>(cells, 5);
+  const { data } = payload;
+  const [type, v, at] = [text(cells, 2), int(cells, 3), int(cells, 4)];
+  const event: StoredEvent =
+    runId === null ? { seq, id, type, v, at, data } : { seq, id, type, v, at, runId, data };
+  return { status: "intact", event: flag(cells, 6) ? { ...event, quiet: true } : event };
+}
+
+const insertEvent = `
+  INSERT INTO events (session_key, seq, id, type, v, at, run_id, entry, quiet, sum, data)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+export function appendEvent(connection: Connection, key: number, event: StoredEvent): void {
+  const { seq, id, type, v, at, runId = null } = event;
+  const payload = encodePayload(event.data);
+  const entry = Number(roleOf(event) === "entry");
+  const quiet = Number(event.quiet === true);
+  connection
+    .sql(insertEvent)
+    .run(key, seq, id, type, v, at, runId, entry, quiet, payload.sum, payload.text);
+}
+
+const insertDelta = `
+  INSERT INTO deltas (prev, session_key, seq, id, type, v, at, run_id, quiet, sum, data)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+/** Hangs a delta on the session's chain and returns the chain's new end. */
+export function appendDelta(
+  connection: Connection,
+  key: number,
+  prev: number | null,
+  event: StoredEvent,
+): number {
+  const { seq, id, type, v, at, runId = null } = event;
+  const payload = encodePayload(event.data);
+  const quiet = Number(event.quiet === true);
+  const { lastInsertRowid } = connection
+    .sql(insertDelta)
+    .run(prev, key, seq, id, type, v, at, runId, quiet, payload.sum, payload.text);
+  return Number(lastInsertRowid);
+}
+
+/** A chain from its end backwards, down to the first number that is not wanted. */
+const chainSql = `
+  WITH RECURSIVE chain (pos) AS (
+    SELECT pos FROM deltas WHERE pos = ?1 AND seq > ?2
+    UNION ALL
+    SELECT older.pos FROM chain
+      JOIN deltas newer ON newer.pos = chain.pos
+      JOIN deltas older ON older.pos = newer.prev
+     WHERE older.seq > ?2
+  )
+  SELECT ${eventColumns} FROM chain JOIN deltas USING (pos)`;
+
+export function readChain(
+  connection: Connection,
+  lastDelta: number | null,
+  after: number,
+): Cells[] {
+  return lastDelta === null ? [] : connection.cells(chainSql, lastDelta, after).toReversed();
+}
+
+/** Some of a chain, the newest first, with where it goes on: `null` at its beginning. */
+export interface ChainPart {
+  readonly rows: readonly Cells[];
+  readonly older: number | null;
+}
+
+export function readChainPart(connection: Connection, from: number, limit: number): ChainPart {
+  const beside = readBeside(connection, from, limit);
+  if (beside.older === null || beside.rows.length >= limit / 4) return beside;
+  const rest = followChain(connection, beside.older, limit - beside.rows.length);
+  return { rows: [...beside.rows, ...rest.rows], older: rest.older };
+}
+
+const besideSql = `
+  SELECT ${eventColumns}, prev, pos FROM deltas
+   WHERE pos <= ?1 AND pos > ?1 - ?2 AND session_key = (SELECT session_key FROM deltas WHERE pos = ?1)
+   ORDER BY pos DESC`;
+
+/** What streams by itself lies side by side: there one look finds what would else be found step by step. */
+function readBeside(connection: Connection, from: number, limit: number): ChainPart {
+  const rows: Cells[] = [];
+  let older: number | null = from;
+  for (const row of connection.cells(besideSql, from, limit)) {
+    if (older === null) break;
+    if (row[columns.length + 1] !== older) continue;
+    rows.push(row);
+    older = linkOf(row);
+  }
+  return { rows, older };
+}
+
+const chainPart = `
+  WITH RECURSIVE chain (pos, prev) AS (
+    SELECT pos, prev FROM deltas WHERE pos = ?
+    UNION ALL
+    SELECT older.pos, older.prev FROM chain JOIN deltas older ON older.pos = chain.prev
+    LIMIT ? + 0
+  )
+  SELECT ${eventColumns}, d.prev FROM chain JOIN deltas d USING (pos)`;
+
+function followChain(connection: Connection, from: number, limit: number): ChainPart {
+  const rows = connection.cells(chainPart, from, limit);
+  const last = rows.at(-1);
+  return { rows, older: last === undefined ? null : linkOf(last) };
+}
+
+/** Behind the event's own columns stands where its chain goes on. */
+function linkOf(row: Cells): number | null {
+  const prev = row[columns.length] ?? null;
+  return prev === null ? null : Number(prev);
+}

@@ -1,1 +1,0 @@
-export { openSearch, type SqliteSearch } from "./client.ts";

@@ -1,0 +1,160 @@
+import { existsSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+
+import { anEvent, anOwner } from "@holdfast/testing/fixtures/factories";
+import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { expect, test, vi } from "vitest";
+
+import { hitsOf, openSearchRig, say, seqsFound } from "@holdfast/testing/stores/search-rig";
+
+const patience = { timeout: 60_000 };
+
+test("a store that is opened and closed has no index and no thread for it", patience, async () => {
+  await using rig = await openSearchRig();
+  const { store, index, open } = rig;
+  await store.close();
+  const again = await open();
+  await again.reads.sessions(anOwner(), { limit: 1 });
+  await again.close();
+  expect(existsSync(index)).toBe(false);
+});
+
+test("what is written is indexed by itself a moment later", patience, async () => {
+  await using rig = await openSearchRig();
+  const { chat, index } = rig;
+  await say(chat, "a lonely shrimp");
+  await vi.waitFor(() => expect(existsSync(index)).toBe(true), patience);
+  const database = new DatabaseSync(index, { readOnly: true });
+  try {
+    const indexed = (): unknown =>
+      database.prepare(`SELECT count(*) AS n FROM postings WHERE postings MATCH '"shr"'`).get();
+    await vi.waitFor(() => expect(indexed()).toEqual({ n: 1 }), patience);
+  } finally {
+    database.close();
+  }
+});
+
+test(
+  "a search finds what was written just before it, without being asked to wait",
+  patience,
+  async () => {
+    await using rig = await openSearchRig();
+    const { store, chat } = rig;
+    await store.search.settled();
+    for (let count = 1; count <= 5; count += 1) {
+      await say(chat, `shrimp ${count}`);
+      expect(await seqsFound(chat, "shrimp")).toHaveLength(count);
+    }
+  },
+);
+
+test(
+  "no commit waits for an index that somebody else holds, and searches go on",
+  patience,
+  async () => {
+    await using rig = await openSearchRig();
+    const { store, chat, index } = rig;
+    await say(chat, "one shrimp");
+    await store.search.settled();
+    const holder = new DatabaseSync(index);
+    holder.exec("BEGIN IMMEDIATE");
+    await say(chat, "two shrimps");
+    expect(await seqsFound(chat, "shrimp")).toEqual([2]);
+    let settled = false;
+    const waiting = store.search.settled().then(() => (settled = true));
+    await say(chat, "three shrimps");
+    expect(await seqsFound(chat, "shrimp")).toEqual([2]);
+    expect(settled).toBe(false);
+    holder.exec("ROLLBACK");
+    holder.close();
+    await waiting;
+    expect(await seqsFound(chat, "shrimp")).toEqual([4, 3, 2]);
+  },
+);
+
+test(
+  "while the index is made, searches answer with what there is and say so",
+  patience,
+  async () => {
+    await using rig = await openSearchRig();
+    const { store, chat } = rig;
+    const texts = Array.from(
+      { length: 1_500 },
+      (_, index) => `shrimp ${index} ${"krill ".repeat(20)}`,
+    );
+    await say(chat, ...texts);
+    await store.search.settled();
+    const rebuilt = store.search.rebuild();
+    const during = await store.search.search(chat.owner, { text: "shrimp", limit: 5 });
+    expect(during).toMatchObject({ status: "ok", indexing: true });
+    await rebuilt;
+    const after = await store.search.search(chat.owner, { text: "shrimp", limit: 5 });
+    expect(after).toMatchObject({ status: "ok", hits: { length: 5 } });
+    expect(after).not.toHaveProperty("indexing");
+  },
+);
+
+test("two handles that index at once index everything once", patience, async () => {
+  await using rig = await openSearchRig();
+  const { store, chat, open, index } = rig;
+  const other = await open();
+  const theirs = await openSession(other, { title: "yyy" }, chat.owner);
+  await Promise.all(
+    Array.from({ length: 200 }, async (_, count) => {
+      await say(count % 2 === 0 ? chat : theirs, `shrimp ${count}`);
+      if (count % 20 === 0) await (count % 40 === 0 ? store : other).search.settled();
+    }),
+  );
+  await Promise.all([store.search.settled(), other.search.settled()]);
+  for (const each of [chat, theirs]) {
+    expect(await hitsOf(each, { text: "shrimp", limit: 500 })).toHaveLength(200);
+  }
+  const database = new DatabaseSync(index, { readOnly: true });
+  // Two sessions have a title each.
+  expect(database.prepare("SELECT count(*) AS n FROM documents").get()).toEqual({ n: 202 });
+  database.close();
+});
+
+test("a purge takes the words of a session out of the index", patience, async () => {
+  await using rig = await openSearchRig();
+  const { store, chat, index } = rig;
+  await say(chat, "a shrimp");
+  const gone = await openSession(store, { title: "Lobster" }, chat.owner);
+  await say(gone, ...Array.from({ length: 600 }, (_, count) => `lobster ${count}`));
+  await store.search.settled();
+  await gone.commit([anEvent("session.trashed", {})]);
+  await store.purge(gone.owner, gone.session);
+  expect(await hitsOf(chat, { text: "lobster" })).toEqual([]);
+  const database = new DatabaseSync(index, { readOnly: true });
+  try {
+    const left = (): unknown =>
+      database.prepare(`SELECT count(*) AS n FROM postings WHERE postings MATCH '"lob"'`).get();
+    await vi.waitFor(() => expect(left()).toEqual({ n: 0 }), patience);
+    expect(database.prepare("SELECT count(*) AS n FROM documents").get()).toEqual({ n: 2 });
+  } finally {
+    database.close();
+  }
+  expect(await seqsFound(chat, "shrimp")).toEqual([2]);
+});
+
+test("whoever owns nearly everything does not find the rest", patience, async () => {
+  await using rig = await openSearchRig();
+  const { store, chat } = rig;
+  await say(chat, ...Array.from({ length: 60 }, (_, count) => `shrimp ${count}`));
+  const theirs = await openSession(store, { title: "Their shrimp" });
+  await say(theirs, "their shrimp");
+  await store.search.settled();
+  expect(await hitsOf(chat, { text: "shrimp", limit: 100 })).toHaveLength(60);
+  expect(await hitsOf(chat, { text: "their" })).toEqual([]);
+  expect(await hitsOf(theirs, { text: "shrimp" })).toHaveLength(2);
+});
+
+test("a closed store finds nothing and says why", patience, async () => {
+  await using rig = await openSearchRig();
+  const { store, chat } = rig;
+  await store.search.settled();
+  await store.close();
+  const result = await store.search.search(chat.owner, { text: "a", limit: 1 });
+  expect(result).toEqual({ status: "unavailable", message: "The store was closed." });
+  await expect(store.search.settled()).rejects.toMatchObject({ code: "store_closed" });
+});

@@ -1,0 +1,59 @@
+import { workerData } from "node:worker_threads";
+
+import { z } from "zod";
+
+import { Bell } from "./shared-memory.ts";
+import { connect } from "../connection.ts";
+import { FileIdentity } from "../database-file.ts";
+import { migrate } from "../migrate.ts";
+import { registeredProbe } from "../probe.ts";
+import { serveWaitingThread } from "./thread-server.ts";
+import { GroupWriter } from "../write/group-writer.ts";
+import { type Operation } from "../write/operations.ts";
+import { WriteTally } from "./write-tally.ts";
+
+/** The one thread of a process that writes. */
+export type WriterRequest =
+  | { readonly op: "group"; readonly group: readonly Operation[]; readonly clockOffset: number }
+  | { readonly op: "close" };
+
+export const writerOptions = z.object({
+  file: z.string(),
+  busyMs: z.number(),
+  checkpointPages: z.number(),
+  bell: z.instanceof(SharedArrayBuffer),
+  tally: z.instanceof(SharedArrayBuffer),
+});
+export type WriterOptions = z.infer<typeof writerOptions>;
+
+const { file, bell, tally, ...options } = writerOptions.parse(workerData);
+
+await serveWaitingThread<WriterRequest>(new Bell(bell), async () => {
+  const probe = registeredProbe();
+  const first = connect({ file, access: "write" });
+  await migrate(first);
+  first.close();
+  const identity = new FileIdentity(file);
+  const writer = new GroupWriter({
+    ...options,
+    open() {
+      identity.assertInPlace();
+      return connect({ file, access: "write", probe });
+    },
+    assertInPlace: () => identity.assertLogInPlace(),
+    tally: new WriteTally(tally),
+  });
+  return {
+    handle(request) {
+      switch (request.op) {
+        case "group":
+          return writer.run(request.group, () => Date.now() + request.clockOffset);
+        case "close":
+          return undefined;
+      }
+    },
+    afterwards: () => writer.checkpoint(),
+    inAPause: () => writer.checkpointInAPause(),
+    close: () => writer.close(),
+  };
+});

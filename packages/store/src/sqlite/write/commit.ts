@@ -1,0 +1,285 @@
+import type { ApprovalRow, Commit, CommitResult, InputRow, Needs, RunRow } from "@holdfast/engine";
+import {
+  answerAgain,
+  answerRepeated,
+  decideCommit,
+  type Loaded,
+  needsOf,
+  type Plan,
+} from "@holdfast/engine/log";
+import {
+  type ApprovalId,
+  type BlobId,
+  type DeliveryId,
+  type EventId,
+  type MessageId,
+  roleOf,
+  type RunId,
+  seq,
+  type SessionId,
+} from "@holdfast/protocol";
+
+import type { Connection, Row } from "../connection.ts";
+import {
+  approvals as approvalTable,
+  decodeApproval,
+  decodeInput,
+  decodeRun,
+  inputs as inputTable,
+  lanes,
+  runs as runTable,
+  usages,
+} from "../rows/tables.ts";
+import { writeMemory } from "../rows/memory-rows.ts";
+import { outbox } from "../rows/outbox-rows.ts";
+import { text } from "../rows/columns.ts";
+import { appendDelta, appendEvent, decodeEventCells, readChain } from "../rows/events.ts";
+import { insertSession, updateSession, writeTags } from "../rows/sessions.ts";
+import type { CachedSession, SessionCache } from "./session-cache.ts";
+
+/** The one write primitive, inside the group's transaction: load, decide, write. */
+export function writeCommit(
+  connection: Connection,
+  cache: SessionCache,
+  commit: Commit,
+  now: number,
+): CommitResult {
+  const cached = cache.get(connection, commit.session);
+  const again = cached && findEarlier(connection, cached, commit);
+  if (again) return again;
+
+  const loaded = load(connection, cached, commit);
+  const decision = decideCommit(loaded, commit, now);
+  if (decision.status === "refused") return decision;
+  if (decision.status === "repeated") return answerRepeated(decision, cached!.row);
+  writePlan(connection, cache, cached, decision);
+  return decision.result;
+}
+
+/** P1: a commit that was made before, and whose answer got lost, is found by the ids of its events. */
+function findEarlier(
+  connection: Connection,
+  cached: CachedSession,
+  commit: Commit,
+): CommitResult | undefined {
+  if (cached.row.owner !== commit.owner) return undefined;
+  const logged = commit.events.findIndex((event) => roleOf(event) !== "delta");
+  const index = Math.max(logged, 0);
+  const id = commit.events[index]?.id;
+  if (id === undefined) return undefined;
+  const found =
+    logged === -1 ? findOpenDelta(connection, cached, id) : findLogged(connection, cached, id);
+  if (found === undefined) return undefined;
+  const first = { seq: seq.parse(Number(found["seq"]) - index), at: Number(found["at"]) };
+  return answerAgain(commit, first, cached.row);
+}
+
+function findLogged(connection: Connection, { key }: CachedSession, id: EventId): Row | undefined {
+  return connection.sql("SELECT seq, at FROM events WHERE id = ? AND session_key = ?").get(id, key);
+}
+
+/** Ids grow, so only one that is not greater than the newest can have been written before. */
+function findOpenDelta(
+  connection: Connection,
+  { lastDelta, lastDeltaId }: CachedSession,
+  id: EventId,
+): Row | undefined {
+  if (lastDeltaId === null || id > lastDeltaId) return undefined;
+  for (const cells of readChain(connection, lastDelta, 0)) {
+    const read = decodeEventCells(cells);
+    if (read.status === "intact" && read.event.id === id)
+      return { seq: read.event.seq, at: read.event.at };
+  }
+  return undefined;
+}
+
+function load(connection: Connection, cached: CachedSession | null, commit: Commit): Loaded {
+  const needs = needsOf(commit);
+  const runs = new Map<RunId, RunRow>();
+  for (const id of needs.runs) {
+    const row = connection.sql(runById).get(id);
+    if (row !== undefined) runs.set(id, decodeRun(row));
+  }
+  const inputs = new Map<MessageId, InputRow>();
+  for (const id of needs.messages) {
+    const row = connection.sql(inputByMessage).get(id);
+    if (row !== undefined) inputs.set(id, decodeInput(row));
+  }
+  const inputsByClient = new Map<string, InputRow>();
+  for (const id of cached === null ? [] : needs.clientIds) {
+    const row = connection.sql(inputByClient).get(cached!.key, id);
+    if (row !== undefined) inputsByClient.set(id, decodeInput(row));
+  }
+  const blobs = new Set<BlobId>();
+  for (const id of needs.blobs) {
+    if (connection.sql("SELECT 1 FROM blobs WHERE owner_id = ? AND id = ?").get(commit.owner, id))
+      blobs.add(id);
+  }
+  return {
+    session: cached?.row ?? null,
+    approvals: loadApprovals(connection, cached, needs),
+    purged: cached === null && wasPurged(connection, commit.session),
+    leases: cached?.leases ?? [],
+    runs,
+    inputs,
+    inputsByClient,
+    blobs,
+    inbound: loadInbound(connection, needs),
+  };
+}
+
+function loadInbound(
+  connection: Connection,
+  { inbound }: Pick<Needs, "inbound">,
+): Loaded["inbound"] {
+  const found = inbound.flatMap((key) => connection.sql(outboxByInbound).all(key));
+  return new Map(
+    found.map((row) => [
+      text(row, "inbound"),
+      { session: text<SessionId>(row, "session_id"), delivery: text<DeliveryId>(row, "delivery") },
+    ]),
+  );
+}
+
+function loadApprovals(
+  connection: Connection,
+  cached: CachedSession | null,
+  needs: Pick<Needs, "approvals" | "openApprovals">,
+): ReadonlyMap<ApprovalId, ApprovalRow> {
+  const named = needs.approvals.flatMap((id) => connection.sql(approvalById).all(id));
+  const open =
+    cached !== null && needs.openApprovals ? connection.sql(openApprovals).all(cached.key) : [];
+  return new Map([...named, ...open].map(decodeApproval).map((row) => [row.id, row]));
+}
+
+function wasPurged(connection: Connection, id: SessionId): boolean {
+  return connection.sql("SELECT 1 FROM purges WHERE session_id = ?").get(id) !== undefined;
+}
+
+const runById = `
+  SELECT r.*, s.id AS session_id FROM runs r JOIN sessions s ON s.key = r.session_key WHERE r.id = ?`;
+const approvalById = `
+  SELECT r.*, s.id AS session_id FROM approvals r JOIN sessions s ON s.key = r.session_key WHERE r.id = ?`;
+const outboxByInbound = `
+  SELECT r.inbound, r.delivery, s.id AS session_id FROM outbox r JOIN sessions s ON s.key = r.session_key
+   WHERE r.inbound = ?`;
+const openApprovals = `
+  SELECT r.*, s.id AS session_id FROM approvals r JOIN sessions s ON s.key = r.session_key
+   WHERE r.session_key = ? AND r.state = 'open'`;
+const inputByMessage = `
+  SELECT r.*, s.id AS session_id FROM inputs r JOIN sessions s ON s.key = r.session_key WHERE r.message_id = ?`;
+const inputByClient = `
+  SELECT r.*, s.id AS session_id FROM inputs r JOIN sessions s ON s.key = r.session_key
+   WHERE r.session_key = ? AND r.client_id = ?`;
+
+function writePlan(
+  connection: Connection,
+  cache: SessionCache,
+  cached: CachedSession | null,
+  plan: Plan,
+): void {
+  const { session } = plan;
+  const key = cached?.key ?? insertSession(connection, session);
+  for (const event of plan.log) appendEvent(connection, key, event);
+  const lastDelta = writeDeltas(connection, key, cached?.lastDelta ?? null, plan);
+  const live = session.liveRun !== null || session.openDeltas > 0;
+  writeHead(connection, { key, lastDelta, live, before: cached }, plan);
+
+  for (const run of plan.runs) runTable.put(connection, run, key);
+  for (const input of plan.inputs) inputTable.put(connection, input, key);
+  for (const approval of plan.approvals) approvalTable.put(connection, approval, key);
+  for (const change of plan.memory) writeMemory(connection, change, key);
+  for (const chunk of plan.outbox) outbox.put(connection, chunk, key);
+  for (const lane of plan.lanes) lanes.put(connection, lane, key);
+  for (const usage of plan.usage) usages.put(connection, usage, key);
+  for (const blob of plan.blobs) {
+    connection
+      .sql("UPDATE blobs SET refs = refs + 1 WHERE owner_id = ? AND id = ?")
+      .run(session.owner, blob);
+  }
+  if (plan.dropsLeases) connection.sql("DELETE FROM leases WHERE session_key = ?").run(key);
+  if (plan.created) writeBranch(connection, key, plan);
+  cache.set({
+    key,
+    row: session,
+    live,
+    lastDelta,
+    lastDeltaId:
+      lastDelta === null ? null : (plan.deltas.at(-1)?.id ?? cached?.lastDeltaId ?? null),
+    leases: plan.dropsLeases ? [] : (cached?.leases ?? []),
+  });
+}
+
+interface Head {
+  readonly key: number;
+  readonly live: boolean;
+  readonly lastDelta: number | null;
+  readonly before: CachedSession | null;
+}
+
+/**
+ * Head and activity of a session with a live run go to `live`. Its own row is left alone by a checkpoint, and
+ * takes them back when the run has ended.
+ */
+function writeHead(
+  connection: Connection,
+  { key, live, lastDelta, before }: Head,
+  plan: Plan,
+): void {
+  const { session } = plan;
+  if (live) {
+    connection
+      .sql(
+        "INSERT OR REPLACE INTO live (session_key, head, activity_at, open_deltas, last_delta) VALUES (?, ?, ?, ?, ?)",
+      )
+      .run(key, session.head, session.activityAt, session.openDeltas, lastDelta);
+  } else if (before?.live) {
+    connection.sql("DELETE FROM live WHERE session_key = ?").run(key);
+  }
+  if (plan.created || (live && plan.checkpoint)) {
+    if (plan.created && session.tags.length > 0) writeTags(connection, key, session);
+    return;
+  }
+  updateSession(connection, session);
+  if (before !== null && listPlaceMoved(before, plan)) writeTags(connection, key, session);
+}
+
+function listPlaceMoved({ row: before }: CachedSession, { session }: Plan): boolean {
+  if (before.tags.length === 0 && session.tags.length === 0) return false;
+  return (
+    before.tags !== session.tags ||
+    before.sortAt !== session.sortAt ||
+    before.archived !== session.archived ||
+    before.trashedAt !== session.trashedAt
+  );
+}
+
+/** Deltas that stand before a settlement in the same commit are settled by it; those behind it begin a new chain. */
+function writeDeltas(
+  connection: Connection,
+  key: number,
+  lastDelta: number | null,
+  plan: Plan,
+): number | null {
+  let last = lastDelta;
+  const settledHere = plan.settles ? plan.deltas.length - plan.session.openDeltas : 0;
+  for (const [index, event] of plan.deltas.entries()) {
+    if (plan.settles && index === settledHere) last = settleChain(connection, key, last);
+    last = appendDelta(connection, key, last, event);
+  }
+  return plan.settles && plan.session.openDeltas === 0 ? settleChain(connection, key, last) : last;
+}
+
+function settleChain(connection: Connection, key: number, last: number | null): null {
+  if (last !== null) connection.sql("INSERT INTO settled_chains VALUES (?, ?)").run(last, key);
+  return null;
+}
+
+function writeBranch(connection: Connection, key: number, { session }: Plan): void {
+  const reach = new Map<string, number>();
+  for (const { log, to } of session.ranges) {
+    if (log !== undefined && to !== null) reach.set(log, Math.max(to, reach.get(log) ?? 0));
+  }
+  for (const [log, upto] of reach)
+    connection.sql("INSERT INTO branches VALUES (?, ?, ?)").run(log, key, upto);
+}

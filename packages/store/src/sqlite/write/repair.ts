@@ -1,0 +1,42 @@
+import type { Derived } from "@holdfast/engine";
+
+import type { Connection } from "../connection.ts";
+import { approvals, inputs, lanes, runs, usages } from "../rows/tables.ts";
+import { marks, memoryTries } from "../rows/memory-rows.ts";
+import { outbox } from "../rows/outbox-rows.ts";
+import { readSession, updateSession, writeTags } from "../rows/sessions.ts";
+import type { SessionCache } from "./session-cache.ts";
+
+/** `fsck --rebuild`: what was derived again takes the place of what was stored, unless the log went on meanwhile. */
+export function replaceDerived(
+  connection: Connection,
+  cache: SessionCache,
+  derived: Derived,
+): "replaced" | "moved" {
+  const { session } = derived;
+  const stored = readSession(connection, session.id);
+  const newest = connection
+    .sql("SELECT max(seq) AS seq FROM events WHERE session_key = ?")
+    .get(stored?.key ?? -1);
+  if (stored === null || Number(newest?.["seq"] ?? 0) > session.head) return "moved";
+  const { key } = stored;
+  updateSession(connection, session);
+  writeTags(connection, key, session);
+  connection
+    .sql("UPDATE live SET head = ?, activity_at = ?, open_deltas = ? WHERE session_key = ?")
+    .run(session.head, session.activityAt, session.openDeltas, key);
+  for (const table of ["runs", "inputs", "lanes", "approvals", "marks", "memory_tries", "outbox"]) {
+    connection.sql(`DELETE FROM ${table} WHERE session_key = ?`).run(key);
+  }
+  connection.sql("DELETE FROM usage WHERE session_id = ?").run(session.id);
+  for (const run of derived.runs) runs.put(connection, run, key);
+  for (const input of derived.inputs) inputs.put(connection, input, key);
+  for (const approval of derived.approvals) approvals.put(connection, approval, key);
+  for (const mark of derived.marks) marks.put(connection, mark, key);
+  for (const each of derived.memoryTries) memoryTries.put(connection, each, key);
+  for (const chunk of derived.outbox) outbox.put(connection, chunk, key);
+  for (const lane of derived.lanes) lanes.put(connection, lane, key);
+  for (const usage of derived.usage) usages.put(connection, usage, key);
+  cache.forget(session.id);
+  return "replaced";
+}

@@ -1,2 +1,0 @@
-export { type HarnessFactory, memoryHarness, postgresHarness, sqliteHarness } from "./harnesses.ts";
-export { hitsOf, openSearchRig, say, type SearchRig, seqsFound } from "./search-rig.ts";

@@ -1,0 +1,32 @@
+import { checkStorePrograms } from "@holdfast/testing/model-check/check-programs";
+import { fsckStore } from "@holdfast/testing/conformance/fsck-store";
+import { searchCases } from "@holdfast/testing/conformance/search/search";
+import { storeCases } from "@holdfast/testing/conformance/store/store-cases";
+import { type StoreHarness } from "@holdfast/testing/conformance/harness";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { createDatabase } from "@holdfast/testing/postgres/create-database";
+import { postgresHarness } from "@holdfast/testing/stores/harnesses";
+
+describe("the postgres store", () => {
+  let harness: StoreHarness;
+  beforeAll(async () => {
+    harness = await postgresHarness(createDatabase).open();
+  });
+  afterAll(() => harness.close());
+
+  test.each(storeCases)("keeps the port's rules: $title", async ({ run }) => {
+    await expect(run(harness)).resolves.toBeUndefined();
+  });
+  test.each(searchCases)("finds what was written: $title", async ({ run }) => {
+    await expect(run(harness)).resolves.toBeUndefined();
+  });
+  test("does what the model says, in random programs", { timeout: 240_000 }, async () => {
+    const checked = checkStorePrograms(harness, { runs: 6, steps: 100 });
+    await expect(checked).resolves.toBeUndefined();
+  });
+
+  test("is sound after all of it", async () => {
+    expect(await fsckStore(harness.store)).toEqual([]);
+  });
+});

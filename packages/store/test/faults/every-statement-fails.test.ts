@@ -1,0 +1,219 @@
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { connect } from "../../src/sqlite/connection.ts";
+import type { Probe } from "../../src/sqlite/probe.ts";
+import { GroupWriter, type Outcome } from "../../src/sqlite/write/group-writer.ts";
+import {
+  connectWithoutSync,
+  type Course,
+  makeTemplate,
+  takeCourse,
+  takePicture,
+  timeOf,
+} from "./database-dump.ts";
+import { representativeProgram } from "./write-program.ts";
+import { storageErrors } from "./sqlite-errors.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "holdfast-errors-"));
+const program = representativeProgram();
+let course: Course;
+beforeAll(async () => {
+  const template = join(folder, "template.db");
+  await makeTemplate(template);
+  course = await takeCourse(template, join(folder, "whole.db"), program);
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+let files = 0;
+
+/** A writer on a store where everything before this group is written; it opens its file as often as it likes. */
+function writerBefore(group: number, probe: Probe, busyMs = 1_000) {
+  const file = join(folder, `${(files += 1)}.db`);
+  copyFileSync(course.before[group]!, file);
+  const open = () => {
+    const connection = connect({ file, access: "write", probe });
+    connection.database.exec("PRAGMA synchronous = OFF");
+    return connection;
+  };
+  const writer = new GroupWriter({ open, busyMs, checkpointPages: 1_000 });
+  const now = () => timeOf(group);
+  return {
+    send: (operations = program[group]!) => writer.run(operations, now),
+    /** Ends it, and looks at what it has left. */
+    endPicture: (): string => {
+      writer.close();
+      const connection = connectWithoutSync(file);
+      const picture = takePicture(connection);
+      connection.close();
+      rmSync(file);
+      return picture;
+    },
+  };
+}
+
+/** What a caller is told of a write, the first time or again. Version and revision are those of the moment. */
+function toldBy(outcomes: readonly Outcome[]): unknown[] {
+  return outcomes.map((outcome) => {
+    if (outcome.status !== "committed") return outcome.status;
+    const { first, last, at, input } = outcome;
+    return { first, last, at, input };
+  });
+}
+
+interface Fault {
+  readonly error: keyof typeof storageErrors;
+  /** Whether SQLite has rolled the transaction back by itself, as it does after the worst errors. */
+  readonly transaction: "goes on" | "is over";
+  readonly code: string;
+}
+
+const faults: readonly Fault[] = [
+  { error: "busy", transaction: "goes on", code: "store_busy" },
+  { error: "ioError", transaction: "is over", code: "store_unwritable" },
+  { error: "full", transaction: "is over", code: "store_full" },
+  { error: "other", transaction: "goes on", code: "store_unavailable" },
+];
+
+test.each(faults)(
+  "$error at the n-th statement, for every n: a typed answer, neighbours unharmed, and a retry writes it once",
+  async ({ error, transaction, code }) => {
+    const codes = new Set<string>();
+    for (const [index, group] of program.entries()) {
+      for (let nth = 1, reached = true; reached; nth += 1) {
+        let count = 0;
+        const { send, endPicture } = writerBefore(index, (_, database) => {
+          count += 1;
+          if (count !== nth) return;
+          if (transaction === "is over" && database.isTransaction) database.exec("ROLLBACK");
+          throw storageErrors[error]();
+        });
+        const outcomes = [...send()];
+        for (const [at, outcome] of outcomes.entries()) {
+          if (outcome.status !== "failed") continue;
+          codes.add(outcome.code);
+          outcomes.splice(at, 1, ...send([group[at]!]));
+        }
+        const told = toldBy(course.outcomes[index]!);
+        expect(toldBy(outcomes), `group ${index}, statement ${nth}`).toEqual(told);
+        expect(endPicture()).toBe(course.pictures[index + 1]);
+        reached = count >= nth;
+      }
+    }
+    expect([...codes]).toEqual([code]);
+  },
+  60_000,
+);
+
+test("[P1] a COMMIT that stands although it reported an error is found by its ids, and answered as the first time", async () => {
+  for (const index of program.keys()) {
+    let commits = 0;
+    const { send, endPicture } = writerBefore(index, (sql, database) => {
+      if (sql !== "COMMIT" || commits++ > 0) return;
+      database.exec("COMMIT");
+      throw storageErrors.ioError();
+    });
+    const outcomes = send();
+    const expected = course.outcomes[index]!;
+    for (const [at, outcome] of outcomes.entries()) {
+      if (outcome.status !== "committed") continue;
+      expect(outcome.repeated).toBe(true);
+      expect(toldBy([outcome])).toEqual(toldBy([expected[at]!]));
+    }
+    expect(outcomes.some(({ status }) => status === "failed" || status === "refused")).toBe(false);
+    expect(endPicture()).toBe(course.pictures[index + 1]);
+  }
+});
+
+/** A group of three commits. */
+const three = 2;
+
+test.each(["stands", "does not stand"])(
+  "[P1] a COMMIT that %s and whose end cannot be found out is unknown, never a promise that nothing was written",
+  async (end) => {
+    let [failing, locked] = [true, false];
+    const { send, endPicture } = writerBefore(
+      three,
+      (sql, database) => {
+        if (sql === "BEGIN IMMEDIATE" && locked) throw storageErrors.busy();
+        if (sql !== "COMMIT" || !failing) return;
+        if (end === "stands") database.exec("COMMIT");
+        locked = true;
+        throw storageErrors.ioError();
+      },
+      20,
+    );
+    const codes = send().map((each) => "code" in each && each.code);
+    expect(codes).toEqual(["store_unknown", "store_unknown", "store_unknown"]);
+    [failing, locked] = [false, false];
+    expect(toldBy(send())).toEqual(toldBy(course.outcomes[three]!));
+    expect(endPicture()).toBe(course.pictures[three + 1]);
+  },
+);
+
+test.each([
+  { error: "full", code: "store_full" },
+  { error: "writeError", code: "store_unwritable" },
+  { error: "readOnly", code: "store_unwritable" },
+] as const)(
+  "a COMMIT whose log was not taken ($error) stands nowhere: $code at once, and everything can be sent again",
+  async ({ error, code }) => {
+    let [failing, opened] = [true, 0];
+    const { send, endPicture } = writerBefore(three, (sql, database) => {
+      if (sql === "BEGIN IMMEDIATE") opened += 1;
+      if (sql !== "COMMIT" || !failing) return;
+      database.exec("ROLLBACK");
+      throw storageErrors[error]();
+    });
+    const codes = send().map((each) => "code" in each && each.code);
+    expect(codes).toEqual([code, code, code]);
+    // All together, behind savepoints, and each alone.
+    expect(opened).toBe(5);
+    failing = false;
+    expect(toldBy(send())).toEqual(toldBy(course.outcomes[three]!));
+    expect(endPicture()).toBe(course.pictures[three + 1]);
+  },
+);
+
+test("a write that cannot be synced, tried again in vain, says that one more try would not help", async () => {
+  const { send } = writerBefore(three, (sql, database) => {
+    if (sql !== "COMMIT") return;
+    database.exec("ROLLBACK");
+    throw storageErrors.ioError();
+  });
+  for (const outcome of send())
+    expect(outcome).toMatchObject({ code: "store_unknown", triedAgain: true });
+});
+
+describe.each(["goes on", "is over"])(
+  "one write of a group always fails, and the transaction %s",
+  (transaction) => {
+    test.each([0, 1, 2])("write %i alone is not done, and can be sent again", async (victim) => {
+      let [attempt, turn, failing] = [0, 0, true];
+      const { send, endPicture } = writerBefore(three, (sql, database) => {
+        if (sql === "BEGIN IMMEDIATE") [attempt, turn] = [attempt + 1, -1];
+        if (sql.startsWith("SAVEPOINT")) turn += 1;
+        // All together, then each behind a savepoint, then each in a transaction of its own.
+        const isVictim =
+          attempt === 1 || (attempt === 2 ? turn === victim : attempt - 3 === victim);
+        if (!failing || !isVictim || !/^\s*INSERT INTO events/.test(sql)) return;
+        if (transaction === "is over") database.exec("ROLLBACK");
+        throw storageErrors.full();
+      });
+      const outcomes = send();
+      const done = ["committed", "committed", "committed"];
+      expect(outcomes.map(({ status }) => status)).toEqual(done.with(victim, "failed"));
+      expect(outcomes[victim]).toMatchObject({ code: "store_full" });
+      failing = false;
+      const again = send();
+      expect(again.map((each) => "repeated" in each)).toEqual(
+        [true, true, true].with(victim, false),
+      );
+      const pairs = [...endPicture().matchAll(/session_key\\":(\d+),\\"seq\\":(\d+),\\"id\\"/g)];
+      const numbers = pairs.map(([, key, seq]) => `${key}/${seq}`).toSorted();
+      expect(numbers).toEqual(["1/1", "1/2", "1/3", "2/1", "2/2", "2/3", "2/4"]);
+    });
+  },
+);

@@ -1,0 +1,47 @@
+// A process that is killed in the middle of everything. It runs the program on one store for each of its
+// statements; from that statement on nothing reaches this store any more, and its transaction stays open. When
+// every store is held at another statement, kill -9 takes them all. What was acknowledged has been said before.
+import { copyFileSync, readFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { deserialize } from "node:v8";
+
+import { connect, type Connection } from "../../src/sqlite/connection.ts";
+import { GroupWriter } from "../../src/sqlite/write/group-writer.ts";
+import { isDone, timeOf } from "./database-dump.ts";
+import type { Program } from "./write-program.ts";
+
+const folder = process.argv[2] ?? "";
+const program = deserialize(readFileSync(join(folder, "program"))) as Program;
+/** Nobody may close a store that is held, not even the garbage collector. */
+const held: Connection[] = [];
+
+/** Whether the program has so many statements. */
+async function holdAt(nth: number): Promise<boolean> {
+  const file = join(folder, `${nth}.db`);
+  copyFileSync(join(folder, "template.db"), file);
+  let count = 0;
+  const connection = connect({
+    file,
+    access: "write",
+    probe() {
+      count += 1;
+      if (count >= nth) throw new Error("held");
+    },
+  });
+  // What was written survives the process without a sync: syncs are for power cuts.
+  connection.database.exec("PRAGMA synchronous = OFF");
+  held.push(connection);
+  const open = (): Connection => ({ ...connection, close() {} });
+  const writer = new GroupWriter({ open, busyMs: 1_000, checkpointPages: 1 });
+  for (const [index, group] of program.entries()) {
+    if (!isDone(writer.run(group, () => timeOf(index)))) return true;
+    writeSync(1, `acknowledged ${nth} ${index}\n`);
+    writer.checkpoint();
+  }
+  return count >= nth;
+}
+
+let statements = 1;
+while (await holdAt(statements)) statements += 1;
+writeSync(1, `held ${statements - 1}\n`);
+process.kill(process.pid, "SIGKILL");

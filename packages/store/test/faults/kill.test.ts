@@ -1,0 +1,61 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { serialize } from "node:v8";
+import { afterAll, expect, test } from "vitest";
+
+import {
+  connectWithoutSync,
+  makeTemplate,
+  runRest,
+  takeCourse,
+  takePicture,
+  timeOf,
+} from "./database-dump.ts";
+import { representativeProgram } from "./write-program.ts";
+import { findUnsound } from "./fsck-file.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "holdfast-kill-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Runs the process that dies, and returns what it had said until then. */
+async function diesSaying(): Promise<readonly string[]> {
+  const script = fileURLToPath(new URL("./kill-at-every-statement.ts", import.meta.url));
+  const child = spawn(process.execPath, [script, folder], { stdio: ["ignore", "pipe", "inherit"] });
+  let said = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text));
+  await once(child, "close");
+  expect(child.signalCode).toBe("SIGKILL");
+  return said.trim().split("\n");
+}
+
+test("[P1] kill -9 before any statement: what was acknowledged is there, the rest not at all, and a retry completes it once", async () => {
+  const program = representativeProgram();
+  const template = join(folder, "template.db");
+  await makeTemplate(template);
+  writeFileSync(join(folder, "program"), serialize(program));
+  const { pictures } = await takeCourse(template, join(folder, "whole.db"), program);
+
+  const said = (await diesSaying()).map((line) => line.split(" "));
+  const statements = Number(said.at(-1)?.[1]);
+  expect(said.at(-1)?.[0]).toBe("held");
+  expect(statements).toBeGreaterThan(100);
+
+  for (let nth = 1; nth <= statements; nth += 1) {
+    const acknowledged = said.filter(([word, at]) => word === "acknowledged" && at === `${nth}`);
+    const groups = acknowledged.length;
+    const connection = connectWithoutSync(join(folder, `${nth}.db`));
+    try {
+      const found = takePicture(connection);
+      expect([groups, groups + 1], `held at statement ${nth}`).toContain(pictures.indexOf(found));
+      expect(await findUnsound(connection, timeOf(groups))).toEqual([]);
+      await runRest(connection, program, groups);
+      expect(takePicture(connection)).toBe(pictures.at(-1));
+    } finally {
+      connection.close();
+    }
+  }
+}, 120_000);

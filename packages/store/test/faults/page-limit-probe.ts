@@ -1,0 +1,18 @@
+import { getEnvironmentData } from "node:worker_threads";
+
+import { watchStatements } from "../../src/sqlite/probe.ts";
+
+/** Shared with the test: how many pages the file may have; 0 is as many as it likes. */
+const shared = getEnvironmentData("holdfast.limit-probe");
+const limit = new Int32Array(
+  shared instanceof SharedArrayBuffer ? shared : new SharedArrayBuffer(4),
+);
+let current = 0;
+
+/** SQLite itself then reports that there is no room, exactly as it does when the disk says so. */
+watchStatements((sql, database) => {
+  const pages = Atomics.load(limit, 0);
+  if (sql !== "BEGIN IMMEDIATE" || pages === current) return;
+  current = pages;
+  database.exec(`PRAGMA max_page_count = ${pages === 0 ? 4_294_967_294 : pages}`);
+});

@@ -1,0 +1,162 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setEnvironmentData } from "node:worker_threads";
+
+import { aNotice } from "@holdfast/testing/fixtures/factories";
+import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { connect, type Connection } from "../../src/sqlite/connection.ts";
+import { openSqliteStore } from "../../src/sqlite/store.ts";
+import { GroupWriter } from "../../src/sqlite/write/group-writer.ts";
+import { isDone, makeTemplate, takePicture, timeOf } from "./database-dump.ts";
+import { representativeProgram } from "./write-program.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "holdfast-power-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** The write-ahead log's layout: https://sqlite.org/fileformat2.html#the_write_ahead_log */
+const logHeader = 32;
+const frameHeader = 24;
+const pageSize = 4096;
+const endOfFrame = (frame: number): number => logHeader + frame * (frameHeader + pageSize);
+
+interface Recording {
+  readonly file: Buffer;
+  readonly log: Buffer;
+  /** What the store held at each acknowledgement, and how many frames of the log stood then. */
+  readonly acknowledged: readonly { readonly frames: number; readonly picture: string }[];
+  /** The file after a checkpoint that brought everything into it. */
+  readonly checkpointed: Buffer;
+}
+
+let recording: Recording;
+
+function framesIn(connection: Connection): number {
+  return Number(connection.sql("PRAGMA wal_checkpoint(NOOP)").get()?.["log"]);
+}
+
+/** Runs two programs. The second one writes its log over that of the first, of which a part stays behind it. */
+beforeAll(async () => {
+  const file = join(folder, "store.db");
+  await makeTemplate(file);
+  const connection = connect({ file, access: "write" });
+  const writer = new GroupWriter({ open: () => connection, busyMs: 1_000, checkpointPages: 1e9 });
+  for (const program of [representativeProgram(), representativeProgram()])
+    for (const group of program) writer.run(group, () => timeOf(0));
+  connection.sql("PRAGMA wal_checkpoint(PASSIVE)").get();
+
+  const acknowledged = [{ frames: 0, picture: takePicture(connection) }];
+  for (const [index, group] of representativeProgram().entries()) {
+    if (!isDone(writer.run(group, () => timeOf(index)))) throw new Error("not written");
+    acknowledged.push({ frames: framesIn(connection), picture: takePicture(connection) });
+  }
+  const before = { file: readFileSync(file), log: readFileSync(`${file}-wal`) };
+  connection.sql("PRAGMA wal_checkpoint(PASSIVE)").get();
+  recording = { ...before, acknowledged, checkpointed: readFileSync(file) };
+  writer.close();
+});
+
+/** What a store finds that starts with these two files. */
+function recover(file: Buffer, log: Buffer): string {
+  const path = join(folder, "cut.db");
+  for (const suffix of ["-wal", "-shm"]) rmSync(path + suffix, { force: true });
+  writeFileSync(path, file);
+  writeFileSync(`${path}-wal`, log);
+  const connection = connect({ file: path, access: "read" });
+  try {
+    const check = connection.sql("PRAGMA quick_check").get();
+    expect(check).toEqual({ quick_check: "ok" });
+    return takePicture(connection);
+  } finally {
+    connection.close();
+  }
+}
+
+/** What must be there when so many frames have reached the disk: each acknowledged commit up to them, whole. */
+function mustHold(frames: number): string {
+  return recording.acknowledged.findLast((each) => each.frames <= frames)!.picture;
+}
+
+const insideFrame = [
+  1,
+  frameHeader - 1,
+  frameHeader,
+  frameHeader + 2048,
+  frameHeader + pageSize - 1,
+];
+
+test("the recording is worth cutting: each acknowledgement has frames of its own, and older ones lie behind the last", () => {
+  const frames = recording.acknowledged.map((each) => each.frames);
+  expect(new Set(frames).size).toBe(frames.length);
+  expect(recording.log.length).toBeGreaterThan(endOfFrame(frames.at(-1)!));
+  expect(new Set(recording.acknowledged.map((each) => each.picture)).size).toBe(frames.length);
+});
+
+test("[P1] a power cut at any frame of the log, and inside any frame, keeps every commit that was acknowledged before it, and no part of another", () => {
+  const { file, log, acknowledged } = recording;
+  for (let frame = 0; frame <= acknowledged.at(-1)!.frames; frame += 1) {
+    const end = endOfFrame(frame);
+    expect(recover(file, log.subarray(0, end)), `${frame} frames`).toBe(mustHold(frame));
+    for (const offset of insideFrame) {
+      const found = recover(file, log.subarray(0, end + offset));
+      expect(found, `${frame} frames and ${offset} bytes`).toBe(mustHold(frame));
+    }
+  }
+}, 120_000);
+
+test("[P1] a tail that a power cut left garbled, zeroed or written out of order is not taken for a commit", () => {
+  const { file, log, acknowledged } = recording;
+  const last = acknowledged.at(-1)!.frames;
+  let seed = 1;
+  const noise = Buffer.from(log.map(() => (seed = (seed * 48_271) % 2_147_483_647) & 0xff));
+  for (let frame = 0; frame < last; frame += 1) {
+    const end = endOfFrame(frame);
+    const zeroed = Buffer.concat([log.subarray(0, end), Buffer.alloc(log.length - end)]);
+    const garbled = Buffer.concat([log.subarray(0, end), noise.subarray(end)]);
+    // Every later page reached the disk, this one did not.
+    const hole = Buffer.concat([
+      log.subarray(0, end + frameHeader),
+      noise.subarray(end + frameHeader, end + frameHeader + 512),
+      log.subarray(end + frameHeader + 512),
+    ]);
+    for (const tail of [zeroed, garbled, hole])
+      expect(recover(file, tail), `${frame} frames`).toBe(mustHold(frame));
+  }
+}, 120_000);
+
+test("[P1] a power cut in the middle of a checkpoint loses nothing: the log still holds what the file half has", () => {
+  const { file, log, checkpointed, acknowledged } = recording;
+  const pages = checkpointed.length / pageSize;
+  const grown = Buffer.concat([file, Buffer.alloc(checkpointed.length - file.length)]);
+  for (let round = 0; round < 20; round += 1) {
+    const torn = Buffer.from(grown);
+    for (let page = 0; page < pages; page += 1) {
+      const isWritten = (page * 7 + round * 13) % 20 < round;
+      const [from, to] = [page * pageSize, (page + 1) * pageSize];
+      if (isWritten) checkpointed.copy(torn, from, from, to);
+    }
+    expect(recover(torn, log), `round ${round}`).toBe(acknowledged.at(-1)!.picture);
+  }
+});
+
+/**
+ * What this shows: the connection that writes is, at each of its COMMITs, set to sync the log, and this SQLite was
+ * built with syncs. That the kernel and the disk then do so cannot be seen from here.
+ */
+test("[P1] every commit of the store is one that SQLite syncs", async () => {
+  const counts = new Int32Array(new SharedArrayBuffer(8));
+  setEnvironmentData("holdfast.sync-probe", counts.buffer);
+  const probeModule = new URL("./sync-probe.ts", import.meta.url).href;
+  const store = await openSqliteStore({ file: join(folder, "synced.db"), probeModule });
+  const chat = await openSession(store);
+  for (let times = 0; times < 5; times += 1) await chat.commit([aNotice()]);
+  await Promise.all([chat.commit([aNotice()]), chat.lease(), store.prune(1)]);
+  await store.close();
+  expect(counts[0]).toBe(7);
+  expect(counts[1]).toBe(counts[0]);
+  const options = new DatabaseSync(":memory:").prepare("PRAGMA compile_options").all();
+  expect(options.map((row) => row["compile_options"])).not.toContain("NO_SYNC");
+});

@@ -1,0 +1,109 @@
+import { copyFileSync, readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+import { createCompactionLock } from "@holdfast/engine";
+import { anEvent, at } from "@holdfast/testing/fixtures/factories";
+import { fsckStore } from "@holdfast/testing/conformance/fsck-store";
+import { OpenSession, present } from "@holdfast/testing/fixtures/open-session";
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import { createDatabase } from "@holdfast/testing/postgres/create-database";
+import { currentHolder } from "../src/identity-index.ts";
+import {
+  openPlace,
+  postgresDatabase,
+  type RawRow,
+  sqliteDatabase,
+  type TestDatabase,
+} from "@holdfast/testing/contracts/test-database";
+
+const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
+const folder = fileURLToPath(new URL("../fixtures/", import.meta.url));
+
+const tableNames = {
+  sqlite: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+  postgres:
+    "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = current_schema()",
+};
+
+describe.each(databases)("an older database of $name", ({ name, create }) => {
+  async function restore(fixture: string): Promise<TestDatabase> {
+    const database = await create();
+    onTestFinished(() => database.drop());
+    const { place } = database;
+    if (place.kind === "sqlite") copyFileSync(`${folder}${fixture}`, place.file);
+    else await database.query(readFileSync(`${folder}${fixture}`, "utf8"));
+    return database;
+  }
+
+  async function allRows(database: TestDatabase): Promise<ReadonlyMap<string, readonly RawRow[]>> {
+    const tables = await database.query(tableNames[name]);
+    const names = tables
+      .map((row) => String(row["name"]))
+      .filter((table) => !/migrations/.test(table));
+    const rows = new Map<string, readonly RawRow[]>();
+    for (const table of names.toSorted())
+      rows.set(table, await database.query(`SELECT * FROM ${table}`));
+    return rows;
+  }
+
+  test("[S0.15] a database from before the leases gains the lock and loses nothing", async () => {
+    const [fixture] = fixturesOf(name);
+    const database = await restore(present(fixture));
+    const before = await allRows(database);
+    expect(before.has("leases")).toBe(false);
+    expect(before.get("events")?.length).toBeGreaterThan(10);
+
+    const store = await openPlace(database.place);
+    onTestFinished(() => store.close());
+    const after = await allRows(database);
+    expect(after.has("leases")).toBe(true);
+    // Later columns may have come to a row; none is lost, and no value changed.
+    for (const [table, rows] of before) {
+      expect([table, after.get(table)]).toMatchObject([table, rows]);
+      expect(after.get(table)).toHaveLength(rows.length);
+    }
+    expect(await fsckStore(store)).toEqual([]);
+
+    const row = present(before.get("sessions")?.find(({ trashed_at }) => trashed_at === null));
+    const session = await sessionOf(store, String(row["id"]));
+    const lock = createCompactionLock(store.leases);
+    const holder = currentHolder("newcomer");
+    const { fence } = present(await lock.acquire(session.session, holder));
+    expect(await lock.holder(session.session)).toEqual(holder);
+    const { head, epoch } = await session.row();
+    const covers = { from: at(1), to: at(2) };
+    const data = { epoch: epoch + 1, covers, summary: "Hello was said." };
+    const done = await session.commit([anEvent("context.compacted", data)], {
+      under: { lease: "compaction", fence },
+    });
+    expect(done.first).toBe(head + 1);
+  });
+
+  test.each(fixturesOf(name))("%s opens, is sound and reads as it was written", async (fixture) => {
+    const database = await restore(fixture);
+    const before = await allRows(database);
+    const store = await openPlace(database.place);
+    onTestFinished(() => store.close());
+    expect(await fsckStore(store)).toEqual([]);
+    for (const row of present(before.get("sessions"))) {
+      const session = await sessionOf(store, String(row["id"]));
+      const { head, trashedAt } = await session.row();
+      expect((await session.events()).at(-1)?.seq).toBe(head);
+      expect(trashedAt === null).toBe(row["trashed_at"] === null);
+      expect((await session.entries()).length).toBeGreaterThan(0);
+    }
+  });
+});
+
+function fixturesOf(kind: "sqlite" | "postgres"): readonly string[] {
+  return readdirSync(folder)
+    .filter((file) => file.startsWith(`${kind}-`))
+    .toSorted();
+}
+
+async function sessionOf(store: ConstructorParameters<typeof OpenSession>[0], id: string) {
+  for await (const { id: session, owner } of store.audit.sessions())
+    if (session === id) return new OpenSession(store, { owner, session });
+  throw new Error(`There is no session ${id}.`);
+}

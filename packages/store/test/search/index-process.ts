@@ -1,0 +1,13 @@
+import { SearchService } from "../../src/sqlite/search/service.ts";
+
+/** A process that indexes one store and ends, for tests of several of them. Says each step that it has made. */
+const [, , file] = process.argv;
+if (file === undefined) throw new Error("Name the store's file.");
+const service = new SearchService(file);
+for (;;) {
+  const { status } = service.step();
+  process.stdout.write(`${status}\n`);
+  if (status === "current") break;
+  if (status === "busy") await new Promise((resolve) => setTimeout(resolve, 2 + Math.random() * 5));
+}
+service.close();

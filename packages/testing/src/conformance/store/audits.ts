@@ -1,0 +1,115 @@
+import { ids, type SessionId } from "@holdfast/protocol";
+
+import {
+  aDelta,
+  anEvent,
+  aLane,
+  anInput,
+  aSettledMessage,
+  aUsage,
+} from "../../fixtures/factories.ts";
+import type { StoreCase } from "../harness.ts";
+import { openSession, present, same } from "../../fixtures/open-session.ts";
+
+export const auditCases: readonly StoreCase[] = [
+  {
+    title: "an audit shows each row of a log once, in order, with its place",
+    async run({ store }) {
+      const chat = await openSession(store);
+      const { runId, under } = await chat.startRun();
+      await chat.commit([aDelta(runId, "a")], { under });
+      await chat.commit([aSettledMessage(runId, "a", [[5, 5]])], { under });
+      await chat.commit([aDelta(runId, "b")], { under });
+      const rows = [];
+      for await (const row of store.audit.events(chat.session)) rows.push(row);
+      same(
+        rows.map((row) => [row.seq, row.place]),
+        [
+          [1, "log"],
+          [2, "log"],
+          [3, "log"],
+          [4, "log"],
+          [5, "pruned"],
+          [6, "log"],
+          [7, "delta"],
+        ],
+      );
+      const readable = rows.filter((row) => row.place !== "pruned").map((row) => row.event);
+      same(readable, await chat.events());
+    },
+  },
+  {
+    title: "what is derived can be taken out and put back, unless the session moved meanwhile",
+    async run({ store }) {
+      const chat = await openSession(store, { title: "right", tags: ["a"] });
+      const lane = aLane();
+      const { input } = await chat.commit([
+        anInput(),
+        anEvent("lane.bound", { lane }),
+        aUsage(undefined),
+      ]);
+      const derived = present(await store.audit.derived(chat.session));
+      same(derived.session, await chat.row());
+      same(
+        [derived.runs.length, derived.inputs.length, derived.lanes.length, derived.usage.length],
+        [1, 1, 1, 1],
+      );
+      same(derived.inputs[0]?.messageId, input?.messageId);
+      const wrong = {
+        ...derived,
+        session: { ...derived.session, title: "wrong", tags: ["b"] },
+        usage: [],
+      };
+      same(await store.audit.replaceDerived(wrong), "replaced");
+      same((await chat.row()).title, "wrong");
+      same((await store.reads.sessions(chat.owner, { limit: 5, tag: "b" })).sessions.length, 1);
+      same((await store.reads.usage(chat.owner, {})).calls, 0);
+      same(await store.audit.replaceDerived(derived), "replaced");
+      same(await chat.row(), derived.session);
+      same((await store.reads.usage(chat.owner, {})).calls, 1);
+      await chat.commit([anInput()]);
+      same(await store.audit.replaceDerived(wrong), "moved");
+      same((await chat.row()).title, "right");
+      same(await store.audit.derived(ids.make("session")), null);
+    },
+  },
+  {
+    title: "references of blobs can be set right",
+    async run({ store }) {
+      const chat = await openSession(store);
+      const put = await store.putBlob(
+        chat.owner,
+        new TextEncoder().encode(chat.owner),
+        "text/plain",
+      );
+      if (put.status !== "stored") throw new Error(put.message);
+      const refs = async () => {
+        for await (const row of store.audit.blobs()) if (row.owner === chat.owner) return row.refs;
+        return undefined;
+      };
+      await store.audit.replaceBlobRefs(new Map([[put.id, 3]]), chat.owner);
+      same(await refs(), 3);
+      await store.audit.replaceBlobRefs(new Map(), chat.owner);
+      same(await refs(), 0);
+    },
+  },
+  {
+    title: "an audit lists sessions and leases of everybody, and finds the store sound",
+    async run({ store }) {
+      const [a, b] = [await openSession(store), await openSession(store)];
+      const lease = await a.lease("memory");
+      const sessions: SessionId[] = [];
+      for await (const row of store.audit.sessions()) sessions.push(row.id);
+      same(
+        [a, b].every((chat) => sessions.includes(chat.session)),
+        true,
+      );
+      same(new Set(sessions).size, sessions.length);
+      const leases = [];
+      for await (const row of store.audit.leases()) if (row.session === a.session) leases.push(row);
+      same(leases, [lease]);
+      for await (const orphan of store.audit.orphans()) same(orphan, "none");
+      same(await store.audit.integrity(), []);
+    },
+  },
+];

@@ -1,0 +1,121 @@
+import type { Json } from "@holdfast/protocol";
+
+import {
+  aDelta,
+  anEvent,
+  anInput,
+  anOwner,
+  aRunId,
+  aRunState,
+  at,
+  aUsage,
+  aUserMessage,
+} from "../../fixtures/factories.ts";
+import type { StoreCase } from "../harness.ts";
+import { openSession, present, same, textsOf } from "../../fixtures/open-session.ts";
+import { readPage } from "../../fixtures/read-page.ts";
+
+const awkward = [
+  "NUL \0 inside",
+  "lone high \uD83D and low \uDE00 surrogates",
+  "emoji 👩‍👩‍👧‍👦, 漢字, עברית, combining e\u0301",
+  "line\u2028separators\u2029 and \u0085 \u200B \uFEFF",
+  "quotes ' \" ` \\ and 'drop table'; --",
+  '{"looks": "like json"} \\u0000 \\ud800',
+  "",
+  " \t\r\n ",
+];
+
+const nested = (depth: number): Json => (depth === 0 ? "core" : { inner: nested(depth - 1) });
+
+export const textCases: readonly StoreCase[] = [
+  {
+    title: "every text comes back as it was written, in messages, deltas, inputs and keys",
+    async run({ store, open }) {
+      const chat = await openSession(store);
+      const other = chat.through(await open());
+      const { runId } = await chat.startRun();
+      for (const text of awkward) {
+        const input = anInput({ text });
+        const foreign = { ...anInput(), type: "future.thing", data: { [text]: [text, { text }] } };
+        const { first, input: accepted } = await chat.commit([
+          aUserMessage(text),
+          aDelta(runId, text),
+          foreign,
+          input,
+        ]);
+        const [message, delta, kept] = await other.events({ after: at(first - 1), limit: 3 });
+        same(textsOf([present(message), present(delta)]), [text, text]);
+        same(kept?.data, foreign.data);
+        const row = (await other.snapshot()).inbox.find(
+          (each) => each.messageId === accepted?.messageId,
+        );
+        same(row?.content?.text, text);
+      }
+      await other.store.close();
+    },
+  },
+  {
+    title: "titles, previews, tags, projects and causes are clean, whatever they were made of",
+    async run({ store }) {
+      for (const text of awkward) {
+        const owner = anOwner();
+        const chat = await openSession(store, {}, owner);
+        await chat.commit([aUserMessage(text)]);
+        const name = text === "" ? "x" : text;
+        const settings = {
+          title: name,
+          tags: [name, "plain"],
+          project: name,
+          model: name,
+          workspace: name,
+        };
+        await chat.commit([anEvent("session.changed", settings)]);
+        const runId = aRunId();
+        await chat.commit([
+          aRunState(runId, "claimed"),
+          aRunState(runId, "failed", { cause: text }),
+          aUsage(runId, { model: name }),
+        ]);
+        const row = await chat.row();
+        const shown = [
+          row.title ?? "",
+          row.preview,
+          ...row.tags,
+          row.project ?? "",
+          row.model ?? "",
+          row.workspace ?? "",
+        ];
+        for (const each of shown) same([each.isWellFormed(), each.includes("\0")], [true, false]);
+        same(/[\p{Cc}\u2028\u2029]/u.test(`${row.title} ${row.preview}`), false);
+        same((await readPage(store, owner, { limit: 5, tag: "plain" })).sessions, [row]);
+        same((await store.reads.run(owner, runId))?.state, "failed");
+      }
+    },
+  },
+  {
+    title: "a long title and a long preview are cut between characters",
+    async run({ store }) {
+      const chat = await openSession(store);
+      await chat.commit([aUserMessage("👍".repeat(5_000))]);
+      const { title, preview } = await chat.row();
+      same([present(title).isWellFormed(), preview.isWellFormed()], [true, true]);
+      same([present(title).length <= 120, preview.length <= 200], [true, true]);
+    },
+  },
+  {
+    title: "numbers, nulls and nesting of a payload stay what they are",
+    async run({ store }) {
+      const chat = await openSession(store);
+      const data = {
+        numbers: [0, -1, 1.5, 1e300, 9_007_199_254_740_991, 5e-324],
+        nothing: null,
+        empty: [{}, [], ""],
+        deep: nested(50),
+        "": "an empty key",
+      };
+      await chat.commit([{ ...anInput(), type: "future.thing", data }]);
+      same((await chat.events()).at(-1)?.data, data);
+    },
+  },
+];

@@ -1,0 +1,130 @@
+import {
+  aDelta,
+  anEvent,
+  anInput,
+  aSettledMessage,
+  aUserMessage,
+} from "../../fixtures/factories.ts";
+import type { StoreCase } from "../harness.ts";
+import { openSession, same } from "../../fixtures/open-session.ts";
+
+const hour = 3_600_000;
+
+/** Resolves when `wake` was called; the runner's own limit is what ends a wait in vain. */
+function nextWake(watch: (wake: () => void) => () => void): {
+  woken: Promise<void>;
+  stop: () => void;
+} {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { woken: promise, stop: watch(resolve) };
+}
+
+export const timeCases: readonly StoreCase[] = [
+  {
+    title: "events get the store's time",
+    async run({ store, advanceClock }) {
+      const chat = await openSession(store);
+      await advanceClock(5 * hour);
+      const before = await store.now();
+      const { at } = await chat.commit([aUserMessage()]);
+      const after = await store.now();
+      same(before <= at && at <= after, true, `${before} ${at} ${after}`);
+      same((await chat.events()).at(-1)?.at, at);
+    },
+  },
+  {
+    title:
+      "when the clock steps back, a session's times stay where they were until it has caught up",
+    async run({ store, advanceClock }) {
+      const chat = await openSession(store);
+      const { runId, under } = await chat.startRun();
+      const { activityAt } = await chat.row();
+      await advanceClock(-2 * hour);
+      const tick = await chat.commit([aDelta(runId)], { under });
+      const settled = await chat.commit([aSettledMessage(runId, "text", [[5, 5]])], { under });
+      const titled = await chat.commit([anEvent("session.changed", { title: "t" }), anInput()]);
+      same([tick.at, settled.at, titled.at], [activityAt, activityAt, activityAt]);
+      await advanceClock(3 * hour);
+      const later = await chat.commit([aUserMessage()]);
+      same(later.at > activityAt, true);
+      const times = (await chat.events()).map((event) => event.at);
+      same(
+        times,
+        times.toSorted((a, b) => a - b),
+      );
+    },
+  },
+  {
+    title: "a session that is made after the clock stepped back has times of its own",
+    async run({ store, advanceClock }) {
+      const older = await openSession(store);
+      await advanceClock(-2 * hour);
+      const chat = await openSession(store, {}, older.owner);
+      same((await chat.row()).createdAt < (await older.row()).createdAt, true);
+      const { sessions } = await store.reads.sessions(older.owner, { limit: 5 });
+      same(
+        sessions.map((row) => row.id),
+        [older.session, chat.session],
+      );
+    },
+  },
+  {
+    title: "a watcher is woken by commits of its own handle and of another",
+    async run({ store, open }) {
+      const chat = await openSession(store);
+      const other = await open();
+      for (const pace of ["live", "calm"] as const) {
+        for (const writer of [store, other]) {
+          const { woken, stop } = nextWake((wake) => store.watch(chat.session, pace, wake));
+          await chat.through(writer).commit([aUserMessage()]);
+          await woken;
+          stop();
+        }
+      }
+      await other.close();
+    },
+  },
+  {
+    title:
+      "a watcher is woken by another handle's commit also while its own writes without a pause",
+    async run({ store, open }) {
+      const [chat, busy] = [await openSession(store), await openSession(store)];
+      const other = await open();
+      for (const pace of ["live", "calm", "live"] as const) {
+        const { woken, stop } = nextWake((wake) => store.watch(chat.session, pace, wake));
+        const over = new AbortController();
+        const write = async (): Promise<void> => {
+          while (!over.signal.aborted) await busy.commit([aUserMessage()]);
+        };
+        const writing = write();
+        await chat.through(other).commit([aUserMessage()]);
+        await woken;
+        over.abort();
+        await writing;
+        stop();
+      }
+      await other.close();
+    },
+  },
+  {
+    title: "a watcher is woken by deltas too, and after it stopped by nothing",
+    async run({ store }) {
+      const chat = await openSession(store);
+      const { runId, under } = await chat.startRun();
+      let calls = 0;
+      const stopCounting = store.watch(chat.session, "live", () => void (calls += 1));
+      const first = nextWake((wake) => store.watch(chat.session, "live", wake));
+      await chat.commit([aDelta(runId)], { under, pace: "tick" });
+      await first.woken;
+      first.stop();
+      stopCounting();
+      stopCounting();
+      const counted = calls;
+      const second = nextWake((wake) => store.watch(chat.session, "live", wake));
+      await chat.commit([aDelta(runId)], { under, pace: "tick" });
+      await second.woken;
+      second.stop();
+      same(calls, counted);
+    },
+  },
+];

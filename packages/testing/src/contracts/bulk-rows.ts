@@ -1,0 +1,117 @@
+import type { TestDatabase } from "./test-database.ts";
+
+/** The columns that a row is made of, without those that the database derives itself. */
+async function columnsOf(database: TestDatabase, table: string): Promise<readonly string[]> {
+  const rows = await database.query(
+    database.place.kind === "sqlite"
+      ? `SELECT name FROM pragma_table_xinfo('${table}') WHERE hidden = 0 AND pk = 0 AND name <> 'pos'`
+      : `SELECT column_name AS name FROM information_schema.columns
+          WHERE table_name = '${table}' AND is_generated = 'NEVER'`,
+  );
+  return rows.map(({ name }) => String(name));
+}
+
+/** `count` copies of the rows that `where` finds; `changes` are expressions over the copy's number `n`. */
+async function copyRows(
+  database: TestDatabase,
+  table: string,
+  where: string,
+  count: number,
+  changes: Readonly<Record<string, string>>,
+): Promise<void> {
+  const columns = await columnsOf(database, table);
+  const series =
+    database.place.kind === "sqlite"
+      ? `(WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < ${count}) SELECT n FROM c) c`
+      : `generate_series(1, ${count}) AS c (n)`;
+  await database.query(`
+    INSERT INTO ${table} (${columns.join(", ")})
+    SELECT ${columns.map((column) => changes[column] ?? column).join(", ")}
+      FROM ${table}, ${series} WHERE ${where}`);
+}
+
+/** An id that no store gives. */
+function numbered(database: TestDatabase, prefix: string): string {
+  return database.place.kind === "sqlite"
+    ? `printf('${prefix}_%026d', n)`
+    : `'${prefix}_' || lpad(n::text, 26, '0')`;
+}
+
+/** Puts many sessions like this one beside it, past the store: its rules are not what is looked at. */
+export async function addSessionsLike(
+  database: TestDatabase,
+  session: string,
+  count: number,
+): Promise<void> {
+  const id = numbered(database, "ses");
+  const changes = { id, session_id: id, sort_at: "sort_at - n" };
+  await copyRows(database, "sessions", `id = '${session}'`, count, changes);
+  if (database.place.kind === "postgres")
+    await copyRows(database, "heads", `session_id = '${session}'`, count, changes);
+}
+
+/** Puts what a running session has beside its log into many of the sessions that were added, on PostgreSQL. */
+export async function addRunsLike(
+  database: TestDatabase,
+  session: string,
+  count: number,
+): Promise<void> {
+  const session_id = numbered(database, "ses");
+  const ids: Readonly<Record<string, string>> = {
+    fences: "",
+    leases: "",
+    runs: numbered(database, "run"),
+    deltas: numbered(database, "evt"),
+  };
+  for (const [table, id] of Object.entries(ids))
+    await copyRows(database, table, `session_id = '${session}'`, count, { session_id, id });
+}
+
+/** As after some time: the planner knows the tables, and search has nothing left to read but what comes next. */
+export async function letPostgresRest(database: TestDatabase): Promise<void> {
+  await database.query(`
+    INSERT INTO search_state (session_id, indexed_seq) SELECT session_id, head FROM heads
+    ON CONFLICT (session_id) DO UPDATE SET indexed_seq = excluded.indexed_seq`);
+  await database.query("ANALYZE");
+}
+
+function rowsOfSession({ place }: TestDatabase, session: string): string {
+  return place.kind === "sqlite"
+    ? `session_key = (SELECT key FROM sessions WHERE id = '${session}')`
+    : `session_id = '${session}'`;
+}
+
+/** Makes a session's messages unreadable up to this number, so that whoever looks at one says so. */
+export async function spoilOldMessages(
+  database: TestDatabase,
+  session: string,
+  upTo: number,
+): Promise<void> {
+  const its = rowsOfSession(database, session);
+  await database.query(
+    `UPDATE events SET sum = 0 WHERE ${its} AND type = 'message.user' AND seq <= ${upTo}`,
+  );
+}
+
+/** Makes the last entry of a session be said `count` times more. */
+export async function addMessagesLike(
+  database: TestDatabase,
+  session: string,
+  count: number,
+): Promise<void> {
+  const its = rowsOfSession(database, session);
+  const last = `${its} AND seq = (SELECT max(seq) FROM events WHERE ${its})`;
+  await copyRows(database, "events", last, count, {
+    seq: "seq + n",
+    id: numbered(database, "evt"),
+  });
+  // While a run is live SQLite keeps the head apart.
+  const heads =
+    database.place.kind === "sqlite"
+      ? [
+          `sessions SET head = head + ${count} WHERE id = '${session}'`,
+          `live SET head = head + ${count} WHERE ${its}`,
+        ]
+      : [`heads SET head = head + ${count} WHERE ${its}`];
+  for (const head of heads) await database.query(`UPDATE ${head}`);
+}

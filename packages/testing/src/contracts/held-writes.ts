@@ -1,0 +1,63 @@
+import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { setTimeout as wait } from "node:timers/promises";
+
+import type { SessionId } from "@holdfast/protocol";
+import { Client } from "pg";
+
+import type { Place } from "./test-database.ts";
+
+/** A write of another process that stands still, with nothing of it durable. */
+export interface HeldWrite {
+  /** Resolves when a write has got there. */
+  reached(): Promise<void>;
+  release(): Promise<void>;
+}
+
+/** What the process whose writes are to be held opens its store with. */
+export function holdable(place: Place): { readonly probeModule?: string } {
+  if (place.kind === "postgres") return {};
+  const probe = new URL("./held-writes-probe.ts", import.meta.url);
+  probe.searchParams.set("gate", gateOf(place));
+  return { probeModule: probe.href };
+}
+
+const gateOf = ({ file }: { readonly file: string }) => `${file}.gate`;
+
+/** From now on: on SQLite in front of the transaction, on PostgreSQL inside of it, behind a lock of ours. */
+export function holdWrites(place: Place, session: SessionId): Promise<HeldWrite> {
+  return place.kind === "sqlite" ? holdByFile(gateOf(place)) : holdByLock(place.url, session);
+}
+
+async function holdByFile(gate: string): Promise<HeldWrite> {
+  writeFileSync(gate, "");
+  return {
+    async reached() {
+      while (!existsSync(`${gate}.reached`)) await wait(2);
+    },
+    async release() {
+      rmSync(`${gate}.reached`, { force: true });
+    },
+  };
+}
+
+async function holdByLock(url: string, session: SessionId): Promise<HeldWrite> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query("BEGIN");
+  await client.query(`SELECT 1 FROM heads WHERE session_id = '${session}' FOR UPDATE`);
+  return {
+    reached: () => untilWaiting(client, 1),
+    release: () => client.end(),
+  };
+}
+
+/** Resolves when so many transactions of the database wait for a lock. */
+export async function untilWaiting(client: Client, count: number): Promise<void> {
+  for (;;) {
+    const { rowCount } = await client.query(
+      "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+    );
+    if (rowCount === count) return;
+    await wait(5);
+  }
+}

@@ -1,0 +1,78 @@
+// Runs in a process or a thread of its own, and does with its store what the test tells it to.
+import { parentPort } from "node:worker_threads";
+
+import type { Store } from "@holdfast/engine";
+
+import { currentHolder } from "@holdfast/store/identity";
+import { openPlace } from "./test-database.ts";
+import type { Reply, Request } from "./peer.ts";
+import type { Runs } from "./runs-elsewhere.ts";
+
+let store: Store | undefined;
+let runs: Promise<Runs> | undefined;
+
+function opened(): Store {
+  if (store === undefined) throw new Error("No store is open here.");
+  return store;
+}
+
+/** Loaded when it is wanted: most tests have no runs elsewhere. */
+function runsHere(): Promise<Runs> {
+  runs ??= import("./runs-elsewhere.ts").then(({ runsOver }) => runsOver(opened()));
+  return runs;
+}
+
+/** Reads, writes and leases by their names on the port, and runs. */
+async function call(path: string, args: readonly unknown[]): Promise<unknown> {
+  const [group = "", method] = path.split(".");
+  const target: unknown = await targetOf(group, method);
+  if (typeof target !== "object" || target === null) throw new Error(`There is no ${path}.`);
+  const found: unknown = Reflect.get(target, method ?? group);
+  if (typeof found !== "function") throw new Error(`There is no ${path}.`);
+  return Reflect.apply(found, target, args) as unknown;
+}
+
+function targetOf(group: string, method: string | undefined): unknown {
+  if (method === undefined) return opened();
+  return group === "runs" ? runsHere() : Reflect.get(opened(), group);
+}
+
+async function carryOut(request: Request): Promise<unknown> {
+  switch (request.op) {
+    case "open": {
+      await store?.close();
+      const { probeModule } = request;
+      store = await openPlace(request.place, probeModule ? { probeModule } : {});
+      return undefined;
+    }
+    case "call":
+      return call(request.path, request.args);
+    case "holder":
+      return currentHolder(request.agent);
+    case "meet":
+      // Nothing else happens here until everybody's clock says so.
+      while (Date.now() < request.at);
+      return undefined;
+    case "close":
+      await (await runs)?.stop();
+      await store?.close();
+      [store, runs] = [undefined, undefined];
+      return undefined;
+  }
+}
+
+const send = (reply: Reply): void =>
+  parentPort === null ? void process.send?.(reply) : parentPort.postMessage(reply, []);
+
+async function answer({ id, request }: { id: number; request: Request }): Promise<void> {
+  try {
+    send({ id, value: await carryOut(request) });
+  } catch (error) {
+    send({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  }
+}
+
+const source = parentPort ?? process;
+source.on("message", (message: { id: number; request: Request }) => void answer(message));
+process.on("disconnect", () => process.exit());
+send({ id: 0, value: "ready" });

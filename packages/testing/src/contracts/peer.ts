@@ -1,0 +1,181 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as wait } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
+
+import type { Holder, Store } from "@holdfast/engine";
+
+import type { Place } from "./test-database.ts";
+import type { Runs } from "./runs-elsewhere.ts";
+
+export type Request =
+  | { readonly op: "open"; readonly place: Place; readonly probeModule?: string }
+  | { readonly op: "call"; readonly path: string; readonly args: readonly unknown[] }
+  | { readonly op: "holder"; readonly agent: string }
+  | { readonly op: "meet"; readonly at: number }
+  | { readonly op: "close" };
+
+export interface Reply {
+  readonly id: number;
+  readonly value?: unknown;
+  readonly error?: string;
+}
+
+/** What can be asked of a store over there. */
+export type RemoteStore = Pick<Store, "reads" | "leases" | "commit">;
+
+/** Another process, or another thread, with a store of its own on the same data. */
+export interface Elsewhere {
+  readonly pid: number | undefined;
+  readonly store: RemoteStore;
+  readonly runs: Runs;
+  open(place: Place, options?: { readonly probeModule?: string }): Promise<void>;
+  /** The identity that leases are taken with over there. */
+  holder(agent: string): Promise<Holder>;
+  /** Whatever is asked after this is begun at that moment by the system's clock, and not before. */
+  meet(at: number): void;
+  /** To a process. */
+  signal(signal: "SIGSTOP" | "SIGCONT"): void;
+  /** `kill -9` for a process; resolves when it is gone. */
+  kill(): Promise<void>;
+  /** Closes the store over there; another can be opened. */
+  close(): Promise<void>;
+  /** In good order. */
+  end(): Promise<void>;
+}
+
+const script = new URL("./peer-main.ts", import.meta.url);
+
+interface Link {
+  readonly pid: number | undefined;
+  send(message: { id: number; request: Request }): void;
+  onReply(listen: (reply: Reply) => void): void;
+  onEnd(listen: () => void): void;
+  signal(signal: "SIGSTOP" | "SIGCONT"): void;
+  kill(): Promise<unknown>;
+}
+
+function linkToProcess(): Link {
+  const child = fork(fileURLToPath(script), {
+    execArgv: [],
+    serialization: "advanced",
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
+  const exited = once(child, "exit");
+  return {
+    pid: child.pid,
+    // A process that is gone answers nothing, and `onEnd` says so.
+    send: (message) => void child.send(message, () => undefined),
+    onReply: (listen) => void child.on("message", (reply) => listen(reply as Reply)),
+    onEnd: (listen) => void exited.then(listen),
+    signal: (signal) => void child.kill(signal),
+    kill() {
+      child.kill("SIGKILL");
+      return exited;
+    },
+  };
+}
+
+function linkToThread(): Link {
+  const worker = new Worker(script);
+  return {
+    pid: undefined,
+    send: (message) => worker.postMessage(message, []),
+    onReply: (listen) => void worker.on("message", (reply: Reply) => listen(reply)),
+    onEnd: (listen) => void worker.on("exit", listen),
+    signal() {
+      throw new Error("A thread takes no signals.");
+    },
+    kill: () => worker.terminate(),
+  };
+}
+
+export async function startElsewhere(kind: "process" | "thread"): Promise<Elsewhere> {
+  const link = kind === "process" ? linkToProcess() : linkToThread();
+  const pending = new Map<number, PromiseWithResolvers<unknown>>();
+  const ready = Promise.withResolvers<unknown>();
+  pending.set(0, ready);
+  let next = 1;
+  link.onReply(({ id, value, error }) => {
+    const waiting = pending.get(id);
+    pending.delete(id);
+    if (error === undefined) waiting?.resolve(value);
+    else waiting?.reject(new Error(error));
+  });
+  let ended = false;
+  link.onEnd(() => {
+    ended = true;
+    for (const { reject } of pending.values()) reject(new Error(`The ${kind} has ended.`));
+    pending.clear();
+  });
+
+  function ask(request: Request): Promise<unknown> {
+    const id = next++;
+    const waiting = Promise.withResolvers<unknown>();
+    // Whoever kills the other end may have stopped listening for its answer.
+    waiting.promise.catch(() => undefined);
+    if (ended) {
+      waiting.reject(new Error(`The ${kind} has ended.`));
+      return waiting.promise;
+    }
+    pending.set(id, waiting);
+    link.send({ id, request });
+    return waiting.promise;
+  }
+
+  const call: RemoteCall = (path, args) => ask({ op: "call", path, args });
+  await ready.promise;
+  return {
+    pid: link.pid,
+    store: remoteStore(call),
+    runs: remoteMember<Runs>("runs", call),
+    async open(place, options = {}) {
+      await ask({ op: "open", place, ...options });
+    },
+    holder: (agent) => ask({ op: "holder", agent }) as Promise<Holder>,
+    meet: (at) => void ask({ op: "meet", at }),
+    signal: (signal) => link.signal(signal),
+    async kill() {
+      await link.kill();
+    },
+    async close() {
+      await ask({ op: "close" });
+    },
+    async end() {
+      // One that a failed test left standing still never answers.
+      await Promise.race([ask({ op: "close" }).catch(() => undefined), wait(5_000)]);
+      await link.kill();
+    },
+  };
+}
+
+type RemoteCall = (path: string, args: readonly unknown[]) => Promise<unknown>;
+
+/** The other end is our own code of this very version, so its answers are taken as they are. */
+function remoteMember<Group extends object>(group: string, call: RemoteCall): Group {
+  return new Proxy({} as Group, {
+    get:
+      (_target, method) =>
+      (...args: readonly unknown[]) =>
+        call(`${group}.${String(method)}`, args),
+  });
+}
+
+function remoteStore(call: RemoteCall): RemoteStore {
+  return {
+    reads: remoteMember<Store["reads"]>("reads", call),
+    leases: remoteMember<Store["leases"]>("leases", call),
+    commit: (commit) => call("commit", [commit]) as ReturnType<Store["commit"]>,
+  };
+}
+
+/** That many at once. */
+export function startSeveral(kind: "process" | "thread", count: number): Promise<Elsewhere[]> {
+  return Promise.all(Array.from({ length: count }, () => startElsewhere(kind)));
+}
+
+/** Soon enough to be waited for, late enough that everybody has heard of it. */
+export function soon(): number {
+  return Date.now() + 60;
+}

@@ -1,0 +1,285 @@
+import {
+  type EventId,
+  type MessageId,
+  type OwnerId,
+  type RunId,
+  type RunState,
+  type SessionId,
+  terminalStates,
+} from "@holdfast/protocol";
+
+import type { Committed, Expectation, LeaseKind, RefusalCode } from "@holdfast/engine";
+import { type Act, isEntry } from "./actions.ts";
+import { type Deed, ModelSession } from "./model-session.ts";
+
+export interface Attempt {
+  readonly owner: OwnerId;
+  readonly session: SessionId;
+  readonly firstEvent: EventId;
+  readonly acts: readonly Act[];
+  readonly under?: { readonly kind: LeaseKind; readonly fence: number };
+  readonly expect?: Pick<Expectation, "revision" | "head" | "idle" | "uncompacted">;
+  readonly quiet: boolean;
+}
+
+export type Outcome =
+  | RefusalCode
+  | Pick<Committed, "first" | "last" | "at" | "version" | "revision" | "repeated" | "input">;
+
+/**
+ * What a store should answer, said as simply as possible: lists that are searched from end to end, nothing cached,
+ * nothing shared with the code that it judges. Only the times are taken from the store's answers.
+ */
+export class ModelStore {
+  readonly sessions = new Map<SessionId, ModelSession>();
+  readonly #committed = new Map<
+    EventId,
+    { session: SessionId; outcome: Exclude<Outcome, RefusalCode> }
+  >();
+  readonly lanes = new Map<string, SessionId>();
+  /** In hours. */
+  now = 0;
+
+  living(owner?: OwnerId): ModelSession[] {
+    const all = [...this.sessions.values()].filter((session) => !session.purged);
+    return owner === undefined ? all : all.filter((session) => session.owner === owner);
+  }
+
+  commit(attempt: Attempt, at: number): Outcome {
+    const { owner, session: id, acts } = attempt;
+    const known = this.sessions.get(id);
+    const mine = known !== undefined && !known.purged && known.owner === owner ? known : undefined;
+    const before = this.#committed.get(attempt.firstEvent);
+    if (mine !== undefined && before?.session === id) {
+      const { version, revision } = mine;
+      return { ...before.outcome, version, revision, repeated: true };
+    }
+    if (acts[0]?.do === "create") {
+      if (known !== undefined) return "session_exists";
+      const made = new ModelSession(id, owner);
+      this.sessions.set(id, made);
+      return this.#write(made, attempt, at);
+    }
+    if (mine === undefined) return "session_not_found";
+    return (
+      this.#refusal(mine, attempt) ?? this.#again(mine, attempt) ?? this.#write(mine, attempt, at)
+    );
+  }
+
+  /** In this order: is it there, is the fence right, was it said before, is it as expected, are the events in order. */
+  #refusal(session: ModelSession, { acts, under, expect = {} }: Attempt): RefusalCode | undefined {
+    const restores = acts[0]?.do === "restore";
+    if (session.trashed && !restores) return "session_trashed";
+    if (!session.trashed && restores) return "session_not_trashed";
+    if (under !== undefined && session.leases.get(under.kind)?.fence !== under.fence)
+      return "fenced";
+    const clashing = acts.some(
+      (act) => act.do === "accept" && this.#earlier(session, act.clientId, act.text) === "other",
+    );
+    if (clashing) return "idempotency_conflict";
+    if (
+      acts.some(
+        (act) => act.do === "accept" && this.#earlier(session, act.clientId, act.text) === "same",
+      )
+    )
+      return undefined;
+    if (expect.revision !== undefined && expect.revision !== session.revision)
+      return "revision_conflict";
+    if (expect.head !== undefined && expect.head !== session.head) return "head_moved";
+    if (expect.idle && session.live !== null) return "run_live";
+    const compacting = this.holder(session, "compaction") !== null;
+    if ((expect.idle || expect.uncompacted) && compacting) return "compaction_live";
+    return this.#disorder(session, acts);
+  }
+
+  #earlier(session: ModelSession, clientId: string, text: string): "same" | "other" | undefined {
+    const found = session.all("accept").find(({ act }) => act.clientId === clientId);
+    if (found === undefined) return undefined;
+    return found.act.text === text ? "same" : "other";
+  }
+
+  /** Looks at each act in the session that those before it leave. */
+  #disorder(session: ModelSession, acts: readonly Act[]): RefusalCode | undefined {
+    let openAtFirst: number | undefined;
+    let stoodFor = 0;
+    for (const [index, act] of acts.entries()) {
+      const trial = session.after(acts.slice(0, index));
+      if (act.do === "blunder") return "invalid_event";
+      const astray = act.do === "run" ? runAstray(trial, act.runId, act.state) : undefined;
+      if (astray !== undefined) return astray;
+      const unfit = unfitApproval(trial, act) ?? unfitMemory(trial, act, acts.slice(0, index));
+      if (unfit !== undefined) return unfit;
+      if (act.do === "accept" && act.inbound && this.#isTaken(act.inbound.key))
+        return "inbound_taken";
+      const lost = act.do === "remove" ? inputAstray(trial, act.messageId) : undefined;
+      if (lost !== undefined) return lost;
+      if (act.do === "run" && act.state === "claimed" && this.#mustWait(session, trial, act.runId))
+        return "history_live";
+      if (act.do === "answer" && act.settles !== undefined) {
+        openAtFirst ??= trial.open.length;
+        stoodFor += act.settles.reduce((sum, [from, to]) => sum + to - from + 1, 0);
+      }
+    }
+    return openAtFirst !== undefined && openAtFirst !== stoodFor ? "deltas_unaccounted" : undefined;
+  }
+
+  /** Something came in once, wherever the lane pointed then. */
+  #isTaken(key: string): boolean {
+    return this.living().some((session) =>
+      session.all("accept").some(({ act }) => act.inbound?.key === key),
+    );
+  }
+
+  /** Nothing new is claimed while somebody is about to cut. */
+  #mustWait(session: ModelSession, trial: ModelSession, runId: RunId): boolean {
+    const isNew = [undefined, "queued"].includes(trial.stateOf(runId));
+    return isNew && this.holder(session, "history") !== null;
+  }
+
+  #again(session: ModelSession, { acts }: Attempt): Outcome | undefined {
+    const accepts = acts.filter((act) => act.do === "accept");
+    const found = session
+      .all("accept")
+      .find(({ act }) => accepts.some((each) => each.clientId === act.clientId));
+    if (found === undefined) return undefined;
+    const { seq, at, act } = found;
+    const { version, revision } = session;
+    const input = { messageId: act.messageId, runId: act.runId, seq };
+    return { first: seq, last: seq, at, version, revision, repeated: true, input } as Outcome;
+  }
+
+  #write(session: ModelSession, { acts, quiet, firstEvent }: Attempt, at: number): Outcome {
+    const begin = acts[0]?.do === "create" ? (acts[0].origin?.seq ?? 0) : session.head;
+    const deeds = acts.map((act, index): Deed => ({ seq: begin + 1 + index, at, quiet, act }));
+    session.deeds.push(...deeds);
+    for (const { act } of deeds)
+      if (act.do === "bind") this.lanes.set(`${session.owner} ${act.lane}`, session.id);
+    if (session.trashed) session.leases.clear();
+    const accepted = deeds.find(({ act }) => act.do === "accept");
+    const { version, revision, head } = session;
+    const outcome = {
+      first: begin + 1,
+      last: head,
+      at,
+      version,
+      revision,
+      ...(accepted?.act.do === "accept" && {
+        input: { messageId: accepted.act.messageId, runId: accepted.act.runId, seq: accepted.seq },
+      }),
+    } as Exclude<Outcome, RefusalCode>;
+    this.#committed.set(firstEvent, { session: session.id, outcome });
+    return outcome;
+  }
+
+  purge(owner: OwnerId, id: SessionId): "purged" | "session_not_found" | "session_not_trashed" {
+    const session = this.sessions.get(id);
+    if (session?.owner !== owner) return "session_not_found";
+    if (session.purged) return "purged";
+    if (!session.trashed) return "session_not_trashed";
+    session.purged = true;
+    for (const [lane, at] of this.lanes) if (at === id) this.lanes.delete(lane);
+    return "purged";
+  }
+
+  entries(session: ModelSession): Deed[] {
+    return session.ranges.flatMap(({ log = session.id, from, to }) =>
+      (this.sessions.get(log)?.deeds ?? []).filter(
+        ({ seq, act }) => isEntry(act) && seq >= from && seq <= (to ?? Infinity),
+      ),
+    );
+  }
+
+  holder(session: ModelSession, kind: LeaseKind): number | null {
+    const lease = session.leases.get(kind);
+    return lease !== undefined && lease.until > this.now ? lease.fence : null;
+  }
+
+  /** The fence that is given, or `held`. */
+  acquire(
+    session: ModelSession,
+    kind: LeaseKind,
+    holder: string,
+    hours: number,
+    replacing?: number,
+  ): number | "held" {
+    const current = session.leases.get(kind);
+    const until = this.now + hours;
+    if (current?.holder === holder) {
+      session.leases.set(kind, { ...current, until: Math.max(current.until, until) });
+      return current.fence;
+    }
+    const free = current === undefined || current.until <= this.now || current.fence === replacing;
+    if (!free) return "held";
+    const fence = (session.fences.get(kind) ?? 0) + 1;
+    session.fences.set(kind, fence);
+    session.leases.set(kind, { fence, holder, until });
+    return fence;
+  }
+
+  renew(session: ModelSession, kind: LeaseKind, fence: number, hours: number): "renewed" | "lost" {
+    const lease = session.leases.get(kind);
+    if (lease?.fence !== fence) return "lost";
+    session.leases.set(kind, { ...lease, until: Math.max(lease.until, this.now + hours) });
+    return "renewed";
+  }
+
+  release(session: ModelSession, kind: LeaseKind, fence: number): "released" | "not_held" {
+    if (session.leases.get(kind)?.fence !== fence) return "not_held";
+    session.leases.delete(kind);
+    return "released";
+  }
+}
+
+/** From where a run may come into each state that it can be in again; an end can be reached from everywhere, once. */
+const comesFrom: Partial<Record<RunState, readonly (RunState | undefined)[]>> = {
+  queued: [undefined],
+  claimed: [undefined, "queued", "claimed", "running", "waiting", "paused"],
+  running: ["claimed", "running"],
+  waiting: ["claimed", "running"],
+  paused: ["claimed", "running", "waiting"],
+};
+
+function runAstray(trial: ModelSession, runId: RunId, state: RunState): RefusalCode | undefined {
+  const before = trial.stateOf(runId);
+  if (before !== undefined && terminalStates.has(before)) return "run_ended";
+  if (!terminalStates.has(state)) {
+    return comesFrom[state]?.includes(before) === true ? undefined : "invalid_event";
+  }
+  if (before === undefined) return "invalid_event";
+  const isLive = trial.live?.runId === runId;
+  return isLive && trial.open.length > 0 ? "deltas_unaccounted" : undefined;
+}
+
+/** Nothing runs out here: a program is over long before. */
+function unfitApproval(trial: ModelSession, act: Act): RefusalCode | undefined {
+  if (act.do === "ask") {
+    const state = trial.stateOf(act.runId);
+    return state === undefined || terminalStates.has(state) ? "invalid_event" : undefined;
+  }
+  if (act.do !== "grant") return undefined;
+  const stands = trial.approval(act.approvalId);
+  if (stands === undefined) return "invalid_event";
+  if (stands !== "open") return "approval_answered";
+  return act.decision === "expired" ? "invalid_event" : undefined;
+}
+
+/** A turn is marked by the commit that completes it, behind that; a segment ends before what is said of it. */
+function unfitMemory(
+  trial: ModelSession,
+  act: Act,
+  sameCommit: readonly Act[],
+): RefusalCode | undefined {
+  if (act.do === "remember") return act.upTo > trial.head ? "invalid_event" : undefined;
+  if (act.do !== "mark") return undefined;
+  const ofRun = sameCommit.filter((each) => "runId" in each && each.runId === act.runId);
+  const isCompleted = ofRun.some((each) => each.do === "run" && each.state === "completed");
+  const isMarked = ofRun.some((each) => each.do === "mark");
+  return isCompleted && !isMarked ? undefined : "invalid_event";
+}
+
+/** Only a message that waits can be taken back. */
+function inputAstray(trial: ModelSession, messageId: MessageId): RefusalCode | undefined {
+  if (trial.waiting.some(({ act }) => act.messageId === messageId)) return undefined;
+  const wasAccepted = trial.all("accept").some(({ act }) => act.messageId === messageId);
+  return wasAccepted ? "input_claimed" : "message_not_found";
+}

@@ -1,0 +1,133 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+
+const repository = fileURLToPath(new URL("../../../..", import.meta.url));
+
+export interface StartOptions {
+  readonly env?: Record<string, string | undefined>;
+  readonly cwd?: string;
+  /** What runs the script; the Node of this test run unless told. */
+  readonly command?: string;
+  readonly uid?: number;
+  /** Nothing can be typed unless told. */
+  readonly stdin?: "ignore" | "pipe";
+  /** Takes what ends the process, for one that outlives a test; otherwise it is over with the test. */
+  readonly whenOver?: WhenOver;
+}
+
+export type WhenOver = (end: () => void | Promise<void>) => void;
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/**
+ * Starts a real process in a group of its own, so that a kill takes its children too. Whatever the
+ * test does, the group is gone when the test is over, unless told otherwise.
+ */
+export function startProcess(args: readonly string[], options: StartOptions = {}) {
+  const child = spawn(options.command ?? process.execPath, args, {
+    cwd: options.cwd ?? repository,
+    env: { ...process.env, ...options.env },
+    stdio: "pipe",
+    detached: true,
+    ...(options.uid === undefined ? {} : { uid: options.uid }),
+  });
+  if (options.stdin !== "pipe") child.stdin.end();
+  child.stdin.on("error", () => undefined);
+  const lines: string[] = [];
+  const waiting = new Set<() => void>();
+  let stdout = "";
+  let stderr = "";
+  const wake = (): void => waiting.forEach((look) => look());
+  createInterface(child.stdout).on("line", (line) => {
+    lines.push(line);
+    wake();
+  });
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+    wake();
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+    wake();
+  });
+  let exit: Exit | undefined;
+  const exited = once(child, "close").then((): Exit => {
+    exit = { code: child.exitCode, signal: child.signalCode };
+    wake();
+    return exit;
+  });
+
+  /** Signals the whole group; one that has already gone is no error. */
+  function signalGroup(signal: NodeJS.Signals): void {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, signal);
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
+    }
+  }
+
+  const { whenOver = onTestFinished } = options;
+  whenOver(async () => {
+    signalGroup("SIGKILL");
+    await exited;
+  });
+
+  /** Resolves when what was said so far gives something; rejects when the process ends without it. */
+  function until<T>(look: () => T | undefined, wanted: string): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const lookAgain = (): void => {
+        const found = look();
+        if (found === undefined && exit === undefined) return;
+        waiting.delete(lookAgain);
+        if (found !== undefined) return resolve(found);
+        const said = [stdout, stderr].join("\n");
+        reject(new Error(`ended (${JSON.stringify(exit)}) without ${wanted}:\n${said}`));
+      };
+      waiting.add(lookAgain);
+      lookAgain();
+    });
+  }
+
+  return {
+    pid: child.pid,
+    lines,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    exited,
+    signal: signalGroup,
+    /** `kill -9`, and waits until it is gone. */
+    async kill(): Promise<Exit> {
+      signalGroup("SIGKILL");
+      return exited;
+    },
+    /** Types; only where there is something to type into. */
+    type: (text: string): void => void child.stdin.write(text),
+    endInput: (): void => void child.stdin.end(),
+    /** Both outputs together, as soon as they are as wanted. */
+    saying: (matches: RegExp): Promise<string> =>
+      until(() => (matches.test(stdout + stderr) ? stdout + stderr : undefined), String(matches)),
+    /** The first line of standard output that `matches`, among those that came and those to come. */
+    line: (matches: (line: string) => boolean): Promise<string> =>
+      until(() => lines.find(matches), "the awaited line"),
+  };
+}
+
+export type StartedProcess = ReturnType<typeof startProcess>;
+
+/** The host that was built for the tests, or else its sources. */
+export function hostScript(): string {
+  const built = process.env["HOLDFAST_TEST_HOST"];
+  return built === undefined
+    ? "packages/host/src/main.ts"
+    : fileURLToPath(new URL("main.js", built));
+}
+
+export function startHost(args: readonly string[], options: StartOptions = {}): StartedProcess {
+  return startProcess([hostScript(), ...args], options);
+}

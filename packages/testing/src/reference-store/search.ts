@@ -1,0 +1,127 @@
+import type { Search, SearchHit, SearchQuery, SearchRole } from "@holdfast/engine";
+import { plainText, decodeEvent, type OwnerId, type StoredEvent, textOf } from "@holdfast/protocol";
+
+import { type MemoryData, readableRows, type SessionData } from "./data.ts";
+
+interface Document extends Pick<SearchHit, "session" | "title" | "seq" | "role" | "at"> {
+  readonly text: string;
+}
+
+/** Reads everything for every search: there is no index that could be behind. */
+export function createSearch(data: MemoryData): Search {
+  return {
+    async search(owner, query) {
+      const terms = parseTerms(query.text);
+      const hits = documentsOf(data, owner)
+        .filter((document) => isAsked(document, query))
+        .toSorted(newestFirst)
+        .map((document) => matchAll(document, terms))
+        .filter((hit) => hit !== undefined);
+      const start = Number(query.cursor ?? 0);
+      const end = start + query.limit;
+      return {
+        status: "ok",
+        hits: hits.slice(start, end),
+        next: end < hits.length ? String(end) : null,
+      };
+    },
+    async settled() {},
+    async rebuild() {},
+  };
+}
+
+function documentsOf(data: MemoryData, owner: OwnerId): Document[] {
+  return [...data.sessions.values()]
+    .filter(({ row }) => row.owner === owner && row.trashedAt === null)
+    .flatMap((session) => [
+      ...titleOf(session),
+      ...readableRows(data, session.row.id).flatMap((event) => documentOf(session, event)),
+    ]);
+}
+
+function titleOf({ row }: SessionData): Document[] {
+  if (row.title === null) return [];
+  const { id: session, title, head: seq, sortAt: at } = row;
+  return [{ session, title, seq, role: "title", at, text: title }];
+}
+
+function documentOf({ row }: SessionData, event: StoredEvent): Document[] {
+  const decoded = decodeEvent(event);
+  const said = decoded.kind === "known" ? wordsOf(decoded.event) : undefined;
+  if (said === undefined) return [];
+  const { role, text } = said;
+  return [{ session: row.id, title: row.title, seq: event.seq, role, at: event.at, text }];
+}
+
+function wordsOf(
+  event: Extract<ReturnType<typeof decodeEvent>, { kind: "known" }>["event"],
+): { role: SearchRole; text: string } | undefined {
+  switch (event.type) {
+    case "message.user":
+      return { role: "user", text: textOf(event.data.parts) };
+    case "message.assistant":
+      return { role: "assistant", text: textOf(event.data.parts) };
+    case "message.tool":
+      return { role: "tool", text: textOf(event.data.parts) };
+    case "notice.added":
+    case "notice.changed":
+      return { role: "notice", text: event.data.text };
+    default:
+      return undefined;
+  }
+}
+
+function isAsked(document: Document, { session, role, since, until }: SearchQuery): boolean {
+  return (
+    (session === undefined || document.session === session) &&
+    (role === undefined || document.role === role) &&
+    document.at >= (since ?? 0) &&
+    document.at <= (until ?? Infinity)
+  );
+}
+
+function newestFirst(a: Document, b: Document): number {
+  return b.at - a.at || b.seq - a.seq || (a.session < b.session ? 1 : -1);
+}
+
+/** Each term is a pattern that has to be found somewhere. */
+function parseTerms(text: string): RegExp[] {
+  const terms = plainText(text).matchAll(/"([^"]*)"?|(\S+)/gu);
+  return [...terms].flatMap(([, phrase, word]) => {
+    if (phrase !== undefined) return phrase.trim() === "" ? [] : [phrasePattern(phrase)];
+    if (word === undefined) return [];
+    const prefix = /^(.+)\*$/u.exec(word)?.[1];
+    return [pattern(prefix === undefined ? escaped(word) : `${wordStart}${escaped(prefix)}`)];
+  });
+}
+
+const wordStart = String.raw`(?<![\p{L}\p{N}])`;
+const wordEnd = String.raw`(?![\p{L}\p{N}])`;
+
+function phrasePattern(phrase: string): RegExp {
+  const words = phrase.trim().split(/\s+/u).map(escaped);
+  return pattern(`${wordStart}${words.join(String.raw`\s+`)}${wordEnd}`);
+}
+
+function pattern(source: string): RegExp {
+  return new RegExp(source, "giu");
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/gu, String.raw`\$&`);
+}
+
+const snippetLength = 160;
+
+function matchAll({ text, ...rest }: Document, terms: readonly RegExp[]): SearchHit | undefined {
+  const plain = plainText(text);
+  const found = terms.map((term) => [...plain.matchAll(term)]);
+  if (found.length === 0 || found.some((matches) => matches.length === 0)) return undefined;
+  const matches = found.flat().toSorted((a, b) => a.index - b.index);
+  const start = Math.max(0, (matches[0]?.index ?? 0) - snippetLength / 4);
+  const snippet = plain.slice(start, start + snippetLength).toWellFormed();
+  const highlights = matches
+    .map((match): [number, number] => [match.index - start, match.index - start + match[0].length])
+    .filter(([, to]) => to <= snippet.length);
+  return { ...rest, snippet, highlights };
+}

@@ -1,0 +1,57 @@
+import {
+  type Agent,
+  type AgentRequest,
+  type Store,
+  AgentCache,
+  type AgentCacheDeps,
+} from "@holdfast/engine";
+import { manualClock } from "../fakes/manual-clock.ts";
+
+export interface MadeAgent extends Agent {
+  /** How often it was closed. */
+  closed: number;
+}
+
+export function anAgent(bytes = 100): MadeAgent {
+  return {
+    modelName: "scripted",
+    model: { stream: async function* () {} },
+    system: async () => "You are being tested.",
+    tools: new Map(),
+    bytes,
+    closed: 0,
+    async close() {
+      this.closed += 1;
+    },
+  };
+}
+
+/** A cache over a store's real versions, with a factory that remembers what it made. */
+export function openAgentCache(store: Store, rest: Partial<AgentCacheDeps<string>> = {}) {
+  const made: MadeAgent[] = [];
+  const clock = manualClock();
+  const factory = {
+    signature: async (_request: AgentRequest) => "same",
+    build: async (_request: AgentRequest): Promise<Agent> => {
+      const agent = anAgent();
+      made.push(agent);
+      return agent;
+    },
+  };
+  const cache = new AgentCache<string>({
+    factory,
+    readVersion: async (owner, session) =>
+      (await store.reads.session(owner, session))?.version ?? null,
+    clock,
+    limits: { bytes: 10_000, count: 10, idleMs: 1_000, baselines: 8 },
+    beforeClose: async () => {},
+    memory: () => "enough",
+    sizeOf: (kept) => kept.length,
+    closeBudgetMs: 10_000,
+    onError: (error) => {
+      throw error;
+    },
+    ...rest,
+  });
+  return { cache, made, factory, clock };
+}

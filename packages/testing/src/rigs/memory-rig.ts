@@ -1,0 +1,113 @@
+import { createIds } from "@holdfast/protocol";
+
+import {
+  createLog,
+  type Log,
+  MemoryKeeper,
+  type MemoryKeeperDeps,
+  type MemoryAnswer,
+  type MemoryBatch,
+  type MemoryHandle,
+  type MemoryOwner,
+  type Recollection,
+  type Store,
+} from "@holdfast/engine";
+import { aHolder } from "../fixtures/factories.ts";
+import { manualClock } from "../fakes/manual-clock.ts";
+import { gated } from "./run-words.ts";
+
+type Behaviour = (batch: MemoryBatch, signal: AbortSignal) => Promise<MemoryAnswer>;
+
+const committed: MemoryAnswer = { status: "committed" };
+
+/** A memory provider in the test's hands: it notes what it is given, and does what it is told. */
+export class NotedMemory implements MemoryHandle {
+  readonly owner: MemoryOwner;
+  /** Each time that it was called. */
+  readonly batches: MemoryBatch[] = [];
+  recollections: readonly Recollection[] = [];
+  closed = 0;
+  #next: Behaviour[] = [];
+
+  constructor(configuration: string, provider = "noted") {
+    this.owner = { provider, configuration };
+  }
+
+  /** What was said in the turns that it was given, call by call. */
+  get told(): string[][] {
+    return this.batches.map(({ turns }) => turns.map(({ messages }) => messages[0]?.text ?? ""));
+  }
+
+  /** Answers the next call so; without a word it commits. */
+  answers(behaviour: Behaviour): void {
+    this.#next.push(behaviour);
+  }
+
+  fails(code = "provider_down"): void {
+    this.answers(async () => ({ status: "failed", code, message: "It is away." }));
+  }
+
+  /** The next call waits until the test opens it. */
+  waits(answer: MemoryAnswer = committed): {
+    readonly asked: Promise<void>;
+    readonly open: () => void;
+  } {
+    const [asked, answered] = [gated(), gated()];
+    this.answers(async () => {
+      asked.open();
+      await answered.promise;
+      return answer;
+    });
+    return { asked: asked.promise, open: answered.open };
+  }
+
+  async commit(batch: MemoryBatch, signal: AbortSignal): Promise<MemoryAnswer> {
+    this.batches.push(batch);
+    return (await this.#next.shift()?.(batch, signal)) ?? committed;
+  }
+
+  async recall(): Promise<readonly Recollection[]> {
+    return this.recollections;
+  }
+
+  async close(): Promise<void> {
+    this.closed += 1;
+  }
+}
+
+export interface MemoryRigOptions extends Partial<MemoryKeeperDeps> {
+  readonly log?: Log;
+}
+
+/** A keeper over a store, whose providers are those that the test has made. */
+export function openMemory(store: Store, rest: MemoryRigOptions = {}) {
+  const clock = manualClock();
+  const reachable = new Map<string, MemoryHandle>();
+  const state: { current: MemoryOwner | null } = { current: null };
+  const keeper = new MemoryKeeper({
+    log: createLog(store),
+    ids: createIds(),
+    clock,
+    holder: () => aHolder({ agent: "memory" }),
+    leaseMs: 30_000,
+    patienceMs: 60_000,
+    idleMs: 300_000,
+    sweepMs: 60_000,
+    providers: {
+      current: () => state.current,
+      open: async ({ configuration }) => reachable.get(configuration) ?? null,
+    },
+    onError: (error) => {
+      throw error;
+    },
+    ...rest,
+  });
+  return {
+    keeper,
+    clock,
+    reachable,
+    remembers: () => state.current,
+    /** From now on turns are this one's to remember. */
+    turnTo: (handle: MemoryHandle | null) => void (state.current = handle?.owner ?? null),
+  };
+}

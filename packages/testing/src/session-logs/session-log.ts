@@ -1,0 +1,34 @@
+import {
+  decodeEvent,
+  type StoredEvent,
+  type EntryView,
+  type SessionRead,
+  ownerId,
+  entriesOf,
+} from "@holdfast/protocol";
+import { blankRead, reduceEvents, type SessionState, startState } from "@holdfast/client";
+import { testId } from "./write-log.ts";
+
+export const blankState: SessionState = startState(
+  blankRead(testId("session", 1), ownerId.parse("me")),
+);
+
+/** What a host answers: entries straight from the log and its ranges, everything else from the fold. */
+export function readOf(log: readonly StoredEvent[]): SessionRead {
+  const { gaps: _, readAgain: __, inbox, ...state } = reduceEvents(blankState, log);
+  return { ...state, inbox: [...inbox], entries: visibleEntries(log) };
+}
+
+function visibleEntries(log: readonly StoredEvent[]): EntryView[] {
+  let ranges: readonly { from: number; to: number | null }[] = [{ from: 1, to: null }];
+  for (const stored of log) {
+    const decoded = decodeEvent(stored);
+    if (decoded.kind !== "known") continue;
+    const { event } = decoded;
+    if (event.type === "history.cut" || event.type === "history.restored")
+      ({ ranges } = event.data);
+  }
+  return entriesOf(log).filter(({ seq }) =>
+    ranges.some(({ from, to }) => seq >= from && (to === null || seq <= to)),
+  );
+}

@@ -1,0 +1,114 @@
+import type { NewEvent } from "@holdfast/protocol";
+
+import type {
+  JournalAnswer,
+  JournalPlace,
+  SpillBegun,
+  SpillEnd,
+  SpillFile,
+  SpillHeader,
+  SpillRef,
+  SpillResult,
+} from "@holdfast/engine";
+import type { SimHost } from "./host.ts";
+import type { World } from "./world.ts";
+
+interface Spilled {
+  readonly header: SpillHeader;
+  readonly events: NewEvent[];
+  end: SpillEnd | null;
+}
+
+/** The disk of one host: it outlives the host's lives, and no other host can read it. */
+export class SimDisk {
+  readonly place: string;
+  readonly files = new Map<string, Spilled>();
+
+  constructor(place: string) {
+    this.place = place;
+  }
+}
+
+const kept: SpillResult = { status: "kept" };
+const full = { status: "failed", code: "spill_full", message: "simulated" } as const;
+
+/** A host's way to its disk: quick, and sometimes there is no room. What was answered as kept is written down. */
+export function simJournals(world: World, host: SimHost, disk: SimDisk): JournalPlace {
+  const { scheduler, record, profile } = world;
+  const writing = new Set<string>();
+
+  function call<T>(what: string, act: () => T): Promise<T> {
+    return new Promise((resolve) => {
+      scheduler.after(scheduler.chance.between(0, 2), host, what, () => {
+        const result = act();
+        scheduler.after(scheduler.chance.between(0, 2), host, `${what}: done`, () =>
+          resolve(result),
+        );
+      });
+    });
+  }
+
+  const isFull = (): boolean => world.troubled && scheduler.chance.happens(profile.diskFull);
+
+  function fileFor(name: string, file: Spilled): SpillFile {
+    return {
+      async append(events) {
+        const result = await call("spill.append", (): SpillResult => {
+          if (isFull()) return full;
+          file.events.push(...events);
+          return kept;
+        });
+        if (result.status === "kept")
+          for (const event of events) record.spilled.push({ session: file.header.session, event });
+        return result;
+      },
+      seal: (end) =>
+        call("spill.seal", (): SpillResult => {
+          if (isFull()) return full;
+          file.end = end;
+          return kept;
+        }),
+      close: () => call("spill.close", () => void writing.delete(name)),
+      discard: () =>
+        call("spill.discard", () => {
+          writing.delete(name);
+          disk.files.delete(name);
+        }),
+    };
+  }
+
+  return {
+    place: disk.place,
+    reserve: async () => {},
+    begin: (header) =>
+      call("spill.begin", (): SpillBegun => {
+        if (isFull()) return full;
+        const name = nameOf(header);
+        const file: Spilled = { header, events: [], end: null };
+        disk.files.set(name, file);
+        writing.add(name);
+        return { status: "begun", file: fileFor(name, file) };
+      }),
+    read: (ref) =>
+      call("spill.read", (): JournalAnswer => {
+        const file = disk.files.get(nameOf(ref));
+        if (file === undefined)
+          return { status: ref.place === disk.place ? "known_empty" : "arriving" };
+        const { header, end } = file;
+        if (file.events.length > 0)
+          return { status: "output", header, events: [...file.events], end, damage: [] };
+        return end === null
+          ? { status: "arriving", isBegun: true }
+          : { status: "sealed", header, damage: [] };
+      }),
+    forget: (ref) => call("spill.forget", () => void disk.files.delete(nameOf(ref))),
+    left: () =>
+      call("spill.left", () =>
+        [...disk.files].filter(([name]) => !writing.has(name)).map(([, { header }]) => header),
+      ),
+  };
+}
+
+function nameOf({ runId, fence }: SpillRef): string {
+  return `${runId} ${fence}`;
+}

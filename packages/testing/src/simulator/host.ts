@@ -1,0 +1,137 @@
+import type { IdSource } from "@holdfast/protocol";
+
+import {
+  createLog,
+  type Log,
+  type Clock,
+  type Holder,
+  type JournalPlace,
+  StoreFailure,
+  Runner,
+} from "@holdfast/engine";
+import { aHolder } from "../fixtures/factories.ts";
+import { simJournals } from "./disk.ts";
+import { faultyStore } from "./faulty-store.ts";
+import { randomModel } from "./model-and-tools.ts";
+import { recordedStore } from "./recorded-store.ts";
+import type { Actor } from "./scheduler.ts";
+import { randomTools } from "./tools.ts";
+import type { World } from "./world.ts";
+
+/** The answer of a host that is gone. */
+export const gone = Symbol("gone");
+
+/** One life of a host process: its store handle, its log, its runner and its clock. A crash ends all of it at once. */
+export class SimHost implements Actor {
+  readonly name: string;
+  readonly log: Log;
+  readonly runner: Runner;
+  readonly ids: IdSource;
+  readonly clock: Clock;
+  readonly holder: Holder;
+  pausedUntil = 0;
+  readonly #world: World;
+  readonly #callers = new Set<() => void>();
+  #alive = true;
+
+  constructor(world: World, slot: number, life: number) {
+    const { scheduler, profile, record } = world;
+    this.#world = world;
+    this.name = `host ${slot}.${life}`;
+    this.clock = hostClock(world, this, scheduler.chance.between(0, 1_000_000));
+    this.ids = world.makeIds();
+    const recorded = recordedStore(world.plant(world.openStore()), {
+      record,
+      host: this.name,
+      step: () => scheduler.steps,
+    });
+    const store = faultyStore(recorded, this, world);
+    const random = () => scheduler.chance.next();
+    this.log = createLog(store, { clock: this.clock, random, ids: this.ids });
+    this.holder = aHolder({ nonce: this.name, pid: slot });
+    this.runner = new Runner({
+      log: this.log,
+      ids: this.ids,
+      clock: this.clock,
+      random,
+      work: store.work,
+      holder: () => this.holder,
+      liveness: { isDead: (holder) => world.isDead(holder) },
+      leaseMs: profile.leaseMs,
+      sweepMs: profile.leaseMs / 3,
+      policy: profile.policy,
+      maxRuns: 8,
+      limits: { steps: 6, timeMs: 60_000, modelTries: 3 },
+      tools: new Map(randomTools(world, this).map((tool) => [tool.name, tool])),
+      modelFor: async () => ({
+        name: "simulated",
+        model: randomModel(world, this),
+        fallbacks: [{ name: "stand-in", model: randomModel(world, this) }],
+      }),
+      system: async () => "You are being simulated.",
+      journals: journalsOf(world, this, slot),
+      onError: (error) => this.#onError(error),
+    });
+    this.runner.start();
+  }
+
+  get alive(): boolean {
+    return this.#alive;
+  }
+
+  /** Everything that it knew and waited for is gone. What it had sent may still arrive. */
+  crash(): void {
+    const { scheduler } = this.#world;
+    this.#alive = false;
+    scheduler.drop(({ actor }) => {
+      if (actor === this) return true;
+      return "sender" in actor && actor.sender === this && scheduler.chance.happens(0.5);
+    });
+    for (const hangUp of this.#callers) hangUp();
+  }
+
+  /** Somebody outside asks this host for something, and hears the answer or that the host is gone. */
+  ask<T>(work: () => Promise<T>): Promise<T | typeof gone> {
+    if (!this.#alive) return Promise.resolve(gone);
+    return new Promise((resolve, reject) => {
+      const hangUp = (): void => resolve(gone);
+      this.#callers.add(hangUp);
+      work()
+        .finally(() => this.#callers.delete(hangUp))
+        .then(resolve, reject);
+    });
+  }
+
+  /** A store that cannot be read now is no bug. Everything else that reaches this place is one. */
+  #onError(error: unknown): void {
+    if (error instanceof StoreFailure) return;
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    this.#world.record.noticed.push({ promise: "bug", text: `${this.name}: ${text}` });
+  }
+}
+
+function journalsOf(world: World, host: SimHost, slot: number): JournalPlace | undefined {
+  const disk = world.disks[slot];
+  if (!world.profile.spills || disk === undefined) return undefined;
+  return world.plantJournals(simJournals(world, host, disk));
+}
+
+/** Monotonic, from a point of its own. It goes on while the host is paused. */
+function hostClock({ scheduler }: World, host: SimHost, start: number): Clock {
+  return {
+    now: () => start + scheduler.now,
+    sleep: (ms, signal) =>
+      new Promise((resolve) => {
+        if (signal?.aborted) return resolve();
+        const pending = scheduler.after(ms, host, "wakes up", () => {
+          signal?.removeEventListener("abort", onAbort);
+          resolve();
+        });
+        const onAbort = (): void => {
+          scheduler.cancel(pending);
+          resolve();
+        };
+        signal?.addEventListener("abort", onAbort, { once: true });
+      }),
+  };
+}

@@ -1,0 +1,134 @@
+import {
+  entriesOf,
+  foldJournal,
+  type Seq,
+  type SessionId,
+  type SessionRead,
+} from "@holdfast/protocol";
+import { reduceEvents, type SessionState, startState } from "@holdfast/client";
+
+import { type TailItem, withAmendments, type Reads, StoreFailure } from "@holdfast/engine";
+import { Client, unheard } from "./client.ts";
+import { gone, type SimHost } from "./host.ts";
+import type { World } from "./world.ts";
+
+/** A page that follows a session: reads it once, then folds what comes; leaves and comes back with its cursor. */
+export class Reader {
+  readonly name: string;
+  readonly session: SessionId;
+  readonly #client: Client;
+  readonly #world: World;
+  #state: SessionState | null = null;
+
+  constructor(world: World, name: string, session: SessionId) {
+    this.#world = world;
+    this.name = name;
+    this.session = session;
+    this.#client = new Client(world, name);
+  }
+
+  get state(): SessionState | null {
+    return this.#state;
+  }
+
+  async work(): Promise<void> {
+    for (;;) {
+      if (this.#state === null || this.#state.readAgain !== null) await this.#read();
+      const host = this.#world.aHost();
+      if (this.#state !== null && host !== null) await this.#follow(host, this.#state.seq);
+      await this.#client.pause(300);
+    }
+  }
+
+  async #read(): Promise<void> {
+    const { owner } = this.#world;
+    try {
+      const read = await this.#client.ask("read", ({ log }) =>
+        readSession(log.store.reads, owner, this.session),
+      );
+      if (read !== unheard && read !== null) this.#state = startState(read);
+    } catch (error) {
+      if (!(error instanceof StoreFailure)) throw error;
+    }
+  }
+
+  /** P6: leaving is not stopping. A reader stays for a while, or until its host is gone; in the end it stays for good. */
+  async #follow(host: SimHost, after: Seq): Promise<void> {
+    const { scheduler, owner, profile } = this.#world;
+    const leaving = new AbortController();
+    const stay = scheduler.chance.between(1, profile.troubleMs / 2);
+    const leave = scheduler.after(stay, this.#client.actor, "leaves", () => {
+      if (this.#world.troubled) leaving.abort();
+    });
+    scheduler.note(this.#client.actor, `follows at ${host.name} after ${after}`);
+    const tail = host.log.tail(owner, this.session, after, { signal: leaving.signal });
+    const items = tail[Symbol.asyncIterator]();
+    for (;;) {
+      const next = await host.ask(() => items.next());
+      if (next === gone || next.done === true || !this.#take(next.value)) break;
+    }
+    scheduler.cancel(leave);
+    leaving.abort();
+  }
+
+  /** False: the page reads the session again, or follows anew. */
+  #take(item: TailItem): boolean {
+    const { scheduler, record } = this.#world;
+    if (item.kind === "status") return true;
+    if (item.kind === "resync") this.#state = null;
+    if (item.kind !== "events" || this.#state === null) return false;
+    for (const event of item.events) {
+      const { name: reader, session } = this;
+      record.shown.push({ step: scheduler.steps, reader, session, event });
+      // P5: at the moment at which it is shown, it is stored, exactly so.
+      if (JSON.stringify(record.stored(event.id)) !== JSON.stringify(event))
+        record.noticed.push({
+          promise: "P5",
+          text: `${reader} was shown ${event.type} ${event.seq}, which is not what is stored.`,
+        });
+    }
+    this.#state = reduceEvents(this.#state, item.events);
+    return this.#state.readAgain === null;
+  }
+}
+
+/** What a host shows of a session, from one snapshot. */
+export async function readSession(
+  reads: Reads,
+  owner: World["owner"],
+  id: SessionId,
+): Promise<SessionRead | null> {
+  const snapshot = await reads.snapshot(owner, id, { limit: 1_000 });
+  if (snapshot === null) return null;
+  const { session, entries, inbox, journal } = snapshot;
+  // As the host's own reads do: words for a notice that stand behind a cut are its words all the same.
+  const visible = await withAmendments(reads, session, entries.entries, "newest");
+  const newest = entries.entries.findLast((event) => event.runId !== undefined)?.runId;
+  const run = snapshot.run ?? (newest === undefined ? null : await reads.run(owner, newest));
+  const { ranges: _, openDeltas: __, origin, tags, ...shown } = session;
+  return {
+    session: { ...shown, tags: [...tags], ...(origin !== null && { origin }) },
+    entries: [...entriesOf(visible)],
+    run: run && viewRun(run),
+    inbox: inbox.map((row) => ({
+      messageId: row.messageId,
+      runId: row.runId,
+      clientId: row.clientId,
+      mode: row.mode,
+      text: row.content?.text ?? "",
+      attachments: [...(row.content?.attachments ?? [])],
+      seq: row.seq,
+      acceptedAt: row.at,
+    })),
+    seq: session.head,
+    live: snapshot.run && foldJournal(snapshot.run.id, journal),
+    earlier: null,
+  };
+}
+
+function viewRun(
+  run: NonNullable<Awaited<ReturnType<Reads["run"]>>>,
+): NonNullable<SessionRead["run"]> {
+  const { session, createdAt: _, journalFrom: __, ...shown } = run;
+  return { ...shown, sessionId: session };
+}

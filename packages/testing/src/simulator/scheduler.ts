@@ -1,0 +1,124 @@
+import { turn } from "../fakes/manual-clock.ts";
+import type { Chance } from "./chance.ts";
+
+/** Whoever something happens to. While it is paused, nothing does; once it is dead, nothing ever will. */
+export interface Actor {
+  readonly name: string;
+  readonly alive: boolean;
+  readonly pausedUntil: number;
+}
+
+/** Somebody whom nothing befalls. */
+export function anActor(name: string): Actor {
+  return { name, alive: true, pausedUntil: 0 };
+}
+
+export interface Pending {
+  readonly actor: Actor;
+  readonly what: string;
+  readonly act: () => void;
+  at: number;
+  tie: number;
+}
+
+interface TraceLine {
+  readonly step: number;
+  readonly at: number;
+  readonly actor: string;
+  readonly what: string;
+}
+
+/**
+ * The one place where anything waits. Whatever is to happen stands here with its time; a step takes the earliest (the
+ * seed decides between equals), lets it happen, and then lets everybody go on who waited for nothing else. So between
+ * two steps all code rests at a port call or a sleep, and the whole run follows from the seed.
+ */
+export class Scheduler {
+  readonly chance: Chance;
+  readonly #trace: TraceLine[] = [];
+  #pending: Pending[] = [];
+  #now = 0;
+  #steps = 0;
+
+  constructor(chance: Chance) {
+    this.chance = chance;
+  }
+
+  /** True time in milliseconds, which nobody in the simulation can see. */
+  get now(): number {
+    return this.#now;
+  }
+
+  get steps(): number {
+    return this.#steps;
+  }
+
+  after(ms: number, actor: Actor, what: string, act: () => void): Pending {
+    const at = this.#now + Math.max(0, Math.ceil(ms));
+    const pending = { at, tie: this.chance.next(), actor, what, act };
+    if (actor.alive) this.#pending.push(pending);
+    return pending;
+  }
+
+  sleep(ms: number, actor: Actor, what: string): Promise<void> {
+    return new Promise((resolve) => void this.after(ms, actor, what, resolve));
+  }
+
+  cancel(pending: Pending): void {
+    const index = this.#pending.indexOf(pending);
+    if (index >= 0) this.#pending.splice(index, 1);
+  }
+
+  /** Takes back what would have happened. */
+  drop(isDropped: (pending: Pending) => boolean): void {
+    this.#pending = this.#pending.filter((pending) => !isDropped(pending));
+  }
+
+  /** False: there is nothing left that could happen. */
+  async step(): Promise<boolean> {
+    const next = this.#takeNext();
+    if (next === undefined) return false;
+    this.#now = Math.max(this.#now, next.at);
+    this.#steps += 1;
+    this.note(next.actor, next.what);
+    next.act();
+    // One turn of the event loop: every promise that could go on has gone on.
+    await turn();
+    return true;
+  }
+
+  /** Adds a line to the trace. */
+  note({ name }: Actor, what: string): void {
+    this.#trace.push({ step: this.#steps, at: this.#now, actor: name, what });
+  }
+
+  trace(): string[] {
+    return this.#trace.map(
+      ({ step, at, actor, what }) =>
+        `${String(step).padStart(6)} ${String(at).padStart(8)} ms  ${actor.padEnd(10)} ${what}`,
+    );
+  }
+
+  #takeNext(): Pending | undefined {
+    for (;;) {
+      const next = earliest(this.#pending);
+      if (next === undefined) return undefined;
+      const { pausedUntil } = next.actor;
+      if (pausedUntil <= Math.max(next.at, this.#now)) {
+        this.cancel(next);
+        return next;
+      }
+      next.at = pausedUntil;
+      next.tie = this.chance.next();
+    }
+  }
+}
+
+function earliest(all: readonly Pending[]): Pending | undefined {
+  let first: Pending | undefined;
+  for (const each of all) {
+    if (first === undefined || each.at < first.at || (each.at === first.at && each.tie < first.tie))
+      first = each;
+  }
+  return first;
+}

@@ -1,0 +1,214 @@
+import { newEvent, ownerId } from "@holdfast/protocol";
+
+import { restore, type Store, requestCancel, resumeRun } from "@holdfast/engine";
+import { answerOne } from "./answer-one.ts";
+import { checkEnd, checkReader } from "./check-end.ts";
+import { checkLog } from "./check-log.ts";
+import { checkEffects, checkInputs, checkRuns } from "./check-runs.ts";
+import { type Chance, seededChance } from "./chance.ts";
+import { Client } from "./client.ts";
+import { readFinalStore } from "./final-store.ts";
+import { runNemesis } from "./nemesis.ts";
+import { withPlainDigest } from "./platform.ts";
+import { drawProfile, type Profile } from "./profile.ts";
+import { Reader } from "./reader.ts";
+import { type Problem, SimRecord } from "./record.ts";
+import { recordedStore } from "./recorded-store.ts";
+import { anActor, Scheduler } from "./scheduler.ts";
+import { type OpenSimStore, type Plant, type PlantJournals, World } from "./world.ts";
+import { Writer } from "./sim-writer.ts";
+
+export interface SimOptions {
+  readonly openStore: OpenSimStore;
+  /** What is not left to the seed. */
+  readonly profile?: Partial<Profile> | undefined;
+  /** A bug that is put in on purpose, to see that it is found. */
+  readonly plant?: Plant | undefined;
+  readonly plantJournals?: PlantJournals | undefined;
+}
+
+export interface SimResult {
+  readonly seed: number;
+  readonly profile: Profile;
+  readonly problems: readonly Problem[];
+  readonly figures: Readonly<Record<SimFigure, number>>;
+  /** Everything that happened, one line each. */
+  readonly trace: () => readonly string[];
+}
+
+export type SimFigure =
+  | "steps"
+  | "commits"
+  | "runs"
+  | "acknowledged"
+  | "effects"
+  | "shown"
+  | "spilled";
+
+/** How much may happen after troubles have stopped, until everything has come to its end. */
+const patience = { steps: 40_000, ms: 20 * 60_000 };
+
+/** One run from one seed: the same seed, the same run, byte for byte. */
+export function simulate(seed: number, options: SimOptions): Promise<SimResult> {
+  return withPlainDigest(() => runSeed(seed, options));
+}
+
+async function runSeed(seed: number, options: SimOptions): Promise<SimResult> {
+  const chance = seededChance(seed);
+  const scheduler = new Scheduler(chance);
+  const profile = { ...drawProfile(chance), ...options.profile };
+  const record = new SimRecord(ownerId.parse("person"));
+  const { plant = (inner) => inner, plantJournals = (inner) => inner, openStore } = options;
+  const world = new World({ scheduler, profile, record, plant, plantJournals }, openStore);
+  const store = world.openStore();
+  await makeSessions(world, store, chance);
+  startHosts(world);
+  const readers = Array.from(
+    { length: profile.readers },
+    (_, index) => new Reader(world, `reader ${index}`, chance.pick(world.sessions)),
+  );
+  for (const reader of readers) void reader.work();
+  void runNemesis(world);
+  const writers = Array.from({ length: profile.writers }, (_, index) =>
+    new Writer(world, `writer ${index}`).work(),
+  );
+  while (scheduler.now < profile.troubleMs && (await scheduler.step()));
+  const problems = [
+    ...(profile.mode === "liveness" ? await comeToRest(world, store, readers, writers) : []),
+  ];
+  const final = await readFinalStore(store);
+  problems.push(
+    ...record.noticed,
+    ...checkLog(record, final),
+    ...checkInputs(record, final),
+    ...checkRuns(record, final),
+    ...checkEffects(record, final),
+    ...(profile.mode === "liveness" ? checkEnd(record, final) : []),
+  );
+  return {
+    seed,
+    profile,
+    problems,
+    figures: {
+      steps: scheduler.steps,
+      commits: record.commits.length,
+      runs: final.sessions.reduce((sum, { runs }) => sum + runs.length, 0),
+      acknowledged: record.acknowledged.length,
+      effects: record.effects.length,
+      shown: record.shown.length,
+      spilled: record.spilled.length,
+    },
+    trace: () => scheduler.trace(),
+  };
+}
+
+async function makeSessions(world: World, store: Store, chance: Chance): Promise<void> {
+  const { record, owner } = world;
+  const ids = world.makeIds();
+  const recorded = recordedStore(store, { record, host: "outset", step: () => 0 });
+  for (let left = chance.between(1, 2); left > 0; left -= 1) {
+    const session = ids.make("session");
+    const events = [newEvent(ids.make("event"), "session.created", {})];
+    await recorded.commit({ owner, session, events });
+    world.sessions.push(session);
+  }
+}
+
+function startHosts(world: World): void {
+  const { scheduler, profile } = world;
+  for (let slot = 0; slot < profile.hosts; slot += 1) {
+    world.hosts.push(null);
+    if (!scheduler.chance.happens(profile.lateStart)) world.start(slot);
+    else
+      scheduler.after(scheduler.chance.between(0, 5_000), anActor("nemesis"), "starts late", () => {
+        if (world.hosts[slot] === null) world.start(slot);
+      });
+  }
+}
+
+/** Troubles stop. Whatever is under way must end, whatever waits must be taken, and readers must see it. */
+async function comeToRest(
+  world: World,
+  store: Store,
+  readers: readonly Reader[],
+  writers: readonly Promise<void>[],
+): Promise<readonly Problem[]> {
+  const { scheduler } = world;
+  const from = { steps: scheduler.steps, ms: scheduler.now };
+  world.heal();
+  scheduler.note(anActor("nemesis"), "TROUBLES STOP");
+  let stillWriting = true;
+  void Promise.all(writers).then(() => (stillWriting = false));
+  void tidyUp(world, store);
+  for (;;) {
+    for (let count = 0; count < 50; count += 1) await scheduler.step();
+    if (!stillWriting && (await isAtRest(world, store, readers))) break;
+    const isOver =
+      scheduler.steps - from.steps > patience.steps || scheduler.now - from.ms > patience.ms;
+    if (isOver) return [{ promise: "liveness", text: await whatIsMissing(world, store, readers) }];
+  }
+  const problems: Problem[] = [];
+  for (const reader of readers)
+    for await (const problem of checkReader(world, store, reader)) problems.push(problem);
+  return problems;
+}
+
+/** What only a person can do: fetch sessions from the trash, answer what was asked, decide on runs that were paused. */
+async function tidyUp(world: World, store: Store): Promise<void> {
+  const client = new Client(world, "tidier");
+  const commands = world.makeIds();
+  const { owner, record } = world;
+  for (;;) {
+    await client.pause(2_000);
+    for (const id of world.sessions) {
+      const derived = await store.audit.derived(id);
+      if (derived === null) continue;
+      if (derived.session.trashedAt !== null)
+        await client.ask("restore", ({ log, ids, holder }) =>
+          restore({ log, ids, holder: () => holder }, { owner, session: id }),
+        );
+      if (derived.session.liveState === "waiting")
+        await client.ask("answer", (host) => answerOne(world, host));
+      for (const { id: runId } of derived.runs.filter(({ state }) => state === "paused")) {
+        if (world.scheduler.chance.happens(0.5)) {
+          const command = commands.make("event");
+          await client.ask("resume", ({ log, ids }) =>
+            resumeRun(log, ids, { owner, runId, command }),
+          );
+        } else {
+          record.cancelAsked.add(runId);
+          await client.ask("cancel", ({ log, ids }) => requestCancel(log, ids, owner, runId));
+        }
+      }
+    }
+  }
+}
+
+async function isAtRest(world: World, store: Store, readers: readonly Reader[]): Promise<boolean> {
+  return (await whatIsMissing(world, store, readers)) === "";
+}
+
+async function whatIsMissing(
+  world: World,
+  store: Store,
+  readers: readonly Reader[],
+): Promise<string> {
+  const missing: string[] = [];
+  for await (const { id, trashedAt, liveRun, liveState, head } of store.audit.sessions()) {
+    const name = world.nameOf(id);
+    if (trashedAt !== null) missing.push(`${name} is in the trash`);
+    if (liveRun !== null) missing.push(`${name} has a run that is ${liveState}`);
+    const derived = await store.audit.derived(id);
+    const waiting = derived?.inputs.filter(({ state }) => state === "queued").length ?? 0;
+    if (waiting > 0) missing.push(`${waiting} messages wait in ${name}`);
+    for (const reader of readers) {
+      const { state } = reader;
+      const isBehind = state?.seq !== head || state.readAgain !== null;
+      if (reader.session === id && isBehind)
+        missing.push(`${reader.name} is at ${state?.seq} of ${head} in ${name}`);
+    }
+  }
+  for (const { place, files } of world.disks)
+    if (files.size > 0) missing.push(`${files.size} spills lie in ${place}`);
+  return missing.join("; ");
+}

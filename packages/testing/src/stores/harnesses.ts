@@ -1,0 +1,77 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { fsckStore } from "../conformance/fsck-store.ts";
+import { type StoreHarness } from "../conformance/harness.ts";
+
+import { createMemoryStore } from "../reference-store/store.ts";
+import { openPostgresStore, type PostgresOptions, openSqliteStore } from "@holdfast/store";
+
+export interface HarnessFactory {
+  readonly name: string;
+  /** On data of its own. */
+  readonly open: () => Promise<StoreHarness>;
+}
+
+export const memoryHarness: HarnessFactory = {
+  name: "memory",
+  async open() {
+    let now = Date.UTC(2026, 0, 1);
+    const store = createMemoryStore({ clock: () => now });
+    return {
+      store,
+      open: async () => store.open(),
+      advanceClock: async (ms) => void (now += ms),
+      fsck: () => fsckStore(store),
+      close: () => store.close(),
+    };
+  },
+};
+
+export const sqliteHarness: HarnessFactory = {
+  name: "sqlite",
+  async open() {
+    const folder = mkdtempSync(join(tmpdir(), "holdfast-store-"));
+    let offset = 0;
+    const open = () =>
+      openSqliteStore({ file: join(folder, "store.db"), clockOffset: () => offset });
+    const store = await open();
+    return {
+      store,
+      open,
+      advanceClock: async (ms) => void (offset += ms),
+      fsck: () => fsckStore(store),
+      async close() {
+        await store.close();
+        rmSync(folder, { recursive: true, force: true });
+      },
+    };
+  },
+};
+
+/** On a database that the caller makes, since only tests of PostgreSQL have a server. */
+export function postgresHarness(
+  createDatabase: () => Promise<AsyncDisposable & { readonly url: string }>,
+  options: Omit<PostgresOptions, "url" | "clockOffset"> = {},
+): HarnessFactory {
+  return {
+    name: "postgres",
+    async open() {
+      const database = await createDatabase();
+      let offset = 0;
+      const open = () =>
+        openPostgresStore({ ...options, url: database.url, clockOffset: () => offset });
+      const store = await open();
+      return {
+        store,
+        open,
+        advanceClock: async (ms) => void (offset += ms),
+        async close() {
+          await store.close();
+          await database[Symbol.asyncDispose]();
+        },
+      };
+    },
+  };
+}

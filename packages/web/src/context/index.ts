@@ -1,1 +1,0 @@
-export { ContextPanel } from "./context-panel.tsx";

@@ -1,2 +1,0 @@
-export { type Asked, type Drawn, type TreeNode } from "./jobs.ts";
-export { useDrawing } from "./use-drawing.ts";

@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import { createPauses } from "./wakeable-sleep.ts";
+
+test("a wake ends the pauses between tries, and leaves alone the wait for a silent host", async () => {
+  const { sleep, wake } = createPauses();
+  const { signal } = new AbortController();
+  const leaving = new AbortController();
+  const ended: string[] = [];
+  const pause = sleep(15_000, signal).then(() => ended.push("pause"));
+  const silence = sleep(45_000, leaving.signal).then(() => ended.push("silence"));
+  wake();
+  await pause;
+  expect(ended).toEqual(["pause"]);
+  leaving.abort();
+  await silence;
+  expect(ended).toEqual(["pause", "silence"]);
+});

@@ -1,1 +1,0 @@
-export { openLine } from "./open-line.ts";

@@ -1,2 +1,0 @@
-export { ModelMenu } from "./model-menu.tsx";
-export { createModelsStore, isRehearsal, type ModelsStore } from "./models-store.ts";

@@ -1,1 +1,0 @@
-export { RecorderPanel } from "./recorder-panel.tsx";

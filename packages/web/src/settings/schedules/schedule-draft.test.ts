@@ -1,0 +1,76 @@
+import { ids, type LaneKey, type ScheduleView } from "@holdfast/protocol";
+import { expect, test } from "vitest";
+import { laneName } from "../gateway/lane-name.ts";
+import { bodyOf, draftOf, emptyDraft, targetOf } from "./schedule-draft.ts";
+import { nextInWords, outcomeInWords, whenInWords } from "./format-schedule.ts";
+
+const session = ids.make("session");
+const schedule: ScheduleView = {
+  id: ids.make("schedule"),
+  title: "Morning",
+  prompt: "Hello",
+  times: { days: ["mon", "wed"], at: ["08:00", "20:00"] },
+  timeZone: "Asia/Tokyo",
+  target: { sessionId: session },
+  missed: "once",
+  state: "on",
+  createdAt: 0,
+  nextAt: Date.parse("2026-11-18T23:00Z"),
+  last: null,
+  recent: [],
+};
+
+test("a schedule that is edited and left as it is asks for what there was", () => {
+  const { title, prompt, times, timeZone, missed, target } = schedule;
+  const draft = draftOf(schedule, "2026-11-16");
+  expect(bodyOf(draft)).toEqual({
+    kind: "whole",
+    body: { title, prompt, times, timeZone, missed },
+  });
+  expect(targetOf(draft.where)).toEqual(target);
+  const once = { ...schedule, times: { date: "2026-12-24", at: "18:00" } };
+  expect(bodyOf(draftOf(once, "2026-11-16"))).toMatchObject({ body: { times: once.times } });
+});
+
+test("what is not there yet is missed by its name, times are in order and once, a name comes from the prompt", () => {
+  const empty = emptyDraft("Europe/Berlin", "2026-11-16");
+  const said = {
+    ...empty,
+    prompt: "Look into the harbour log\nand tell me",
+    at: ["20:00", "", "08:00", "20:00"],
+  };
+  expect(bodyOf(empty)).toEqual({ kind: "missing", what: "prompt" });
+  expect(bodyOf({ ...said, at: [""] })).toEqual({ kind: "missing", what: "times" });
+  expect(bodyOf({ ...said, days: [] })).toEqual({ kind: "missing", what: "days" });
+  expect(bodyOf(said)).toMatchObject({
+    body: { title: "Look into the harbour log", times: { at: ["08:00", "20:00"] } },
+  });
+  expect(targetOf("own")).toBeNull();
+});
+
+test("when it is due is told in words, and in both zones where they differ", () => {
+  expect(whenInWords(schedule)).toBe("Every Mon, Wed at 08:00 and 20:00");
+  expect(nextInWords(schedule, "Asia/Tokyo")).not.toContain("here");
+  expect(nextInWords(schedule, "UTC")).toMatch(/ here, .* in Asia\/Tokyo$/);
+  expect(nextInWords({ ...schedule, state: "off", nextAt: null })).toBe("Paused");
+});
+
+test("what became of it is told by the clock of its zone, whatever the host calls a refusal", () => {
+  const happened = { occurrence: "2026-11-18T08:00", at: 0 };
+  expect(outcomeInWords({ ...happened, outcome: "accepted" })).toMatch(/18.*8:00.*: said$/);
+  expect(outcomeInWords({ ...happened, outcome: "history_live" })).toContain("history live");
+});
+
+test.each([
+  ["telegram:42:p7:0", "Telegram: Ada"],
+  ["telegram:42:p8:0", "Telegram: private chat 8"],
+  ["telegram:42:g-100:5", "Telegram: group -100, topic 5"],
+  ["telegram:42:g-200:0", "Telegram: Garden club"],
+  ["telegram:42:g-200:5", "Telegram: Garden club, topic 5"],
+  ["webhook:ci:nightly", "Webhook: ci:nightly"],
+  ["pigeon:loft", "pigeon: loft"],
+])("the lane %s is called %s", (lane, name) => {
+  const people = [{ person: "7", name: "Ada", state: "allowed" as const, at: 0 }];
+  const chats = [{ chat: "-200", name: "Garden club" }];
+  expect(laneName(lane as LaneKey, { people, chats })).toBe(name);
+});

@@ -1,0 +1,85 @@
+import {
+  type LaneKey,
+  type ScheduleBody,
+  type ScheduleView,
+  type SessionId,
+  laneKey,
+  sessionId,
+} from "@holdfast/protocol";
+
+export const weekdays = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
+export type Weekday = (typeof weekdays)[number];
+
+/** What a form holds: everything that can be chosen, whichever of it counts. */
+export interface ScheduleDraft {
+  readonly prompt: string;
+  readonly title: string;
+  readonly repeat: "weekly" | "once";
+  readonly days: readonly Weekday[];
+  readonly at: readonly string[];
+  readonly date: string;
+  readonly timeZone: string;
+  /** A lane, a session, or `own` for one that is yet to be made. */
+  readonly where: string;
+  readonly missed: "skip" | "once";
+}
+
+const longestTitle = 60;
+
+export function emptyDraft(timeZone: string, today: string): ScheduleDraft {
+  return {
+    prompt: "",
+    title: "",
+    repeat: "weekly",
+    days: ["mon", "tue", "wed", "thu", "fri"],
+    at: ["08:00"],
+    date: today,
+    timeZone,
+    where: "own",
+    missed: "skip",
+  };
+}
+
+export function draftOf(schedule: ScheduleView, today: string): ScheduleDraft {
+  const { prompt, title, times, timeZone, target, missed } = schedule;
+  const where = "lane" in target ? target.lane : target.sessionId;
+  const said = { ...emptyDraft(timeZone, today), prompt, title, where, missed };
+  return "date" in times
+    ? { ...said, repeat: "once", date: times.date, at: [times.at] }
+    : { ...said, repeat: "weekly", days: times.days, at: times.at };
+}
+
+export type Drafted =
+  | { readonly kind: "missing"; readonly what: "prompt" | "days" | "times" }
+  | { readonly kind: "whole"; readonly body: Omit<ScheduleBody, "target"> };
+
+/** What the host is asked for. It decides; here is told only what is plainly not there yet. */
+export function bodyOf(draft: ScheduleDraft): Drafted {
+  const { days, date, timeZone, missed } = draft;
+  const prompt = draft.prompt.trim();
+  if (prompt === "") return { kind: "missing", what: "prompt" };
+  const at = [...new Set(draft.at.filter((time) => time !== ""))].toSorted();
+  const [first] = at;
+  if (first === undefined || (draft.repeat === "once" && date === ""))
+    return { kind: "missing", what: "times" };
+  const title = draft.title.trim() === "" ? titleFrom(prompt) : draft.title.trim();
+  const whole = { prompt, title, timeZone: timeZone.trim(), missed };
+  if (draft.repeat === "once")
+    return { kind: "whole", body: { ...whole, times: { date, at: first } } };
+  if (days.length === 0) return { kind: "missing", what: "days" };
+  const inOrder = weekdays.filter((day) => days.includes(day));
+  return { kind: "whole", body: { ...whole, times: { days: inOrder, at } } };
+}
+
+function titleFrom(prompt: string): string {
+  const line = prompt.split("\n", 1)[0] ?? "";
+  return line.length <= longestTitle ? line : `${line.slice(0, longestTitle - 1).trimEnd()}…`;
+}
+
+/** `null`: a session is still to be made for it. */
+export function targetOf(where: string): { lane: LaneKey } | { sessionId: SessionId } | null {
+  const session = sessionId.safeParse(where);
+  if (session.success) return { sessionId: session.data };
+  const lane = laneKey.safeParse(where);
+  return lane.success ? { lane: lane.data } : null;
+}

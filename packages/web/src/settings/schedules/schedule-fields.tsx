@@ -1,0 +1,138 @@
+import { useId, useMemo } from "react";
+import { Icon } from "../../ui/icons.tsx";
+import { words } from "../../strings/strings.ts";
+import { type ScheduleDraft, weekdays } from "./schedule-draft.ts";
+
+interface ScheduleWhenProps {
+  readonly draft: ScheduleDraft;
+  readonly onChange: (part: Partial<ScheduleDraft>) => void;
+}
+
+const w = words.schedules;
+const mostTimes = 24;
+
+export function ScheduleWhen({ draft, onChange }: ScheduleWhenProps) {
+  const zones = useId();
+  const known = useMemo(() => Intl.supportedValuesOf("timeZone"), []);
+  return (
+    <>
+      <fieldset className="choices">
+        <legend>{w.form.repeat}</legend>
+        {(["weekly", "once"] as const).map((repeat) => (
+          <label key={repeat} className="choice">
+            <input
+              type="radio"
+              name="repeat"
+              checked={draft.repeat === repeat}
+              onChange={() => onChange({ repeat })}
+            />
+            <span>{w.form[repeat]}</span>
+          </label>
+        ))}
+      </fieldset>
+      {draft.repeat === "weekly" ? <Days draft={draft} onChange={onChange} /> : null}
+      <div className="row schedule-times">
+        {draft.repeat === "once" && (
+          <label className="field">
+            {w.form.date}
+            <input
+              className="input"
+              type="date"
+              value={draft.date}
+              onChange={(event) => onChange({ date: event.target.value })}
+            />
+          </label>
+        )}
+        <Times draft={draft} onChange={onChange} />
+        <label className="field schedule-zone">
+          {w.form.zone}
+          <input
+            className="input"
+            list={zones}
+            spellCheck={false}
+            autoComplete="off"
+            value={draft.timeZone}
+            onChange={(event) => onChange({ timeZone: event.target.value })}
+          />
+        </label>
+        <datalist id={zones}>
+          {known.map((zone) => (
+            <option key={zone} value={zone}>
+              {zone}
+            </option>
+          ))}
+        </datalist>
+      </div>
+      <p className="quiet">{w.form.zoneHint}</p>
+    </>
+  );
+}
+
+function Days({ draft, onChange }: ScheduleWhenProps) {
+  return (
+    <fieldset className="choices days">
+      <legend>{w.form.days}</legend>
+      {weekdays.map((day) => (
+        <label key={day} className="choice" title={w.days[day][1]}>
+          <input
+            type="checkbox"
+            aria-label={w.days[day][1]}
+            checked={draft.days.includes(day)}
+            onChange={(event) =>
+              onChange({
+                days: weekdays.filter((each) =>
+                  each === day ? event.target.checked : draft.days.includes(each),
+                ),
+              })
+            }
+          />
+          <span>{w.days[day][0]}</span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+function Times({ draft: { at, repeat }, onChange }: ScheduleWhenProps) {
+  const shown = repeat === "once" ? at.slice(0, 1) : at;
+  const change = (index: number, time: string) =>
+    onChange({ at: at.map((each, place) => (place === index ? time : each)) });
+  return (
+    <>
+      {shown.map((time, index) => (
+        <div key={index} className="row schedule-time">
+          <label className="field">
+            {w.form.time(index)}
+            <input
+              className="input"
+              type="time"
+              value={time}
+              onChange={(event) => change(index, event.target.value)}
+            />
+          </label>
+          {shown.length > 1 && (
+            <button
+              type="button"
+              className="icon-button small"
+              aria-label={w.form.removeTime(time)}
+              title={w.form.removeTime(time)}
+              onClick={() => onChange({ at: at.filter((_, place) => place !== index) })}
+            >
+              <Icon name="close" />
+            </button>
+          )}
+        </div>
+      ))}
+      {repeat === "weekly" && at.length < mostTimes && (
+        <button
+          type="button"
+          className="button plain"
+          onClick={() => onChange({ at: [...at, ""] })}
+        >
+          <Icon name="add" />
+          {w.form.anotherTime}
+        </button>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,113 @@
+import type { GatewayView, ScheduleId, ScheduleView } from "@holdfast/protocol";
+import type { Result } from "@holdfast/client";
+import { useState } from "react";
+import { sentenceOf, useApp } from "../../app-context.ts";
+import { Icon } from "../../ui/icons.tsx";
+import { words } from "../../strings/strings.ts";
+import type { Known } from "../gateway/lane-name.ts";
+import { Part } from "../part.tsx";
+import { ScheduleCard } from "./schedule-card.tsx";
+import { ScheduleForm } from "./schedule-form.tsx";
+import { useEvery, useRead } from "../settings-group.tsx";
+import { useTitles } from "../use-titles.ts";
+
+const w = words.schedules;
+const noGateway: Known & Pick<GatewayView, "lanes"> = { people: [], lanes: [] };
+
+/** Prompts that are said by themselves: when, where, what became of them, and everything that can be done to them. */
+export function Schedules() {
+  const { client, toasts } = useApp();
+  const [read, again, learn] = useRead(() => client.listSchedules());
+  const [gateway] = useRead(() => client.readGateway());
+  const [edited, setEdited] = useState<ScheduleId | "new" | null>(null);
+  useEvery(5_000, again);
+  const schedules = read.kind === "read" ? read.value.schedules : [];
+  const titleOfSession = useTitles(schedules.flatMap(sessionsOf));
+  const chats = gateway.kind === "read" ? gateway.value : noGateway;
+
+  function show(schedule: ScheduleView): void {
+    learn(({ schedules: old }) => ({
+      schedules: old.some(({ id }) => id === schedule.id)
+        ? old.map((each) => (each.id === schedule.id ? schedule : each))
+        : [...old, schedule],
+    }));
+  }
+  async function settle<T>(asked: Promise<Result<T>>, done: string): Promise<T | null> {
+    const result = await asked;
+    toasts.tell(result.ok ? done : sentenceOf(result.error));
+    if (!result.ok) again();
+    return result.ok ? result.value : null;
+  }
+
+  async function run(id: ScheduleId): Promise<void> {
+    const ran = await settle(client.runSchedule({ params: { id } }), w.ran);
+    if (ran !== null) show(ran.schedule);
+  }
+  async function turn({ id, state }: ScheduleView): Promise<void> {
+    const body = { state: state === "on" ? "off" : "on" } as const;
+    const result = await client.changeSchedule({ params: { id }, body });
+    if (result.ok) show(result.value.schedule);
+    else toasts.tell(sentenceOf(result.error));
+  }
+  async function remove(id: ScheduleId): Promise<void> {
+    const removed = await settle(client.removeSchedule({ params: { id } }), w.removed);
+    if (removed !== null)
+      learn(({ schedules: old }) => ({ schedules: old.filter((each) => each.id !== id) }));
+  }
+
+  const form = (schedule: ScheduleView | null) => (
+    <ScheduleForm
+      key={schedule?.id ?? "new"}
+      schedule={schedule}
+      chats={chats}
+      onSaved={(saved) => {
+        show(saved);
+        setEdited(null);
+        toasts.tell(w.saved);
+      }}
+      onClose={() => setEdited(null)}
+    />
+  );
+
+  return (
+    <Part title={w.title} hint={w.hint} read={read}>
+      {() => (
+        <>
+          {edited === "new" ? (
+            form(null)
+          ) : (
+            <button type="button" className="button primary" onClick={() => setEdited("new")}>
+              <Icon name="add" />
+              {w.add}
+            </button>
+          )}
+          {schedules.length === 0 && edited !== "new" && (
+            <p className="quiet">{`${w.none} ${w.noneLead}`}</p>
+          )}
+          <ul className="providers">
+            {schedules.map((schedule) =>
+              edited === schedule.id ? (
+                <li key={schedule.id}>{form(schedule)}</li>
+              ) : (
+                <ScheduleCard
+                  key={schedule.id}
+                  schedule={schedule}
+                  known={chats}
+                  titleOfSession={titleOfSession}
+                  onRun={() => void run(schedule.id)}
+                  onTurn={() => void turn(schedule)}
+                  onEdit={() => setEdited(schedule.id)}
+                  onRemove={() => void remove(schedule.id)}
+                />
+              ),
+            )}
+          </ul>
+        </>
+      )}
+    </Part>
+  );
+}
+
+function sessionsOf({ target }: ScheduleView) {
+  return "sessionId" in target ? [target.sessionId] : [];
+}

@@ -1,0 +1,46 @@
+import type { Result } from "@holdfast/client";
+import { useCallback, useEffect, useRef, useState } from "react";
+import { sentenceOf } from "../app-context.ts";
+
+export type Read<T> =
+  | { readonly kind: "reading" }
+  | { readonly kind: "read"; readonly value: T }
+  | { readonly kind: "trouble"; readonly sentence: string };
+
+/** What the host answers to a question, a way to ask it again, and one to show what another answer has just told. */
+export function useRead<T>(
+  ask: () => Promise<Result<T>>,
+): readonly [Read<T>, () => void, (change: (value: T) => T) => void] {
+  const [shown, setShown] = useState<Read<T>>({ kind: "reading" });
+  const [asking] = useState(() => ask);
+  /** Grows with every question and with what is learned otherwise: an answer from before that is stale. */
+  const newest = useRef(0);
+  const again = useCallback(() => {
+    const own = ++newest.current;
+    void asking().then((result) => {
+      if (own !== newest.current) return undefined;
+      setShown(
+        result.ok
+          ? { kind: "read", value: result.value }
+          : { kind: "trouble", sentence: sentenceOf(result.error) },
+      );
+      return undefined;
+    });
+  }, [asking]);
+  const learn = useCallback((change: (value: T) => T) => {
+    newest.current++;
+    setShown((old) => (old.kind === "read" ? { kind: "read", value: change(old.value) } : old));
+  }, []);
+  useEffect(again, [again]);
+  return [shown, again, learn];
+}
+
+/** For what changes by itself: asked again now and then, while somebody looks. */
+export function useEvery(ms: number, again: () => void): void {
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (document.visibilityState === "visible") again();
+    }, ms);
+    return () => clearInterval(timer);
+  }, [ms, again]);
+}

@@ -1,0 +1,177 @@
+import type { Fetch } from "@holdfast/client";
+import { createLeader, type Leader } from "./leader.ts";
+import { createStream, type Stream } from "./tab-stream.ts";
+import { readWanted } from "./wanted.ts";
+import { isOfLeader, type LeaderWord, type TabWord, type Word } from "./messages.ts";
+
+export interface LineParts {
+  readonly fetch: Fetch;
+  /** Where the host is, with the slash. */
+  readonly base: string;
+  readonly locks: Pick<LockManager, "request" | "query">;
+  readonly channel: BroadcastChannel;
+  readonly newName: () => string;
+  /** So long after a word to whoever leads the tab believes that they sleep. */
+  readonly patienceMs?: number;
+}
+
+export interface Line {
+  readonly fetch: Fetch;
+  /** Makes sure that somebody leads who is awake. */
+  readonly look: () => void;
+  readonly close: () => void;
+}
+
+/**
+ * `fetch`, with the streams of all tabs of a browser on one connection. A browser gives a host six of them over HTTP/1.1, and
+ * a stream keeps the one that it has. One tab leads and holds the connection; when it closes another one does. What a stream
+ * says is what the host would have said to it: every event behind its cursor, each once and in order (P5).
+ */
+export function createLine(parts: LineParts): Line {
+  const { fetch: ask, base, locks, channel, newName, patienceMs = 3_000 } = parts;
+  const names = { lead: `holdfast:line:${base}`, tab: `holdfast:tab:${base}:` };
+  const tab = newName();
+  const streams = new Map<string, Stream>();
+  const closing = new AbortController();
+  let leader: Leader | null = null;
+  let doubt: ReturnType<typeof setTimeout> | null = null;
+
+  const post = (word: Word): void => {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has no target
+    if (!closing.signal.aborted) channel.postMessage(word);
+  };
+
+  function sayToLeader(word: TabWord): void {
+    if (leader !== null) return leader.hear(word);
+    post(word);
+    doubt ??= setTimeout(takeOver, patienceMs);
+  }
+
+  function believe(): void {
+    if (doubt !== null) clearTimeout(doubt);
+    doubt = null;
+  }
+
+  function want(name: string, { cursors, list }: Stream): void {
+    // A copy: what is said is how far it has come at this moment.
+    sayToLeader({ kind: "want", tab, stream: name, wanted: { cursors: new Map(cursors), list } });
+  }
+
+  function drop(name: string, end: (stream: Stream) => void): void {
+    const stream = streams.get(name);
+    streams.delete(name);
+    if (stream !== undefined) end(stream);
+  }
+
+  function hearLeader(word: LeaderWord): void {
+    believe();
+    switch (word.kind) {
+      case "here":
+        return;
+      case "lead":
+        return streams.forEach((stream, name) => renew(name, stream));
+      case "said":
+        return streams.forEach((stream) => stream.hear(word.by, word.pieces));
+      case "opened":
+        return word.streams.forEach((name) => streams.get(name)?.open(word.by));
+      case "lost":
+        return word.streams.forEach((name) => drop(name, (stream) => stream.lose(lost)));
+      case "alone":
+        return word.streams.forEach((name) => drop(name, (stream) => stream.goAlone()));
+    }
+  }
+
+  /** Goes on by its cursors. Of the list nothing has a number: who watches it has to look again. */
+  function renew(name: string, stream: Stream): void {
+    if (stream.list && stream.isOpen()) return drop(name, () => stream.lose(lost));
+    stream.doubt();
+    want(name, stream);
+  }
+
+  /** Leads until the tab closes or another one takes over. */
+  async function serve(): Promise<void> {
+    if (closing.signal.aborted) return;
+    believe();
+    const name = newName();
+    const say = (word: LeaderWord): void => {
+      post(word);
+      hearLeader(word);
+    };
+    const address = new URL("api/events", base).href;
+    leader = createLeader({ name, fetch: ask, say, address, tabs });
+    say({ by: name, kind: "lead" });
+    await untilOver(closing.signal);
+    rest();
+  }
+
+  function rest(): void {
+    leader?.stop();
+    leader = null;
+  }
+
+  function waitToLead(): void {
+    void locks.request(names.lead, { signal: closing.signal }, serve).catch(() => {
+      // Somebody took over, believing that this tab sleeps.
+      rest();
+      if (!closing.signal.aborted) waitToLead();
+    });
+  }
+
+  function takeOver(): void {
+    doubt = null;
+    void locks.request(names.lead, { steal: true }, serve).catch(rest);
+  }
+
+  async function tabs(): Promise<ReadonlySet<string>> {
+    const { held = [] } = await locks.query();
+    const own = held.flatMap(({ name = "" }) => (name.startsWith(names.tab) ? [name] : []));
+    return new Set(own.map((name) => name.slice(names.tab.length)));
+  }
+
+  channel.addEventListener("message", ({ data }: MessageEvent<Word>) => {
+    if (isOfLeader(data)) hearLeader(data);
+    else leader?.hear(data);
+  });
+  // Held for as long as the tab is there: whoever leads sees by it who is gone.
+  const { promise: entered, resolve: enter } = Promise.withResolvers<void>();
+  const stay = (): Promise<void> => {
+    enter();
+    return untilOver(closing.signal);
+  };
+  void locks.request(`${names.tab}${tab}`, { signal: closing.signal }, stay).catch(() => undefined);
+  waitToLead();
+
+  return {
+    fetch(url, init) {
+      const wanted = readWanted(url, init);
+      if (wanted === null || init.signal?.aborted === true) return ask(url, init);
+      const name = newName();
+      const onLeave = (): void => {
+        if (streams.delete(name)) sayToLeader({ kind: "leave", stream: name });
+      };
+      const stream = createStream({ wanted, alone: () => ask(url, init), onLeave });
+      streams.set(name, stream);
+      const leave = (): void => {
+        onLeave();
+        stream.lose(new DOMException("The stream was left.", "AbortError"));
+      };
+      init.signal?.addEventListener("abort", leave, { once: true });
+      void entered.then(() => (streams.has(name) ? want(name, stream) : undefined));
+      return stream.response;
+    },
+    look: () => sayToLeader({ kind: "ask" }),
+    close() {
+      closing.abort();
+      believe();
+    },
+  };
+}
+
+const lost = new TypeError("The connection was lost.");
+
+function untilOver(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

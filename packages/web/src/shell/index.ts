@@ -1,2 +1,0 @@
-export { Away, Reaching, SignIn } from "./gate.tsx";
-export { Shell } from "./shell.tsx";

@@ -1,0 +1,239 @@
+import { type InputMode } from "@holdfast/protocol";
+import { type Invocation, parseTyped } from "@holdfast/client";
+import {
+  type ClipboardEvent,
+  type DragEvent,
+  type KeyboardEvent,
+  type ReactNode,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+} from "react";
+import { useApp } from "../../app-context.ts";
+import { Icon } from "../../ui/icons.tsx";
+import { Listbox, optionId } from "../../ui/listbox.tsx";
+import { Menu } from "../../ui/menu.tsx";
+import { words } from "../../strings/strings.ts";
+import { Chips } from "./chips.tsx";
+import { emptyDraft, useDraft } from "./draft.ts";
+import { type Suggestion, suggestionsFor } from "./slash-commands.tsx";
+import type { Content } from "../store/unsent-messages.ts";
+import { useUploads } from "./attachments.tsx";
+
+interface ComposerProps {
+  readonly draftName: string;
+  /** Whether a run goes on: then a message says what it does to it. */
+  readonly isRunning: boolean;
+  readonly onSend: (content: Content) => void | Promise<boolean>;
+  /** Resolves to whether it was done; what was not stays in the field. */
+  readonly onCommand: (invocation: Invocation) => Promise<boolean>;
+  readonly onStop: (() => void) | null;
+  /** Beside the button for files. */
+  readonly children?: ReactNode;
+}
+
+const modes: readonly InputMode[] = ["queue", "steer", "interrupt"];
+
+export function Composer({
+  draftName,
+  isRunning,
+  onSend,
+  onCommand,
+  onStop,
+  children,
+}: ComposerProps) {
+  const { toasts } = useApp();
+  const [draft, setDraft] = useDraft(draftName);
+  const [mode, setMode] = useState<InputMode>("queue");
+  const [isOver, setIsOver] = useState(false);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const picker = useRef<HTMLInputElement>(null);
+  const uploads = useUploads(new URL(".", document.baseURI).href, {
+    onDone: (attachment) =>
+      setDraft((now) => ({ ...now, attachments: [...now.attachments, attachment] })),
+    onTooLarge: (name) => toasts.tell(words.composer.tooLarge(name)),
+    onFailed: (name) => toasts.tell(words.composer.uploadFailed(name)),
+  });
+  const suggested = suggestionsFor(draft.text);
+  const [chosen, setChosen] = useState(0);
+  const listId = useId();
+  const isEmpty = draft.text.trim() === "" && draft.attachments.length === 0;
+  const canSend = !isEmpty && uploads.running.length === 0;
+
+  useEffect(() => {
+    // On a screen with a keyboard of its own the words can be typed at once.
+    if (matchMedia("(hover: hover)").matches) field.current?.focus();
+  }, []);
+
+  async function send(): Promise<void> {
+    if (!canSend) return;
+    const before = draft;
+    const typed = parseTyped(draft.text);
+    if (typed.kind === "unknown")
+      return toasts.tell(words.composer.unknown(typed.name, typed.nearest));
+    if (typed.kind === "misused") return toasts.tell(typed.sentence);
+    if (typed.kind === "command" && draft.attachments.length === 0) {
+      setDraft(() => emptyDraft);
+      if (!(await onCommand(typed.invocation))) setDraft(() => before);
+      return;
+    }
+    const text = typed.kind === "message" ? typed.text : draft.text;
+    setDraft(() => emptyDraft);
+    const isTaken = await onSend({ ...before, text, mode: isRunning ? mode : "queue" });
+    if (isTaken === false) setDraft(() => before);
+    setMode("queue");
+  }
+  function key(event: KeyboardEvent): void {
+    if (suggested.length > 0 && moveThrough(event)) return event.preventDefault();
+    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    void send();
+  }
+  /** Whether the key was for the suggestions. */
+  function moveThrough(event: KeyboardEvent): boolean {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const wanted = suggested[chosen % suggested.length];
+    if (step !== undefined) setChosen((now) => (now + step + suggested.length) % suggested.length);
+    else if (event.key === "Escape") setDraft((now) => ({ ...now, text: "" }));
+    else if ((event.key === "Tab" || event.key === "Enter") && wanted !== undefined) {
+      setDraft((now) => ({ ...now, text: wanted.text }));
+      setChosen(0);
+    } else return false;
+    return true;
+  }
+  function take(event: ClipboardEvent | DragEvent, data: DataTransfer | null): void {
+    setIsOver(false);
+    if (data === null || data.files.length === 0) return;
+    event.preventDefault();
+    uploads.add(data.files);
+  }
+
+  return (
+    // Files may be dropped anywhere on it; by keyboard there is the button.
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
+    <form
+      className={`composer${isOver ? " over" : ""}`}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setIsOver(true);
+      }}
+      onDragLeave={() => setIsOver(false)}
+      onDrop={(event) => take(event, event.dataTransfer)}
+    >
+      <Chips
+        attachments={draft.attachments}
+        uploads={uploads.running}
+        onRemove={(blobId) =>
+          setDraft((now) => ({
+            ...now,
+            attachments: now.attachments.filter((each) => each.blobId !== blobId),
+          }))
+        }
+        onStop={uploads.stop}
+      />
+      {suggested.length > 0 && (
+        <Listbox
+          id={listId}
+          label={words.composer.commands}
+          all={suggested}
+          chosen={chosen % suggested.length}
+          keyOf={({ text }) => text}
+          draw={drawSuggestion}
+          onChoose={({ text }) => {
+            setDraft((now) => ({ ...now, text }));
+            field.current?.focus();
+          }}
+        />
+      )}
+      <textarea
+        ref={field}
+        aria-label={words.composer.label}
+        aria-controls={suggested.length > 0 ? listId : undefined}
+        aria-activedescendant={
+          suggested.length > 0 ? optionId(listId, chosen % suggested.length) : undefined
+        }
+        placeholder={isRunning ? words.composer.placeholderBusy : words.composer.placeholder}
+        rows={1}
+        dir="auto"
+        value={draft.text}
+        onChange={(event) => setDraft((now) => ({ ...now, text: event.target.value }))}
+        onKeyDown={key}
+        onPaste={(event) => take(event, event.clipboardData)}
+      />
+      <div className="composer-foot">
+        <button
+          type="button"
+          className="icon-button"
+          aria-label={words.composer.attach}
+          title={words.composer.attach}
+          onClick={() => picker.current?.click()}
+        >
+          <Icon name="attach" />
+        </button>
+        <input
+          ref={picker}
+          type="file"
+          multiple
+          hidden
+          aria-label={words.composer.attach}
+          onChange={(event) => {
+            uploads.add(event.target.files ?? []);
+            event.target.value = "";
+          }}
+        />
+        {children}
+        <span className="spread" />
+        {isRunning && <ModeMenu mode={mode} onChoose={setMode} />}
+        {onStop !== null && (
+          <button type="button" className="button stop" onClick={onStop}>
+            <Icon name="stop" />
+            {words.run.stop}
+          </button>
+        )}
+        <button
+          type="submit"
+          className="send"
+          aria-label={words.composer.send}
+          title={words.composer.hint}
+          disabled={!canSend}
+        >
+          <Icon name="send" />
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function drawSuggestion({ usage, help }: Suggestion): ReactNode {
+  return (
+    <>
+      <code>{usage}</code>
+      <span>{help}</span>
+    </>
+  );
+}
+
+function ModeMenu({ mode, onChoose }: { mode: InputMode; onChoose: (mode: InputMode) => void }) {
+  return (
+    <Menu
+      label={words.composer.modeLabel}
+      shown={words.composer.mode[mode]}
+      className="button plain"
+      items={modes.map((each) => ({
+        label: words.composer.mode[each],
+        hint: words.composer.modeHint[each],
+        icon: each,
+        checked: each === mode,
+        onChoose: () => onChoose(each),
+      }))}
+    >
+      <Icon name={mode} />
+      {words.composer.mode[mode]}
+    </Menu>
+  );
+}

@@ -1,0 +1,28 @@
+import { useState } from "react";
+import { Dialog } from "../../ui/dialog.tsx";
+import { words } from "../../strings/strings.ts";
+
+interface EditDialogProps {
+  readonly title: string;
+  readonly lead?: string;
+  readonly confirm: string;
+  readonly text: string;
+  readonly onConfirm: (text: string) => void;
+  readonly onClose: () => void;
+}
+
+export function EditDialog({ title, lead, confirm, text, onConfirm, onClose }: EditDialogProps) {
+  const [next, setNext] = useState(text);
+  return (
+    <Dialog title={title} confirm={confirm} onConfirm={() => onConfirm(next)} onClose={onClose}>
+      {lead !== undefined && <p className="quiet">{lead}</p>}
+      <textarea
+        className="input edit"
+        aria-label={words.composer.label}
+        rows={6}
+        value={next}
+        onChange={(event) => setNext(event.target.value)}
+      />
+    </Dialog>
+  );
+}

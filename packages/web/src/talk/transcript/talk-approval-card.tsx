@@ -1,0 +1,134 @@
+import type { ApprovalAnswer, LiveView } from "@holdfast/protocol";
+import { useId, useState } from "react";
+import { Icon } from "../../ui/icons.tsx";
+import { revealUnseen } from "../../ui/markdown/safe-text.ts";
+import { words } from "../../strings/strings.ts";
+import { useTalk } from "../store/talk-actions.ts";
+import { QuestionCard } from "./approval-card.tsx";
+import { Arguments, Labelled } from "./tool-parts.tsx";
+import { withPlaceInWords } from "./tool-details.tsx";
+
+type Approval = LiveView["approvals"][number];
+
+/** What waits for a person's word: a call with exactly what would run, or a question to answer. */
+export function ApprovalCard({ approval }: { approval: Approval }) {
+  return approval.kind === "question" ? (
+    <QuestionCard approval={approval} />
+  ) : (
+    <CallCard approval={approval} />
+  );
+}
+
+function CallCard({ approval }: { approval: Approval }) {
+  const talk = useTalk();
+  const [asking, setAsking] = useState(false);
+  const rules = approval.rules ?? [];
+  const [rule, setRule] = useState(rules[0]);
+
+  async function answer(decision: ApprovalAnswer): Promise<void> {
+    setAsking(true);
+    const goesOn = decision === "session" || decision === "always";
+    await talk.answer(approval.approvalId, {
+      decision,
+      ...(goesOn && rule !== undefined && { rule }),
+    });
+    setAsking(false);
+  }
+
+  return (
+    <section className="approval" aria-label={words.approval.title(approval.name)}>
+      <h3>
+        <Icon name="shield" />
+        {words.approval.title(approval.name)}
+      </h3>
+      <WhatWouldRun approval={approval} />
+      <p className="quiet">{words.approval.lead}</p>
+      <div className="row">
+        <button
+          type="button"
+          className="button primary"
+          disabled={asking}
+          onClick={() => void answer("once")}
+        >
+          {words.approval.once}
+        </button>
+        {(["session", "always"] as const).map((decision) => (
+          <button
+            key={decision}
+            type="button"
+            className="button"
+            disabled={asking}
+            onClick={() => void answer(decision)}
+          >
+            {words.approval[decision]}
+          </button>
+        ))}
+        <button
+          type="button"
+          className="button warn"
+          disabled={asking}
+          onClick={() => void answer("deny")}
+        >
+          {words.approval.deny}
+        </button>
+      </div>
+      {rule !== undefined && <RuleChoice rules={rules} rule={rule} choose={setRule} />}
+    </section>
+  );
+}
+
+/** The host's own words for it where it has some; they may be shortened, the arguments below them are whole. */
+function WhatWouldRun({ approval: { input, shown, place } }: { approval: Approval }) {
+  if (shown === undefined)
+    return (
+      <>
+        <Arguments input={input} />
+        {place !== undefined && <p className="quiet">{words.approval.place(place)}</p>}
+      </>
+    );
+  return (
+    <>
+      <Labelled label={words.approval.shown} copy={shown}>
+        <pre dir="ltr">{revealUnseen(withPlaceInWords(shown, place))}</pre>
+      </Labelled>
+      <details className="approval-whole">
+        <summary className="quiet">{words.approval.whole}</summary>
+        <Arguments input={input} />
+        {place !== undefined && (
+          <p className="quiet">{words.approval.place(revealUnseen(place))}</p>
+        )}
+      </details>
+    </>
+  );
+}
+
+interface RuleChoiceProps {
+  readonly rules: readonly string[];
+  readonly rule: string;
+  readonly choose: (rule: string) => void;
+}
+
+/** What a lasting yes would cover, so that nobody allows more than they have read. */
+function RuleChoice({ rules, rule, choose }: RuleChoiceProps) {
+  const id = useId();
+  if (rules.length === 1)
+    return (
+      <p className="quiet">
+        {words.approval.covers} <code dir="ltr">{revealUnseen(rule)}</code>
+      </p>
+    );
+  return (
+    <div className="approval-rule">
+      <label className="quiet" htmlFor={id}>
+        {words.approval.covers}
+      </label>
+      <select id={id} dir="ltr" value={rule} onChange={(event) => choose(event.target.value)}>
+        {rules.map((each) => (
+          <option key={each} value={each}>
+            {revealUnseen(each)}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}

@@ -1,0 +1,90 @@
+import type { Json, LiveTool, LiveView, ToolResultPart } from "@holdfast/protocol";
+import { useState } from "react";
+import { SessionLink } from "../../sessions/session-link.tsx";
+import { Icon } from "../../ui/icons.tsx";
+import { revealUnseen } from "../../ui/markdown/safe-text.ts";
+import { words } from "../../strings/strings.ts";
+import { ApprovalCard } from "./talk-approval-card.tsx";
+import { addressOf } from "./attachment-view.tsx";
+import { Arguments, Duration, Output } from "./tool-parts.tsx";
+import { headlineOf, iconOf } from "./tool-details.tsx";
+
+interface ToolCardProps {
+  readonly name: string;
+  readonly input?: Json;
+  readonly result: ToolResultPart | null;
+  readonly running: LiveTool | null;
+  readonly approval: LiveView["approvals"][number] | null;
+  /** Whether the run that asked for it goes on. */
+  readonly isLive: boolean;
+}
+
+type State = keyof typeof words.tool.state | "waits" | "skipped";
+
+/** A call and what became of it. Open while it runs; folded when it is done, unless it did not end well. */
+export function ToolCard({ name, input = null, result, running, approval, isLive }: ToolCardProps) {
+  const state = stateOf();
+  const [chosen, setChosen] = useState<boolean | null>(null);
+  const isOpen = chosen ?? (state === "running" || state === "failed" || state === "unknown");
+  const output = result?.output ?? running?.output ?? null;
+  const child = result?.details?.child;
+  const blobId = result?.blobId ?? running?.blobId;
+
+  function stateOf(): State {
+    if (result !== null) return isDenied(result) ? "denied" : result.outcome;
+    if (running !== null) return running.outcome ?? "running";
+    if (approval !== null) return "asking";
+    return isLive ? "waits" : "skipped";
+  }
+
+  if (approval !== null && result === null) return <ApprovalCard approval={approval} />;
+  return (
+    <section className={`tool ${state}`} aria-label={`${name}: ${stateWords(state)}`}>
+      <button
+        type="button"
+        className="tool-head"
+        aria-expanded={isOpen}
+        onClick={() => setChosen(!isOpen)}
+      >
+        <Icon name={iconOf(name)} />
+        <span className="tool-name">{name}</span>
+        <code className="tool-line" dir="ltr">
+          {revealUnseen(headlineOf(input)).slice(0, 300)}
+        </code>
+        <span className="tool-state">
+          {running !== null && <Duration tool={running} />}
+          {state === "running" && <span className="dot breathing" />}
+          <span>{stateWords(state)}</span>
+        </span>
+        <Icon name="chevron" />
+      </button>
+      {child !== undefined && (
+        <div className="tool-child">
+          <SessionLink id={child.sessionId} label={words.tool.child} />
+        </div>
+      )}
+      {isOpen && (
+        <div className="tool-body">
+          {state === "unknown" && <p className="aside">{words.tool.unknownHint}</p>}
+          <Arguments input={input} />
+          {output !== null && <Output text={output} isGrowing={state === "running"} />}
+          {blobId !== undefined && (
+            <a className="button plain" href={addressOf(blobId)} download={`${name}.txt`}>
+              <Icon name="download" />
+              {words.tool.whole}
+            </a>
+          )}
+        </div>
+      )}
+    </section>
+  );
+}
+
+function isDenied({ details }: NonNullable<ToolCardProps["result"]>): boolean {
+  return details?.refusal === "denied" || details?.refusal === "forbidden";
+}
+
+function stateWords(state: State): string {
+  if (state === "waits") return words.tool.waitsForLead;
+  return state === "skipped" ? words.tool.notRun : words.tool.state[state];
+}

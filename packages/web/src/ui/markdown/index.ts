@@ -1,2 +1,0 @@
-export { Markdown } from "./markdown.tsx";
-export { plainOutput, revealUnseen } from "./safe-text.ts";

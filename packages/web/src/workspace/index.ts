@@ -1,1 +1,0 @@
-export { WorkspaceQuestion, WorkspaceTrust } from "./workspace-trust.tsx";

@@ -1,0 +1,57 @@
+import type { FakeBotApi } from "@holdfast/testing/telegram/telegram-fake-bot-api";
+import type { Chance } from "@holdfast/testing/simulator/chance";
+
+/** A moment between an update and the delivery of its answer, as the platform sees it. */
+export interface Point {
+  readonly method: string;
+  /** Before the platform does what it was asked, or after that and before it says so; `answered`: a little later. */
+  readonly when: "before" | "after" | "answered";
+}
+
+export const points: readonly Point[] = [
+  { method: "getUpdates", when: "after" },
+  { method: "getUpdates", when: "answered" },
+  { method: "sendChatAction", when: "before" },
+  { method: "sendMessage", when: "before" },
+  { method: "sendMessage", when: "after" },
+  { method: "sendMessage", when: "answered" },
+  { method: "editMessageText", when: "before" },
+  { method: "editMessageText", when: "after" },
+  { method: "editMessageText", when: "answered" },
+];
+
+export const nameOf = ({ method, when }: Point): string => `${method} ${when}`;
+
+const longestDelayMs = 40;
+
+/** Calls `strike` at the point, once, and lets nothing out of the platform meanwhile. */
+export function strikeAt(
+  platform: FakeBotApi,
+  point: Point,
+  chance: Chance,
+  strike: () => Promise<void>,
+): Promise<void> {
+  const { faults } = platform;
+  return new Promise((resolve) => {
+    const clear = () => {
+      faults.before = () => {};
+      faults.after = () => {};
+    };
+    const hit = async () => {
+      clear();
+      await strike();
+      resolve();
+    };
+    const fits = (method: string) =>
+      method === point.method && (method !== "getUpdates" || platform.unconfirmed > 0);
+    if (point.when === "before") faults.before = (method) => (fits(method) ? hit() : undefined);
+    if (point.when === "after") faults.after = (method) => (fits(method) ? hit() : undefined);
+    if (point.when !== "answered") return;
+    const delay = chance.between(0, longestDelayMs);
+    faults.after = (method) => {
+      if (!fits(method)) return;
+      clear();
+      setTimeout(() => void hit(), delay);
+    };
+  });
+}

@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+
+import { runGatewayChaos } from "./run.ts";
+
+test("[P11] a host that is killed between update and delivery answers each message once, or marks what it cannot know", async () => {
+  const { figures, problems } = await runGatewayChaos({
+    kills: 3,
+    seed: 20_261_116,
+    at: [
+      { method: "getUpdates", when: "answered" },
+      { method: "sendMessage", when: "after" },
+      { method: "editMessageText", when: "before" },
+    ],
+  });
+  expect(problems).toEqual([]);
+  expect(figures["chunks unknown, each with a mark"]).toBeGreaterThanOrEqual(1);
+}, 120_000);

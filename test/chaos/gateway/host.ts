@@ -1,0 +1,53 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+import { type Client, createClient } from "@holdfast/client";
+
+import { botToken, type FakeBotApi } from "@holdfast/testing/telegram/telegram-fake-bot-api";
+import { builtHost } from "../built-host.ts";
+
+const repository = fileURLToPath(new URL("../../..", import.meta.url));
+const leash = new URL("../processes/exit-with-parent.ts", import.meta.url).href;
+
+export interface ChaosHost {
+  readonly client: Client;
+  kill(): Promise<void>;
+}
+
+/** A host whose bot lives on the platform. It ends with whoever started it. */
+export async function startChaosHost(home: string, platform: FakeBotApi): Promise<ChaosHost> {
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("HOLDFAST_"));
+  const child = spawn(process.execPath, ["--import", leash, builtHost, "serve"], {
+    cwd: repository,
+    stdio: ["pipe", "pipe", "inherit"],
+    env: {
+      ...Object.fromEntries(inherited),
+      HOLDFAST_HOME: home,
+      HOLDFAST_PORT: "0",
+      HOLDFAST_LEASE_MS: "2000",
+      HOLDFAST_TELEGRAM_TOKEN: botToken,
+      HOLDFAST_TELEGRAM_API_ROOT: platform.address,
+      HOLDFAST_TELEGRAM_ALLOW: "1,2,3",
+    },
+  });
+  const gone = once(child, "close");
+  let address = "";
+  for await (const line of createInterface(child.stdout)) {
+    address = /^Holdfast is at ([^\s#]+)/.exec(line)?.[1] ?? "";
+    if (address !== "") break;
+  }
+  child.stdout.resume();
+  if (address === "") throw new Error("The host did not start.");
+  const token = readFileSync(join(home, "token"), "utf8").trim();
+  return {
+    client: createClient({ baseUrl: address, token }),
+    async kill() {
+      child.kill("SIGKILL");
+      await gone;
+    },
+  };
+}

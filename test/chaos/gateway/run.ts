@@ -1,0 +1,139 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as rest } from "node:timers/promises";
+
+import { type Client } from "@holdfast/client";
+import { ownerId } from "@holdfast/protocol";
+import { openSqliteStore } from "@holdfast/store";
+
+import { FakeBotApi } from "@holdfast/testing/telegram/telegram-fake-bot-api";
+import { requireBuilt } from "../built-host.ts";
+import { checkGateway, type Said } from "./check.ts";
+import { type ChaosHost, startChaosHost } from "./host.ts";
+import { nameOf, type Point, points, strikeAt } from "./crash-points.ts";
+import { seededChance } from "@holdfast/testing/simulator/chance";
+import type { ChaosResult } from "../report.ts";
+
+export interface GatewayChaosOptions {
+  readonly kills: number;
+  readonly seed: number;
+  /** All of them, unless told. */
+  readonly at?: readonly Point[];
+  readonly say?: (line: string) => void;
+}
+
+const chats = [1, 2, 3];
+const patienceMs = 60_000;
+/** So many messages may be answered without coming to a point: on a slow machine an answer may be whole before it is shown. */
+const mostTurns = 3;
+const killsInARow = 3;
+
+/** A host with a bot is killed at every point between an update and the delivery of its answer, over and over. */
+export async function runGatewayChaos({
+  kills,
+  seed,
+  at = points,
+  say = () => {},
+}: GatewayChaosOptions): Promise<ChaosResult> {
+  requireBuilt();
+  const chance = seededChance(seed);
+  const folder = mkdtempSync(join(tmpdir(), "holdfast-chaos-gateway-"));
+  const home = join(folder, "home");
+  const platform = new FakeBotApi();
+  await platform.start();
+  const said: Said[] = [];
+  const problems: string[] = [];
+  const hits = new Map<string, number>();
+  let host: ChaosHost = await startChaosHost(home, platform);
+  try {
+    for (let kill = 0; kill < kills; kill += 1) {
+      const point = at[kill % at.length]!;
+      const struck = strikeAt(platform, point, chance, () => host.kill());
+      // Only an answer that takes longer than the platform's pace is ever edited.
+      const isEdit = point.method === "editMessageText";
+      const cue = isEdit ? "{rate:20} {words:60}" : `{rate:${chance.pick([20, 200])}} {words:30}`;
+      let isStruck = false;
+      for (let turn = 0; turn < mostTurns && !isStruck; turn += 1) {
+        const chat = chance.pick(chats);
+        const text = `message-${kill}.${turn}-of-${seed}`;
+        said.push({ chat, text });
+        platform.say(chat, `${text} ${cue}`);
+        isStruck = await within(struck, patienceMs);
+      }
+      if (!isStruck) {
+        problems.push(`Nothing ever reached ${nameOf(point)}: ${await stateOf(host)}`);
+        platform.faults.before = () => {};
+        platform.faults.after = () => {};
+        break;
+      }
+      hits.set(nameOf(point), (hits.get(nameOf(point)) ?? 0) + 1);
+      say(`${kill + 1} of ${kills}: killed at ${nameOf(point)}`);
+      host = await startChaosHost(home, platform);
+      // A run that is killed again and again is given up: most are to come to their end.
+      const isLast = kill === kills - 1;
+      if (!isLast && kill % killsInARow === killsInARow - 1) await settled(host, platform);
+    }
+    await settled(host, platform);
+    await host.kill();
+    const store = await openSqliteStore({ file: join(home, "holdfast.db") });
+    const found = await checkGateway(store, ownerId.parse("owner"), platform, said);
+    await store.close();
+    return {
+      command: `npm run chaos -- gateway --kills ${kills} --seed ${seed}`,
+      figures: {
+        "kill -9": hits.values().reduce((sum, count) => sum + count, 0),
+        "messages said": said.length,
+        "chunks sent": found.sent,
+        "chunks unknown, each with a mark": found.unknown,
+        "answers given up after three interruptions, each told": found.interrupted,
+        ...Object.fromEntries([...hits].map(([name, count]) => [`killed at ${name}`, count])),
+      },
+      problems: [...problems, ...found.problems],
+    };
+  } finally {
+    await host.kill();
+    await platform.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function within(done: Promise<void>, ms: number): Promise<boolean> {
+  const over = new AbortController();
+  const late = rest(ms, false, { signal: over.signal }).catch(() => false);
+  const isDone = await Promise.race([done.then(() => true), late]);
+  over.abort();
+  return isDone;
+}
+
+async function stateOf({ client }: ChaosHost): Promise<string> {
+  const read = await client.readGateway();
+  return JSON.stringify(read.ok ? [read.value.state, read.value.outbox] : read.error);
+}
+
+/** Every message that was taken has its answer: a run that waits for its lease owes nothing yet. */
+async function areAnswered(client: Client): Promise<boolean> {
+  const listed = await client.listSessions();
+  if (!listed.ok) return false;
+  for (const { id } of listed.value.sessions) {
+    const read = await client.readSession({ params: { id } });
+    if (!read.ok || read.value.inbox.length > 0 || read.value.run?.endedAt === null) return false;
+  }
+  return true;
+}
+
+/** Everything that came was taken and answered, and everything that is owed is out. */
+async function settled({ client }: ChaosHost, platform: FakeBotApi): Promise<void> {
+  const until = performance.now() + patienceMs;
+  for (let quiet = 0; quiet < 3;) {
+    await rest(300);
+    const read = await client.readGateway();
+    const isQuiet =
+      read.ok &&
+      platform.unconfirmed === 0 &&
+      (await areAnswered(client)) &&
+      read.value.outbox.every(({ state }) => state !== "pending" && state !== "sending");
+    quiet = isQuiet ? quiet + 1 : 0;
+    if (performance.now() > until) return;
+  }
+}

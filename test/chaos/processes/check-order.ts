@@ -1,0 +1,91 @@
+import { acknowledged, bySeq, countBy, type Evidence, settlements } from "./evidence.ts";
+
+/** P2: numbers are dense but for settled deltas, and no event stands twice. */
+export function checkOrder({ logs }: Evidence): string[] {
+  const problems: string[] = [];
+  for (const [session, events] of logs) {
+    const settled = settlements(events);
+    const stored = bySeq(events);
+    if (stored.size !== events.length) problems.push(`[P2] ${session} has a number twice`);
+    for (const [id, count] of countBy(events, (event) => event.id))
+      if (count > 1) problems.push(`[P2] ${id} of ${session} is there ${count} times`);
+    const last = events.at(-1)?.seq ?? 0;
+    for (let seq: number = events[0]?.seq ?? 1; seq <= last; seq += 1)
+      if (!stored.has(seq) && !settled.has(seq))
+        problems.push(`[P2] number ${seq} of ${session} is missing`);
+  }
+  return problems;
+}
+
+/** P3: one owner for each fence, and nothing under an older fence once a newer one was given. */
+export function checkFences({ happened }: Evidence): string[] {
+  const problems: string[] = [];
+  const owners = new Map<string, string>();
+  const commits = new Map<string, { fence: number; first: number; by: string }[]>();
+  const given = new Map<string, { fence: number; head: number; by: string }[]>();
+  for (const each of happened) {
+    if (each.kind !== "said") continue;
+    const { by, saying } = each;
+    if (saying.word !== "leased" && saying.word !== "committed") continue;
+    const { session, fence } = saying;
+    const owner = owners.get(`${session} ${fence}`) ?? by;
+    owners.set(`${session} ${fence}`, owner);
+    if (owner !== by) problems.push(`[P3] fence ${fence} of ${session} was ${owner}'s and ${by}'s`);
+    if (saying.word === "leased") append(given, session, { fence, head: saying.head, by });
+    else append(commits, session, { fence, first: saying.first, by });
+  }
+  for (const [session, written] of commits) {
+    let newest = 0;
+    for (const { fence, first, by } of written.toSorted((a, b) => a.first - b.first)) {
+      if (fence < newest)
+        problems.push(`[P3] ${by} wrote ${first} of ${session} under ${fence} behind ${newest}`);
+      newest = Math.max(newest, fence);
+      const later = given.get(session)?.find((each) => each.fence > fence && each.head < first);
+      if (later !== undefined)
+        problems.push(
+          `[P3] ${by} wrote ${first} of ${session} under ${fence}; ${later.by} had ${later.fence} at ${later.head}`,
+        );
+    }
+  }
+  return problems;
+}
+
+function append<T>(lists: Map<string, T[]>, key: string, item: T): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [item]);
+  else list.push(item);
+}
+
+const marks: Readonly<Record<string, string>> = {
+  undo: "history.cut",
+  truncate: "history.cut",
+  clear: "history.cut",
+  retry: "history.cut",
+  redo: "history.restored",
+};
+
+/** P8: every session that was told of is there, and every change of its history has left its mark. */
+export function checkHistories(evidence: Evidence): string[] {
+  const problems: string[] = [];
+  const expected = new Map<string, number>();
+  for (const { wish, told } of acknowledged(evidence)) {
+    const { act } = wish;
+    if (act === "create" || act === "branch") {
+      const id = told.session;
+      if (id !== undefined && !evidence.logs.has(id)) problems.push(`[P8] ${id} is not there`);
+      continue;
+    }
+    const mark = marks[act];
+    if (mark === undefined) continue;
+    const key = `${wish.session} ${mark}`;
+    expected.set(key, (expected.get(key) ?? 0) + 1);
+  }
+  for (const [key, count] of expected) {
+    const [session = "", mark] = key.split(" ");
+    const events = [...evidence.logs].find(([id]) => id === session)?.[1] ?? [];
+    const found = events.filter(({ type }) => type === mark).length;
+    if (found < count)
+      problems.push(`[P8] ${session} has ${found} ${mark}, and ${count} were acknowledged`);
+  }
+  return problems;
+}

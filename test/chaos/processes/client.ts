@@ -1,0 +1,147 @@
+import { setTimeout as rest } from "node:timers/promises";
+
+import { writeScript } from "./scripted-agent.ts";
+import type { Book, KnownSession } from "./known-sessions.ts";
+import type { History } from "./history.ts";
+import type { Door } from "./managed-process.ts";
+import type { Answer, Wish } from "./protocol.ts";
+import type { Chance } from "@holdfast/testing/simulator/chance";
+
+export interface ClientOptions {
+  readonly name: string;
+  readonly book: Book;
+  readonly doors: readonly Door[];
+  readonly history: History;
+  readonly chance: Chance;
+  /** How many sessions are talked in at a time. */
+  readonly sessions: number;
+}
+
+const mostSent = 25;
+const mostOpen = 4;
+
+/** Somebody who talks in all sessions through all doors, and sends again what was not answered. */
+export class ChaosClient {
+  readonly #options: ClientOptions;
+  #sent = 0;
+
+  constructor(options: ClientOptions) {
+    this.#options = options;
+  }
+
+  /** Talks until told to stop, and then until what it has sent is answered. */
+  async talk(stop: AbortSignal): Promise<void> {
+    const { chance } = this.#options;
+    while (!stop.aborted) {
+      await this.#act();
+      await rest(chance.between(10, 250));
+    }
+  }
+
+  async #act(): Promise<void> {
+    const { book, chance, sessions } = this.#options;
+    if (book.active.length < sessions) return this.#begin();
+    const session = chance.pick(book.active);
+    if (session.isTrashed)
+      return void (await this.#askOnce({ act: "restore", session: session.id }));
+    const dice = chance.next();
+    if (session.approvals.size > 0 && dice < 0.5) return this.#answer(session);
+    if (dice < 0.62) return this.#send(session);
+    if (dice < 0.74) return this.#cancel(session);
+    if (dice < 0.79) return this.#retry(session);
+    if (dice < 0.82) return this.#truncate(session);
+    if (dice < 0.85) return this.#branch(session);
+    const act = chance.pick([
+      "undo",
+      "undo",
+      "redo",
+      "redo",
+      "trash",
+      "clear",
+      "read",
+      "read",
+    ] as const);
+    const answer = await this.#askOnce({ act, session: session.id });
+    if (act === "trash" && answer.kind === "done") session.isTrashed = true;
+  }
+
+  async #begin(): Promise<void> {
+    const { book } = this.#options;
+    const answer = await this.#askOnce({ act: "create" });
+    if (answer.kind === "done" && answer.session !== undefined) book.add(answer.session);
+  }
+
+  async #send(session: KnownSession): Promise<void> {
+    const { book, chance, name } = this.#options;
+    if (session.open.size >= mostOpen) return;
+    const clientId = `${name}-${(this.#sent += 1)}`;
+    const mode = chance.pick(["queue", "queue", "queue", "steer", "interrupt"] as const);
+    const text = `${clientId} ${writeScript(chance)}`;
+    const wish: Wish = { act: "send", session: session.id, clientId, text, mode };
+    const answer = await this.#askUntilAnswered(wish);
+    if (answer.kind === "done" && answer.runId !== undefined) session.open.add(answer.runId);
+    // One who is not sure whether it has sent a message sends it again.
+    if (answer.kind === "done" && chance.next() < 0.15) await this.#askOnce(wish);
+    session.sent += 1;
+    if (session.sent >= mostSent) book.retire(session);
+  }
+
+  async #cancel(session: KnownSession): Promise<void> {
+    const [runId] = session.open;
+    if (runId === undefined) return;
+    const wish: Wish = { act: "cancel", session: session.id, runId };
+    await this.#askOnce(wish);
+    if (this.#options.chance.next() < 0.3) await this.#askOnce(wish);
+  }
+
+  async #answer(session: KnownSession): Promise<void> {
+    const { chance } = this.#options;
+    const [approvalId] = session.approvals;
+    if (approvalId === undefined) return;
+    const decision = chance.pick(["once", "once", "session", "deny"] as const);
+    const wish: Wish = { act: "answer", session: session.id, approvalId, decision };
+    const answer = await this.#askOnce(wish);
+    if (answer.kind === "refused") session.approvals.delete(approvalId);
+  }
+
+  async #retry(session: KnownSession): Promise<void> {
+    const clientId = `${this.#options.name}-${(this.#sent += 1)}`;
+    const answer = await this.#askOnce({ act: "retry", session: session.id, clientId });
+    if (answer.kind === "done" && answer.runId !== undefined) session.open.add(answer.runId);
+  }
+
+  async #truncate(session: KnownSession): Promise<void> {
+    const from = session.messages.at(-2);
+    if (from !== undefined) await this.#askOnce({ act: "truncate", session: session.id, from });
+  }
+
+  async #branch(session: KnownSession): Promise<void> {
+    const { book } = this.#options;
+    const answer = await this.#askOnce({ act: "branch", session: session.id });
+    if (answer.kind !== "done" || answer.session === undefined) return;
+    book.add(answer.session);
+    book.retire(session);
+  }
+
+  /** P1: what is not answered is sent again under its name, here or elsewhere, until it is. */
+  async #askUntilAnswered(wish: Wish): Promise<Answer> {
+    for (;;) {
+      const answer = await this.#askOnce(wish);
+      if (answer.kind === "done" || answer.kind === "refused") return answer;
+      await rest(this.#options.chance.between(20, 200));
+    }
+  }
+
+  async #askOnce(wish: Wish): Promise<Answer> {
+    const { chance, doors, history, name } = this.#options;
+    const up = doors.filter((door) => door.isUp);
+    if (up.length === 0) {
+      await rest(50);
+      return { kind: "lost", why: "nobody is there" };
+    }
+    const door = chance.pick(up);
+    const number = history.nextNumber();
+    history.note({ kind: "asked", number, by: name, door: door.name, wish });
+    return door.ask(number, wish);
+  }
+}

@@ -1,0 +1,174 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { type Client, createClient, type Result } from "@holdfast/client";
+
+import { builtHost, compiledIn } from "../built-host.ts";
+import { readInShort } from "./serve-request.ts";
+import { type Door, Member, type MemberOptions } from "./managed-process.ts";
+import { type Answer, leaseMs, type RunnerOrders, type Saying, type Wish } from "./protocol.ts";
+
+/** Longer than a process is stopped: an answer that comes late is an answer. */
+const patienceMs = 5_000;
+
+export interface MemberWorld extends Pick<MemberOptions, "history" | "isTroubled"> {
+  readonly orders: Omit<RunnerOrders, "name" | "spill" | "seed">;
+  readonly folder: string;
+  readonly nextSeed: () => number;
+}
+
+export type DoorMember = Door & { readonly member: Member };
+
+const runnerScript = fileURLToPath(new URL("./runner.ts", import.meta.url));
+const leash = new URL("./exit-with-parent.ts", import.meta.url).href;
+
+/** A process with a runner and tools; clients talk to it through pipes. */
+export function runnerDoor(name: string, world: MemberWorld): DoorMember {
+  const waiting = new Map<number, (answer: Answer) => void>();
+  const { history } = world;
+  const member = new Member({
+    ...world,
+    name,
+    launch: (instance) => ({
+      args: [runnerScript],
+      env: envOf(world),
+      orders: {
+        ...world.orders,
+        name: instance,
+        spill: join(world.folder, name, "spill"),
+        seed: world.nextSeed(),
+      } satisfies RunnerOrders,
+    }),
+    isReady: (line) => (JSON.parse(line) as Saying).word === "ready",
+    hear(by, line) {
+      const saying = JSON.parse(line) as Saying;
+      if (saying.word !== "answer") return history.note({ kind: "said", by, saying });
+      const { number, answer } = saying;
+      history.note({ kind: "answered", number, answer });
+      waiting.get(number)?.(answer);
+    },
+  });
+  return {
+    name,
+    member,
+    get isUp() {
+      return member.isUp;
+    },
+    ask: (number, wish) =>
+      new Promise((resolve) => {
+        const finish = (answer: Answer): void => {
+          clearTimeout(late);
+          waiting.delete(number);
+          resolve(answer);
+        };
+        const late = setTimeout(() => finish({ kind: "lost", why: "no answer" }), patienceMs);
+        waiting.set(number, finish);
+        member.write({ number, wish });
+      }),
+  };
+}
+
+export interface HostDoor extends DoorMember {
+  readonly client: Client;
+}
+
+/** A real `holdfast serve`; clients talk to it over HTTP. */
+export function hostDoor(name: string, port: number, world: MemberWorld): HostDoor {
+  const token = "0123456789abcdef";
+  const { history, orders } = world;
+  const member = new Member({
+    ...world,
+    name,
+    launch: () => ({
+      args: ["--import", leash, builtHost, "serve"],
+      env: {
+        ...envOf(world),
+        HOLDFAST_HOME: join(world.folder, name),
+        HOLDFAST_STORE: orders.target,
+        HOLDFAST_PORT: String(port),
+        HOLDFAST_TOKEN: token,
+        HOLDFAST_LEASE_MS: String(leaseMs),
+      },
+    }),
+    isReady: (line) => line.startsWith("Holdfast is at "),
+    hear: () => {},
+  });
+  const client = createClient({ baseUrl: `http://127.0.0.1:${port}`, token });
+  return {
+    name,
+    member,
+    client,
+    get isUp() {
+      return member.isUp;
+    },
+    async ask(number, wish) {
+      const answer = await askOverHttp(client, wish, AbortSignal.timeout(patienceMs));
+      history.note({ kind: "answered", number, answer });
+      return answer;
+    },
+  };
+}
+
+async function askOverHttp(client: Client, wish: Wish, signal: AbortSignal): Promise<Answer> {
+  const options = { signal };
+  if (wish.act === "create")
+    return answerOf(await client.createSession({ body: {} }, options), ({ session }) => ({
+      session: session.id,
+    }));
+  const params = { id: wish.session };
+  switch (wish.act) {
+    case "send": {
+      const { clientId, text, mode } = wish;
+      const sent = await client.sendMessage({ params, body: { clientId, text, mode } }, options);
+      return answerOf(sent, ({ messageId, runId, seq }) => ({ messageId, runId, seq }));
+    }
+    case "cancel":
+      return answerOf(await client.cancelRun({ params: { id: wish.runId } }, options));
+    case "answer": {
+      const { approvalId, decision } = wish;
+      const input = { params: { id: approvalId }, body: { decision } };
+      return answerOf(await client.answerApproval(input, options));
+    }
+    case "retry": {
+      const headers = { "idempotency-key": wish.clientId };
+      const sent = await client.retry({ params, headers, body: {} }, options);
+      return answerOf(sent, ({ messageId, runId, seq }) => ({ messageId, runId, seq }));
+    }
+    case "truncate":
+      return answerOf(await client.truncate({ params, body: { from: wish.from } }, options), seqOf);
+    case "undo":
+    case "redo":
+    case "clear":
+      return answerOf(await client[wish.act]({ params, body: {} }, options), seqOf);
+    case "branch":
+      return answerOf(await client.branch({ params, body: {} }, options), ({ session }) => ({
+        session: session.id,
+      }));
+    case "trash":
+      return answerOf(await client.trashSession({ params }, options));
+    case "restore":
+      return answerOf(await client.restoreSession({ params }, options));
+    case "read":
+      return answerOf(await client.readSession({ params }, options), (read) => ({
+        read: readInShort(read.seq, read.entries, read.inbox.length),
+      }));
+  }
+}
+
+/** The folder tells that a process is one of ours. */
+function envOf({ folder }: MemberWorld): Record<string, string> {
+  return { ...compiledIn(join(folder, "compiled")), CHAOS_FOLDER: folder };
+}
+
+type Told = Omit<Extract<Answer, { kind: "done" }>, "kind">;
+
+const seqOf = ({ seq }: Pick<Told, "seq">): Told => (seq === undefined ? {} : { seq });
+
+function answerOf<T>(result: Result<T>, told: (value: T) => Told = () => ({})): Answer {
+  if (result.ok) return { kind: "done", ...told(result.value) };
+  const { error } = result;
+  if (error.kind === "problem")
+    return { kind: error.problem.status >= 500 ? "failed" : "refused", code: error.code };
+  if (error.kind === "unexpected") return { kind: "refused", code: `http ${error.status}` };
+  return { kind: "lost", why: error.code };
+}

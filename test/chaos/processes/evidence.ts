@@ -1,0 +1,75 @@
+import { decodeEvent, type KnownEvent, type SessionId, type StoredEvent } from "@holdfast/protocol";
+
+import type { Happened } from "./history.ts";
+import type { Answer, Effect, Wish } from "./protocol.ts";
+
+/** Everything that the checks look at. */
+export interface Evidence {
+  readonly happened: readonly Happened[];
+  /** What is stored in the end, by session, in order. */
+  readonly logs: ReadonlyMap<SessionId, readonly StoredEvent[]>;
+  readonly effects: readonly Effect[];
+}
+
+export type Done = Extract<Answer, { kind: "done" }>;
+
+/** Wishes that were acknowledged, with what was told. One that was answered late counts as well. */
+export function acknowledged({ happened }: Evidence): { wish: Wish; door: string; told: Done }[] {
+  const asked = new Map<number, { wish: Wish; door: string }>();
+  const granted: { wish: Wish; door: string; told: Done }[] = [];
+  for (const each of happened) {
+    if (each.kind === "asked") asked.set(each.number, each);
+    if (each.kind !== "answered" || each.answer.kind !== "done") continue;
+    const before = asked.get(each.number);
+    if (before !== undefined) granted.push({ ...before, told: each.answer });
+  }
+  return granted;
+}
+
+export function known(events: readonly StoredEvent[]): KnownEvent[] {
+  return events.flatMap((event) => {
+    const decoded = decodeEvent(event);
+    return decoded.kind === "known" ? [decoded.event] : [];
+  });
+}
+
+/** An entry that stands for what a spill held: it may come after its run has ended, and tell what was unknown until then. */
+export function isFromSpill(event: KnownEvent): boolean {
+  if (event.type !== "message.assistant" && event.type !== "message.tool") return false;
+  const { above, superseded, parts } = event.data;
+  return (
+    above !== undefined ||
+    superseded === true ||
+    parts.some((part) => "recovered" in part && part.recovered === true)
+  );
+}
+
+export type Settlement = Extract<
+  KnownEvent,
+  { type: "message.assistant" | "message.tool" | "notice.added" }
+>;
+
+/** For each number of a delta that was settled: the entry that stands for it, and its place among that entry's deltas. */
+export function settlements(
+  events: readonly StoredEvent[],
+): ReadonlyMap<number, { by: Settlement; place: number }> {
+  const settled = new Map<number, { by: Settlement; place: number }>();
+  for (const by of known(events)) {
+    if (by.type !== "message.assistant" && by.type !== "message.tool" && by.type !== "notice.added")
+      continue;
+    let place = 0;
+    for (const [from, to] of by.data.deltas ?? [])
+      for (let seq: number = from; seq <= to; seq += 1) settled.set(seq, { by, place: place++ });
+  }
+  return settled;
+}
+
+export function bySeq(events: readonly StoredEvent[]): ReadonlyMap<number, StoredEvent> {
+  return new Map(events.map((event) => [event.seq, event]));
+}
+
+export function countBy<T>(items: Iterable<T>, key: (item: T) => string): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const item of items) counts.set(key(item), (counts.get(key(item)) ?? 0) + 1);
+  return counts;
+}

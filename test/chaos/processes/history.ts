@@ -1,0 +1,104 @@
+import { closeSync, openSync, writeSync } from "node:fs";
+
+import type { SessionId, StoredEvent } from "@holdfast/protocol";
+
+import type { Answer, Saying, Wish } from "./protocol.ts";
+
+/** Everything that was asked, answered, said, shown and done to the processes, in the order in which it was known here. */
+export type Happening =
+  | {
+      readonly kind: "asked";
+      readonly number: number;
+      readonly by: string;
+      readonly door: string;
+      readonly wish: Wish;
+    }
+  | { readonly kind: "answered"; readonly number: number; readonly answer: Answer }
+  | { readonly kind: "said"; readonly by: string; readonly saying: Saying }
+  | {
+      readonly kind: "seen";
+      readonly by: string;
+      readonly session: SessionId;
+      readonly events: readonly StoredEvent[];
+    }
+  /** A follower begins, or was told to begin anew, behind this number. */
+  | {
+      readonly kind: "placed";
+      readonly by: string;
+      readonly session: SessionId;
+      readonly after: number;
+    }
+  | { readonly kind: "fault"; readonly what: FaultName; readonly whom: string }
+  | { readonly kind: "wrong"; readonly what: string };
+
+export type FaultName =
+  | "kill"
+  | "kill while starting"
+  | "kill all"
+  | "stop"
+  | "continue"
+  | "orderly stop"
+  | "start"
+  | "could not start"
+  | "database restart"
+  | "database crash"
+  | "connections cut"
+  | "connection cut at a commit"
+  | "disk full"
+  | "healed";
+
+export type Happened = Happening & { readonly at: number };
+
+/** The record of a chaos run, in a file that stays when something is wrong. */
+export class History {
+  readonly file: string;
+  readonly happened: Happened[] = [];
+  readonly #descriptor: number;
+  /** How far each follower was shown each session. */
+  readonly shown = new Map<string, number>();
+  /** Who has written under a fence most recently. */
+  busiest: string | undefined;
+  #acknowledged = 0;
+  #numbers = 0;
+
+  constructor(file: string) {
+    this.file = file;
+    this.#descriptor = openSync(file, "w");
+  }
+
+  /** How many wishes have been acknowledged so far. */
+  get acknowledged(): number {
+    return this.#acknowledged;
+  }
+
+  /** Names a wish. */
+  nextNumber(): number {
+    this.#numbers += 1;
+    return this.#numbers;
+  }
+
+  note(happening: Happening): void {
+    const happened: Happened = { at: Date.now(), ...happening };
+    this.happened.push(happened);
+    if (happening.kind === "answered" && happening.answer.kind === "done") this.#acknowledged += 1;
+    if (happening.kind === "said" && happening.saying.word === "committed")
+      this.busiest = happening.by;
+    if (happening.kind === "seen" || happening.kind === "placed")
+      this.shown.set(`${happening.by} ${happening.session}`, placeAfter(happening));
+    writeSync(this.#descriptor, `${JSON.stringify(happened)}\n`);
+  }
+
+  of<K extends Happening["kind"]>(kind: K): Extract<Happened, { kind: K }>[] {
+    return this.happened.filter(
+      (each): each is Extract<Happened, { kind: K }> => each.kind === kind,
+    );
+  }
+
+  close(): void {
+    closeSync(this.#descriptor);
+  }
+}
+
+function placeAfter(each: Extract<Happening, { kind: "seen" | "placed" }>): number {
+  return each.kind === "placed" ? each.after : (each.events.at(-1)?.seq ?? 0);
+}

@@ -1,0 +1,211 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+import type { FaultName, History } from "./history.ts";
+import type { Answer, Wish } from "./protocol.ts";
+
+const repository = fileURLToPath(new URL("../../..", import.meta.url));
+
+/** A process that clients can talk to. */
+export interface Door {
+  readonly name: string;
+  readonly isUp: boolean;
+  /** Never rejects; an answer that does not come in time is `lost`. */
+  ask(number: number, wish: Wish): Promise<Answer>;
+}
+
+export interface Launch {
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** The first line of its standard input. */
+  readonly orders?: unknown;
+}
+
+export interface MemberOptions {
+  readonly name: string;
+  readonly history: History;
+  /** Whether the store may be out of reach at this moment, so that a process may fail to start. */
+  readonly isTroubled: () => boolean;
+  readonly launch: (instance: string) => Launch;
+  readonly isReady: (line: string) => boolean;
+  readonly hear: (instance: string, line: string) => void;
+}
+
+interface Life {
+  readonly instance: string;
+  readonly child: ChildProcess;
+  readonly ended: Promise<unknown>;
+  readonly ready: PromiseWithResolvers<void>;
+  isReady: boolean;
+  isWantedToEnd: boolean;
+  isStopped: boolean;
+  wasTroubled: boolean;
+  stderr: string;
+}
+
+/** One process after another in the same place. One that ends by itself is reported, and started again. */
+export class Member {
+  readonly #options: MemberOptions;
+  #life: Life | undefined;
+  #lives = 0;
+  #isOver = false;
+
+  constructor(options: MemberOptions) {
+    this.#options = options;
+  }
+
+  get name(): string {
+    return this.#options.name;
+  }
+
+  get isUp(): boolean {
+    return this.#life?.isReady === true && !this.#life.isWantedToEnd;
+  }
+
+  /** Resolves when it works, or when it is gone. */
+  get ready(): Promise<void> {
+    return this.#life?.ready.promise ?? Promise.resolve();
+  }
+
+  get isStarting(): boolean {
+    return this.#life !== undefined && !this.#life.isReady;
+  }
+
+  start(): void {
+    if (this.#life !== undefined || this.#isOver) return;
+    const instance = `${this.name}.${(this.#lives += 1)}`;
+    const { args, env, orders } = this.#options.launch(instance);
+    const child = spawn(process.execPath, [...args], {
+      cwd: repository,
+      env: { ...withoutSettings(), ...env },
+      stdio: ["pipe", "pipe", "pipe"],
+    });
+    const life: Life = {
+      instance,
+      child,
+      ready: Promise.withResolvers<void>(),
+      ended: once(child, "close"),
+      isReady: false,
+      isWantedToEnd: false,
+      isStopped: false,
+      wasTroubled: this.#options.isTroubled(),
+      stderr: "",
+    };
+    this.#life = life;
+    this.#note("start", instance);
+    createInterface(child.stdout).on("line", (line) => this.#hear(life, line));
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (life.stderr += text));
+    // It may be killed before it has read them.
+    child.stdin.on("error", () => {});
+    if (orders !== undefined) child.stdin.write(`${JSON.stringify(orders)}\n`);
+    void life.ended.then(() => this.#buried(life));
+  }
+
+  write(line: unknown): void {
+    this.#life?.child.stdin?.write(`${JSON.stringify(line)}\n`);
+  }
+
+  /** `SIGSTOP`, and `SIGCONT` after a while unless it was killed meanwhile. */
+  async stop(ms: number): Promise<void> {
+    const life = this.#life;
+    if (life === undefined || life.isWantedToEnd || life.isStopped) return;
+    life.isStopped = true;
+    life.child.kill("SIGSTOP");
+    this.#note("stop", life.instance);
+    await Promise.race([new Promise((resolve) => setTimeout(resolve, ms)), life.ended]);
+    life.isStopped = false;
+    if (life.child.kill("SIGCONT")) this.#note("continue", life.instance);
+  }
+
+  /** `kill -9`; resolves when it is gone and everything that it said was heard. `false`: there was nobody. */
+  async kill(): Promise<boolean> {
+    const life = this.#life;
+    if (life === undefined || life.isWantedToEnd) return false;
+    life.isWantedToEnd = true;
+    this.#note(life.isReady ? "kill" : "kill while starting", life.instance);
+    life.child.kill("SIGKILL");
+    await life.ended;
+    return true;
+  }
+
+  /** Asks it to leave, and waits until it has. Whoever does not leave in time, or not cleanly, is reported. */
+  async leave(patienceMs: number): Promise<void> {
+    const life = this.#life;
+    if (life === undefined || life.isWantedToEnd || life.isStopped) return;
+    life.isWantedToEnd = true;
+    this.#note("orderly stop", life.instance);
+    life.child.kill("SIGTERM");
+    const late = setTimeout(() => life.child.kill("SIGKILL"), patienceMs);
+    await life.ended;
+    clearTimeout(late);
+    if (life.child.exitCode !== 0)
+      this.#wrong(`${life.instance} was asked to leave and ended with ${endOf(life)}`);
+  }
+
+  /** Nothing is started in this place any more. */
+  async end(): Promise<void> {
+    this.#isOver = true;
+    await this.kill();
+  }
+
+  /** The store came into trouble, or out of it: whoever starts meanwhile may fail to. */
+  trouble(): void {
+    if (this.#life !== undefined) this.#life.wasTroubled = true;
+  }
+
+  #hear(life: Life, line: string): void {
+    if (!life.isReady && this.#options.isReady(line)) {
+      life.isReady = true;
+      life.ready.resolve();
+    }
+    this.#options.hear(life.instance, line);
+  }
+
+  #buried(life: Life): void {
+    this.#life = undefined;
+    life.ready.resolve();
+    const isExcused = !life.isReady && life.wasTroubled && life.child.exitCode === 1;
+    const said = isExcused ? "" : unexpectedIn(life.stderr);
+    if (said !== "") this.#wrong(`${life.instance} said: ${said}`);
+    if (life.isWantedToEnd) return;
+    if (isExcused) this.#note("could not start", life.instance);
+    else this.#wrong(`${life.instance} ended by itself (${endOf(life)}): ${life.stderr}`);
+    setTimeout(() => this.start(), 500);
+  }
+
+  #note(what: FaultName, whom: string): void {
+    this.#options.history.note({ kind: "fault", what, whom });
+  }
+
+  #wrong(what: string): void {
+    this.#options.history.note({ kind: "wrong", what });
+  }
+}
+
+function endOf({ child, stderr }: Life): string {
+  return `${child.exitCode ?? child.signalCode}${stderr === "" ? "" : `: ${stderr}`}`;
+}
+
+/**
+ * That the store cannot be reached, or takes nothing, is told: by a runner with a stack, and by a host in a line and with each
+ * request that a full one refuses. A host also says where few files may be open. Nothing else is to be there.
+ */
+const expected = [
+  /^(StoreFailure: |\s+at )/,
+  /"level":"warn".*"msg":"The store (does not answer|takes no writes|answers again)/,
+  /"level":"warn".*"msg":"Only \d+ files may be open/,
+  /"level":"error".*"status":507,.*"msg":"request"/,
+];
+
+function unexpectedIn(stderr: string): string {
+  const lines = stderr.split("\n").filter((line) => line.trim() !== "");
+  return lines.filter((line) => !expected.some((each) => each.test(line))).join("\n");
+}
+
+/** The settings of whoever runs this stay out of it. */
+function withoutSettings(): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(([name]) => !/^(HOLDFAST|VITEST)/.test(name));
+  return Object.fromEntries(own);
+}

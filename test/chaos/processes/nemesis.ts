@@ -1,0 +1,141 @@
+import { setTimeout as rest } from "node:timers/promises";
+
+import type { DoorMember } from "./endpoints.ts";
+import type { History } from "./history.ts";
+import type { Member } from "./managed-process.ts";
+import type { Place } from "./store-under-test.ts";
+import { leaseMs, leaveMs } from "./protocol.ts";
+import type { Chance } from "@holdfast/testing/simulator/chance";
+
+export interface NemesisOptions {
+  readonly kills: number;
+  readonly chance: Chance;
+  readonly members: readonly DoorMember[];
+  readonly place: Place;
+  readonly history: History;
+  readonly say: (line: string) => void;
+}
+
+const longestWaitMs = 10_000;
+/** A lease, half of it by the clock of whoever takes over, and some time to do so. */
+const longStopMs = leaseMs * 2.5;
+
+/** Does harm to processes and to their store, one thing after another, until enough have died. */
+export class Nemesis {
+  readonly #options: NemesisOptions;
+  /** Starts and ends of stops that are still to come. */
+  readonly #late = new Set<Promise<void>>();
+  #kills = 0;
+  /** How many faults of the store are going on, or have just ended. */
+  #troubles = 0;
+
+  constructor(options: NemesisOptions) {
+    this.#options = options;
+  }
+
+  get isTroubled(): boolean {
+    return this.#troubles > 0;
+  }
+
+  async wreak(): Promise<void> {
+    const { kills, members, say } = this.#options;
+    // Whatever chance brings, each kind of harm is done early on, so that a short run has seen them all.
+    const first = [
+      () => this.#stop(longStopMs),
+      ...this.#options.place.faults.map((_, n) => () => this.#troubleStore(n)),
+    ];
+    while (this.#kills < kills) {
+      const before = this.#kills;
+      await this.#workGoesOn();
+      const due = this.#kills > 0 ? first.shift() : undefined;
+      await (due === undefined ? this.#harm() : due());
+      if (Math.floor(before / 20) !== Math.floor(this.#kills / 20))
+        say(`${this.#kills} of ${kills} kills`);
+    }
+    for (const harm of first) {
+      await this.#workGoesOn();
+      await harm();
+    }
+    await Promise.all(this.#late);
+    for (const { member } of members) member.start();
+  }
+
+  /** Harm that finds nobody at work shows nothing: waits for some acknowledgements, but not for ever. */
+  async #workGoesOn(): Promise<void> {
+    const { chance, history } = this.#options;
+    const enough = history.acknowledged + chance.between(1, 6);
+    for (let left = longestWaitMs; left > 0 && history.acknowledged < enough; left -= 10)
+      await rest(10);
+  }
+
+  async #harm(): Promise<void> {
+    const { chance, members, place } = this.#options;
+    const dice = chance.next();
+    if (dice < 0.16) return this.#stop(chance.pick([300, longStopMs, longStopMs]));
+    if (dice < 0.19) return this.#leave();
+    if (dice < 0.28 && place.faults.length > 0)
+      return this.#troubleStore(chance.between(0, place.faults.length - 1));
+    if (dice < 0.32) return this.#killAll();
+    const victim = chance.pick(members);
+    // Now and then someone dies while it is still starting.
+    if (dice > 0.44) await victim.member.ready;
+    await rest(chance.between(0, 200));
+    await this.#kill(victim);
+  }
+
+  async #kill({ member }: DoorMember): Promise<void> {
+    if (await member.kill()) this.#kills += 1;
+    this.#startLate(member);
+  }
+
+  /** At once, or when the others have had the time to notice. */
+  #startLate(member: Member): void {
+    this.#later(this.#startIn(member, this.#options.chance.pick([0, 0, 0, 300, 2_500])));
+  }
+
+  #later(work: Promise<void>): void {
+    this.#late.add(work);
+    void work.finally(() => this.#late.delete(work));
+  }
+
+  async #startIn(member: Member, ms: number): Promise<void> {
+    await rest(ms);
+    member.start();
+  }
+
+  async #killAll(): Promise<void> {
+    const { members, history } = this.#options;
+    history.note({ kind: "fault", what: "kill all", whom: "everyone" });
+    await Promise.all(members.map((each) => this.#kill(each)));
+  }
+
+  /** Sometimes for longer than a lease: then another one takes over, and the sleeper wakes up late. */
+  async #stop(ms: number): Promise<void> {
+    const { chance, history, members } = this.#options;
+    // Whoever is about to write is the one that must not, later on.
+    const busy = members.find(({ name }) => history.busiest?.startsWith(`${name}.`));
+    const victim = chance.next() < 0.7 ? (busy ?? chance.pick(members)) : chance.pick(members);
+    await victim.member.ready;
+    this.#later(victim.member.stop(ms));
+  }
+
+  async #leave(): Promise<void> {
+    const { member } = this.#options.chance.pick(this.#options.members);
+    await member.ready;
+    await member.leave(leaveMs);
+    this.#startLate(member);
+  }
+
+  async #troubleStore(index: number): Promise<void> {
+    const { place, members, history, chance } = this.#options;
+    const fault = place.faults[index];
+    if (fault === undefined) return;
+    this.#troubles += 1;
+    for (const { member } of members) member.trouble();
+    history.note({ kind: "fault", what: fault.name, whom: "the store" });
+    await fault.wreak(chance.between(100, 2_000));
+    history.note({ kind: "fault", what: "healed", whom: fault.name });
+    // Whoever was starting meanwhile may notice only now.
+    setTimeout(() => (this.#troubles -= 1), 1_000);
+  }
+}

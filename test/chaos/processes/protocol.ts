@@ -1,0 +1,107 @@
+import type { ApprovalId, MessageId, OwnerId, RunId, Seq, SessionId } from "@holdfast/protocol";
+
+import type { Backend } from "../store/protocol.ts";
+
+/** Short, so that a runner that is stopped for a while wakes up behind another's take-over. */
+export const leaseMs = 2_000;
+
+/** Whoever is asked to leave and is still there after this hangs. */
+export const leaveMs = 60_000;
+
+/** What a runner is told when it starts. Every line behind it is an `Errand`. */
+export interface RunnerOrders {
+  readonly backend: Backend;
+  readonly target: string;
+  readonly owner: OwnerId;
+  /** This very process: a successor in the same place has another name. */
+  readonly name: string;
+  /** Where tools leave their effects, outside of the store. */
+  readonly effects: string;
+  /** Where streams go on while the store is away: each place has its own, as each home does. */
+  readonly spill: string;
+  readonly seed: number;
+}
+
+/** What a client wants, through whichever door. */
+export type Wish =
+  | { readonly act: "create" }
+  | {
+      readonly act: "send";
+      readonly session: SessionId;
+      readonly clientId: string;
+      readonly text: string;
+      readonly mode: "queue" | "steer" | "interrupt";
+    }
+  | { readonly act: "cancel"; readonly session: SessionId; readonly runId: RunId }
+  | { readonly act: "retry"; readonly session: SessionId; readonly clientId: string }
+  | {
+      readonly act: "answer";
+      readonly session: SessionId;
+      readonly approvalId: ApprovalId;
+      readonly decision: "once" | "session" | "deny";
+    }
+  | { readonly act: "truncate"; readonly session: SessionId; readonly from: Seq }
+  | {
+      readonly act: "undo" | "redo" | "clear" | "branch" | "trash" | "restore" | "read";
+      readonly session: SessionId;
+    };
+
+export interface Errand {
+  readonly number: number;
+  readonly wish: Wish;
+}
+
+/**
+ * How a wish came out.
+ * - `done`: acknowledged; it must be found afterwards.
+ * - `refused`: nothing was written.
+ * - `failed`: the store could not, or does not know.
+ * - `lost`: no answer came in time; whether it was done is not known.
+ */
+export type Answer =
+  | {
+      readonly kind: "done";
+      readonly session?: SessionId;
+      readonly messageId?: MessageId;
+      readonly runId?: RunId;
+      readonly seq?: Seq;
+      /** What was read, in short: the same for everybody who reads the same. */
+      readonly read?: ReadInShort;
+    }
+  | { readonly kind: "refused" | "failed"; readonly code: string }
+  | { readonly kind: "lost"; readonly why: string };
+
+export interface ReadInShort {
+  readonly head: number;
+  readonly entries: string;
+  readonly inbox: number;
+}
+
+/** What a runner says, a line each, at once. */
+export type Saying =
+  | { readonly word: "ready" }
+  | { readonly word: "answer"; readonly number: number; readonly answer: Answer }
+  /** `head`: the session's newest number when the lease was already ours. */
+  | {
+      readonly word: "leased";
+      readonly session: SessionId;
+      readonly fence: number;
+      readonly head: number;
+    }
+  | {
+      readonly word: "committed";
+      readonly session: SessionId;
+      readonly fence: number;
+      readonly first: number;
+      readonly last: number;
+    }
+  | { readonly word: "fenced"; readonly session: SessionId; readonly fence: number }
+  /** `code` is the store's; a bug has none. */
+  | { readonly word: "error"; readonly code: string | null; readonly text: string };
+
+/** One line of the file of effects. */
+export interface Effect {
+  readonly callId: string;
+  readonly by: string;
+  readonly replay: "never" | "safe";
+}

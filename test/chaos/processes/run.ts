@@ -1,0 +1,147 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { createLog, type Log } from "@holdfast/engine";
+import { ownerId } from "@holdfast/protocol";
+
+import { findFreePort } from "@holdfast/testing/process/free-port";
+import { requireBuilt } from "../built-host.ts";
+import { Book } from "./known-sessions.ts";
+import { checkAll } from "./check.ts";
+import { ChaosClient } from "./client.ts";
+import { type DoorMember, hostDoor, type MemberWorld, runnerDoor } from "./endpoints.ts";
+import { figuresOf } from "./figures.ts";
+import { followAll, followInProcess, followOverHttp } from "./followers.ts";
+import { History } from "./history.ts";
+import { Nemesis } from "./nemesis.ts";
+import { makePlace, type Place } from "./store-under-test.ts";
+import type { Effect } from "./protocol.ts";
+import { processesWith, settle } from "./settle.ts";
+import { seededChance } from "@holdfast/testing/simulator/chance";
+import type { ChaosResult } from "../report.ts";
+import { type Backend, openTarget } from "../store/protocol.ts";
+
+export interface ProcessChaosOptions {
+  readonly backend: Backend;
+  /** At least so many processes are killed with `kill -9`. */
+  readonly kills: number;
+  readonly seed: number;
+  readonly runners?: number;
+  readonly clients?: number;
+  readonly sessions?: number;
+  readonly say?: (line: string) => void;
+  /** Where something is wrong it stays in any case. */
+  readonly keepHistory?: true;
+}
+
+/** The principal that the host knows its token by: everybody else acts for the same one. */
+const owner = ownerId.parse("owner");
+
+/**
+ * Real runners and a real host work on one store for clients that talk to all of them, while processes are killed and
+ * stopped and the store is troubled. Then there is peace; everything must come to its end, and all that anybody was
+ * told or shown is looked up.
+ */
+export async function runProcessChaos(options: ProcessChaosOptions): Promise<ChaosResult> {
+  const { backend, kills, seed } = options;
+  const startedAt = performance.now();
+  requireBuilt();
+  const records = mkdtempSync(join(tmpdir(), "holdfast-nemesis-"));
+  const history = new History(join(records, "history.jsonl"));
+  await using place = await makePlace(backend);
+  const effects = join(records, "effects.jsonl");
+  writeFileSync(effects, "");
+  const store = await openTarget(backend, place.target);
+  try {
+    const log = createLog(store);
+    const cast = { ...options, place, history, log, effects };
+    const settled = await play(cast);
+    for (const pid of processesWith(place.folder))
+      history.note({ kind: "wrong", what: `process ${pid} was left behind` });
+    const done = readEffects(effects);
+    const checked = await checkAll({ history, store, owner, settled, effects: done });
+    const problems = explained(checked.problems, history, seed);
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
+    const figures = { ...figuresOf(history, checked, done), seconds };
+    if (problems.length === 0 && options.keepHistory !== true)
+      rmSync(records, { recursive: true, force: true });
+    else options.say?.(`history: ${history.file}`);
+    const command = `npm run chaos -- processes --backend ${backend} --kills ${kills} --seed ${seed}`;
+    return { command, figures, problems };
+  } finally {
+    history.close();
+    await store.close();
+  }
+}
+
+interface Cast extends ProcessChaosOptions {
+  readonly place: Place;
+  readonly history: History;
+  readonly log: Log;
+  readonly effects: string;
+}
+
+/** From the first process to the last. Answers with what everybody read in the end. */
+async function play(cast: Cast) {
+  const { backend, kills, seed, place, history, log, say = () => {} } = cast;
+  const chance = seededChance(seed);
+  const world: MemberWorld = {
+    history,
+    isTroubled: () => nemesis.isTroubled,
+    orders: { backend, target: place.target, owner, effects: cast.effects },
+    folder: place.folder,
+    nextSeed: () => chance.between(1, 1e9),
+  };
+  const host = hostDoor("host", await findFreePort(), world);
+  const runners = Array.from({ length: cast.runners ?? 2 }, (_, n) =>
+    runnerDoor(`runner${n + 1}`, world),
+  );
+  const members: DoorMember[] = [...runners, host];
+  const nemesis = new Nemesis({ kills, chance, members, place, history, say });
+
+  const book = new Book();
+  const quiet = new AbortController();
+  const over = new AbortController();
+  const follower = { book, history };
+  const following = [
+    followAll({ ...follower, name: "page" }, followOverHttp(host.client), over.signal),
+    followAll({ ...follower, name: "tail" }, followInProcess(log, owner), over.signal),
+  ];
+  try {
+    for (const { member } of members) member.start();
+    await Promise.all(members.map(({ member }) => member.ready));
+    const talking = Array.from({ length: cast.clients ?? 3 }, (_, n) =>
+      new ChaosClient({
+        name: `client${n + 1}`,
+        book,
+        doors: members,
+        history,
+        chance: seededChance(chance.between(1, 1e9)),
+        sessions: cast.sessions ?? 4,
+      }).talk(quiet.signal),
+    );
+    await nemesis.wreak();
+    quiet.abort();
+    await Promise.all(talking);
+    say("peace");
+    return await settle({ members, book, history, log, owner });
+  } finally {
+    over.abort();
+    await Promise.all(members.map(({ member }) => member.end()));
+    await Promise.all(following);
+  }
+}
+
+function readEffects(file: string): Effect[] {
+  const lines = readFileSync(file, "utf8").split("\n").slice(0, -1);
+  return lines.map((line) => JSON.parse(line) as Effect);
+}
+
+/** Whoever reads of a failure finds here what is needed to look into it. */
+function explained(problems: readonly string[], history: History, seed: number): string[] {
+  if (problems.length === 0) return [];
+  const faults = history.of("fault").filter(({ what }) => what !== "start");
+  const last = faults.slice(-8).map(({ what, whom }) => `${what} (${whom})`);
+  return [...problems, `seed ${seed}; last faults: ${last.join(", ")}; history: ${history.file}`];
+}

@@ -1,0 +1,75 @@
+// A process of the chaos run: it works on sessions, and grants what its clients wish, until it is killed.
+import { flushCompileCache } from "node:module";
+import { createInterface } from "node:readline";
+
+import { createLog, Runner, StoreFailure, systemClock } from "@holdfast/engine";
+import { ids } from "@holdfast/protocol";
+import { createLiveness, currentHolder } from "@holdfast/store/identity";
+import { openSpillFolder } from "@holdfast/store/spill";
+
+import { scriptedTurns, toolsWithEffects } from "./scripted-agent.ts";
+import { grantWish } from "./serve-request.ts";
+import { type Errand, leaseMs, type RunnerOrders, type Saying } from "./protocol.ts";
+import { recordingStore } from "./recording-store.ts";
+import { seededChance } from "@holdfast/testing/simulator/chance";
+import { sayLine } from "../write-line.ts";
+import { openTarget } from "../store/protocol.ts";
+
+const say = (saying: Saying): void => sayLine(saying);
+const lines = createInterface(process.stdin)[Symbol.asyncIterator]();
+const first = await lines.next();
+const orders = JSON.parse(first.value ?? "") as RunnerOrders;
+const { backend, target, owner, name, effects, spill, seed } = orders;
+
+function tellError(error: unknown): void {
+  const code = error instanceof StoreFailure ? error.code : null;
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  say({ word: "error", code, text });
+}
+
+const opened = await openTarget(backend, target);
+const store = recordingStore(opened, owner, say);
+const log = createLog(store);
+const journals = await openSpillFolder(spill);
+await journals.reserve();
+const tools = toolsWithEffects(effects, name, seededChance(seed));
+const holder = () => currentHolder("chaos");
+const runner = new Runner({
+  log,
+  ids,
+  clock: systemClock,
+  random: Math.random,
+  work: store.work,
+  liveness: createLiveness(),
+  holder,
+  leaseMs,
+  policy: "resume",
+  sweepMs: leaseMs / 6,
+  maxRuns: 100,
+  limits: { steps: 20, timeMs: 60_000, modelTries: 3 },
+  tools: new Map(tools.map((tool) => [tool.name, tool])),
+  modelFor: async () => ({ name: "scripted", model: scriptedTurns(name) }),
+  system: async () => "You are being tested.",
+  journals,
+  onError: tellError,
+});
+runner.start();
+process.once("SIGTERM", () => void leave().catch(tellError));
+// Whoever is killed leaves no compiled sources behind, unless it has done so before.
+flushCompileCache();
+say({ word: "ready" });
+
+async function runErrand({ number, wish }: Errand): Promise<void> {
+  const answer = await grantWish({ log, ids, runner, holder }, owner, wish);
+  say({ word: "answer", number, answer });
+}
+
+async function leave(): Promise<void> {
+  await runner.stop();
+  await opened.close();
+  process.exit(0);
+}
+
+// Whoever started it holds the other end: when they are gone, so is this.
+for await (const line of lines) void runErrand(JSON.parse(line) as Errand).catch(tellError);
+process.exit(1);

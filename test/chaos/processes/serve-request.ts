@@ -1,0 +1,148 @@
+import { createHash } from "node:crypto";
+
+import {
+  admitMessage,
+  answerApproval,
+  type Admission,
+  branch,
+  clear,
+  type Failed,
+  type HistoryDeps,
+  type HistoryResult,
+  type Holder,
+  redo,
+  type Refused,
+  requestCancel,
+  restore,
+  retry,
+  type Runner,
+  StoreFailure,
+  trash,
+  truncate,
+  undo,
+  withAmendments,
+} from "@holdfast/engine";
+import { entriesOf, type OwnerId, type SessionId } from "@holdfast/protocol";
+
+import type { Answer, ReadInShort, Wish } from "./protocol.ts";
+
+interface Granting extends HistoryDeps {
+  readonly runner: Runner;
+  readonly holder: () => Holder;
+}
+
+/** Does what a client wants with the engine's own functions, and answers when the store has. */
+export async function grantWish(deps: Granting, owner: OwnerId, wish: Wish): Promise<Answer> {
+  try {
+    return await grant(deps, owner, wish);
+  } catch (error) {
+    // Reads end like this when the store cannot be read, and in no other way.
+    if (error instanceof StoreFailure) return { kind: "failed", code: error.code };
+    throw error;
+  }
+}
+
+async function grant(deps: Granting, owner: OwnerId, wish: Wish): Promise<Answer> {
+  const { log, ids, runner } = deps;
+  if (wish.act === "create") {
+    const { session, result } = await log.createSession({ owner, settings: {} });
+    return result.status === "committed" ? { kind: "done", session } : notDone(result);
+  }
+  const { session } = wish;
+  const target = { owner, session };
+  switch (wish.act) {
+    case "send": {
+      const { clientId, text, mode } = wish;
+      const admission = await admitMessage(log, ids, { ...target, clientId, text, mode });
+      runner.poke(owner, session);
+      return admitted(admission);
+    }
+    case "retry": {
+      const admission = await retry(deps, target, { clientId: wish.clientId });
+      runner.poke(owner, session);
+      return admission.status === "accepted" ? admitted(admission) : notDone(admission);
+    }
+    case "cancel": {
+      const result = await requestCancel(log, ids, owner, wish.runId);
+      switch (result.status) {
+        case "requested":
+        case "ended":
+          return { kind: "done" };
+        case "not_found":
+          return { kind: "refused", code: "run_not_found" };
+        default:
+          return notDone(result);
+      }
+    }
+    case "answer": {
+      const { approvalId, decision } = wish;
+      const result = await answerApproval(log, ids, owner, approvalId, decision);
+      runner.poke(owner, session);
+      if (result.status === "answered") return { kind: "done" };
+      if (result.status === "not_found") return { kind: "refused", code: "approval_not_found" };
+      return notDone(result);
+    }
+    case "undo":
+      return changed(await undo(deps, target));
+    case "redo":
+      return changed(await redo(deps, target));
+    case "clear":
+      return changed(await clear(deps, target));
+    case "truncate":
+      return changed(await truncate(deps, target, wish.from));
+    case "branch": {
+      const result = await branch(deps, target);
+      if (result.status !== "branched") return notDone(result);
+      return { kind: "done", session: result.session };
+    }
+    case "trash":
+      return changed(await trash(deps, target));
+    case "restore":
+      return changed(await restore(deps, target));
+    case "read":
+      return readThrough(deps, owner, session);
+  }
+}
+
+type NotDone = { readonly status: "refused" | "failed"; readonly code: string };
+
+function notDone({ status, code }: NotDone): Answer {
+  return { kind: status, code };
+}
+
+function admitted(admission: Admission): Answer {
+  if (admission.status !== "accepted") return notDone(admission);
+  const { messageId, runId, seq } = admission;
+  return { kind: "done", messageId, runId, seq };
+}
+
+function changed(result: HistoryResult | Refused | Failed): Answer {
+  return result.status === "committed" ? { kind: "done", seq: result.last } : notDone(result);
+}
+
+/** As many as a page of the API has. */
+const entryLimit = 100;
+
+/** As the API reads, by the same functions. */
+async function readThrough({ log }: HistoryDeps, owner: OwnerId, id: SessionId): Promise<Answer> {
+  const { reads } = log.store;
+  const snapshot = await reads.snapshot(owner, id, { limit: entryLimit });
+  if (snapshot === null) return { kind: "refused", code: "session_not_found" };
+  const { session, entries, inbox } = snapshot;
+  const visible = await withAmendments(reads, session, entries.entries, "newest");
+  return { kind: "done", read: readInShort(session.head, [...entriesOf(visible)], inbox.length) };
+}
+
+export function readInShort(head: number, entries: unknown, inbox: number): ReadInShort {
+  const digest = createHash("sha256").update(inOrder(entries)).digest("hex");
+  return { head, entries: digest, inbox };
+}
+
+/** JSON whose fields stand in one order, whoever made it. */
+function inOrder(value: unknown): string {
+  return JSON.stringify(value, (_, each: unknown) =>
+    each !== null && typeof each === "object" && !Array.isArray(each)
+      ? Object.fromEntries(Object.entries(each).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : each,
+  );
+}

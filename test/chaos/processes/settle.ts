@@ -1,0 +1,131 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as rest } from "node:timers/promises";
+
+import { answerApproval, type Log } from "@holdfast/engine";
+import { ids, type OwnerId, type SessionId } from "@holdfast/protocol";
+
+import type { Book } from "./known-sessions.ts";
+import type { DoorMember } from "./endpoints.ts";
+import type { History } from "./history.ts";
+import { type Answer, leaveMs } from "./protocol.ts";
+
+export interface SettleOptions {
+  readonly members: readonly DoorMember[];
+  readonly book: Book;
+  readonly history: History;
+  readonly log: Log;
+  readonly owner: OwnerId;
+}
+
+/** What each process read of each session in the end. */
+export type LastReads = ReadonlyMap<SessionId, ReadonlyMap<string, Answer>>;
+
+const patienceMs = 180_000;
+
+/** Without faults everything must come to its end: every run, every follower, every process. */
+export async function settle(options: SettleOptions): Promise<LastReads> {
+  const { members, history } = options;
+  const wrong = (what: string): void => history.note({ kind: "wrong", what });
+  for (const { member } of members) member.start();
+  if (!(await within(patienceMs, () => members.every(({ isUp }) => isUp))))
+    wrong("not every process came up again");
+  await restoreTrashed(options);
+  if (!(await within(patienceMs, () => isDone(options))))
+    wrong(`after ${patienceMs} ms of peace there is still work: ${await workLeft(options)}`);
+  const blind = await followersBehind(options);
+  if (blind.length > 0) wrong(`not shown to the end: ${blind.join(", ")}`);
+  const reads = await readEverywhere(options);
+  await Promise.all(members.map(({ member }) => member.leave(leaveMs)));
+  return reads;
+}
+
+async function within(ms: number, isSo: () => boolean | Promise<boolean>): Promise<boolean> {
+  const until = performance.now() + ms;
+  while (performance.now() < until) {
+    if (await isSo()) return true;
+    await rest(50);
+  }
+  return false;
+}
+
+async function restoreTrashed({ log, book, owner }: SettleOptions): Promise<void> {
+  for (const id of book.all.keys()) {
+    const row = await log.store.reads.session(owner, id);
+    if (row !== null && row.trashedAt !== null) await log.restoreSession(owner, id);
+  }
+}
+
+/** Whatever waits for a person's word gets it, until nothing is left to do. */
+async function isDone(options: SettleOptions): Promise<boolean> {
+  const { log, owner } = options;
+  const { approvals, live, queued } = await readWork(options);
+  for (const { id } of approvals) await answerApproval(log, ids, owner, id, "once");
+  if (approvals.length + live.length + queued.length > 0) return false;
+  // Between those reads a message may have become a run, or a run may have made room for one: each session tells by itself.
+  return everyAsync(options.book.all.keys(), async (id) => {
+    const snapshot = await log.store.reads.snapshot(owner, id, { limit: 1 });
+    return snapshot === null || (snapshot.run === null && snapshot.inbox.length === 0);
+  });
+}
+
+async function everyAsync<T>(items: Iterable<T>, isSo: (item: T) => Promise<boolean>) {
+  for (const item of items) if (!(await isSo(item))) return false;
+  return true;
+}
+
+async function readWork({ log: { store }, owner }: SettleOptions) {
+  const { approvals } = await store.reads.approvals(owner, { limit: 100 });
+  return { approvals, live: await store.work.live(5), queued: await store.work.queued(5) };
+}
+
+async function workLeft(options: SettleOptions): Promise<string> {
+  return JSON.stringify(await readWork(options));
+}
+
+/** P5: whoever follows is shown everything, to the last event, of each session that is still talked in. */
+async function followersBehind({ book, history, log, owner }: SettleOptions): Promise<string[]> {
+  let behind: string[] = [];
+  await within(patienceMs, async () => {
+    behind = [];
+    for (const { id } of book.active) {
+      const head = (await log.store.reads.session(owner, id))?.head ?? 0;
+      for (const by of ["page", "tail"])
+        if ((history.shown.get(`${by} ${id}`) ?? 0) < head)
+          behind.push(`${by} ${id} up to ${head}`);
+    }
+    return behind.length === 0;
+  });
+  return behind;
+}
+
+async function readEverywhere({ members, book, history }: SettleOptions): Promise<LastReads> {
+  const reads = new Map<SessionId, Map<string, Answer>>();
+  for (const session of book.all.keys()) {
+    // A read may itself bring in what a runner had spilled; the next one then sees it.
+    await within(60_000, async () => {
+      const answers = new Map<string, Answer>();
+      for (const door of members)
+        answers.set(door.name, await door.ask(history.nextNumber(), { act: "read", session }));
+      reads.set(session, answers);
+      return new Set([...answers.values()].map((answer) => JSON.stringify(answer))).size === 1;
+    });
+  }
+  return reads;
+}
+
+/** Processes that carry this text in their environment: those that were started here, and theirs. */
+export function processesWith(text: string): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .filter((name) => environmentOf(name).includes(text))
+    .map(Number);
+}
+
+function environmentOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, "utf8");
+  } catch {
+    // It has gone meanwhile, or is somebody else's.
+    return "";
+  }
+}

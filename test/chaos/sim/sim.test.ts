@@ -1,0 +1,61 @@
+import { forgottenSpill, plantedBugs } from "@holdfast/testing/simulator/planted-bugs";
+import { simulate } from "@holdfast/testing/simulator/simulate";
+import { describe, expect, test } from "vitest";
+
+import { openMemory, runSimulations, tellFailure } from "./run.ts";
+
+describe("the simulator", () => {
+  test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+    "seed %i is the same run each time, byte for byte",
+    async (seed) => {
+      const [first, second] = [
+        await simulate(seed, { openStore: openMemory }),
+        await simulate(seed, { openStore: openMemory }),
+      ];
+      expect(first.trace().length).toBeGreaterThan(50);
+      expect(second.trace().join("\n")).toBe(first.trace().join("\n"));
+    },
+  );
+
+  test.each([1, 76, 151, 226])(
+    "[P4] 75 seeds from %i on break no promise, and everything ends once troubles stop",
+    async (from) => {
+      const { failed, figures } = await runSimulations({ from, seeds: 75 });
+      expect(failed && tellFailure(failed)).toBeNull();
+      expect(figures.runs).toBeGreaterThan(75);
+      expect(figures.effects).toBeGreaterThan(20);
+    },
+  );
+
+  test.each([
+    ["[P3] the simulator catches a missing fence check", "missingFenceCheck", "P3"],
+    ["[P1] the simulator catches an early acknowledgement", "earlyAcknowledgement", "P1"],
+    ["[P4] the simulator catches a double settle", "doubleSettle", "P8"],
+    ["[P5] the simulator catches a lost wake of readers", "lostWake", "liveness"],
+    ["[P4] the simulator catches a lost wake of runners", "blindSweep", "liveness"],
+  ] as const)("%s", async (_title, bug, promise) => {
+    const { failed } = await runSimulations({ from: 1, seeds: 200, plant: plantedBugs[bug] });
+    expect(failed?.problems.map((problem) => problem.promise)).toContain(promise);
+  });
+
+  test("[P5] the simulator catches a forgotten spill", async () => {
+    const nemesis = { crash: 0.2, pause: 0, outage: 1, clock: 0, poke: 0 };
+    const profile = {
+      mode: "liveness",
+      spills: true,
+      diskFull: 0,
+      nemesisMs: 500,
+      nemesis,
+    } as const;
+    const honest = await runSimulations({ from: 1, seeds: 20, profile });
+    expect(honest.failed && tellFailure(honest.failed)).toBeNull();
+    expect(honest.figures.spilled).toBeGreaterThan(0);
+    const { failed } = await runSimulations({
+      from: 1,
+      seeds: 200,
+      profile,
+      plantJournals: forgottenSpill,
+    });
+    expect(failed?.problems.map((problem) => problem.promise)).toContain("spill");
+  });
+});

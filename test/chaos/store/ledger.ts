@@ -1,0 +1,102 @@
+import { type Commit, runFsck, type Store } from "@holdfast/engine";
+import { at } from "@holdfast/testing/fixtures/factories";
+import type { Seq, StoredEvent } from "@holdfast/protocol";
+
+import type { Saying } from "./protocol.ts";
+
+type Acknowledgement = Extract<Saying, { word: "acknowledged" }>;
+
+/** Everything that the writers were told, whoever of them is still alive to remember. */
+export class Ledger {
+  readonly acknowledged: Acknowledgement[] = [];
+  readonly counts: Record<string, number> = {};
+
+  note(saying: Saying): void {
+    const name = "code" in saying ? `${saying.word} ${saying.code}` : saying.word;
+    this.counts[name] = (this.counts[name] ?? 0) + 1;
+    if (saying.word === "acknowledged") this.acknowledged.push(saying);
+  }
+
+  /** Reads the whole store and says what is not as it was told. */
+  async check(store: Store, owner: Commit["owner"], sessions: readonly Commit["session"][]) {
+    const problems: string[] = [];
+    const { found, events, unproven, failure } = await runFsck(store.audit, {
+      now: await store.now(),
+    });
+    for (const { code, key, message } of found) problems.push(`fsck: ${code} ${key}: ${message}`);
+    problems.push(...unproven, ...(failure === undefined ? [] : [`fsck: ${failure}`]));
+    for (const session of sessions) {
+      const stored = await readAll(store, owner, session);
+      const told = this.acknowledged.filter((each) => each.session === session);
+      problems.push(...compare(stored, told).map((problem) => `${session}: ${problem}`));
+    }
+    return { problems, events };
+  }
+}
+
+async function readAll(
+  store: Store,
+  owner: Commit["owner"],
+  session: Commit["session"],
+): Promise<StoredEvent[]> {
+  const events: StoredEvent[] = [];
+  let after: Seq = at(0);
+  for (;;) {
+    const page = await store.reads.events(owner, session, { after, limit: 1_000 });
+    if (page === null) return events;
+    events.push(...page.events);
+    const last = page.events.at(-1);
+    if (!page.more || last === undefined) return events;
+    after = last.seq;
+  }
+}
+
+/** Settled deltas may have been pruned: their numbers are named by the entry that stands for them. */
+function settledNumbers(events: readonly StoredEvent[]): Set<number> {
+  const settled = new Set<number>();
+  for (const { data } of events) {
+    const ranges: unknown = data["deltas"];
+    if (!Array.isArray(ranges)) continue;
+    for (const [from, to] of ranges as [number, number][])
+      for (let seq = from; seq <= to; seq += 1) settled.add(seq);
+  }
+  return settled;
+}
+
+function compare(events: readonly StoredEvent[], told: readonly Acknowledgement[]): string[] {
+  const problems: string[] = [];
+  const bySeq = new Map<number, StoredEvent>();
+  const seen = new Set<string>();
+  for (const event of events) {
+    if (seen.has(event.id)) problems.push(`${event.id} is there twice`);
+    seen.add(event.id);
+    bySeq.set(event.seq, event);
+  }
+  const settled = settledNumbers(events);
+  for (let seq = 1; seq <= (events.at(-1)?.seq ?? 0); seq += 1)
+    if (!bySeq.has(seq) && !settled.has(seq)) problems.push(`number ${seq} is missing`);
+  for (const { ids, first } of told) {
+    for (const [index, id] of ids.entries()) {
+      const stored = bySeq.get(first + index);
+      const isPruned = stored === undefined && settled.has(first + index);
+      if (stored?.id !== id && !isPruned)
+        problems.push(
+          `${id} was acknowledged as ${first + index}, where ${stored?.id ?? "nothing"} is`,
+        );
+    }
+  }
+  return [...problems, ...fencesOutOfOrder(told)];
+}
+
+/** P3: behind a commit under some fence, none stands under an older one. */
+function fencesOutOfOrder(told: readonly Acknowledgement[]): string[] {
+  const problems: string[] = [];
+  let newest = 0;
+  for (const { first, fence } of told.toSorted((a, b) => a.first - b.first)) {
+    if (fence === undefined) continue;
+    if (fence < newest)
+      problems.push(`number ${first} was written under fence ${fence} behind ${newest}`);
+    newest = Math.max(newest, fence);
+  }
+  return problems;
+}

@@ -1,0 +1,150 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import type { Store } from "@holdfast/engine";
+import { anOwner } from "@holdfast/testing/fixtures/factories";
+import { openSession } from "@holdfast/testing/fixtures/open-session";
+
+import { startPostgres } from "@holdfast/testing/postgres/start-postgres";
+import { compiledIn } from "../built-host.ts";
+import { type Chance, seededChance } from "@holdfast/testing/simulator/chance";
+import type { ChaosResult } from "../report.ts";
+import { Ledger } from "./ledger.ts";
+import { type Backend, openTarget, type Orders } from "./protocol.ts";
+import { Writer } from "./writer-process.ts";
+
+export interface StoreChaosOptions {
+  readonly backend: Backend;
+  readonly kills: number;
+  readonly seed: number;
+  readonly writers?: number;
+  readonly say?: (line: string) => void;
+}
+
+interface Place extends AsyncDisposable {
+  readonly folder: string;
+  readonly target: string;
+}
+
+async function makePlace(backend: Backend): Promise<Place> {
+  const folder = mkdtempSync(join(tmpdir(), "holdfast-chaos-"));
+  const server = backend === "postgres" ? await startPostgres() : undefined;
+  return {
+    folder,
+    target: server?.url ?? join(folder, "store.db"),
+    async [Symbol.asyncDispose]() {
+      await server?.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function makeSessions(store: Store): Promise<Pick<Orders, "owner" | "shared" | "contested">> {
+  const owner = anOwner();
+  const sessions = await Promise.all(
+    Array.from({ length: 6 }, () => openSession(store, {}, owner)),
+  );
+  const ids = sessions.map(({ session }) => session);
+  return { owner, shared: ids.slice(0, 4), contested: ids.slice(4) };
+}
+
+/**
+ * Real processes write to one store while they are killed, paused and continued at random. Afterwards everything
+ * that any of them was told is looked up.
+ */
+export async function runStoreChaos(options: StoreChaosOptions): Promise<ChaosResult> {
+  const { backend, kills, seed, writers: count = 3 } = options;
+  const startedAt = performance.now();
+  const chance = seededChance(seed);
+  const ledger = new Ledger();
+  await using place = await makePlace(backend);
+  const first = await openTarget(backend, place.target);
+  const sessions = await makeSessions(first);
+  await first.close();
+
+  const orders = { backend, target: place.target, ...sessions };
+  const writers = Array.from(
+    { length: count },
+    () => new Writer({ orders, ledger, compiled: compiledIn(join(place.folder, "compiled")) }),
+  );
+  let told;
+  try {
+    await writers[0]?.warmUp();
+    told = await wreak({ ...options, chance, writers });
+  } finally {
+    await Promise.all(writers.map((writer) => writer.kill()));
+  }
+
+  const store = await openTarget(backend, place.target);
+  try {
+    // What nobody was answered for is sent once more: it stands once, whether it stood before or not.
+    for (const writer of writers) await writer.resendUnanswered(store);
+    const { problems, events } = await ledger.check(store, sessions.owner, [
+      ...sessions.shared,
+      ...sessions.contested,
+    ]);
+    const { counts } = ledger;
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
+    const figures = {
+      "kill -9": told.kills,
+      "of all processes at once": told.massacres,
+      "SIGSTOP and SIGCONT": told.pauses,
+      "commits acknowledged": ledger.acknowledged.length,
+      "of them found on a second sending": ledger.acknowledged.filter((each) => each.repeated)
+        .length,
+      "refused to a late holder (fenced)": counts["refused fenced"] ?? 0,
+      "runs taken over": counts["took over"] ?? 0,
+      "failures answered and sent again": sumOf(counts, "failed "),
+      "events that fsck accounted for": events,
+      "lost, doubled, misplaced or unsound": problems.length,
+      seconds,
+    };
+    const command = `npm run chaos -- store --backend ${backend} --kills ${kills} --seed ${seed}`;
+    return { command, figures, problems };
+  } finally {
+    await store.close();
+  }
+}
+
+function sumOf(counts: Readonly<Record<string, number>>, prefix: string): number {
+  const matching = Object.entries(counts).filter(([name]) => name.startsWith(prefix));
+  return matching.reduce((sum, [, count]) => sum + count, 0);
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+interface Wreakage extends Pick<StoreChaosOptions, "kills" | "say"> {
+  readonly chance: Chance;
+  readonly writers: readonly Writer[];
+}
+
+async function wreak({ kills, chance, writers, say = () => {} }: Wreakage) {
+  const told = { kills: 0, massacres: 0, pauses: 0 };
+  for (const writer of writers) writer.start(chance.between(1, 1e9));
+  await Promise.all(writers.map((writer) => writer.ready));
+  while (told.kills < kills) {
+    const dice = chance.next();
+    const victim = chance.pick(writers);
+    // Now and then someone dies while it is still starting.
+    if (dice > 0.2) await victim.ready;
+    await pause(chance.between(0, 250));
+    if (dice < 0.15) {
+      // Sometimes for longer than a lease: then another one takes over, and the sleeper wakes up late.
+      victim.signal("SIGSTOP");
+      await pause(chance.pick([50, 300, 2_000]));
+      victim.signal("SIGCONT");
+      told.pauses += 1;
+      continue;
+    }
+    const victims = dice > 0.92 ? writers : [victim];
+    await Promise.all(victims.map((each) => each.kill()));
+    for (const each of victims) each.start(chance.between(1, 1e9));
+    if (victims.length > 1) told.massacres += 1;
+    const before = told.kills;
+    told.kills += victims.length;
+    if (Math.floor(before / 20) !== Math.floor(told.kills / 20))
+      say(`${told.kills} of ${kills} kills`);
+  }
+  return told;
+}

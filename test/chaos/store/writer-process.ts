@@ -1,0 +1,107 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+import type { Commit, Store } from "@holdfast/engine";
+
+import type { Ledger } from "./ledger.ts";
+import type { Orders, Saying } from "./protocol.ts";
+
+const script = fileURLToPath(new URL("./writer.ts", import.meta.url));
+
+export interface WriterOptions {
+  readonly orders: Omit<Orders, "task" | "seed" | "unanswered">;
+  readonly ledger: Ledger;
+  /** Where compiled sources are kept, so that a successor starts fast. */
+  readonly compiled: Readonly<Record<string, string>>;
+}
+
+/** One writer after another in the same place: each gets what its predecessor was not answered for. */
+export class Writer {
+  readonly #options: WriterOptions;
+  readonly #unanswered = new Map<string, Commit>();
+  #child: ChildProcess | undefined;
+  #ended: Promise<unknown> = Promise.resolve();
+  #ready = Promise.withResolvers<void>();
+
+  constructor(options: WriterOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when it works, or when it is gone. */
+  get ready(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  start(seed: number): void {
+    this.#spawn({ task: "write", seed, unanswered: [...this.#unanswered.values()] });
+  }
+
+  /** Whoever is killed leaves no compiled sources behind, so someone else does. */
+  async warmUp(): Promise<void> {
+    this.#spawn({ task: "warm up", seed: 1, unanswered: [] });
+    await this.#ended;
+  }
+
+  #spawn(given: Pick<Orders, "task" | "seed" | "unanswered">): void {
+    const { orders, compiled } = this.#options;
+    const env = { ...process.env, ...compiled };
+    const child = spawn(process.execPath, [script], { env, stdio: ["pipe", "pipe", "inherit"] });
+    this.#child = child;
+    this.#ready = Promise.withResolvers<void>();
+    const { resolve } = this.#ready;
+    let said = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      const lines = (said + text).split("\n");
+      // Someone who is killed in the middle of a line has not said it.
+      said = lines.pop() ?? "";
+      for (const line of lines) this.#hear(line);
+    });
+    this.#ended = once(child, "close").finally(resolve);
+    const told: Orders = { ...orders, ...given };
+    // A writer may be killed before it has read them.
+    child.stdin.on("error", () => {});
+    child.stdin.end(JSON.stringify(told));
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child?.kill(signal);
+  }
+
+  /** `kill -9`; resolves when it is gone and everything that it said was heard. */
+  async kill(): Promise<void> {
+    this.signal("SIGKILL");
+    await this.#ended;
+    const { exitCode = null, signalCode = null } = this.#child ?? {};
+    if (exitCode !== null || (signalCode !== null && signalCode !== "SIGKILL"))
+      throw new Error(`A writer ended by itself (${exitCode ?? signalCode}).`);
+  }
+
+  async resendUnanswered(store: Store): Promise<void> {
+    for (const commit of this.#unanswered.values()) {
+      const { session, events } = commit;
+      const ids = events.map(({ id }) => id);
+      const result = await store.commit(commit);
+      if (result.status === "failed") throw new Error(`${result.code}: ${result.message}`);
+      if (result.status === "refused")
+        this.#options.ledger.note({ word: "refused", code: result.code, ids });
+      else {
+        const { first, repeated = false } = result;
+        this.#options.ledger.note({ word: "acknowledged", session, ids, first, repeated });
+      }
+    }
+    this.#unanswered.clear();
+  }
+
+  #hear(line: string): void {
+    const saying = JSON.parse(line) as Saying;
+    if (saying.word === "ready") return this.#ready.resolve();
+    if (saying.word === "sending") {
+      const { commit } = saying;
+      this.#unanswered.set(commit.events[0]!.id, commit);
+      return;
+    }
+    if ("ids" in saying) this.#unanswered.delete(saying.ids[0]!);
+    this.#options.ledger.note(saying);
+  }
+}

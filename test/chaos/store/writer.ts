@@ -1,0 +1,142 @@
+// A process of the chaos run: it appends, and it runs turns, until it is killed. What was acknowledged it says at once.
+import { readFileSync } from "node:fs";
+import { threadId } from "node:worker_threads";
+
+import type { Commit, CommitResult, Store } from "@holdfast/engine";
+import {
+  aCommit,
+  aDelta,
+  aHolder,
+  aNotice,
+  aRunId,
+  aRunState,
+  aSettledMessage,
+  aUserMessage,
+} from "@holdfast/testing/fixtures/factories";
+import type { NewEvent, RunId } from "@holdfast/protocol";
+
+import { seededChance } from "@holdfast/testing/simulator/chance";
+import { sayLine } from "../write-line.ts";
+import { openTarget, type Orders, type Saying } from "./protocol.ts";
+
+const leaseMs = 1_500;
+
+const orders = JSON.parse(readFileSync(0, "utf8")) as Orders;
+const chance = seededChance(orders.seed);
+const store: Store = await openTarget(orders.backend, orders.target);
+const holder = aHolder({ pid: process.pid, thread: threadId });
+
+const rest = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+const say = (saying: Saying): void => sayLine(saying);
+
+/** Sends it until the store has answered; a failure is sent again with the same ids. */
+async function send(commit: Commit): Promise<CommitResult> {
+  const ids = commit.events.map(({ id }) => id);
+  say({ word: "sending", commit });
+  for (;;) {
+    const result = await store.commit(commit);
+    if (result.status === "failed") {
+      say({ word: "failed", code: result.code });
+      continue;
+    }
+    if (result.status === "refused") say({ word: "refused", code: result.code, ids });
+    else {
+      const { session, under } = commit;
+      const { first, repeated = false } = result;
+      say({
+        word: "acknowledged",
+        session,
+        ids,
+        first,
+        repeated,
+        ...(under && { fence: under.fence }),
+      });
+    }
+    return result;
+  }
+}
+
+async function appendForEver(): Promise<never> {
+  for (;;) {
+    const session = chance.pick(orders.shared);
+    const events = Array.from({ length: chance.between(1, 3) }, () =>
+      aNotice("x".repeat(chance.between(1, 1_000))),
+    );
+    await send(aCommit({ owner: orders.owner, session }, events));
+    if (chance.next() < 0.05) await store.prune(20);
+    await rest(chance.between(0, 10));
+  }
+}
+
+/** What the last holder left open is settled first. */
+async function settleWhatIsOpen(
+  session: Commit["session"],
+  under: Commit["under"],
+): Promise<boolean> {
+  const snapshot = await store.reads.snapshot(orders.owner, session, { limit: 1 });
+  if (snapshot?.run === null || snapshot === null) return true;
+  const { id } = snapshot.run;
+  const deltas = snapshot.journal.filter(({ type }) => type === "message.delta");
+  const ranges = deltas.map(({ seq }) => [seq, seq] as const);
+  const settled = ranges.length === 0 ? [] : [aSettledMessage(id, "what there was", ranges)];
+  const result = await commitUnder(session, under, [...settled, aRunState(id, "interrupted")]);
+  if (result) say({ word: "took over" });
+  return result;
+}
+
+async function commitUnder(
+  session: Commit["session"],
+  under: Commit["under"],
+  events: readonly NewEvent[],
+  pace: Commit["pace"] = "now",
+): Promise<boolean> {
+  const result = await send({
+    owner: orders.owner,
+    session,
+    events,
+    pace,
+    ...(under && { under }),
+  });
+  return result.status === "committed";
+}
+
+/** One turn with streamed output, as long as the lease is held. */
+async function runTurn(session: Commit["session"]): Promise<void> {
+  const taken = await store.leases.acquire({ kind: "run", session, holder, ttlMs: leaseMs });
+  if (taken.status !== "acquired") {
+    return rest(chance.between(5, 50));
+  }
+  const { fence } = taken.lease;
+  const under = { lease: "run", fence } as const;
+  if (!(await settleWhatIsOpen(session, under))) return;
+  const runId: RunId = aRunId();
+  const start = [
+    aRunState(runId, "claimed"),
+    aUserMessage("Hello", undefined, runId),
+    aRunState(runId, "running"),
+  ];
+  if (!(await commitUnder(session, under, start))) return;
+  for (let tick = chance.between(1, 12); tick > 0; tick -= 1) {
+    if (!(await commitUnder(session, under, [aDelta(runId)], "tick"))) return;
+    await store.leases.renew([{ kind: "run", session, fence }], leaseMs);
+  }
+  const snapshot = await store.reads.snapshot(orders.owner, session, { limit: 1 });
+  const ranges = (snapshot?.journal ?? [])
+    .filter(({ type }) => type === "message.delta")
+    .map(({ seq }) => [seq, seq] as const);
+  const end = [aSettledMessage(runId, "Well said.", ranges), aRunState(runId, "completed")];
+  if (await commitUnder(session, under, end))
+    await store.leases.release({ kind: "run", session, fence });
+}
+
+async function runForEver(): Promise<never> {
+  for (;;) await runTurn(chance.pick(orders.contested));
+}
+
+if (orders.task === "warm up") await store.close();
+else {
+  for (const commit of orders.unanswered) await send(commit);
+  say({ word: "ready" });
+  await Promise.all([appendForEver(), appendForEver(), appendForEver(), runForEver()]);
+}

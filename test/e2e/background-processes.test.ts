@@ -1,0 +1,45 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, expect, test } from "vitest";
+import { executeCommand, processInWords } from "@holdfast/client";
+import { requirePage } from "./page/require-page.ts";
+import { serve, valueOf } from "./client.ts";
+import {
+  killBesideAProcess,
+  leaveBehind,
+  reportsIn,
+  settings,
+  toldOnce,
+} from "./background-processes-scenario.ts";
+
+beforeEach(requirePage);
+
+test("[P11] a process outlives its turn and a kill -9 of its host; its end is told once, by the next host, and begins a turn", async () => {
+  expect(await killBesideAProcess()).toEqual(toldOnce);
+});
+
+test("a person stops a process, and one whose session goes to the trash ends", async () => {
+  const { client, home } = await serve(settings);
+  const one = await leaveBehind(
+    client,
+    "trap 'echo > stopped; exit 0' TERM; while :; do sleep 0.05; done",
+  );
+  const [process] = valueOf(await client.listProcesses({ params: { id: one } })).processes;
+  const place = { client, sessionId: one, key: "typed-1", now: Date.now };
+  const argument = process!.id.slice(-6);
+  expect(processInWords(process!)).toContain(`: runs; /processes ${argument} stops it`);
+  expect(await executeCommand(place, { name: "processes", argument })).toMatchObject({
+    kind: "processes",
+    processes: [{ id: process!.id, end: "was stopped" }],
+  });
+  expect(existsSync(join(home, "workspaces", one, "stopped"))).toBe(true);
+  expect(await reportsIn(client, one)).toEqual([]);
+
+  const two = await leaveBehind(
+    client,
+    "trap 'echo > stopped; exit 0' TERM; while :; do sleep 0.05; done",
+  );
+  await client.trashSession({ params: { id: two } });
+  const sign = join(home, "workspaces", two, "stopped");
+  while (!existsSync(sign)) await new Promise((resolve) => setTimeout(resolve, 20));
+});

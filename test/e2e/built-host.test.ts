@@ -1,0 +1,53 @@
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createClient } from "@holdfast/client";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { requirePage } from "./page/require-page.ts";
+import { startProcess } from "@holdfast/testing/process/start-process";
+import { valueOf } from "./client.ts";
+import { makeFolder, settingsFor } from "./served-host.ts";
+
+beforeEach(requirePage);
+
+const repository = fileURLToPath(new URL("../..", import.meta.url));
+
+/** Beside the packages that it loads from where they are. */
+function makeDist(): string {
+  const dist = join(repository, "node_modules/.cache/holdfast", `built-${process.pid}`);
+  mkdirSync(dist, { recursive: true });
+  onTestFinished(() => rmSync(dist, { recursive: true, force: true }));
+  return dist;
+}
+
+test("the built host serves its page, answers, finds what was said, and copies its store", async () => {
+  const dist = makeDist();
+  const build = startProcess(["scripts/build-host.mjs", dist]);
+  expect({ ...(await build.exited), stderr: build.stderr() }).toMatchObject({ code: 0 });
+
+  const home = join(makeFolder(), "home");
+  const env = settingsFor({ HOLDFAST_HOME: home, HOLDFAST_TOKEN: "a-token-for-this-test" });
+  const host = startProcess([join(dist, "main.js"), "serve"], { env });
+  const line = await host.line((text) => text.startsWith("Holdfast is at "));
+  const baseUrl = /^Holdfast is at (\S+)#/.exec(line)?.[1] ?? "";
+  expect((await fetch(baseUrl)).headers.get("content-type")).toContain("text/html");
+
+  const client = createClient({ baseUrl, token: "a-token-for-this-test" });
+  const { session } = valueOf(await client.createSession({ body: {} }));
+  const params = { id: session.id };
+  const text = "{words:3} about marmalade";
+  valueOf(await client.sendMessage({ params, body: { clientId: "first", text } }));
+  const answers = async () =>
+    valueOf(await client.readSession({ params })).entries.filter(
+      (entry) => entry.type === "message" && entry.role === "assistant",
+    );
+  await expect.poll(answers).toHaveLength(1);
+  // The threads that read and search are among what was built.
+  await expect
+    .poll(async () => valueOf(await client.search({ query: { q: "marmalade" } })).hits.length)
+    .toBeGreaterThan(0);
+  valueOf(await client.backup({}));
+  expect(readdirSync(join(home, "backups"))).toHaveLength(1);
+  host.signal("SIGTERM");
+  expect({ ...(await host.exited), stderr: host.stderr() }).toMatchObject({ code: 0, stderr: "" });
+});

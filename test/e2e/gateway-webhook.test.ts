@@ -1,0 +1,110 @@
+import { hookSecret } from "../../packages/host/test/support/gateway/webhook-rig.ts";
+import { isSigned, openHookReceiver } from "@holdfast/testing/host/gateway/webhook-receiver";
+import { createHmac } from "node:crypto";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
+
+import { requirePage } from "./page/require-page.ts";
+import { serve, textIn, valueOf } from "./client.ts";
+
+beforeEach(requirePage);
+
+type Receiver = Awaited<ReturnType<typeof openHookReceiver>>;
+type Served = Awaited<ReturnType<typeof serve>>;
+
+async function openReceiver(...answers: Parameters<typeof openHookReceiver>): Promise<Receiver> {
+  const receiver = await openHookReceiver(...answers);
+  onTestFinished(() => receiver.close());
+  return receiver;
+}
+
+/** As a program would that has nothing but the secret. */
+function say({ address }: Served, id: string, text: string, secret = hookSecret, name = "ci") {
+  const body = JSON.stringify({ conversation: "deploys", text });
+  const at = String(Math.floor(Date.now() / 1_000));
+  const key = secret.startsWith("whsec_") ? Buffer.from(secret.slice(6), "base64") : secret;
+  const signature = createHmac("sha256", key).update(`${id}.${at}.${body}`).digest("base64");
+  const headers = {
+    "webhook-id": id,
+    "webhook-timestamp": at,
+    "webhook-signature": `v1,${signature}`,
+  };
+  return fetch(`${address}api/gateway/webhook/${name}`, { method: "POST", body, headers });
+}
+
+async function entriesOf({ client }: Served, role: "user" | "assistant"): Promise<string[]> {
+  const [session] = valueOf(await client.listSessions()).sessions;
+  const { entries } = valueOf(await client.readSession({ params: { id: session!.id } }));
+  return entries.flatMap((entry) =>
+    entry.type === "message" && entry.role === role ? [textIn(entry)] : [],
+  );
+}
+
+const settingsFor = (url: string) => ({
+  HOLDFAST_WEBHOOKS: JSON.stringify({ ci: { secret: hookSecret, url, network: "private" } }),
+  HOLDFAST_LEASE_MS: "3000",
+});
+
+test("[P11] a host that is killed between a webhook's message and its answer makes one turn of it, and the receiver has one answer", async () => {
+  // Taken by the receiver, and never answered: whether it arrived, the host that is killed cannot know.
+  const receiver = await openReceiver(["hold"]);
+  const settings = settingsFor(receiver.url);
+  const first = await serve(settings);
+  const accepted = (await (await say(first, "msg-1", "Hello {words:5}")).json()) as object;
+  await receiver.until(1);
+  await first.host.kill();
+  const second = await serve({ ...settings, HOLDFAST_HOME: first.home });
+  // The program has not heard the answer either, and says it again.
+  const again = await say(second, "msg-1", "Hello {words:5}");
+  expect([again.status, await again.json()]).toEqual([202, accepted]);
+  await receiver.until(2);
+  const [one, two] = receiver.taken;
+  expect(two?.headers["webhook-id"]).toBe(one?.headers["webhook-id"]);
+  expect([two?.body, isSigned(two!, hookSecret)]).toEqual([one?.body, true]);
+  expect(await entriesOf(second, "user")).toEqual(["Hello {words:5}"]);
+  expect(await entriesOf(second, "assistant")).toHaveLength(1);
+  const owed = async () => valueOf(await second.client.readGateway()).outbox;
+  await expect.poll(owed).toEqual([]);
+  expect(receiver.taken).toHaveLength(2);
+  expect((await say(second, "msg-1", "Something else")).status).toBe(409);
+});
+
+test("[P11] a message that was accepted is answered by the next host when its own is killed at once", async () => {
+  const receiver = await openReceiver();
+  const settings = settingsFor(receiver.url);
+  const first = await serve(settings);
+  const answer = await say(first, "msg-1", "Hello {rate:20} {words:30}");
+  expect(answer.status).toBe(202);
+  await first.host.kill();
+  const second = await serve({ ...settings, HOLDFAST_HOME: first.home });
+  expect((await say(second, "msg-1", "Hello {rate:20} {words:30}")).status).toBe(202);
+  await receiver.until(1);
+  expect(await entriesOf(second, "user")).toHaveLength(1);
+});
+
+test("a webhook that is connected while the host runs is heard at once, by its new secret too, and not when it is gone", async () => {
+  const receiver = await openReceiver();
+  const { host } = new URL(receiver.url);
+  const served = await serve({ HOLDFAST_EGRESS_ALLOW: host });
+  const params = { name: "home" };
+  const put = valueOf(await served.client.putWebhook({ params, body: { url: receiver.url } }));
+  const shown = { name: "home", to: host, connectedBy: "page", rotating: false, commands: [] };
+  expect(put.webhook).toEqual(shown);
+  const old = put.secret ?? "";
+  expect((await say(served, "msg-1", "One {words:3}", old, "home")).status).toBe(202);
+  await receiver.until(1);
+  const { secret } = valueOf(await served.client.rotateWebhook({ params, body: {} }));
+  for (const [index, each] of [old, secret ?? ""].entries())
+    expect((await say(served, `msg-2${index}`, "/status", each, "home")).status).toBe(202);
+  await receiver.until(3);
+  const { platform, state, webhooks, lanes } = valueOf(await served.client.readGateway());
+  expect([platform, state, lanes.map(({ lane }) => lane)]).toEqual([
+    "webhook",
+    "receiving",
+    ["webhook:home:deploys"],
+  ]);
+  expect(webhooks).toMatchObject([{ name: "home", rotating: true }]);
+  await served.client.rotateWebhook({ params, body: { old: "drop" } });
+  expect((await say(served, "msg-3", "/status", secret ?? "", "home")).status).toBe(401);
+  await served.client.removeWebhook({ params });
+  expect(valueOf(await served.client.readGateway()).webhooks).toEqual([]);
+});

@@ -1,0 +1,159 @@
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { type Client, createClient } from "@holdfast/client";
+import { type EntryView, type SessionId } from "@holdfast/protocol";
+import { expect, onTestFinished, test } from "vitest";
+import { createDatabase } from "@holdfast/testing/postgres/create-database";
+import { startPostgresProxy } from "@holdfast/testing/postgres/postgres-proxy";
+import { startHost } from "@holdfast/testing/process/start-process";
+import { makeFolder, settingsFor } from "./served-host.ts";
+
+/** A store that hosts share, and that can be taken away from them. */
+interface SharedStore {
+  readonly address: string;
+  /** From now on nobody can write to it. Reads may go on. */
+  readonly takeAway: () => void;
+  readonly giveBack: () => void;
+}
+
+const stores = {
+  async sqlite(): Promise<SharedStore> {
+    const address = join(makeFolder(), "shared.db");
+    let blocker: DatabaseSync | undefined;
+    const giveBack = (): void => {
+      blocker?.close();
+      blocker = undefined;
+    };
+    onTestFinished(giveBack);
+    return {
+      address,
+      takeAway() {
+        blocker = new DatabaseSync(address, { timeout: 5_000 });
+        blocker.exec("BEGIN IMMEDIATE");
+      },
+      giveBack,
+    };
+  },
+  async postgres(): Promise<SharedStore> {
+    const database = await createDatabase();
+    const proxy = await startPostgresProxy(database.url);
+    onTestFinished(async () => {
+      await proxy[Symbol.asyncDispose]();
+      await database[Symbol.asyncDispose]();
+    });
+    return {
+      address: proxy.url,
+      takeAway: () => proxy.set("refuse"),
+      giveBack: () => proxy.set("pass"),
+    };
+  },
+};
+
+async function serve(home: string, store: SharedStore) {
+  const settings = {
+    HOLDFAST_HOME: home,
+    HOLDFAST_STORE: store.address,
+    HOLDFAST_RESUME: "off",
+    HOLDFAST_LEASE_MS: "15000",
+  };
+  const host = startHost(["serve"], { env: settingsFor(settings) });
+  const line = await host.line((text) => text.startsWith("Holdfast is at "));
+  const address = /^Holdfast is at ([^#\s]+)/.exec(line)?.[1] ?? "";
+  const token = readFileSync(join(home, "token"), "utf8").trim();
+  return { host, client: createClient({ baseUrl: address, token }) };
+}
+
+function valueOf<T>(result: { ok: true; value: T } | { ok: false; error: unknown }): T {
+  if (!result.ok) throw new Error(JSON.stringify(result.error));
+  return result.value;
+}
+
+const read = async (client: Client, id: SessionId) =>
+  valueOf(await client.readSession({ params: { id } })).entries;
+
+const wordsOf = (entries: readonly EntryView[]): string[] =>
+  entries.flatMap((entry) =>
+    entry.type === "message" && entry.role === "assistant"
+      ? [entry.parts.map((part) => (part.type === "text" ? part.text : "")).join("")]
+      : [],
+  );
+
+const noticesIn = (entries: readonly EntryView[]): string[] =>
+  entries.flatMap((entry) => (entry.type === "notice" ? [entry.kind] : []));
+
+const spillsIn = (home: string): string[] => {
+  const folder = join(home, "spill");
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(".spill"))
+    .map((name) => join(folder, name));
+};
+
+const patience = { interval: 50 };
+
+test.each(["sqlite", "postgres"] as const)(
+  "[S4.7] %s: what a host had written down when it was killed without its store is found when its file turns up",
+  async (kind) => {
+    const store = await stores[kind]();
+    const [first, second] = [join(makeFolder(), "first"), join(makeFolder(), "second")];
+    const killed = await serve(first, store);
+    const { session } = valueOf(await killed.client.createSession({ body: {} }));
+    const { id } = session;
+    const body = { clientId: "one", text: "{words:2000}{rate:60}" };
+    valueOf(await killed.client.sendMessage({ params: { id }, body }));
+    const watching = new AbortController();
+    const codes: string[] = [];
+    const shown: string[] = [];
+    const watched = (async () => {
+      for await (const item of killed.client.follow(id, session.head, {
+        signal: watching.signal,
+      })) {
+        if (item.kind === "status") codes.push(item.status.code);
+        const text = item.kind === "event" ? item.event.data["text"] : undefined;
+        if (
+          item.kind === "event" &&
+          item.event.type === "message.delta" &&
+          typeof text === "string"
+        )
+          shown.push(text);
+      }
+    })();
+    await expect.poll(() => shown.join("").length, patience).toBeGreaterThan(20);
+
+    store.takeAway();
+    await expect.poll(() => spillsIn(first), patience).toHaveLength(1);
+    await expect.poll(() => codes, patience).toContain("storing_locally");
+    const [spill = ""] = spillsIn(first);
+    expect(statSync(spill).mode & 0o777).toBe(0o600);
+    const ends = () => readFileSync(spill).lastIndexOf("HFS1");
+    const begun = ends();
+    await expect.poll(ends, patience).toBeGreaterThan(begun + 200);
+    await killed.host.kill();
+    watching.abort();
+    await watched;
+    store.giveBack();
+
+    // Another home, as another machine has it: the file of the first is not there.
+    const { client } = await serve(second, store);
+    await expect
+      .poll(async () => noticesIn(await read(client, id)), patience)
+      .toEqual(["recovering"]);
+    const before = wordsOf(await read(client, id)).join("");
+    // P5: what was on a screen is stored, and nothing else was shown.
+    expect(before.startsWith(shown.join(""))).toBe(true);
+
+    mkdirSync(join(second, "spill"), { recursive: true });
+    copyFileSync(spill, join(second, "spill", spill.slice(spill.lastIndexOf("/") + 1)));
+    await expect
+      .poll(async () => noticesIn(await read(client, id)), patience)
+      .toEqual(["recovered"]);
+    const entries = await read(client, id);
+    const [kept = "", found = ""] = wordsOf(entries);
+    expect(kept).toBe(before);
+    expect(found.length).toBeGreaterThan(0);
+    expect(entries.at(-1)?.type).toBe("notice");
+    expect(spillsIn(second)).toEqual([]);
+    expect(wordsOf(await read(client, id))).toEqual([kept, found]);
+  },
+  120_000,
+);

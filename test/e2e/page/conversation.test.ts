@@ -1,0 +1,161 @@
+import { expect, test } from "vitest";
+import {
+  answers,
+  createPageRig,
+  expectShownIsStored,
+  messageField,
+  say,
+  sessionOf,
+  shown,
+  stopButton,
+  untilDone,
+} from "./page-rig.ts";
+
+const rig = createPageRig();
+const bubbles = (tab: Parameters<typeof say>[0]) => tab.getByRole("article", { name: "You" });
+
+test("a first conversation: begun, answered, listed, and there again after a reload", async () => {
+  const { tab, complaints } = await rig.openTab();
+  await tab.getByRole("heading", { name: "Conversations that hold" }).waitFor();
+  await say(tab, "Tell me something {words:40} {rate:400}");
+  await untilDone(tab);
+  const before = await shown(tab);
+  expect(before[1]?.split(" ").length).toBeGreaterThanOrEqual(40);
+  await tab.getByRole("link", { name: /Tell me something/ }).waitFor();
+  await tab.reload();
+  await answers(tab).waitFor();
+  expect(await shown(tab)).toEqual(before);
+  await expectShownIsStored(tab, rig.client());
+  expect(complaints).toEqual([]);
+});
+
+test("[P6] a tab that is closed stops nothing, and stopping keeps what was said", async () => {
+  const first = await rig.openTab();
+  await say(first.tab, "{words:2000} {rate:100}");
+  await answers(first.tab).getByText("holdfast").waitFor();
+  const seen = (await shown(first.tab))[1] ?? "";
+  const address = first.tab.url();
+  const second = await first.another(address);
+  await first.tab.close();
+  await answers(second).getByText("holdfast").first().waitFor();
+  expect((await shown(second))[1]?.startsWith(seen)).toBe(true);
+  await stopButton(second).click();
+  await second.getByText("Stopped here.").waitFor();
+  expect((await shown(second))[1]?.startsWith(seen)).toBe(true);
+  await expectShownIsStored(second, rig.client());
+
+  await second.getByRole("button", { name: "Resume" }).click();
+  await answers(second).nth(1).waitFor();
+  await stopButton(second).click();
+  expect(first.complaints).toEqual([]);
+});
+
+test("a tool asks with exactly what it would run, runs when allowed, and says no when denied", async () => {
+  const { tab } = await rig.openTab();
+  await say(tab, 'Look {tool:terminal {"command":"echo seen-by-the-tool"}} {words:5}');
+  const card = tab.getByRole("region", { name: "Allow terminal?" });
+  await card.getByText(/^Gives this line to a shell[\s\S]*echo seen-by-the-tool/).waitFor();
+  await tab.reload();
+  await card.getByRole("button", { name: "Allow once" }).click();
+  const done = tab.getByRole("region", { name: "terminal: Done" });
+  await done.getByRole("button", { expanded: false }).click();
+  await done.getByText("seen-by-the-tool", { exact: true }).waitFor();
+  await untilDone(tab, 2);
+  await say(tab, 'Again {tool:terminal {"command":"echo never"}} {words:5}');
+  await card.getByRole("button", { name: "Deny" }).click();
+  await tab.getByRole("region", { name: "terminal: Denied" }).waitFor();
+  await untilDone(tab, 4);
+  await expectShownIsStored(tab, rig.client());
+});
+
+test("what is said during a run waits in sight, can be rewritten and taken back, and steers or interrupts when told", async () => {
+  const { tab } = await rig.openTab();
+  await say(tab, "{words:5000} {rate:200}");
+  await answers(tab).getByText("holdfast").waitFor();
+  await say(tab, "to be rewritten");
+  await say(tab, "to be taken back");
+  const queue = tab.getByRole("list", { name: "Waiting" });
+  await queue.getByRole("listitem").nth(1).waitFor();
+  await queue.getByRole("listitem").nth(1).getByRole("button", { name: "Take back" }).click();
+  await queue.getByText("to be taken back").waitFor({ state: "detached" });
+  await queue.getByRole("button", { name: "Edit" }).click();
+  const dialog = tab.getByRole("dialog");
+  await dialog.getByRole("textbox").fill("rewritten {words:7}");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await queue.getByText("rewritten {words:7}").waitFor();
+
+  await tab.getByRole("button", { name: "What a message does while a run goes on" }).click();
+  await tab.getByRole("menuitemradio", { name: /Interrupt/ }).click();
+  await say(tab, "goes first {words:6}");
+  await bubbles(tab).nth(2).waitFor();
+  await untilDone(tab, 3);
+  const said = await shown(tab);
+  expect([said[2], said[4]]).toEqual(["goes first {words:6}", "rewritten {words:7}"]);
+  await expectShownIsStored(tab, rig.client());
+});
+
+test("edit, ask again, undo, redo and branch: each shows what the host then has", async () => {
+  const { tab } = await rig.openTab();
+  await say(tab, "one {words:8}");
+  await untilDone(tab);
+  await say(tab, "two {words:9}");
+  await untilDone(tab, 2);
+  await bubbles(tab).first().hover();
+  await bubbles(tab).first().getByRole("button", { name: "Edit and ask again" }).click();
+  const dialog = tab.getByRole("dialog");
+  await dialog.getByRole("textbox").fill("edited {words:12}");
+  await dialog.getByRole("button", { name: "Ask again" }).click();
+  await bubbles(tab).getByText("edited").waitFor();
+  await tab.getByText("two {words:9}").waitFor({ state: "detached" });
+  await untilDone(tab);
+  await expectShownIsStored(tab, rig.client());
+
+  const menu = tab.locator(".talk-bar").getByRole("button", { name: /^Actions for/ });
+  await menu.click();
+  await tab.getByRole("menuitem", { name: "Undo the last turn" }).click();
+  await bubbles(tab).getByText("edited").waitFor({ state: "detached" });
+  await tab.getByRole("status").getByRole("button", { name: "Redo" }).click();
+  await bubbles(tab).getByText("edited").waitFor();
+
+  const from = sessionOf(tab);
+  await answers(tab).hover();
+  await answers(tab).getByRole("button", { name: "Actions for this message" }).click();
+  await tab.getByRole("menuitem", { name: "Branch from here" }).click();
+  await tab.getByRole("button", { name: /A branch of another conversation/ }).waitFor();
+  expect(sessionOf(tab)).not.toBe(from);
+  await bubbles(tab).getByText("edited").waitFor();
+  await expectShownIsStored(tab, rig.client());
+});
+
+test("files are attached by picking, pasting and dropping; drafts outlive a reload", async () => {
+  const { tab } = await rig.openTab();
+  const picker = tab.waitForEvent("filechooser");
+  await tab.getByRole("button", { name: "Attach files" }).click();
+  await (
+    await picker
+  ).setFiles({ name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("kept") });
+  await tab.getByRole("button", { name: "Remove notes.txt" }).waitFor();
+  await messageField(tab).evaluate((field) => {
+    const data = new DataTransfer();
+    data.items.add(new File(["dropped"], "dropped.txt", { type: "text/plain" }));
+    field.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true }));
+    const pasted = new DataTransfer();
+    pasted.items.add(new File(["pasted"], "pasted.txt", { type: "text/plain" }));
+    field.dispatchEvent(new ClipboardEvent("paste", { clipboardData: pasted, bubbles: true }));
+  });
+  await tab.getByRole("button", { name: "Remove dropped.txt" }).waitFor();
+  await tab.getByRole("button", { name: "Remove pasted.txt" }).waitFor();
+  // A file that is still on its way is no part of the draft yet.
+  await expect.poll(() => tab.locator(".chips progress").count()).toBe(0);
+  await messageField(tab).fill("with files");
+  await tab.reload();
+  await tab.getByRole("button", { name: "Remove notes.txt" }).waitFor();
+  await tab.getByRole("button", { name: "Remove pasted.txt" }).click();
+  expect(await messageField(tab).inputValue()).toBe("with files");
+  await tab.getByRole("button", { name: "Send" }).click();
+  await tab.getByRole("link", { name: /notes\.txt/ }).waitFor();
+  const download = tab.waitForEvent("download");
+  await tab.getByRole("link", { name: /dropped\.txt/ }).click();
+  expect((await download).suggestedFilename()).toBe("dropped.txt");
+  expect(await messageField(tab).inputValue()).toBe("");
+});

@@ -1,0 +1,91 @@
+import { createHmac } from "node:crypto";
+import { expect, test } from "vitest";
+import { answers, createPageRig, messageField, say, untilDone } from "./page-rig.ts";
+import { valueOf } from "../client.ts";
+
+const rig = createPageRig({ HOLDFAST_TOOL_RULES: "allow terminal" });
+
+/** What a program does that was given a secret. */
+function post(address: string, secret: string): Promise<Response> {
+  const body = '{"text":"The build has failed. {words:3}"}';
+  const [id, at] = ["build-1", String(Math.floor(Date.now() / 1_000))];
+  const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
+  const signature = createHmac("sha256", key).update(`${id}.${at}.${body}`).digest("base64");
+  const headers = {
+    "webhook-id": id,
+    "webhook-timestamp": at,
+    "webhook-signature": `v1,${signature}`,
+  };
+  return fetch(address, { method: "POST", body, headers });
+}
+
+test("a program is let in on the page, its secret is shown once and counts, and it is removed again", async () => {
+  const { tab, complaints } = await rig.openTab({ at: "?settings=gateway" });
+  const webhooks = async () => valueOf(await rig.client().readGateway()).webhooks;
+  const form = tab.getByRole("form", { name: "Let it in" });
+  await form.getByLabel("Name of the program").fill("Not a name");
+  await form.getByRole("button", { name: "Let it in" }).click();
+  await tab.getByText("expected a name like build-server", { exact: false }).waitFor();
+  await form.getByLabel("Name of the program").fill("build-server");
+  await form.getByLabel("Where answers go").fill("https://build.example.org/holdfast");
+  await form.getByRole("button", { name: "Let it in" }).click();
+  const shown = tab.getByRole("region", { name: "The secret of build-server" });
+  await shown.waitFor();
+  const [secret = "", address = ""] = await shown.locator("code").allTextContents();
+  expect((await post(address, secret)).status).toBe(202);
+  await tab.getByText("answers go to build.example.org", { exact: true }).waitFor();
+  await shown.getByRole("button", { name: "I have kept it" }).click();
+  await shown.waitFor({ state: "detached" });
+  expect(await tab.content()).not.toContain(secret);
+
+  await form.getByLabel("Name of the program").fill("build-server");
+  await form.getByRole("button", { name: "Let it in" }).click();
+  await tab.getByText("build-server was let in already.", { exact: false }).waitFor();
+  await tab.getByText("answers go to build.example.org", { exact: true }).waitFor();
+
+  await tab.getByRole("button", { name: "New secret for build-server" }).click();
+  await shown.waitFor();
+  const [next] = await shown.locator("code").allTextContents();
+  expect(next).not.toBe(secret);
+  expect(await webhooks()).toMatchObject([{ name: "build-server", rotating: true }]);
+  await tab.getByRole("button", { name: "Remove build-server" }).click();
+  await tab
+    .getByRole("dialog", { name: "Remove build-server?" })
+    .getByRole("button", { name: "Remove" })
+    .click();
+  await tab.getByText("build-server is gone, with its secrets.").waitFor();
+  expect(await webhooks()).toEqual([]);
+  expect(complaints).toEqual([]);
+});
+
+test("what goes on in the background is shown beside its conversation, and is stopped there", async () => {
+  const { tab, complaints } = await rig.openTab();
+  const input = { command: "sleep 600", background: true };
+  await say(tab, `{tool:terminal ${JSON.stringify(input)}}`);
+  await untilDone(tab);
+  await tab
+    .locator(".talk-bar")
+    .getByRole("button", { name: /^Actions for/ })
+    .click();
+  await tab.getByRole("menuitem", { name: "In the background" }).click();
+  const shown = tab.getByRole("dialog", { name: "In the background" });
+  await shown.getByText("runs", { exact: true }).waitFor();
+  await shown.getByRole("button", { name: "Stop sleep 600" }).click();
+  await shown.getByText("was stopped", { exact: true }).waitFor();
+  expect(await shown.getByRole("button", { name: /^Stop / }).count()).toBe(0);
+  expect(complaints).toEqual([]);
+});
+
+test("the result of a task that was handed on leads to the conversation in which it was done, and back", async () => {
+  const { tab } = await rig.openTab();
+  await say(tab, `{tool:delegate ${JSON.stringify({ task: "Count the boats {words:5}" })}}`);
+  await untilDone(tab);
+  await tab.getByRole("link", { name: "Open the task's conversation" }).click();
+  await answers(tab).first().waitFor();
+  await tab.getByText("Count the boats", { exact: false }).first().waitFor();
+  await messageField(tab).waitFor();
+  const { sessions } = valueOf(await rig.client().listSessions({ query: { archived: true } }));
+  expect(tab.url()).toContain(sessions[0]!.id);
+  await tab.getByRole("button", { name: /^A task that another conversation/ }).click();
+  await tab.getByRole("link", { name: "Open the task's conversation" }).waitFor();
+});

@@ -1,0 +1,231 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { answers, createPageRig, messageField, say, sessionOf, untilDone } from "./page-rig.ts";
+import { botToken, FakeBotApi } from "@holdfast/testing/telegram/telegram-fake-bot-api";
+import { valueOf } from "../client.ts";
+
+const platform = new FakeBotApi();
+await platform.start();
+afterAll(() => platform.stop());
+
+const everything = join(
+  import.meta.dirname,
+  "../../node_modules/@modelcontextprotocol/server-everything/dist/index.js",
+);
+const rig = createPageRig({
+  HOLDFAST_TELEGRAM_API_ROOT: platform.address,
+  HOLDFAST_MCP: JSON.stringify({ everything: { command: process.execPath, args: [everything] } }),
+});
+
+test("what asks stands in the settings with what it would do; what is allowed for good stands there with who said so, and can be taken back", async () => {
+  const { tab, complaints } = await rig.openTab();
+  await say(tab, 'look {tool:terminal {"command":"echo ahoy"}}');
+  await tab.getByRole("button", { name: "Always allow" }).waitFor();
+  const asked = await rig.openTab({ at: "?settings=tools" });
+  await asked.tab.locator("code").getByText("echo ahoy").waitFor();
+  await tab.getByRole("button", { name: "Always allow" }).click();
+  await answers(tab).getByText("The tool terminal answered “ahoy”.").waitFor();
+  await tab.goto(new URL("?settings=tools", rig.address()).href);
+  const take = tab.getByRole("button", { name: /^Take back: / });
+  await take.waitFor();
+  await tab.getByText("Allowed for good, by", { exact: false }).waitFor();
+  await take.click();
+  await tab.getByText("Nothing is allowed for good.").waitFor();
+  expect(valueOf(await rig.client().listRules()).rules).toEqual([]);
+  expect(complaints).toEqual([]);
+});
+
+test("an MCP server shows its state and tools, and is connected anew on request", async () => {
+  const { tab } = await rig.openTab({ at: "?settings=mcp" });
+  await tab.getByText("Ready, a program").waitFor();
+  await tab.getByText(/^\d+ tools$/).click();
+  await tab.getByText("everything__echo").waitFor();
+  // Nothing is read anew for now: what is shown is what the host said to the request itself.
+  const held = Promise.withResolvers<void>();
+  await tab.route("**/api/mcp", async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  await tab.getByRole("button", { name: "Restart everything" }).click();
+  await tab.getByText("everything is being connected anew.").waitFor();
+  await tab.getByText("Starting, a program").waitFor();
+  held.resolve();
+  await tab.getByText("Ready, a program").waitFor();
+  const { servers } = valueOf(await rig.client().listMcpServers());
+  expect(servers).toMatchObject([{ name: "everything", state: "ready" }]);
+});
+
+test("a bot is connected by its token, somebody who writes to it waits for the owner's word, and both can be let go again", async () => {
+  const { tab } = await rig.openTab({ at: "?settings=gateway" });
+  const token = tab.getByLabel("The bot's token");
+  await token.fill("not a token");
+  await tab.getByRole("button", { name: "Connect", exact: true }).click();
+  await tab.getByText("expected a token like 123456:ABC…", { exact: false }).waitFor();
+  await token.fill(`${botToken}x`);
+  await tab.getByRole("button", { name: "Connect", exact: true }).click();
+  await tab.getByText("Copy it again, whole, from @BotFather.", { exact: false }).waitFor();
+  expect(valueOf(await rig.client().readGateway()).state).toBe("off");
+  await token.fill(botToken);
+  await tab.getByRole("button", { name: "Connect", exact: true }).click();
+  await tab.getByText("Receiving", { exact: true }).waitFor();
+  await tab.getByText("Nobody asks to speak to the bot.").waitFor();
+  platform.say(55, "hello");
+  await tab.getByRole("button", { name: "Allow Person 55" }).click();
+  await tab.getByText("Person 55 is answered from now on.").waitFor();
+  const read = valueOf(await rig.client().readGateway());
+  expect(read.people).toMatchObject([{ name: "Person 55", state: "allowed" }]);
+  await tab.getByText(/^may speak to it, since /).waitFor();
+  platform.say(55, "Where are you? {words:3}");
+  await tab.getByText("Telegram: Person 55", { exact: true }).waitFor();
+  await tab.getByText(/^leads to “Where are you\?.*”/).waitFor();
+  await tab.getByRole("button", { name: "Deny Person 55" }).click();
+  await tab.getByText(/^is not answered, since /).waitFor();
+
+  await tab.getByRole("button", { name: "Disconnect the bot" }).click();
+  await tab.getByText("No bot is connected").waitFor();
+  expect(valueOf(await rig.client().readGateway())).toMatchObject({ state: "off", people: [] });
+});
+
+test("what may or may not have arrived in a chat is sent again or given up by a person's word alone", async () => {
+  const { tab } = await rig.openTab({ at: "?settings=gateway" });
+  await tab.getByLabel("The bot's token").fill(botToken);
+  await tab.getByRole("button", { name: "Connect", exact: true }).click();
+  await tab.getByText("Receiving", { exact: true }).waitFor();
+  platform.say(56, "hello");
+  await tab.getByRole("button", { name: "Allow Person 56" }).click();
+  await tab.getByText("Person 56 is answered from now on.").waitFor();
+  const owed = async () => valueOf(await rig.client().readGateway()).outbox;
+  const arrived = () => platform.shownIn(56).filter(({ from }) => from === "bot").length;
+  for (const [decision, more] of [
+    ["Send again", 1],
+    ["Give it up", 0],
+  ] as const) {
+    // It reaches the platform; its answer never reaches the host.
+    platform.faults.add("sendMessage", { kind: "cut", when: "after" });
+    platform.say(56, `${decision} {words:3}`);
+    await tab.getByText("Nobody knows whether it arrived", { exact: true }).waitFor();
+    expect(await owed()).toMatchObject([{ state: "unknown" }]);
+    const before = arrived();
+    await tab.getByRole("button", { name: decision, exact: true }).click();
+    await tab.getByText("Everything has arrived.").waitFor();
+    expect(await owed()).toEqual([]);
+    expect(arrived()).toBe(before + more);
+  }
+});
+
+test("a prompt is scheduled on the page, said at once on request, paused, changed and deleted, and a refusal is told in plain words", async () => {
+  const { tab, complaints } = await rig.openTab({
+    at: "?settings=models",
+    timezoneId: "Asia/Tokyo",
+  });
+  const all = async () => valueOf(await rig.client().listSchedules()).schedules;
+  await tab.getByRole("button", { name: "Schedules" }).click();
+  await tab.getByRole("button", { name: "New schedule" }).click();
+  const form = tab.getByRole("form", { name: "New schedule" });
+  await form.getByRole("button", { name: "Schedule it" }).click();
+  await form.getByText("Say what is to be said.").waitFor();
+  await form.getByLabel("What to say").fill("Ring the bell {words:3}");
+  await form.getByLabel("Time", { exact: true }).fill("06:30");
+  await form.getByLabel("Saturday").check();
+  await form.getByLabel("Time zone").fill("Europe/Atlantis");
+  await form.getByRole("button", { name: "Schedule it" }).click();
+  await form.getByText("Time zone: expected a time zone like Europe/Berlin.").waitFor();
+  await form.getByLabel("Time zone").fill("Europe/Berlin");
+  await form.getByRole("button", { name: "Schedule it" }).click();
+  await tab.getByText("Every Mon, Tue, Wed, Thu, Fri, Sat at 06:30, Europe/Berlin time").waitFor();
+  await tab.getByText(/ here, .* in Europe\/Berlin$/).waitFor();
+  const [made] = await all();
+  expect(made).toMatchObject({
+    title: "Ring the bell {words:3}",
+    times: { days: ["mon", "tue", "wed", "thu", "fri", "sat"], at: ["06:30"] },
+    timeZone: "Europe/Berlin",
+    missed: "skip",
+  });
+
+  await tab.getByRole("button", { name: "Run now: Ring the bell" }).click();
+  await tab.getByText("asked for by hand: said", { exact: false }).waitFor();
+  const more = tab.getByRole("button", { name: "More for Ring the bell" });
+  await more.click();
+  await tab.getByRole("menuitem", { name: "Pause" }).click();
+  await tab.getByText("Paused", { exact: true }).waitFor();
+  await more.click();
+  await tab.getByRole("menuitem", { name: "Edit" }).click();
+  const edit = tab.getByRole("form", { name: "Edit the schedule" });
+  await edit.getByLabel("Name").fill("Bell");
+  await edit.getByLabel("Said once, as soon as a host runs again").check();
+  await edit.getByRole("button", { name: "Save" }).click();
+  await tab.getByText("Bell", { exact: true }).waitFor();
+  expect(await all()).toMatchObject([
+    {
+      title: "Bell",
+      state: "off",
+      missed: "once",
+      target: made?.target,
+      recent: [{ occurrence: "now" }],
+    },
+  ]);
+
+  // Where it was said, it was answered.
+  await tab.getByRole("link", { name: "Ring the bell {words:3}", exact: true }).last().click();
+  await untilDone(tab);
+  await tab.goBack();
+  await tab.getByRole("button", { name: "More for Bell" }).click();
+  await tab.getByRole("menuitem", { name: "Delete" }).click();
+  await tab.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await tab.getByText("Nothing is scheduled yet.", { exact: false }).waitFor();
+  expect(await all()).toEqual([]);
+  expect(complaints).toEqual([]);
+});
+
+test("what a workspace says to agents is asked about once, and told only when it is trusted", async () => {
+  const { session } = valueOf(await rig.client().createSession({ body: {} }));
+  const folder = join(rig.home(), "workspaces", session.id);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "AGENTS.md"), "Speak like a pilot.");
+  const { tab } = await rig.openTab({ at: `?session=${session.id}` });
+  const question = tab.getByRole("region", { name: "AGENTS.md speaks to agents here" });
+  await question.getByText("Read it").click();
+  await question.getByText("Speak like a pilot.").waitFor();
+  await question.getByRole("button", { name: "Trust these words" }).click();
+  await question.waitFor({ state: "detached" });
+  const params = { id: session.id };
+  expect(valueOf(await rig.client().readWorkspace({ params })).trust).toBe("trusted");
+  await tab.reload();
+  await messageField(tab).waitFor();
+  await tab.getByRole("button", { name: "Show what the model gets" }).click();
+  await tab.getByRole("button", { name: "Do not tell the model" }).click();
+  await tab.getByText("You refused it", { exact: false }).waitFor();
+});
+
+test("a run is shown stretch by stretch, and replayed by its stored times", async () => {
+  const { tab, complaints } = await rig.openTab();
+  await say(tab, "tell me {think:5} {words:40} {rate:60}");
+  await untilDone(tab);
+  const id = sessionOf(tab);
+  await answers(tab).hover();
+  await answers(tab).getByRole("button", { name: "Actions for this message" }).click();
+  await tab.getByRole("menuitem", { name: "Show how this answer came about" }).click();
+  const panel = tab.getByRole("complementary", { name: "Flight recorder" });
+  await panel.getByText("Model rehearsal").waitFor();
+  const seen = panel.getByRole("region", { name: "What was there at this moment" });
+  const whole = await seen.locator("p").innerText();
+  const { entries } = valueOf(await rig.client().readSession({ params: { id } }));
+  const answer = entries.at(-1);
+  const parts = answer?.type === "message" ? answer.parts : [];
+  expect(squeeze(whole)).toBe(
+    squeeze(parts.map((part) => ("text" in part ? part.text : "")).join("")),
+  );
+
+  await panel.getByRole("slider", { name: "Place in the run" }).fill("0");
+  await expect.poll(async () => (await seen.innerText()).includes(whole)).toBe(false);
+  await panel.getByRole("radio", { name: "16×" }).check();
+  await panel.getByRole("button", { name: "Replay" }).click();
+  await seen.getByText(whole).waitFor();
+  await panel.getByRole("button", { name: "Replay" }).waitFor();
+  expect(complaints).toEqual([]);
+});
+
+function squeeze(text: string): string {
+  return text.replaceAll(/\s+/g, " ").trim();
+}

@@ -1,0 +1,270 @@
+import axe from "axe-core";
+import { type EntryView, ids, sessionRead, type SessionId } from "@holdfast/protocol";
+import { type SessionState } from "@holdfast/client";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { beforeAll, expect, test } from "vitest";
+import { createPageRig } from "./page-rig.ts";
+import { drawnAnswer, storyAnswer } from "./sample-answers.ts";
+import { followUntil, hasEnded } from "../client.ts";
+
+const rig = createPageRig();
+/** Where the pictures of the states go, when somebody wants them: `docs/images`. */
+const pictures = process.env["HOLDFAST_TEST_PICTURES"];
+const sessions = new Map<string, SessionId>();
+
+async function begin(name: string, title: string, ...texts: string[]): Promise<void> {
+  const made = await rig.client().createSession({ body: { title } });
+  if (!made.ok) throw new Error(JSON.stringify(made.error));
+  const { id } = made.value.session;
+  sessions.set(name, id);
+  for (const text of texts)
+    await rig
+      .client()
+      .sendMessage({ params: { id }, body: { clientId: ids.make("message"), text } });
+}
+
+beforeAll(async () => {
+  await begin("stopped", "Tide tables", "Write the whole table {words:4000} {rate:80}");
+  await begin("asking", "Tidy the workspace", 'Look around {tool:terminal {"command":"ls -la"}}');
+  await begin(
+    "story",
+    "Keep a service running",
+    "How do I keep a small service running? {words:9}",
+  );
+  await begin("drawn", "Why tides come twice", "Why do tides come twice a day? {words:9}");
+  await begin(
+    "running",
+    "A letter from the harbour",
+    "Write a long letter {think:30} {words:9000} {rate:40}",
+    "Then a shorter one",
+    "And a title for both",
+  );
+  const client = rig.client();
+  await client.createSchedule({
+    body: {
+      title: "Before the tide",
+      prompt: "Read the tide table of today, and say when the harbour can be left.",
+      times: { days: ["mon", "tue", "wed", "thu", "fri"], at: ["06:30", "18:00"] },
+      timeZone: "Europe/Berlin",
+      target: { sessionId: sessionNamed("stopped") },
+      missed: "once",
+    },
+  });
+  const until = (name: string, isReached: (state: SessionState) => boolean) =>
+    followUntil(client, sessionNamed(name), isReached);
+  await until("story", ({ run }) => run?.state === "completed");
+  await until("drawn", ({ run }) => run?.state === "completed");
+  const { run } = await until("stopped", ({ live }) => live?.messages.length === 1);
+  if (run !== null) await client.cancelRun({ params: { id: run.id } });
+  await until("stopped", hasEnded);
+  await until("asking", (state) => state.run?.state === "waiting");
+});
+
+function sessionNamed(name: string): SessionId {
+  const id = sessions.get(name);
+  if (id === undefined) throw new Error(`no session ${name}`);
+  return id;
+}
+
+/** A conversation as a larger model would have led it: the rehearsal model knows no tables and no code. */
+async function tellStory(tab: Page, name: string, question: string, told: string): Promise<void> {
+  const id = sessionNamed(name);
+  await tab.route(`**/api/sessions/${id}`, async (route) => {
+    const answer = await route.fetch();
+    const read = sessionRead.parse(await answer.json());
+    const entries = read.entries.map((entry): EntryView => {
+      if (entry.type !== "message") return entry;
+      const text = entry.role === "user" ? question : told;
+      return { ...entry, parts: [{ type: "text", text }] };
+    });
+    await route.fulfill({ response: answer, json: { ...read, entries } });
+  });
+}
+
+interface State {
+  readonly name: string;
+  readonly at: () => string;
+  readonly show: (tab: Page) => Promise<void>;
+  /** Where there is no such thing on the other. */
+  readonly only?: "desk" | "phone";
+}
+
+const at = (name: string) => () => `?session=${sessionNamed(name)}`;
+const states: readonly State[] = [
+  {
+    name: "welcome",
+    at: () => "",
+    show: (tab) => tab.getByText("the rehearsal model answers").waitFor(),
+  },
+  {
+    name: "conversation",
+    at: at("story"),
+    show: (tab) => tab.locator(".code .hljs-attr").first().waitFor(),
+  },
+  {
+    name: "drawing",
+    at: at("drawn"),
+    async show(tab) {
+      await tab.locator(".formula.display").first().waitFor();
+      await tab.getByRole("img", { name: "What pulls at the sea" }).waitFor();
+    },
+  },
+  {
+    name: "approval",
+    at: at("asking"),
+    show: (tab) => tab.getByRole("button", { name: "Allow once" }).waitFor(),
+  },
+  {
+    name: "queue",
+    at: at("running"),
+    show: (tab) => tab.getByText("And a title for both").waitFor(),
+  },
+  {
+    name: "stopped",
+    at: at("stopped"),
+    show: (tab) => tab.getByRole("button", { name: "Resume" }).waitFor(),
+  },
+  {
+    name: "context",
+    at: at("story"),
+    async show(tab) {
+      await tab.getByRole("button", { name: "Show what the model gets" }).click();
+      await tab.getByRole("img", { name: /Share that was kept/ }).waitFor();
+    },
+  },
+  {
+    name: "recorder",
+    at: at("stopped"),
+    async show(tab) {
+      await tab.getByRole("article", { name: "Assistant" }).hover();
+      await tab.getByRole("button", { name: "Actions for this message" }).last().click();
+      await tab.getByRole("menuitem", { name: "Show how this answer came about" }).click();
+      await tab.getByRole("img", { name: "What was said, over time" }).waitFor();
+    },
+  },
+  {
+    name: "palette",
+    at: at("story"),
+    async show(tab) {
+      await tab.getByText("rehearsal").first().waitFor();
+      await tab.keyboard.press("Control+k");
+      await tab.getByRole("option").first().waitFor();
+    },
+  },
+  {
+    name: "settings",
+    at: () => "?settings=models",
+    show: (tab) => tab.getByText("Anthropic").first().waitFor(),
+  },
+  {
+    name: "tools",
+    at: () => "?settings=tools",
+    show: (tab) => tab.getByText("Nothing is allowed for good.").waitFor(),
+  },
+  {
+    name: "schedules",
+    at: () => "?settings=schedules",
+    show: (tab) => tab.getByText("Tide tables", { exact: true }).last().waitFor(),
+  },
+  {
+    name: "mcp",
+    at: () => "?settings=mcp",
+    show: (tab) => tab.getByText("No server is configured.").waitFor(),
+  },
+  {
+    name: "gateway",
+    at: () => "?settings=gateway",
+    show: (tab) => tab.getByText("Connect a Telegram bot in a minute").waitFor(),
+  },
+  {
+    name: "list",
+    at: () => "?settings=gateway",
+    only: "phone",
+    async show(tab) {
+      await tab.getByRole("button", { name: "Open the list of conversations" }).click();
+      await tab.getByRole("link", { name: /Tide tables/ }).waitFor();
+    },
+  },
+  {
+    name: "selecting",
+    at: at("story"),
+    only: "desk",
+    async show(tab) {
+      const list = tab.getByRole("navigation", { name: "Conversations" });
+      await list.getByRole("link", { name: /Tide tables/ }).hover();
+      await list.getByRole("button", { name: "Actions for Tide tables" }).click();
+      await tab.getByRole("menuitem", { name: "Select several…" }).click();
+      await list.getByRole("checkbox", { name: "Select Tidy the workspace" }).check();
+      await list.getByText("2 selected").waitFor();
+    },
+  },
+];
+
+/** What the rules of accessibility (WCAG 2.2 A and AA) find fault with. */
+async function faults(tab: Page): Promise<string[]> {
+  await tab.evaluate(axe.source);
+  const found = await tab.evaluate(async () => {
+    // What was evaluated a line above.
+    const { axe: here } = window as unknown as { axe: typeof axe };
+    const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+    const { violations } = await here.run(document, { runOnly: { type: "tag", values: tags } });
+    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+  });
+  return found;
+}
+
+async function keepPicture(tab: Page, name: string): Promise<void> {
+  if (pictures === undefined) return;
+  mkdirSync(pictures, { recursive: true });
+  await tab.screenshot({ path: join(pictures, `${name}.png`) });
+}
+
+const desk = { width: 1280, height: 800 };
+const phone = { width: 360, height: 720 };
+
+const variants = [
+  ["light", "desk"],
+  ["dark", "phone"],
+  ["dark", "desk"],
+  ["light", "phone"],
+] as const;
+
+// The first two have each colour and each size once; the others are for the pictures.
+const looks = (pictures === undefined ? variants.slice(0, 2) : variants).flatMap(
+  ([colorScheme, size]) => {
+    const own = states.filter(({ only = size }) => only === size);
+    const third = Math.ceil(own.length / 3);
+    return [0, 1, 2].map((part) => {
+      const some = own.slice(part * third, (part + 1) * third);
+      const names = some.map(({ name }) => name).join(", ");
+      return { colorScheme, size, some, names };
+    });
+  },
+);
+
+test.each(looks)(
+  "these states fit and can be read by everybody: $colorScheme, $size, $names",
+  async ({ colorScheme, size, some }) => {
+    const viewport = size === "desk" ? desk : phone;
+    const { tab, complaints } = await rig.openTab({
+      colorScheme,
+      viewport,
+      reducedMotion: "reduce",
+      ...(size === "phone" && { hasTouch: true, isMobile: true }),
+    });
+    await tellStory(tab, "story", "How do I keep a small service running?", storyAnswer);
+    await tellStory(tab, "drawn", "Why do tides come twice a day?", drawnAnswer);
+    const found: string[] = [];
+    for (const state of some) {
+      await tab.goto(new URL(state.at(), rig.address()).href);
+      await state.show(tab);
+      const width = await tab.evaluate(() => document.documentElement.scrollWidth);
+      expect([state.name, width]).toEqual([state.name, viewport.width]);
+      await keepPicture(tab, `${state.name}-${colorScheme}-${size}`);
+      for (const fault of await faults(tab)) found.push(`${state.name}: ${fault}`);
+    }
+    expect([...found, ...complaints]).toEqual([]);
+  },
+);

@@ -1,0 +1,98 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { createServer, request } from "node:http";
+import { connect } from "node:net";
+import { once } from "node:events";
+import { join } from "node:path";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { requirePage } from "./page/require-page.ts";
+import { startHost, startProcess } from "@holdfast/testing/process/start-process";
+import { makeFolder, serveFreshHome, settingsFor } from "./served-host.ts";
+
+beforeEach(requirePage);
+
+test("serve prints one line, answers, keeps its token to itself, and ends cleanly on Ctrl-C", async () => {
+  const { host, home, link, address } = await serveFreshHome();
+  expect(link).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#signin=[\w-]{43}$/);
+
+  const health = await fetch(`${address}health`);
+  expect(await health.json()).toEqual({
+    status: "ok",
+    version: "0.1.0",
+    ready: true,
+    reasons: [],
+    roles: ["web", "runner", "gateway"],
+    store: { kind: "sqlite", ready: true },
+  });
+
+  expect(statSync(home).mode & 0o777).toBe(0o700);
+  expect(statSync(join(home, "token")).mode & 0o777).toBe(0o600);
+  const token = readFileSync(join(home, "token"), "utf8").trim();
+  const headers = { authorization: `Bearer ${token}` };
+  expect((await fetch(`${address}api/principal`, { headers })).status).toBe(200);
+
+  // npm passes a Ctrl-C on that the terminal has sent already: two are still one.
+  host.signal("SIGINT");
+  host.signal("SIGINT");
+  expect(await host.exited).toEqual({ code: 0, signal: null });
+  expect(readdirSync(join(home, "running"))).toEqual([]);
+  expect(host.lines).toHaveLength(1);
+  expect(host.stderr()).toBe("");
+
+  const again = await serveFreshHome({ HOLDFAST_HOME: home });
+  expect(readFileSync(join(home, "token"), "utf8").trim()).toBe(token);
+  expect((await fetch(`${again.address}api/principal`, { headers })).status).toBe(200);
+});
+
+test("[safety] a name that was pointed at this machine from elsewhere is refused over the wire; SIGTERM ends it although a client holds its connection open", async () => {
+  const { host, home, address } = await serveFreshHome({ HOLDFAST_TOKEN: "given-by-hand" });
+  const status = await new Promise((resolve, reject) => {
+    request(`${address}health`, { headers: { host: "evil.example" } })
+      .on("response", (answer) => resolve(answer.statusCode))
+      .on("error", reject)
+      .end();
+  });
+  expect(status).toBe(403);
+
+  // A token from the environment opens the door, and is written nowhere.
+  const headers = { authorization: "Bearer given-by-hand" };
+  expect((await fetch(`${address}api/principal`, { headers })).status).toBe(200);
+  expect(() => statSync(join(home, "token"))).toThrow("ENOENT");
+
+  const socket = connect(Number(new URL(address).port), "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  await once(socket, "connect");
+  // Half a request: the server waits for the rest of it.
+  socket.write("POST /api/login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10\r\n\r\n{");
+  socket.on("error", () => undefined);
+  host.signal("SIGTERM");
+  expect(await host.exited).toEqual({ code: 0, signal: null });
+});
+
+test("a port that is taken is told in one sentence", async () => {
+  const other = createServer().listen(0, "127.0.0.1");
+  onTestFinished(() => void other.close());
+  await once(other, "listening");
+  const address = other.address();
+  const port = String(typeof address === "object" ? address?.port : address);
+  const env = settingsFor({ HOLDFAST_HOME: makeFolder() });
+  const host = startHost(["serve", "--port", port], { env });
+  expect(await host.exited).toMatchObject({ code: 1 });
+  expect(host.lines).toEqual([]);
+  expect(host.stderr()).toBe(
+    `Port ${port} on 127.0.0.1 is taken by another program: end that one, or choose another port with HOLDFAST_PORT.\n`,
+  );
+});
+
+test("the door for people leads to the same commands, and a Node that is too old is told in one sentence what to do", async () => {
+  const door = "packages/host/bin/holdfast.mjs";
+  const older = `Object.defineProperty(process, "versions", { value: { node: "20.1.0" } })`;
+  const preload = `data:text/javascript,${encodeURIComponent(older)}`;
+  const [version, old] = [
+    startProcess([door, "--version"]),
+    startProcess(["--import", preload, door, "serve"]),
+  ];
+  expect(await version.exited).toMatchObject({ code: 0 });
+  expect(version.lines).toEqual(["0.1.0"]);
+  expect(await old.exited).toMatchObject({ code: 1 });
+  expect(old.stderr()).toMatch(/^Holdfast needs Node 24 or newer .*\n$/);
+});

@@ -1,0 +1,47 @@
+import { onTestFinished } from "vitest";
+
+import {
+  botToken,
+  FakeBotApi,
+  type ShownMessage,
+} from "@holdfast/testing/telegram/telegram-fake-bot-api";
+import { serve } from "./client.ts";
+
+export async function startPlatform(): Promise<FakeBotApi> {
+  const platform = new FakeBotApi();
+  await platform.start();
+  onTestFinished(() => platform.stop());
+  return platform;
+}
+
+/** A host as a process whose bot lives on this platform. Person 7 may speak to it. */
+export function serveBot(platform: FakeBotApi, settings: Record<string, string> = {}) {
+  return serve({
+    HOLDFAST_TELEGRAM_TOKEN: botToken,
+    HOLDFAST_TELEGRAM_API_ROOT: platform.address,
+    HOLDFAST_TELEGRAM_ALLOW: "7,8,9",
+    HOLDFAST_LEASE_MS: "3000",
+    ...settings,
+  });
+}
+
+/** Resolves when something that is shown makes it true. */
+export function seen(
+  platform: FakeBotApi,
+  isThere: (messages: readonly ShownMessage[]) => boolean,
+): Promise<void> {
+  return new Promise((resolve) => {
+    const before = platform.onShown;
+    const look = () => {
+      if (isThere(platform.messages)) resolve();
+    };
+    platform.onShown = (message) => {
+      before(message);
+      look();
+    };
+    look();
+  });
+}
+
+export const shows = (text: string) => (messages: readonly ShownMessage[]) =>
+  messages.some((message) => message.from === "bot" && message.text.includes(text));

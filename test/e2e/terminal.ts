@@ -1,0 +1,47 @@
+import { spawnSync } from "node:child_process";
+import {
+  hostScript,
+  startHost,
+  startProcess,
+  type StartedProcess,
+} from "@holdfast/testing/process/start-process";
+import { settingsFor } from "./served-host.ts";
+
+const shellSafe = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
+
+/** Makes the pipes of a process look like a terminal to it, where no real one is to be had. */
+const pretend = `
+  Object.assign(process.stdin, { isTTY: true, setRawMode() {} });
+  Object.assign(process.stdout, { isTTY: true, columns: 80, rows: 24 });`;
+
+function hasScript(): boolean {
+  // The util-linux one; others take their command differently.
+  const asked = spawnSync("script", ["--version"], { encoding: "utf8" });
+  return asked.status === 0 && asked.stdout.includes("util-linux");
+}
+
+/** A command on a terminal of its own: a real pseudo-terminal by script(1), or pipes that pretend. */
+export function startOnTerminal(
+  args: readonly string[],
+  settings: Record<string, string>,
+): StartedProcess {
+  const env = { ...settingsFor(settings), TERM: "xterm-256color", NO_COLOR: "1" };
+  if (!hasScript()) {
+    const preload = `data:text/javascript,${encodeURIComponent(pretend)}`;
+    return startProcess(["--import", preload, hostScript(), ...args], {
+      env,
+      stdin: "pipe",
+    });
+  }
+  const typed = [process.execPath, hostScript(), ...args].map(shellSafe).join(" ");
+  const sized = `stty cols 80 rows 24; exec ${typed}`;
+  return startProcess(["-qefc", sized, "/dev/null"], { env, stdin: "pipe", command: "script" });
+}
+
+/** A command whose input and output are pipes. */
+export function startOnPipes(
+  args: readonly string[],
+  settings: Record<string, string>,
+): StartedProcess {
+  return startHost(args, { env: settingsFor(settings), stdin: "pipe" });
+}

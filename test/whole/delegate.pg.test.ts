@@ -1,8 +1,0 @@
-import { expect, test } from "vitest";
-import { createDatabase } from "../support/postgres.ts";
-import { killWhileAChildWorks, once } from "./delegate-story.ts";
-
-test("[P3] [P7] on PostgreSQL, killed while a child works for a call: the same child goes on, and its answer is given back once", async () => {
-  await using database = await createDatabase();
-  expect(await killWhileAChildWorks({ HOLDFAST_STORE: database.url })).toEqual(once);
-});

@@ -1,9 +1,0 @@
-import { beforeEach, expect, test } from "vitest";
-import { requirePage } from "../support/page.ts";
-import { killWhileAChildWorks, once } from "./delegate-story.ts";
-
-beforeEach(requirePage);
-
-test("[P3] [P7] killed while a child works for a call: the same child goes on, and its answer is given back once", async () => {
-  expect(await killWhileAChildWorks()).toEqual(once);
-});
