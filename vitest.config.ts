@@ -4,8 +4,8 @@ import { fileURLToPath } from "node:url";
 
 import { defineConfig } from "vitest/config";
 
-import { threadsAsBuilt } from "./test/setup/built-threads.ts";
-import { LongFirst } from "./test/setup/longest-first.ts";
+import { useBuiltThreads } from "./test/setup/built-threads.ts";
+import { LongestFirst } from "./test/setup/longest-first.ts";
 
 // Many tests start processes and threads. What one of them has compiled the others take over: the environment is inherited.
 // Not while coverage is measured, which wants to see everything compiled.
@@ -18,7 +18,7 @@ if (!process.argv.includes("--coverage")) {
 const sources = "{packages/*/src,scripts}";
 const needsPostgres = "{packages/*/src,test}/**/*.pg.test.ts";
 
-const plugins = [threadsAsBuilt()];
+const plugins = [useBuiltThreads()];
 
 export default defineConfig({
   test: {
@@ -26,7 +26,7 @@ export default defineConfig({
     // The limits end what hangs. A busy machine is no reason to fail, so they are far from what anything takes.
     // vitest leaves one core idle by itself; these tests mostly wait for processes, disks and paces.
     maxWorkers: availableParallelism() + 1,
-    sequence: { sequencer: LongFirst },
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         plugins,

@@ -68,7 +68,7 @@ function findUnseen(root: string, seen: ReadonlySet<string>): Violation[] {
     .map((file) => unseen(file, "this source file was not checked"));
 }
 
-interface Place {
+interface SourceFile {
   readonly file: string;
   /** Undefined for test/, bench/ and scripts/, which stand outside of the packages. */
   readonly package: string | undefined;
@@ -76,7 +76,7 @@ interface Place {
   readonly manifest: Manifest;
 }
 
-function locate(root: string, file: string): Place {
+function locate(root: string, file: string): SourceFile {
   const [top, name = "", ...inside] = file.split("/");
   if (top !== "packages") {
     return { file, package: undefined, kind: "test", manifest: readManifest(root, ".") };
@@ -85,7 +85,7 @@ function locate(root: string, file: string): Place {
   return { file, package: name, kind: kindOf(inside), manifest };
 }
 
-function kindOf(inside: readonly string[]): Place["kind"] {
+function kindOf(inside: readonly string[]): SourceFile["kind"] {
   if (inside[0] !== "src") return "config";
   if (/\.test\.tsx?$/.test(inside.at(-1) ?? "")) return "test";
   return testFolders.has(inside[1] ?? "") ? "testing" : "product";
@@ -93,7 +93,7 @@ function kindOf(inside: readonly string[]): Place["kind"] {
 
 type Finding = Pick<Violation, "rule" | "message">;
 
-function judge(root: string, from: Place, reference: Reference): Finding | undefined {
+function judge(root: string, from: SourceFile, reference: Reference): Finding | undefined {
   const { specifier, via } = reference;
   if (specifier === undefined) {
     if (via === "url" || from.package === undefined) return undefined;
@@ -105,7 +105,7 @@ function judge(root: string, from: Place, reference: Reference): Finding | undef
   return judgeOutside(root, from, specifier);
 }
 
-function judgeRelative(root: string, from: Place, specifier: string): Finding | undefined {
+function judgeRelative(root: string, from: SourceFile, specifier: string): Finding | undefined {
   const target = posix.normalize(posix.join(posix.dirname(from.file), specifier));
   const isModule = /\.[cm]?[jt]sx?$/.test(target);
   const [top, name = ""] = target.split("/");
@@ -118,7 +118,7 @@ function judgeRelative(root: string, from: Place, specifier: string): Finding | 
 }
 
 /** A path that leads out of the package it is written in, or from outside into one. */
-function judgeLeaving(root: string, from: Place, target: string): Finding | undefined {
+function judgeLeaving(root: string, from: SourceFile, target: string): Finding | undefined {
   const [top, name = ""] = target.split("/");
   if (top !== "packages") {
     if (from.package === undefined) return undefined;
@@ -131,7 +131,7 @@ function judgeLeaving(root: string, from: Place, target: string): Finding | unde
 }
 
 /** `index.ts` is the only door into a folder that the importing file does not stand in. */
-function judgeFolders(from: Place, target: string): Finding | undefined {
+function judgeFolders(from: SourceFile, target: string): Finding | undefined {
   const here = posix.dirname(from.file).split("/");
   const there = target.split("/");
   const startsThePackage = from.kind === "config" && there.length === 4;
@@ -154,10 +154,10 @@ function judgeFolders(from: Place, target: string): Finding | undefined {
   return { rule: "inner", message: `${ownFolder} imports only ${allowed.join(", ")} and protocol` };
 }
 
-function judgePackage(root: string, from: Place, specifier: string): Finding | undefined {
+function judgePackage(root: string, from: SourceFile, specifier: string): Finding | undefined {
   const [, name = "", ...sub] = specifier.split("/");
   const door = [".", ...sub].join("/");
-  if (!readManifest(root, `packages/${name}`).doors.includes(door)) {
+  if (!readManifest(root, `packages/${name}`).exportNames.includes(door)) {
     return { rule: "package-door", message: `@holdfast/${name} exports no ${door}` };
   }
   if (from.package === undefined) return undefined;
@@ -170,7 +170,7 @@ function judgePackage(root: string, from: Place, specifier: string): Finding | u
   return { rule: "direction", message: `${from.package} does not import ${name}` };
 }
 
-function judgeOutside(root: string, from: Place, specifier: string): Finding | undefined {
+function judgeOutside(root: string, from: SourceFile, specifier: string): Finding | undefined {
   if (from.package === undefined) return undefined;
   const refused = { rule: "outside", message: `${from.package} does not import ${specifier}` };
   const rule = packageRules[from.package];

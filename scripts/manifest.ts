@@ -6,7 +6,7 @@ export interface Manifest {
   readonly dependencies: readonly string[];
   readonly devDependencies: readonly string[];
   /** The names under which the package can be imported: `.`, `./testing`. */
-  readonly doors: readonly string[];
+  readonly exportNames: readonly string[];
   /** The files behind those names and behind its commands, from the root of the repository. */
   readonly entries: readonly string[];
 }
@@ -18,7 +18,7 @@ export function readManifest(root: string, folder: string): Manifest {
   return {
     dependencies: names(content, "dependencies"),
     devDependencies: names(content, "devDependencies"),
-    doors: names(content, "exports"),
+    exportNames: names(content, "exports"),
     entries: files.map((file) => posix.join(folder, file)),
   };
 }

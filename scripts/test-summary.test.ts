@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { createFolder } from "@holdfast/testing/process/folder";
-import { readTally, summarise } from "./test-summary.ts";
+import { readTestSummary, formatSummary } from "./test-summary.ts";
 
 const modules = fileURLToPath(new URL("../node_modules", import.meta.url));
 
@@ -23,8 +23,8 @@ const good = `import { test } from "vitest"; test("a", () => {}); test("b", () =
 test("passing and skipped tests are counted apart", () => {
   const skipping = `${good} test.skip("c", () => {}); test.todo("d");`;
   const { report, exitCode } = runVitest({ "good.test.ts": skipping });
-  const tally = readTally(report, { exitCode, failedChecks: 0 });
-  expect(summarise(tally)).toBe("2 passed, 0 failed, 2 skipped");
+  const tally = readTestSummary(report, { exitCode, failedChecks: 0 });
+  expect(formatSummary(tally)).toBe("2 passed, 0 failed, 2 skipped");
 });
 
 test("a failing test, a file that does not load and a failed check each count once", () => {
@@ -32,8 +32,12 @@ test("a failing test, a file that does not load and a failed check each count on
     "bad.test.ts": `${good} test("c", () => { throw new Error("no"); });`,
     "broken.test.ts": `import "./missing.ts";`,
   });
-  expect(summarise(readTally(report, { exitCode, failedChecks: 0 }))).toBe("2 passed, 2 failed");
-  expect(summarise(readTally(report, { exitCode, failedChecks: 2 }))).toBe("2 passed, 4 failed");
+  expect(formatSummary(readTestSummary(report, { exitCode, failedChecks: 0 }))).toBe(
+    "2 passed, 2 failed",
+  );
+  expect(formatSummary(readTestSummary(report, { exitCode, failedChecks: 2 }))).toBe(
+    "2 passed, 4 failed",
+  );
 });
 
 test("an error outside of any test is a failure although every test passed", () => {
@@ -41,10 +45,12 @@ test("an error outside of any test is a failure although every test passed", () 
     "late.test.ts": `${good} void Promise.reject(new Error("nobody caught this"));`,
   });
   expect(exitCode).toBe(1);
-  expect(summarise(readTally(report, { exitCode, failedChecks: 0 }))).toBe("2 passed, 1 failed");
+  expect(formatSummary(readTestSummary(report, { exitCode, failedChecks: 0 }))).toBe(
+    "2 passed, 1 failed",
+  );
 });
 
 test("a run that left no report failed", () => {
-  const tally = readTally("/nowhere/report.json", { exitCode: 1, failedChecks: 0 });
-  expect(summarise(tally)).toBe("0 passed, 1 failed");
+  const tally = readTestSummary("/nowhere/report.json", { exitCode: 1, failedChecks: 0 });
+  expect(formatSummary(tally)).toBe("0 passed, 1 failed");
 });

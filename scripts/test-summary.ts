@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-export interface Tally {
+export interface TestSummary {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
@@ -10,10 +10,10 @@ export interface Tally {
  * Counts what vitest reported. What failed outside of a test (a check, a file that did not load, an
  * error nobody caught) counts as a failure too: the last line must never disagree with the exit code.
  */
-export function readTally(
+export function readTestSummary(
   report: string,
   outcome: { readonly exitCode: number; readonly failedChecks: number },
-): Tally {
+): TestSummary {
   const content = readReport(report);
   const testsFailed = count(content, "numFailedTests") + countFilesThatDidNotLoad(content);
   const silentFailure = outcome.exitCode !== 0 && testsFailed === 0 ? 1 : 0;
@@ -24,7 +24,7 @@ export function readTally(
   };
 }
 
-export function summarise({ passed, failed, skipped }: Tally): string {
+export function formatSummary({ passed, failed, skipped }: TestSummary): string {
   return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;
 }
 

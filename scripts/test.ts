@@ -5,7 +5,7 @@ import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { runChecks } from "./check.ts";
-import { readTally, summarise } from "./test-summary.ts";
+import { readTestSummary, formatSummary } from "./test-summary.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "holdfast-test-"));
@@ -32,9 +32,9 @@ vitest = spawn("node_modules/.bin/vitest", ["run", ...reporters, ...process.argv
   stdio: "inherit",
 });
 await once(vitest, "close");
-const tally = readTally(report, {
+const tally = readTestSummary(report, {
   exitCode: vitest.exitCode ?? 1,
   failedChecks: failedChecks.length,
 });
 process.exitCode = tally.failed > 0 ? 1 : 0;
-console.log(summarise(tally));
+console.log(formatSummary(tally));

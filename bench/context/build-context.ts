@@ -1,14 +1,14 @@
 import { buildContext, type HashMemo, readContext, refreshContext } from "@holdfast/engine";
 import { aUserMessage } from "@holdfast/testing/fixtures/factories";
-import { committed } from "@holdfast/testing/fixtures/open-session";
+import { assertCommitted } from "@holdfast/testing/fixtures/open-session";
 import type { SessionId } from "@holdfast/protocol";
 
 import { type Contender, interleave } from "../harness/interleave.ts";
 import { type Line, ours } from "../harness/figures.ts";
 import { type WorkloadDefinition } from "../harness/workload.ts";
-import { someone } from "../store/fill.ts";
+import { benchOwner } from "../store/fill.ts";
 import type { Bench } from "./bench.ts";
-import { aTalk, compactAway } from "./sessions.ts";
+import { createConversation, compactAway } from "./sessions.ts";
 
 const allowed = 1.3;
 const frame = { system: "You are being measured.", tools: [] };
@@ -18,11 +18,11 @@ export const buildLive: WorkloadDefinition<Bench> = {
   id: "build",
   title: "reading and building the context of the live entries",
   async measure({ backend, sizes: { entries, live, pace } }: Bench) {
-    await using place = await backend.createPlace();
+    await using place = await backend.createDatabase();
     const store = await place.open();
     const talks = new Map<number, SessionId>();
     for (const count of entries) {
-      const session = await aTalk(store, count);
+      const session = await createConversation(store, count);
       await compactAway(store, session, { live, epoch: 1 });
       talks.set(count, session);
     }
@@ -30,7 +30,7 @@ export const buildLive: WorkloadDefinition<Bench> = {
       name: String(count),
       perRound: 5,
       async run() {
-        const found = await readContext(store.reads, someone, session);
+        const found = await readContext(store.reads, benchOwner, session);
         if (found === null || found.tail.length < live) throw new Error("Something is missing.");
         buildContext(found, frame, new Map());
       },
@@ -60,23 +60,23 @@ export const buildNext: WorkloadDefinition<Bench> = {
   id: "next",
   title: "one more entry",
   async measure({ backend, sizes: { live, pace } }: Bench) {
-    await using place = await backend.createPlace();
+    await using place = await backend.createDatabase();
     const store = await place.open();
-    const session = await aTalk(store, live);
-    const whole = await readContext(store.reads, someone, session);
+    const session = await createConversation(store, live);
+    const whole = await readContext(store.reads, benchOwner, session);
     if (whole === null) throw new Error("There is no such session.");
     const warm: HashMemo = new Map();
     buildContext(whole, frame, warm);
     const known = warm.size;
-    const commit = { owner: someone, session, events: [aUserMessage("One more.")] };
-    committed(await store.commit(commit));
+    const commit = { owner: benchOwner, session, events: [aUserMessage("One more.")] };
+    assertCommitted(await store.commit(commit));
     const measured = await interleave(
       [
         {
           name: "cold",
           perRound: 5,
           async run() {
-            const found = await readContext(store.reads, someone, session);
+            const found = await readContext(store.reads, benchOwner, session);
             if (found !== null) buildContext(found, frame, new Map());
           },
         },
@@ -84,14 +84,14 @@ export const buildNext: WorkloadDefinition<Bench> = {
           name: "warm",
           perRound: 5,
           async run() {
-            const found = await refreshContext(store.reads, someone, session, whole);
+            const found = await refreshContext(store.reads, benchOwner, session, whole);
             if (found !== null) buildContext(found, frame, new Map(warm));
           },
         },
       ],
       pace,
     );
-    const now = await refreshContext(store.reads, someone, session, whole);
+    const now = await refreshContext(store.reads, benchOwner, session, whole);
     if (now !== null) buildContext(now, frame, warm);
     await store.close();
     const hashed = warm.size - known;

@@ -1,13 +1,13 @@
 import { AgentCache, systemClock } from "@holdfast/engine";
-import { anAgent } from "@holdfast/testing/rigs/agent-rig";
+import { createTestAgent } from "@holdfast/testing/rigs/agent-rig";
 import { aLane } from "@holdfast/testing/fixtures/factories";
 
 import { bare, ours } from "../harness/figures.ts";
 import { interleave } from "../harness/interleave.ts";
 import { type WorkloadDefinition } from "../harness/workload.ts";
-import { someone } from "../store/fill.ts";
+import { benchOwner } from "../store/fill.ts";
 import type { Bench } from "./bench.ts";
-import { aTalk } from "./sessions.ts";
+import { createConversation } from "./sessions.ts";
 
 const allowed = 2;
 const read = "the same read by the store";
@@ -17,13 +17,13 @@ export const checkCache: WorkloadDefinition<Bench> = {
   id: "cache",
   title: "whether a warm agent is up to date",
   async measure({ backend, sizes: { pace } }: Bench) {
-    await using place = await backend.createPlace();
+    await using place = await backend.createDatabase();
     const store = await place.open();
-    const session = await aTalk(store, 50);
+    const session = await createConversation(store, 50);
     const lane = aLane();
-    const version = (await store.reads.session(someone, session))?.version ?? 0;
+    const version = (await store.reads.session(benchOwner, session))?.version ?? 0;
     const cache = new AgentCache({
-      factory: { signature: async () => "one", build: async () => anAgent() },
+      factory: { signature: async () => "one", build: async () => createTestAgent() },
       readVersion: async (owner, id) => (await store.reads.session(owner, id))?.version ?? null,
       clock: systemClock,
       limits: { bytes: 1e9, count: 100, idleMs: 1e9, baselines: 32 },
@@ -42,11 +42,11 @@ export const checkCache: WorkloadDefinition<Bench> = {
           name: ours,
           perRound: 50,
           async run() {
-            const borrowed = await cache.borrow({ owner: someone, session, lane });
+            const borrowed = await cache.borrow({ owner: benchOwner, session, lane });
             borrowed.release({ version });
           },
         },
-        { name: read, perRound: 50, run: () => store.reads.session(someone, session) },
+        { name: read, perRound: 50, run: () => store.reads.session(benchOwner, session) },
         { name: bare, perRound: 50, run: () => driver.tail(session, 1) },
       ],
       pace,

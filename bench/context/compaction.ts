@@ -1,13 +1,13 @@
 import { aUserMessage } from "@holdfast/testing/fixtures/factories";
-import { committed } from "@holdfast/testing/fixtures/open-session";
+import { assertCommitted } from "@holdfast/testing/fixtures/open-session";
 import type { SessionId } from "@holdfast/protocol";
 
 import { interleave } from "../harness/interleave.ts";
 import { ours } from "../harness/figures.ts";
 import { type WorkloadDefinition } from "../harness/workload.ts";
-import { someone } from "../store/fill.ts";
+import { benchOwner } from "../store/fill.ts";
 import type { Bench } from "./bench.ts";
-import { aTalk, compactAway } from "./sessions.ts";
+import { createConversation, compactAway } from "./sessions.ts";
 
 const allowedMs = 5;
 
@@ -16,14 +16,14 @@ export const compactBeside: WorkloadDefinition<Bench> = {
   id: "compaction",
   title: "the commit of a compaction, and who writes meanwhile",
   async measure({ backend, sizes: { compacted, live, pace } }: Bench) {
-    await using place = await backend.createPlace();
+    await using place = await backend.createDatabase();
     const store = await place.open();
-    const talk = await aTalk(store, compacted);
-    const other = await aTalk(store, 10);
+    const talk = await createConversation(store, compacted);
+    const other = await createConversation(store, 10);
     const append = async (session: SessionId): Promise<number> => {
       const begun = performance.now();
       const events = [aUserMessage("Hello")];
-      committed(await store.commit({ owner: someone, session, events }));
+      assertCommitted(await store.commit({ owner: benchOwner, session, events }));
       return performance.now() - begun;
     };
     let epoch = 0;

@@ -1,20 +1,20 @@
 import {
   admitMessage,
   createLog,
-  MemoryKeeper,
+  MemoryCommitter,
   type MemoryOwner,
   type Store,
   systemClock,
 } from "@holdfast/engine";
 import { createRunner } from "@holdfast/testing/rigs/run-rig";
-import { NotedMemory } from "@holdfast/testing/rigs/memory-rig";
+import { RecordingMemory } from "@holdfast/testing/rigs/memory-rig";
 import { says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { ids } from "@holdfast/protocol";
 import { createLiveness, currentHolder } from "@holdfast/store/identity";
 
 import { ours } from "../harness/figures.ts";
 import { type WorkloadDefinition } from "../harness/workload.ts";
-import { someone } from "../store/fill.ts";
+import { benchOwner } from "../store/fill.ts";
 import type { Bench } from "./bench.ts";
 
 /** A host that boots with a backlog, and a provider that takes no time. */
@@ -22,18 +22,18 @@ export const commitMemory: WorkloadDefinition<Bench> = {
   id: "memory",
   title: "segments that are committed to memory",
   async measure({ backend, sizes: { remembering } }: Bench) {
-    await using place = await backend.createPlace();
+    await using place = await backend.createDatabase();
     const store = await place.open();
-    const provider = new NotedMemory("one");
+    const provider = new RecordingMemory("one");
     await completeTurns(store, remembering, provider.owner);
-    const keeper = new MemoryKeeper({
+    const keeper = new MemoryCommitter({
       log: createLog(store),
       ids,
       clock: systemClock,
       holder: () => currentHolder("memory"),
       liveness: createLiveness(),
       leaseMs: 30_000,
-      patienceMs: 60_000,
+      providerTimeoutMs: 60_000,
       idleMs: 300_000,
       sweepMs: 60_000,
       providers: { current: () => provider.owner, open: async () => provider },
@@ -44,7 +44,7 @@ export const commitMemory: WorkloadDefinition<Bench> = {
     const begun = performance.now();
     await keeper.drain(600_000);
     const seconds = (performance.now() - begun) / 1_000;
-    const left = await store.reads.memory(someone);
+    const left = await store.reads.memory(benchOwner);
     await keeper.stop();
     await store.close();
     if (left.turns > 0) throw new Error(`${left.turns} turns were not committed.`);
@@ -67,13 +67,13 @@ export const commitMemory: WorkloadDefinition<Bench> = {
 async function completeTurns(store: Store, count: number, owner: MemoryOwner): Promise<void> {
   const log = createLog(store);
   const model = scriptedModel(() => says("Noted."));
-  const deps = { remembers: () => owner };
+  const deps = { memoryOwnerOf: () => owner };
   const runner = createRunner(store, log, { model, clock: systemClock, deps });
   for (let each = 0; each < count; each += 1) {
-    const { session } = await log.createSession({ owner: someone });
-    const input = { owner: someone, session, clientId: "one", text: "I like tea." };
+    const { session } = await log.createSession({ owner: benchOwner });
+    const input = { owner: benchOwner, session, clientId: "one", text: "I like tea." };
     await admitMessage(log, ids, input);
-    runner.poke(someone, session);
+    runner.notify(benchOwner, session);
   }
   await runner.idle();
   await runner.stop();

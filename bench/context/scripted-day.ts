@@ -1,4 +1,4 @@
-import { liveScriptedDay } from "@holdfast/testing/rigs/scripted-day";
+import { runScriptedDay } from "@holdfast/testing/rigs/scripted-day";
 
 import { ours } from "../harness/figures.ts";
 import { type WorkloadDefinition } from "../harness/workload.ts";
@@ -9,10 +9,10 @@ export const liveDay: WorkloadDefinition<Bench> = {
   id: "day",
   title: "requests that begin with the whole of the one before",
   async measure({ backend, sizes: { dayTurns: turns } }: Bench) {
-    await using place = await backend.createPlace();
+    await using place = await backend.createDatabase();
     const store = await place.open();
     const begun = performance.now();
-    const { requests, stable, explained } = await liveScriptedDay(store, { turns, seed: 7 });
+    const { requests, stable, explained } = await runScriptedDay(store, { turns, seed: 7 });
     const seconds = (performance.now() - begun) / 1_000;
     await store.close();
     const share = (count: number) => (count / requests) * 100;

@@ -1,15 +1,15 @@
 import { createCompactionLock, createLog, type Store } from "@holdfast/engine";
 import { aHolder, anEvent } from "@holdfast/testing/fixtures/factories";
-import { committed } from "@holdfast/testing/fixtures/open-session";
+import { assertCommitted } from "@holdfast/testing/fixtures/open-session";
 import { type Seq, type SessionId, sessionId } from "@holdfast/protocol";
 
 import { openCorpus } from "../store/corpus.ts";
-import { fillSession, someone } from "../store/fill.ts";
+import { fillSession, benchOwner } from "../store/fill.ts";
 
 const corpus = openCorpus(undefined);
 
 /** A session of so many messages. */
-export async function aTalk(store: Store, entries: number): Promise<SessionId> {
+export async function createConversation(store: Store, entries: number): Promise<SessionId> {
   return sessionId.parse(await fillSession(store, corpus, entries));
 }
 
@@ -23,7 +23,7 @@ export async function compactAway(
   { live, epoch }: { readonly live: number; readonly epoch: number },
 ): Promise<void> {
   const log = createLog(store);
-  const row = await store.reads.session(someone, session);
+  const row = await store.reads.session(benchOwner, session);
   if (row === null) throw new Error("There is no such session.");
   const lock = createCompactionLock(store.leases);
   const holder = aHolder();
@@ -33,6 +33,6 @@ export async function compactAway(
   const summary = "They talked about many things. ".repeat(20);
   const event = anEvent("context.compacted", { epoch, covers, summary });
   const under = { lease: "compaction", fence: held.fence } as const;
-  committed(await log.commit({ owner: someone, session, events: [event], under }));
+  assertCommitted(await log.commit({ owner: benchOwner, session, events: [event], under }));
   await lock.release(session, holder);
 }

@@ -1,10 +1,10 @@
-import { type Pace } from "../harness/interleave.ts";
+import { type MeasurePace } from "../harness/interleave.ts";
 import { size, type SizesOf } from "../harness/sizes.ts";
 
 export type Sizes = SizesOf<typeof sizeTable>;
 
 export const sizeTable = {
-  pace: size<Pace>({ rounds: 40, budgetMs: 12_000 }, { rounds: 3, budgetMs: 500 }),
+  pace: size<MeasurePace>({ rounds: 40, budgetMs: 12_000 }, { rounds: 3, budgetMs: 500 }),
   /** Entries in a session, of which `live` are not covered by its summary. The first is what the others are compared with. */
   entries: size([1_000, 100, 10_000, 100_000], [100, 400]),
   live: size(50, 20),

@@ -1,6 +1,6 @@
 import { botToken, FakeBotApi } from "@holdfast/testing/telegram/telegram-fake-bot-api";
 import { type ServedHost, startHost } from "../host/served-host.ts";
-import type { Place } from "../store/bench-database.ts";
+import type { BenchDatabase } from "../store/bench-database.ts";
 
 export interface Bot extends AsyncDisposable {
   readonly platform: FakeBotApi;
@@ -17,7 +17,7 @@ const pushed = {
 
 /** A host with a bot that so many people may speak to; they have the numbers from 1 on. */
 export async function startBot(
-  { address, folder }: Place,
+  { address, folder }: BenchDatabase,
   people: number,
   how: "pushed" | "asked for" = "asked for",
 ): Promise<Bot> {

@@ -18,7 +18,7 @@ export async function benchGateway(options: BenchOptions, report: Report): Promi
   await using backend = sqliteBackend();
   const bench: Bench = {
     sizes,
-    prepare: async () => (await backend.preparePlace("gateway", async () => ({}))).place,
+    prepare: async () => (await backend.prepareDatabase("gateway", async () => ({}))).database,
   };
   await measureChosen(workloads, bench, { options, report, backend: "sqlite" });
 }

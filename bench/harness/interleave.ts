@@ -16,7 +16,7 @@ export interface Contender {
   readonly watchLoop?: true;
 }
 
-export interface Pace {
+export interface MeasurePace {
   readonly rounds: number;
   /** No round begins after this long; three are made in any case. */
   readonly budgetMs: number;
@@ -39,7 +39,7 @@ const watchedRounds = 4;
  */
 export async function interleave(
   contenders: readonly Contender[],
-  { rounds, budgetMs, warmUp = 3 }: Pace,
+  { rounds, budgetMs, warmUp = 3 }: MeasurePace,
 ): Promise<Interleaved> {
   const samples = new Map(contenders.map(({ name }) => [name, new Samples()]));
   const turns = new Map<string, number>();
@@ -71,7 +71,7 @@ export async function interleave(
 export async function interleaveApart(
   compared: readonly Contender[],
   heavy: readonly Contender[],
-  pace: Pace,
+  pace: MeasurePace,
 ): Promise<Interleaved> {
   const first = await interleave(compared, pace);
   const second = await interleave(heavy, {

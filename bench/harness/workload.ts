@@ -10,7 +10,7 @@ export interface WorkloadDefinition<Bench> {
 }
 
 /** What was asked for, and where figures go. */
-export interface Session {
+export interface BenchRun {
   readonly options: BenchOptions;
   readonly report: Report;
 }
@@ -19,7 +19,7 @@ export interface Session {
 export async function measureChosen<Bench>(
   workloads: readonly WorkloadDefinition<Bench>[],
   bench: Bench,
-  { options, report, backend }: Session & { readonly backend: "sqlite" | "postgres" },
+  { options, report, backend }: BenchRun & { readonly backend: "sqlite" | "postgres" },
 ): Promise<void> {
   for (const { id, title, measure } of workloads.filter((one) => isChosen(one.id, options.only))) {
     const { lines, notes = [] } = await measure(bench);

@@ -1,8 +1,8 @@
-import type { Place } from "../store/bench-database.ts";
+import type { BenchDatabase } from "../store/bench-database.ts";
 import type { Sizes } from "./sizes.ts";
 
 export interface Bench {
   readonly sizes: Sizes;
   /** A store with many sessions of the person that the host serves. */
-  readonly prepare: () => Promise<Place>;
+  readonly prepare: () => Promise<BenchDatabase>;
 }

@@ -10,13 +10,13 @@ export const howDeliveryIsTimed =
 /** The rehearsal model says two words at a time, on average: 50 deltas a second. */
 const wordsPerSecond = 100;
 
-export interface OpenPages extends AsyncDisposable {
+export interface OpenStreams extends AsyncDisposable {
   /** What they saw, when their time is over. */
   readonly seen: Promise<Streams>;
 }
 
 /** Opens pages in a process of their own, and comes back when all are there. */
-export async function openPages(task: StreamTask): Promise<OpenPages> {
+export async function openStreams(task: StreamTask): Promise<OpenStreams> {
   const child = startTask(new URL("./stream-process.ts", import.meta.url), task);
   const ready = started(child, () => undefined);
   await ready.answer;
@@ -32,7 +32,7 @@ export async function createSession(client: Client): Promise<SessionId> {
 }
 
 /** Asks for an answer that is written for twice as long as is measured. */
-export async function askAtLength(client: Client, id: SessionId, ms: number): Promise<void> {
+export async function askForLongAnswer(client: Client, id: SessionId, ms: number): Promise<void> {
   const words = Math.ceil(((ms * 2) / 1_000) * wordsPerSecond);
   const text = `{words:${words}} {rate:${wordsPerSecond}}`;
   const said = await client.sendMessage({ params: { id }, body: { clientId: "first", text } });

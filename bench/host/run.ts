@@ -29,7 +29,7 @@ export async function benchHost(options: BenchOptions, report: Report): Promise<
     sizes,
     async prepare() {
       const key = `host-${corpus.key}-${sizes.sessions}`;
-      const { place } = await backend.preparePlace(key, async (store) => ({
+      const { database: place } = await backend.prepareDatabase(key, async (store) => ({
         sessions: await fillSessions(store, corpus, sizes.sessions, owner),
       }));
       return place;

@@ -3,7 +3,12 @@ import { createClient } from "@holdfast/client";
 import { lineOf } from "../harness/line-of.ts";
 import { type WorkloadDefinition } from "../harness/workload.ts";
 import type { Bench } from "./bench.ts";
-import { askAtLength, createSession, howDeliveryIsTimed, openPages } from "./open-streams.ts";
+import {
+  askForLongAnswer,
+  createSession,
+  howDeliveryIsTimed,
+  openStreams,
+} from "./open-streams.ts";
 import { startHost, token } from "./served-host.ts";
 
 /** Many pages that only wait, and some that watch an answer being written, all on one host. */
@@ -20,14 +25,14 @@ export const holdStreams: WorkloadDefinition<Bench> = {
     );
     const urls = live.map((id) => new URL(`api/sessions/${id}/events?after=0`, host.address).href);
     const { href: url } = new URL(`api/events?watch=${quiet}:0`, host.address);
-    await using pages = await openPages({
+    await using pages = await openStreams({
       token,
       idle: { url, pages: sizes.idleStreams },
       live: { urls, pages: 1 },
       warmMs: sizes.streamMs / 4,
       ms: sizes.streamMs,
     });
-    await Promise.all(live.map((id) => askAtLength(client, id, sizes.streamMs)));
+    await Promise.all(live.map((id) => askForLongAnswer(client, id, sizes.streamMs)));
     const { delivery, framesPerSecond } = await pages.seen;
     const params = { idle: sizes.idleStreams, live: sizes.liveRuns };
     const most = 500 * 1024 * 1024;

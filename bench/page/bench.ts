@@ -1,7 +1,7 @@
 import type { SessionId } from "@holdfast/protocol";
 import type { Browser } from "playwright-core";
 
-import type { Place } from "../store/bench-database.ts";
+import type { BenchDatabase } from "../store/bench-database.ts";
 import type { Sizes } from "./sizes.ts";
 
 export interface Bench {
@@ -14,7 +14,7 @@ export interface Bench {
 }
 
 export interface PreparedSession {
-  readonly place: Place;
+  readonly place: BenchDatabase;
   /** The long one, or one of the many. */
   readonly session: SessionId;
 }

@@ -8,7 +8,7 @@ import { type Report } from "../harness/report.ts";
 import { buildHost } from "../host/build-host.ts";
 import { openCorpus } from "../store/corpus.ts";
 import { fillSession, fillSessions } from "../store/fill.ts";
-import type { Prepared } from "../store/bench-database.ts";
+import type { PreparedDatabase } from "../store/bench-database.ts";
 import { sqliteBackend } from "../store/sqlite-backend.ts";
 import type { Bench, PreparedSession } from "./bench.ts";
 import { loadPage } from "./load.ts";
@@ -32,14 +32,14 @@ export async function benchPage(options: BenchOptions, report: Report): Promise<
     browser,
     prepareMessages: async (count) =>
       withSession(
-        await backend.preparePlace(`page-${corpus.key}-${count}`, async (store) => ({
+        await backend.prepareDatabase(`page-${corpus.key}-${count}`, async (store) => ({
           sessions: [await fillSession(store, corpus, count, 0, owner)],
         })),
       ),
     // The same that the host is measured with.
     prepareSessions: async (count) =>
       withSession(
-        await backend.preparePlace(`host-${corpus.key}-${count}`, async (store) => ({
+        await backend.prepareDatabase(`host-${corpus.key}-${count}`, async (store) => ({
           sessions: await fillSessions(store, corpus, count, owner),
         })),
       ),
@@ -47,6 +47,6 @@ export async function benchPage(options: BenchOptions, report: Report): Promise<
   await measureChosen(workloads, bench, { options, report, backend: "sqlite" });
 }
 
-function withSession({ place, known }: Prepared): PreparedSession {
+function withSession({ database: place, known }: PreparedDatabase): PreparedSession {
   return { place, session: sessionId.parse(known["sessions"]?.at(-1)) };
 }

@@ -6,7 +6,7 @@ import { interleave } from "../harness/interleave.ts";
 import { type WorkloadDefinition } from "../harness/workload.ts";
 import { growLog } from "../store/streams.ts";
 import type { Bench } from "./bench.ts";
-import { someone } from "./engine.ts";
+import { benchOwner } from "./engine.ts";
 
 const text = "What a person writes is a sentence or two, and rarely more than that.";
 const allowedMore = 0.4;
@@ -16,19 +16,19 @@ export const admitAlone: WorkloadDefinition<Bench> = {
   id: "admission",
   title: "admission, nothing else going on",
   async measure({ backend, sizes }: Bench) {
-    await using place = await backend.createPlace();
+    await using place = await backend.createDatabase();
     const store = await place.open();
     await growLog(store);
     await using driver = await place.openBare();
     const log = createLog(store);
-    const { session } = await log.createSession({ owner: someone });
+    const { session } = await log.createSession({ owner: benchOwner });
     const measured = await interleave(
       [
         {
           name: ours,
           perRound: 25,
           async run(turn) {
-            const input = { owner: someone, session, clientId: `message-${turn}`, text };
+            const input = { owner: benchOwner, session, clientId: `message-${turn}`, text };
             const { status } = await admitMessage(log, ids, input);
             if (status !== "accepted") throw new Error(`A message was ${status}.`);
           },

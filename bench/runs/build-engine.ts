@@ -21,4 +21,4 @@ export function buildEngine(): URL {
 
 const cache = new URL("../../node_modules/.cache/holdfast/compiled/", import.meta.url);
 /** As the host does: what one start has compiled the next one takes over, and so do its threads. */
-export const compiled = fileURLToPath(cache);
+export const compileCache = fileURLToPath(cache);

@@ -14,7 +14,7 @@ import { CommitMeter } from "./meters.ts";
 import { PacedModel } from "./paced-model.ts";
 
 export const deltasPerSecond = 50;
-export const someone: OwnerId = ownerId.parse("someone");
+export const benchOwner: OwnerId = ownerId.parse("someone");
 const leaseMs = 30_000;
 const mostRuns = 1_000;
 /** A run that is taken over may have been made long ago: what is prepared once is kept. */
@@ -64,7 +64,7 @@ export async function createSessions({ log }: Engine, count: number): Promise<Se
   while (sessions.length < count) {
     const missing = Math.min(atOnce, count - sessions.length);
     const made = await Promise.all(
-      Array.from({ length: missing }, () => log.createSession({ owner: someone })),
+      Array.from({ length: missing }, () => log.createSession({ owner: benchOwner })),
     );
     for (const { session, result } of made) {
       if (result.status !== "committed") throw new Error(`A session: ${JSON.stringify(result)}`);
@@ -78,7 +78,7 @@ let said = 0;
 
 export async function admit({ log }: Engine, session: SessionId): Promise<void> {
   said += 1;
-  const input = { owner: someone, session, clientId: `message-${said}`, text: "Tell me a lot." };
+  const input = { owner: benchOwner, session, clientId: `message-${said}`, text: "Tell me a lot." };
   const admission = await admitMessage(log, ids, input);
   if (admission.status !== "accepted") throw new Error(`A message: ${JSON.stringify(admission)}`);
 }
@@ -90,7 +90,7 @@ export async function startRuns(engine: Engine, sessions: readonly SessionId[]):
   for (let done = 0; done < sessions.length; done += atOnce) {
     const some = sessions.slice(done, done + atOnce);
     await Promise.all(some.map((session) => admit(engine, session)));
-    for (const session of some) runner.poke(someone, session);
+    for (const session of some) runner.notify(benchOwner, session);
   }
   await until(() => model.asked - before >= sessions.length);
 }
@@ -102,7 +102,7 @@ export async function follow(
   after: Seq,
   onText: (text: string) => void,
 ): Promise<void> {
-  for await (const item of log.tail(someone, session, after)) {
+  for await (const item of log.tail(benchOwner, session, after)) {
     if (item.kind !== "events") continue;
     for (const { type, data } of item.events) {
       const { text } = data;

@@ -2,7 +2,12 @@ import { createClient } from "@holdfast/client";
 
 import { lineOf } from "../harness/line-of.ts";
 import { type WorkloadDefinition } from "../harness/workload.ts";
-import { askAtLength, createSession, howDeliveryIsTimed, openPages } from "../host/open-streams.ts";
+import {
+  askForLongAnswer,
+  createSession,
+  howDeliveryIsTimed,
+  openStreams,
+} from "../host/open-streams.ts";
 import { startHost, token } from "../host/served-host.ts";
 import type { Bench } from "./bench.ts";
 
@@ -11,7 +16,7 @@ export const fanOut: WorkloadDefinition<Bench> = {
   id: "fan-out",
   title: "one run, many watchers",
   async measure({ backend, sizes }: Bench) {
-    await using place = await backend.createPlace();
+    await using place = await backend.createDatabase();
     await using host = await startHost(place.address, place.folder);
     const client = createClient({ baseUrl: host.address, token });
     const id = await createSession(client);
@@ -19,14 +24,14 @@ export const fanOut: WorkloadDefinition<Bench> = {
     const { watchers, fanOutMs: ms } = sizes;
     const { href: url } = new URL(`api/sessions/${id}/events?after=0`, host.address);
     const warmMs = ms / 4;
-    await using pages = await openPages({
+    await using pages = await openStreams({
       token,
       idle: { url, pages: 0 },
       live: { urls: [url], pages: watchers },
       warmMs,
       ms,
     });
-    await askAtLength(client, id, ms);
+    await askForLongAnswer(client, id, ms);
     await new Promise((resolve) => setTimeout(resolve, warmMs));
     const before = host.cpuMs();
     const startedAt = performance.now();

@@ -1,7 +1,7 @@
 import { systemClock } from "@holdfast/engine";
 import type { Seq, SessionId } from "@holdfast/protocol";
 
-import { createSessions, type Engine, openEngine, someone, startRuns, until } from "./engine.ts";
+import { createSessions, type Engine, openEngine, benchOwner, startRuns, until } from "./engine.ts";
 import type { Assignment, Tasks } from "./tasks.ts";
 
 const warmUp = 20;
@@ -43,7 +43,7 @@ export async function measureMemory({
 async function watchQuietly({ log }: Engine, sessions: readonly SessionId[]): Promise<void> {
   let caughtUp = 0;
   for (const session of sessions) {
-    const tail = log.tail(someone, session, 0 as Seq)[Symbol.asyncIterator]();
+    const tail = log.tail(benchOwner, session, 0 as Seq)[Symbol.asyncIterator]();
     const keepReading = async (): Promise<void> => {
       await tail.next();
       caughtUp += 1;

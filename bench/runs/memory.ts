@@ -9,7 +9,7 @@ export const weighSessions: WorkloadDefinition<Bench> = {
   id: "memory",
   title: "heap after collection",
   async measure({ backend, sizes }: Bench) {
-    await using place = await backend.createPlace();
+    await using place = await backend.createDatabase();
     const task = { idle: sizes.idleSessions, runs: sizes.heldRuns, ms: sizes.streamMs };
     await using engine = startEngine("memory", place.address, task);
     const { perIdle, perRun } = await engine.answer;

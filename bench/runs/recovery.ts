@@ -1,13 +1,13 @@
 import type { Store } from "@holdfast/engine";
 import { aDelta, aMessageId, anEvent } from "@holdfast/testing/fixtures/factories";
-import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 
 import { lineOf } from "../harness/line-of.ts";
 import { type WorkloadDefinition } from "../harness/workload.ts";
 import { growLog } from "../store/streams.ts";
 import { type Stint, startWriter } from "../store/writer-client.ts";
 import type { Bench } from "./bench.ts";
-import { someone } from "./engine.ts";
+import { benchOwner } from "./engine.ts";
 import { startEngine } from "./engine-client.ts";
 
 /** A process that is killed while its runs stream, and another one that boots in its place. */
@@ -15,7 +15,7 @@ export const recoverLiveRuns: WorkloadDefinition<Bench> = {
   id: "recovery.runs",
   title: "live runs after kill -9",
   async measure({ backend, sizes }: Bench) {
-    await using place = await backend.createPlace();
+    await using place = await backend.createDatabase();
     const store = await place.open();
     await growLog(store);
     const runs = sizes.recovered;
@@ -52,10 +52,10 @@ export const recoverLongJournal: WorkloadDefinition<Bench> = {
   title: "one run with a long journal",
   async measure({ backend, sizes }: Bench) {
     const events = sizes.longJournal;
-    const prepared = await backend.preparePlace(`journal-${events}`, async (store) => ({
+    const prepared = await backend.prepareDatabase(`journal-${events}`, async (store) => ({
       sessions: [await fillJournal(store, events)],
     }));
-    await using place = prepared.place;
+    await using place = prepared.database;
     const writer = await startWriter({
       kind: "store",
       address: place.address,
@@ -90,7 +90,7 @@ export const recoverLongJournal: WorkloadDefinition<Bench> = {
 
 /** A run in the middle of its answer, which nobody holds any more. */
 async function fillJournal(store: Store, count: number): Promise<string> {
-  const session = await openSession(store, {}, someone);
+  const session = await openTestSession(store, {}, benchOwner);
   const { runId, under } = await session.startRun();
   await session.commit([anEvent("step.started", { step: 1, model: "paced" }, runId)], { under });
   const messageId = aMessageId();

@@ -1,10 +1,10 @@
-import { type Pace } from "../harness/interleave.ts";
+import { type MeasurePace } from "../harness/interleave.ts";
 import { size, type SizesOf } from "../harness/sizes.ts";
 
 export type Sizes = SizesOf<typeof sizeTable>;
 
 export const sizeTable = {
-  pace: size<Pace>({ rounds: 40, budgetMs: 15_000 }, { rounds: 3, budgetMs: 500 }),
+  pace: size<MeasurePace>({ rounds: 40, budgetMs: 15_000 }, { rounds: 3, budgetMs: 500 }),
   /** Live runs, from one to many. */
   liveRuns: size([1, 200, 1_000], [1, 20]),
   /** Before anything is counted: caches and compilers become warm. */

@@ -3,7 +3,7 @@ import { aUserMessage } from "@holdfast/testing/fixtures/factories";
 import { type SessionId, sessionId } from "@holdfast/protocol";
 
 import { Samples } from "../harness/samples.ts";
-import { createSessions, type Engine, follow, openEngine, someone, until } from "./engine.ts";
+import { createSessions, type Engine, follow, openEngine, benchOwner, until } from "./engine.ts";
 import { ProcessMeter, type Summary, summaryOf } from "./meters.ts";
 import type { Assignment, TakenOver } from "./tasks.ts";
 
@@ -56,7 +56,7 @@ async function watchAll(
   const goingOn = new Set<SessionId>();
   await Promise.all(
     sessions.map(async (session) => {
-      const row = await engine.store.reads.session(someone, session);
+      const row = await engine.store.reads.session(benchOwner, session);
       if (row === null) throw new Error(`There is no session ${session}.`);
       void follow(engine, session, row.head, () => goingOn.add(session));
     }),
@@ -72,7 +72,7 @@ async function startAppending(engine: Engine): Promise<{ take(): Summary }> {
   const go = async (): Promise<void> => {
     for (;;) {
       const startedAt = performance.now();
-      await engine.log.commit({ owner: someone, session, events: [aUserMessage("Hello")] });
+      await engine.log.commit({ owner: benchOwner, session, events: [aUserMessage("Hello")] });
       times.add(performance.now() - startedAt);
       await systemClock.sleep(1);
     }

@@ -21,7 +21,7 @@ export const streamLiveRuns: WorkloadDefinition<Bench> = {
   async measure({ backend, sizes }: Bench) {
     const lines: Line[] = [];
     for (const runs of sizes.liveRuns) {
-      await using place = await backend.createPlace();
+      await using place = await backend.createDatabase();
       const store = await place.open();
       await growLog(store);
       const task = { runs, warmMs: sizes.warmMs, ms: sizes.streamMs };

@@ -1,4 +1,4 @@
-import { measureChosen, type Session, type WorkloadDefinition } from "../harness/workload.ts";
+import { measureChosen, type BenchRun, type WorkloadDefinition } from "../harness/workload.ts";
 import type { Backend } from "./bench-database.ts";
 import { postgresBackend } from "./postgres-backend.ts";
 import { sqliteBackend } from "./sqlite-backend.ts";
@@ -12,7 +12,7 @@ export interface BackendBench<Sizes> {
 /** Measures on each database that was asked for. */
 export async function measureOnEach<Bench>(
   workloads: readonly WorkloadDefinition<Bench>[],
-  session: Session,
+  session: BenchRun,
   benchOn: (backend: Backend) => Bench | Promise<Bench>,
 ): Promise<void> {
   for (const name of session.options.backends) {

@@ -1,6 +1,6 @@
 import { Client } from "pg";
 
-import type { Bare, BareReads } from "./bench-database.ts";
+import type { BareDriver, BareReads } from "./bench-database.ts";
 
 async function connect(url: string): Promise<Client> {
   const client = new Client({ connectionString: url });
@@ -16,7 +16,7 @@ export async function postgresWalBytes(client: Client): Promise<number> {
   return Number(rows[0]?.bytes);
 }
 
-export async function openBarePostgres(url: string): Promise<Bare> {
+export async function openBarePostgres(url: string): Promise<BareDriver> {
   const client = await connect(url);
   await client.query(
     "CREATE TABLE IF NOT EXISTS bare (pos bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, session text, seq bigint, data text)",

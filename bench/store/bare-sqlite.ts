@@ -1,13 +1,13 @@
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 
-import type { Bare, BareLog, BareReads } from "./bench-database.ts";
+import type { BareDriver, BareLog, BareReads } from "./bench-database.ts";
 
 /** A little more than the thousand pages after which a log is written back. */
 export const fullLogBytes = 5 * 1024 * 1024;
 
 /** The least that keeps a message durably: a table with its session, its number and its text. */
-export function openBareSqlite(file: string, log: BareLog): Bare {
+export function openBareSqlite(file: string, log: BareLog): BareDriver {
   const database = new DatabaseSync(file, { timeout: 5_000 });
   database.exec("PRAGMA journal_mode = WAL");
   database.exec("PRAGMA synchronous = FULL");

@@ -20,13 +20,13 @@ export function openStore(address: StoreAddress, options: OpenOptions = {}): Pro
 }
 
 /** A database of a workload's own, on the disk that is measured. */
-export interface Place extends AsyncDisposable {
+export interface BenchDatabase extends AsyncDisposable {
   readonly address: StoreAddress;
   /** Where baselines may put their files: the same disk. */
   readonly folder: string;
   open(options?: OpenOptions): Promise<Store>;
   /** The driver without Holdfast, in a database of its own beside the store. */
-  openBare(log?: BareLog): Promise<Bare>;
+  openBare(log?: BareLog): Promise<BareDriver>;
   /** Minimal queries on the store's own tables. */
   openBareReads(): Promise<BareReads>;
   /** Bytes that went into the write-ahead log so far; grows while the store is open with `keepLog`. */
@@ -35,16 +35,19 @@ export interface Place extends AsyncDisposable {
 
 export interface Backend extends AsyncDisposable {
   readonly name: "sqlite" | "postgres";
-  createPlace(): Promise<Place>;
+  createDatabase(): Promise<BenchDatabase>;
   /** A place that begins as `fill` left it; kept between runs where that is possible. */
-  preparePlace(key: string, fill: (store: Store) => Promise<Known>): Promise<Prepared>;
+  prepareDatabase(
+    key: string,
+    fill: (store: Store) => Promise<PreparedIds>,
+  ): Promise<PreparedDatabase>;
 }
 
 /** What a workload has to know of a store that was made earlier. */
-export type Known = Readonly<Record<string, readonly string[]>>;
-export interface Prepared {
-  readonly place: Place;
-  readonly known: Known;
+export type PreparedIds = Readonly<Record<string, readonly string[]>>;
+export interface PreparedDatabase {
+  readonly database: BenchDatabase;
+  readonly known: PreparedIds;
 }
 
 /**
@@ -53,7 +56,7 @@ export interface Prepared {
  */
 export type BareLog = "full" | "kept" | "found";
 
-export interface Bare extends AsyncDisposable {
+export interface BareDriver extends AsyncDisposable {
   /** One row, one transaction, one sync. */
   insert(text: string): unknown;
   /** Many rows, one transaction, one sync. */

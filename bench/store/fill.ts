@@ -1,12 +1,12 @@
 import type { Store } from "@holdfast/engine";
 import { aCommit, anEvent, aSession, aUserMessage } from "@holdfast/testing/fixtures/factories";
-import { committed } from "@holdfast/testing/fixtures/open-session";
+import { assertCommitted } from "@holdfast/testing/fixtures/open-session";
 import { ids, type NewEvent, type OwnerId, ownerId } from "@holdfast/protocol";
 
 import type { Corpus } from "./corpus.ts";
 
 /** Everything in a prepared store belongs to one person. */
-export const someone: OwnerId = ownerId.parse("someone");
+export const benchOwner: OwnerId = ownerId.parse("someone");
 
 const waitingAtOnce = 2_000;
 const messagesPerCommit = 500;
@@ -23,7 +23,7 @@ export async function fillSessions(
   store: Store,
   corpus: Corpus,
   count: number,
-  owner = someone,
+  owner = benchOwner,
 ): Promise<string[]> {
   const sessions: string[] = [];
   for (let done = 0; done < count; done += waitingAtOnce) {
@@ -31,7 +31,7 @@ export async function fillSessions(
       aSession({}, owner, messageEvent(corpus, done + index)),
     );
     const results = await Promise.all(commits.map((commit) => store.commit(commit)));
-    results.forEach(committed);
+    results.forEach(assertCommitted);
     sessions.push(...commits.map((commit) => commit.session));
   }
   return sessions;
@@ -43,15 +43,15 @@ export async function fillSession(
   corpus: Corpus,
   count: number,
   first = 0,
-  owner = someone,
+  owner = benchOwner,
 ): Promise<string> {
   const opening = aSession({ title: `A talk of ${count} messages` }, owner);
-  committed(await store.commit(opening));
+  assertCommitted(await store.commit(opening));
   for (let done = 0; done < count; done += messagesPerCommit) {
     const events = Array.from({ length: Math.min(messagesPerCommit, count - done) }, (_, index) =>
       messageEvent(corpus, first + done + index),
     );
-    committed(await store.commit(aCommit(opening, events)));
+    assertCommitted(await store.commit(aCommit(opening, events)));
   }
   return opening.session;
 }

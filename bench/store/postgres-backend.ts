@@ -4,21 +4,21 @@ import { Client } from "pg";
 import { startPostgres } from "@holdfast/testing/postgres/start-postgres";
 import { dropScratch, makeScratch } from "../harness/scratch.ts";
 import { openBarePostgres, openBarePostgresReads, postgresWalBytes } from "./bare-postgres.ts";
-import { type Backend, openStore, type Place } from "./bench-database.ts";
+import { type Backend, openStore, type BenchDatabase } from "./bench-database.ts";
 
 export async function postgresBackend(): Promise<Backend> {
   const given = process.env["HOLDFAST_TEST_POSTGRES"];
   const server = given ? { url: given, stop: async () => {} } : await startPostgres();
   return {
     name: "postgres",
-    createPlace: () => createPlace(server.url),
-    async preparePlace(_key, fill) {
+    createDatabase: () => createPlace(server.url),
+    async prepareDatabase(_key, fill) {
       const place = await createPlace(server.url);
       const store = await place.open();
       const known = await fill(store);
       await store.close();
       await administer(place.address.url, "VACUUM ANALYZE");
-      return { place, known };
+      return { database: place, known };
     },
     [Symbol.asyncDispose]: server.stop,
   };
@@ -26,7 +26,9 @@ export async function postgresBackend(): Promise<Backend> {
 
 async function createPlace(
   server: string,
-): Promise<Place & { readonly address: { readonly kind: "postgres"; readonly url: string } }> {
+): Promise<
+  BenchDatabase & { readonly address: { readonly kind: "postgres"; readonly url: string } }
+> {
   const name = `holdfast_bench_${randomBytes(6).toString("hex")}`;
   await administer(server, `CREATE DATABASE ${name} TEMPLATE template0`);
   const there = new URL(server);

@@ -1,10 +1,10 @@
-import { type Pace } from "../harness/interleave.ts";
+import { type MeasurePace } from "../harness/interleave.ts";
 import { size, type SizesOf } from "../harness/sizes.ts";
 
 export type Sizes = SizesOf<typeof sizeTable>;
 
 export const sizeTable = {
-  pace: size<Pace>({ rounds: 40, budgetMs: 20_000 }, { rounds: 3, budgetMs: 500 }),
+  pace: size<MeasurePace>({ rounds: 40, budgetMs: 20_000 }, { rounds: 3, budgetMs: 500 }),
   /** Sessions in a store, from few to many. */
   sessions: size([1_000, 10_000, 100_000], [10, 100]),
   /** Messages in a session to which is written. */

@@ -16,10 +16,10 @@ import { dropScratch, makeScratch, scratchRoot } from "../harness/scratch.ts";
 import { openBareSqlite, openBareSqliteReads, sizeOf } from "./bare-sqlite.ts";
 import {
   type Backend,
-  type Known,
+  type PreparedIds,
   openStore,
-  type Place,
-  type Prepared,
+  type BenchDatabase,
+  type PreparedDatabase,
 } from "./bench-database.ts";
 
 const migrations = new URL("../../packages/store/src/sqlite/migrations/", import.meta.url);
@@ -27,13 +27,13 @@ const migrations = new URL("../../packages/store/src/sqlite/migrations/", import
 export function sqliteBackend(): Backend {
   return {
     name: "sqlite",
-    createPlace: async () => placeIn(makeScratch("sqlite")),
-    preparePlace,
+    createDatabase: async () => placeIn(makeScratch("sqlite")),
+    prepareDatabase: preparePlace,
     [Symbol.asyncDispose]: async () => {},
   };
 }
 
-function placeIn(folder: string): Place {
+function placeIn(folder: string): BenchDatabase {
   const file = join(folder, "store.db");
   const address = { kind: "sqlite", file } as const;
   return {
@@ -50,8 +50,8 @@ function placeIn(folder: string): Place {
 /** Made once for each schema and content, kept under the temporary folder, and copied for each use. */
 async function preparePlace(
   key: string,
-  fill: Parameters<Backend["preparePlace"]>[1],
-): Promise<Prepared> {
+  fill: Parameters<Backend["prepareDatabase"]>[1],
+): Promise<PreparedDatabase> {
   const kept = join(scratchRoot(), `holdfast-bench-kept-${schemaHash()}`, key);
   if (!existsSync(kept)) {
     const folder = makeScratch("fill");
@@ -72,7 +72,7 @@ async function preparePlace(
   for (const name of readdirSync(kept)) {
     copyFileSync(join(kept, name), join(folder, name), constants.COPYFILE_FICLONE);
   }
-  return { place: placeIn(folder), known: readKnown(join(folder, "known.json")) };
+  return { database: placeIn(folder), known: readKnown(join(folder, "known.json")) };
 }
 
 function schemaHash(): string {
@@ -83,7 +83,7 @@ function schemaHash(): string {
   return hash.digest("hex").slice(0, 12);
 }
 
-function readKnown(file: string): Known {
+function readKnown(file: string): PreparedIds {
   const value: unknown = JSON.parse(readFileSync(file, "utf8"));
   if (typeof value !== "object" || value === null) throw new Error(`${file} is damaged.`);
   return Object.fromEntries(

@@ -15,7 +15,7 @@ export const streamMany: WorkloadDefinition<Bench> = {
   id: "stream",
   title: "many sessions stream at once",
   async measure({ backend, sizes }: Bench) {
-    await using place = await backend.createPlace();
+    await using place = await backend.createDatabase();
     const store = await place.open();
     await growLog(store);
     const streams = await openStreams(store, sizes.streams);

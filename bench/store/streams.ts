@@ -1,6 +1,6 @@
 import type { Store } from "@holdfast/engine";
 import { aDelta, aMessageId } from "@holdfast/testing/fixtures/factories";
-import { type OpenSession, openSession } from "@holdfast/testing/fixtures/open-session";
+import { type TestSession, openTestSession } from "@holdfast/testing/fixtures/open-session";
 import type { NewEvent } from "@holdfast/protocol";
 
 import { fullLogBytes } from "./bare-sqlite.ts";
@@ -14,7 +14,7 @@ export interface Stream {
 /** Brings a store's log to its full length, as one that has been in use for a while has it. */
 export async function growLog(store: Store): Promise<void> {
   if (store.kind !== "sqlite") return;
-  const stream = await openStream(await openSession(store));
+  const stream = await openStream(await openTestSession(store));
   const part = "x".repeat(512 * 1024);
   for (let bytes = 0; bytes < fullLogBytes; bytes += part.length)
     await stream.commit([stream.delta(part)]);
@@ -22,11 +22,11 @@ export async function growLog(store: Store): Promise<void> {
 
 export function openStreams(store: Store, count: number): Promise<Stream[]> {
   return Promise.all(
-    Array.from({ length: count }, async () => openStream(await openSession(store))),
+    Array.from({ length: count }, async () => openStream(await openTestSession(store))),
   );
 }
 
-export async function openStream(session: OpenSession): Promise<Stream> {
+export async function openStream(session: TestSession): Promise<Stream> {
   const { runId, under } = await session.startRun();
   const messageId = aMessageId();
   return {

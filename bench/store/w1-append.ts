@@ -1,4 +1,4 @@
-import { openSession, type OpenSession } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession, type TestSession } from "@holdfast/testing/fixtures/open-session";
 
 import { bare, type Line, ours } from "../harness/figures.ts";
 import { interleaveApart } from "../harness/interleave.ts";
@@ -15,11 +15,11 @@ export const appendAlone: WorkloadDefinition<Bench> = {
   id: "W1.alone",
   title: "durable append, one at a time",
   async measure({ backend, corpus, sizes, baselines }: Bench) {
-    await using place = await backend.createPlace();
+    await using place = await backend.createDatabase();
     const store = await place.open();
     await growLog(store);
     await using driver = await place.openBare();
-    const session = await openSession(store);
+    const session = await openTestSession(store);
     const others = baselines.open(place.folder);
     const messages = Array.from({ length: history }, (_, index) => corpus.at(index));
     const bytes = new Samples();
@@ -95,10 +95,10 @@ export const appendBytes: WorkloadDefinition<Bench> = {
   id: "W1.bytes",
   title: "bytes written for an append",
   async measure({ backend, corpus, sizes }: Bench) {
-    await using place = await backend.createPlace();
+    await using place = await backend.createDatabase();
     const store = await place.open({ keepLog: true });
     await using driver = await place.openBare("kept");
-    const session = await openSession(store);
+    const session = await openTestSession(store);
     const count = Math.min(200, sizes.pace.rounds * 10);
     let payload = 0;
     for (let turn = 0; turn < count; turn += 1) {
@@ -127,7 +127,7 @@ export const appendBytes: WorkloadDefinition<Bench> = {
 };
 
 async function appendAll(
-  session: OpenSession,
+  session: TestSession,
   corpus: Bench["corpus"],
   count: number,
 ): Promise<void> {

@@ -1,4 +1,4 @@
-import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 
 import { bare, type Line, ours } from "../harness/figures.ts";
 import { LoopDelay } from "../harness/interleave.ts";
@@ -13,12 +13,12 @@ export const appendTogether: WorkloadDefinition<Bench> = {
   id: "W1.writers",
   title: "durable append, concurrent writers",
   async measure({ backend, corpus, sizes }: Bench) {
-    await using place = await backend.createPlace();
+    await using place = await backend.createDatabase();
     const store = await place.open();
     await growLog(store);
     await using driver = await place.openBare();
     const most = Math.max(...sizes.writers);
-    const sessions = await Promise.all(Array.from({ length: most }, () => openSession(store)));
+    const sessions = await Promise.all(Array.from({ length: most }, () => openTestSession(store)));
     const counts = [1, ...sizes.writers];
     const mine = new Map(counts.map((writers) => [writers, new Stretch()]));
     const limit = new Map(counts.map((writers) => [writers, new Stretch()]));

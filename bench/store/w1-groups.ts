@@ -31,7 +31,7 @@ export const appendGroups: WorkloadDefinition<Bench> = {
   id: "W1.groups",
   title: "grouped appends",
   async measure({ backend, corpus, sizes }: Bench) {
-    await using place = await backend.createPlace();
+    await using place = await backend.createDatabase();
     const store = await place.open();
     await using driver = await place.openBare();
     await growLog(store);

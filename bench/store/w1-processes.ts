@@ -10,7 +10,7 @@ export const appendFromProcesses: WorkloadDefinition<Bench> = {
   id: "W1.processes",
   title: "durable append, several processes",
   async measure({ backend, sizes, corpus }: Bench) {
-    await using place = await backend.createPlace();
+    await using place = await backend.createDatabase();
     await using stack = new AsyncDisposableStack();
     // Kept open, as the last one to close a database takes its log away.
     const idle = await place.open();

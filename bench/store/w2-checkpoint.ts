@@ -1,5 +1,5 @@
 import type { Store } from "@holdfast/engine";
-import { OpenSession } from "@holdfast/testing/fixtures/open-session";
+import { TestSession } from "@holdfast/testing/fixtures/open-session";
 import { sessionId } from "@holdfast/protocol";
 
 import { bare, type Line, ours } from "../harness/figures.ts";
@@ -11,15 +11,15 @@ import {
 } from "../harness/interleave.ts";
 import { type WorkloadDefinition } from "../harness/workload.ts";
 import { atMost, type Bench, loopLine } from "./bench.ts";
-import { fillSession, fillSessions, messageEvent, someone } from "./fill.ts";
-import type { Place } from "./bench-database.ts";
+import { fillSession, fillSessions, messageEvent, benchOwner } from "./fill.ts";
+import type { BenchDatabase } from "./bench-database.ts";
 import { growLog, openStream, type Stream } from "./streams.ts";
 
 /** A place to write to, among more or less that lies there already. */
 interface Spot {
   readonly size: number;
-  readonly place: Place;
-  readonly session: OpenSession;
+  readonly place: BenchDatabase;
+  readonly session: TestSession;
   readonly stream: Stream;
 }
 
@@ -32,7 +32,7 @@ export const checkpointLongSessions: WorkloadDefinition<Bench> = {
   title: "checkpoint in longer sessions",
   async measure({ backend, corpus, sizes, baselines }: Bench) {
     const key = `written-${corpus.key}-${sizes.written.join("-")}`;
-    const { place, known } = await backend.preparePlace(key, async (store) => {
+    const { database: place, known } = await backend.prepareDatabase(key, async (store) => {
       const sessions: string[] = [];
       for (const count of sizes.written) sessions.push(await fillSession(store, corpus, count));
       return { sessions };
@@ -88,7 +88,7 @@ export const checkpointManySessions: WorkloadDefinition<Bench> = {
     const counted: Counted[] = [];
     const stores: Store[] = [];
     for (const size of sizes.sessions) {
-      const { place, known } = await backend.preparePlace(
+      const { database: place, known } = await backend.prepareDatabase(
         `sessions-${corpus.key}-${size}`,
         async (store) => ({ sessions: await fillSessions(store, corpus, size) }),
       );
@@ -108,8 +108,13 @@ export const checkpointManySessions: WorkloadDefinition<Bench> = {
   },
 };
 
-async function openSpot(place: Place, store: Store, id: string, size: number): Promise<Spot> {
-  const session = new OpenSession(store, { owner: someone, session: sessionId.parse(id) });
+async function openSpot(
+  place: BenchDatabase,
+  store: Store,
+  id: string,
+  size: number,
+): Promise<Spot> {
+  const session = new TestSession(store, { owner: benchOwner, session: sessionId.parse(id) });
   return { size, place, session, stream: await openStream(session) };
 }
 
@@ -137,7 +142,7 @@ function bareWrite(driver: { insert(text: string): unknown }): Contender {
 
 interface Counted {
   readonly size: number;
-  readonly place: Place;
+  readonly place: BenchDatabase;
   readonly session: string;
 }
 
@@ -157,8 +162,13 @@ async function countBytes(counted: readonly Counted[]): Promise<ReadonlyMap<numb
 }
 
 /** The first run still holds its lease: the session is written to as its holder left it. */
-async function openSpotAgain(place: Place, store: Store, id: string, size: number): Promise<Spot> {
-  const session = new OpenSession(store, { owner: someone, session: sessionId.parse(id) });
+async function openSpotAgain(
+  place: BenchDatabase,
+  store: Store,
+  id: string,
+  size: number,
+): Promise<Spot> {
+  const session = new TestSession(store, { owner: benchOwner, session: sessionId.parse(id) });
   const held = await store.leases.read("run", session.session);
   if (held !== null) await store.leases.release(held);
   return { size, place, session, stream: await openStream(session) };

@@ -4,9 +4,9 @@ import { JsonFileStore } from "../baselines/json-file-store.ts";
 import { bare, type Line, ours } from "../harness/figures.ts";
 import { type Contender, interleaveApart } from "../harness/interleave.ts";
 import { type WorkloadDefinition } from "../harness/workload.ts";
-import { behindEverything } from "./another-place.ts";
+import { uncachedCursor } from "./another-place.ts";
 import { type Bench, loopLine } from "./bench.ts";
-import { fillSessions, someone } from "./fill.ts";
+import { fillSessions, benchOwner } from "./fill.ts";
 
 const shown = 50;
 /** Greater than any other. */
@@ -22,7 +22,7 @@ export const listSessions: WorkloadDefinition<Bench> = {
     const contenders: Contender[] = [];
     const heavy: Contender[] = [];
     for (const size of counts) {
-      const { place } = await backend.preparePlace(
+      const { database: place } = await backend.prepareDatabase(
         `sessions-${corpus.key}-${size}`,
         async (store) => ({ sessions: await fillSessions(store, corpus, size) }),
       );
@@ -36,12 +36,12 @@ export const listSessions: WorkloadDefinition<Bench> = {
           perRound: 25,
           watchLoop: true,
           run: () =>
-            store.reads.sessions(someone, {
+            store.reads.sessions(benchOwner, {
               limit: shown,
-              after: { sortAt: behindEverything(), id: last },
+              after: { sortAt: uncachedCursor(), id: last },
             }),
         },
-        { name: `${bare} ${size}`, perRound: 25, run: () => driver.list(someone, shown) },
+        { name: `${bare} ${size}`, perRound: 25, run: () => driver.list(benchOwner, shown) },
       );
       const json = baselines.open(place.folder).find((one) => one instanceof JsonFileStore);
       if (json === undefined) continue;

@@ -4,9 +4,9 @@ import { type Seq, sessionId, type SessionId } from "@holdfast/protocol";
 import { bare, type Line, ours } from "../harness/figures.ts";
 import { type Contender, interleaveApart } from "../harness/interleave.ts";
 import { type WorkloadDefinition } from "../harness/workload.ts";
-import { behindEverything } from "./another-place.ts";
+import { uncachedCursor } from "./another-place.ts";
 import { type Bench, loopLine } from "./bench.ts";
-import { fillSession, someone } from "./fill.ts";
+import { fillSession, benchOwner } from "./fill.ts";
 
 const shown = 50;
 const pageSize = 500;
@@ -17,7 +17,7 @@ export const openSessions: WorkloadDefinition<Bench> = {
   title: "open a session",
   async measure({ backend, corpus, sizes, baselines }: Bench) {
     const key = `opened-${corpus.key}-${sizes.opened.join("-")}`;
-    const { place, known } = await backend.preparePlace(key, async (store) => {
+    const { database: place, known } = await backend.prepareDatabase(key, async (store) => {
       const made: string[] = [];
       for (const count of sizes.opened) made.push(await fillSession(store, corpus, count));
       return { sessions: made };
@@ -36,9 +36,9 @@ export const openSessions: WorkloadDefinition<Bench> = {
           perRound: 25,
           watchLoop: true,
           run: () =>
-            store.reads.snapshot(someone, session, {
+            store.reads.snapshot(benchOwner, session, {
               limit: shown,
-              before: behindEverything() as Seq,
+              before: uncachedCursor() as Seq,
             }),
         },
         { name: `tail ${bare} ${size}`, perRound: 25, run: () => driver.tail(session, shown) },
@@ -99,7 +99,7 @@ export const openSessions: WorkloadDefinition<Bench> = {
 async function readWhole(store: Store, session: SessionId): Promise<number> {
   let count = 0;
   for (let after = 0 as Seq; ;) {
-    const page = await store.reads.events(someone, session, { after, limit: pageSize });
+    const page = await store.reads.events(benchOwner, session, { after, limit: pageSize });
     if (page === null) throw new Error(`The session ${session} is gone.`);
     count += page.events.length;
     const last = page.events.at(-1);

@@ -6,7 +6,7 @@ import { type Line, ours } from "../harness/figures.ts";
 import { type WorkloadDefinition } from "../harness/workload.ts";
 import { sizeOf } from "./bare-sqlite.ts";
 import { type Bench, loopLine } from "./bench.ts";
-import { fillSession, someone } from "./fill.ts";
+import { fillSession, benchOwner } from "./fill.ts";
 import { pickTerms } from "./search-terms.ts";
 
 const messagesEach = 100;
@@ -18,7 +18,7 @@ export const searchMessages: WorkloadDefinition<Bench> = {
   title: "search",
   async measure({ backend, corpus, sizes }: Bench) {
     const total = sizes.searched;
-    const { place } = await backend.preparePlace(
+    const { database: place } = await backend.prepareDatabase(
       `searched-${corpus.key}-${total}`,
       async (store) => {
         const sessions: string[] = [];
@@ -41,7 +41,7 @@ export const searchMessages: WorkloadDefinition<Bench> = {
     await store.search.settled();
     const terms = pickTerms(Array.from({ length: total }, (_each, index) => corpus.at(index)));
     const asked = Object.entries(terms).map(([kind, text]) => ({ kind, text: String(text) }));
-    const ask = (text: string) => store.search.search(someone, { text, limit: shown });
+    const ask = (text: string) => store.search.search(benchOwner, { text, limit: shown });
 
     const hits = new Map<string, number>();
     for (const { kind, text } of asked) {

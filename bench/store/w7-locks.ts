@@ -1,5 +1,5 @@
 import { aHolder } from "@holdfast/testing/fixtures/factories";
-import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 
 import { bare, ours } from "../harness/figures.ts";
 import { interleave } from "../harness/interleave.ts";
@@ -12,11 +12,11 @@ export const lockPairs: WorkloadDefinition<Bench> = {
   id: "W7",
   title: "lock, acquire and release",
   async measure({ backend, sizes }: Bench) {
-    await using place = await backend.createPlace();
+    await using place = await backend.createDatabase();
     const store = await place.open();
     await growLog(store);
     await using driver = await place.openBare();
-    const session = await openSession(store);
+    const session = await openTestSession(store);
     const holder = aHolder();
     const text = JSON.stringify(holder);
     const measured = await interleave(

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 
 import { aUserMessage } from "@holdfast/testing/fixtures/factories";
-import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 
 import { openBareSqlite } from "./bare-sqlite.ts";
 import { openStore } from "./bench-database.ts";
@@ -19,7 +19,7 @@ async function openWriter(): Promise<{ append(): unknown; close(): Promise<void>
     return { append: () => driver.insert(data), close: async () => driver[Symbol.asyncDispose]() };
   }
   const store = await openStore(address);
-  const session = await openSession(store);
+  const session = await openTestSession(store);
   return { append: () => session.commit([aUserMessage(text)]), close: () => store.close() };
 }
 

@@ -1,1 +1,1 @@
-export { type Chance, seededChance } from "@holdfast/testing/simulator/chance";
+export { type SeededRandom, seededRandom } from "@holdfast/testing/simulator/chance";

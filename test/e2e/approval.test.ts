@@ -4,7 +4,7 @@ import { beforeEach, expect, test } from "vitest";
 import { type Client } from "@holdfast/client";
 import { type RunState, type SessionId } from "@holdfast/protocol";
 import { requirePage } from "./page/require-page.ts";
-import { serve, valueOf } from "./client.ts";
+import { serveWithClient, valueOf } from "./client.ts";
 
 beforeEach(requirePage);
 
@@ -16,7 +16,7 @@ async function until(client: Client, id: SessionId, state: RunState): Promise<vo
 }
 
 test("[P7] asked, killed while it waits, started again, allowed: the command runs once and the run completes", async () => {
-  const first = await serve({ HOLDFAST_LEASE_MS: "3000" });
+  const first = await serveWithClient({ HOLDFAST_LEASE_MS: "3000" });
   const command = "echo run >> effects; cat effects";
   const text = `{tool:terminal ${JSON.stringify({ command })}}`;
   const { session } = valueOf(await first.client.createSession({ body: {} }));
@@ -27,7 +27,10 @@ test("[P7] asked, killed while it waits, started again, allowed: the command run
   ]);
   await first.host.kill();
 
-  const { client, home } = await serve({ HOLDFAST_HOME: first.home, HOLDFAST_LEASE_MS: "3000" });
+  const { client, home } = await serveWithClient({
+    HOLDFAST_HOME: first.home,
+    HOLDFAST_LEASE_MS: "3000",
+  });
   const [approval] = valueOf(await client.listApprovals()).approvals;
   expect(approval).toMatchObject({ name: "terminal", input: { command }, state: "open" });
   const answer = { params: { id: approval!.approvalId }, body: { decision: "once" as const } };

@@ -2,12 +2,12 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { join } from "node:path";
 import type { BlobRow } from "@holdfast/engine";
-import { fsckStore } from "@holdfast/testing/conformance/fsck-store";
+import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
 import { routes } from "@holdfast/protocol";
 import { openSqliteStore } from "@holdfast/store/sqlite";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { requirePage } from "./page/require-page.ts";
-import { followUntil, hasEnded, serve, textIn, valueOf } from "./client.ts";
+import { followUntil, hasEnded, serveWithClient, textIn, valueOf } from "./client.ts";
 
 beforeEach(requirePage);
 
@@ -17,16 +17,16 @@ async function lookInto(home: string) {
   onTestFinished(() => store.close());
   const blobs: BlobRow[] = [];
   for await (const row of store.audit.blobs()) blobs.push(row);
-  return { blobs, wrong: await fsckStore(store) };
+  return { blobs, wrong: await fsckFindings(store) };
 }
 
 test("[P1] what was uploaded and attached is there after kill -9 before the message and after its acceptance", async () => {
-  const first = await serve();
+  const first = await serveWithClient();
   const body = Uint8Array.from({ length: 100_000 }, (_, index) => (index * 7) % 256);
   const { blobId } = valueOf(await first.client.putBlob({ body, mediaType: "image/png" }));
   await first.host.kill();
 
-  const second = await serve({ HOLDFAST_HOME: first.home });
+  const second = await serveWithClient({ HOLDFAST_HOME: first.home });
   const { session } = valueOf(await second.client.createSession({ body: {} }));
   const params = { id: session.id };
   const image = { type: "image", blobId, mediaType: "image/png", name: "heron.png" } as const;
@@ -34,7 +34,7 @@ test("[P1] what was uploaded and attached is there after kill -9 before the mess
   const accepted = valueOf(await second.client.sendMessage({ params, body: message }));
   await second.host.kill();
 
-  const { client, host } = await serve({ HOLDFAST_HOME: first.home });
+  const { client, host } = await serveWithClient({ HOLDFAST_HOME: first.home });
   expect(valueOf(await client.sendMessage({ params, body: message }))).toEqual(accepted);
   const { entries, run } = await followUntil(client, session.id, hasEnded);
   expect(run).toMatchObject({ id: accepted.runId, state: "completed" });
@@ -59,7 +59,7 @@ test("[P1] what was uploaded and attached is there after kill -9 before the mess
 });
 
 test("an upload that is broken off or too large leaves nothing behind, and the host goes on", async () => {
-  const { address, client, home, host, token } = await serve();
+  const { address, client, home, host, token } = await serveWithClient();
   const { port } = new URL(address);
   const socket = connect(Number(port), "127.0.0.1");
   await once(socket, "connect");

@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Client } from "@holdfast/client";
 import type { SessionId } from "@holdfast/protocol";
-import { followUntil, hasEnded, readLog, serve, valueOf } from "./client.ts";
+import { followUntil, hasEnded, readLog, serveWithClient, valueOf } from "./client.ts";
 
 export const settings = {
   HOLDFAST_LEASE_MS: "2000",
@@ -10,7 +10,7 @@ export const settings = {
 };
 
 /** A turn that leaves a process behind. */
-export async function leaveBehind(client: Client, command: string): Promise<SessionId> {
+export async function startBackgroundProcess(client: Client, command: string): Promise<SessionId> {
   const { session } = valueOf(await client.createSession({ body: {} }));
   const text = `{rate:1000} {tool:terminal ${JSON.stringify({ command, background: true, seconds: 60 })}}`;
   await client.sendMessage({ params: { id: session.id }, body: { clientId: "one", text } });
@@ -30,8 +30,8 @@ export async function reportsIn(client: Client, id: SessionId) {
 /** A host is killed while a process of its own goes on; that ends, and another host begins. */
 export async function killBesideAProcess(more: Record<string, string> = {}) {
   const own = { ...settings, ...more };
-  const first = await serve(own);
-  const id = await leaveBehind(
+  const first = await serveWithClient(own);
+  const id = await startBackgroundProcess(
     first.client,
     "echo begun; until [ -e go ]; do sleep 0.05; done; echo over > over; exit 7",
   );
@@ -42,7 +42,7 @@ export async function killBesideAProcess(more: Record<string, string> = {}) {
   while (!existsSync(join(workspace, "over")))
     await new Promise((resolve) => setTimeout(resolve, 20));
 
-  const { client } = await serve({ ...own, HOLDFAST_HOME: first.home });
+  const { client } = await serveWithClient({ ...own, HOLDFAST_HOME: first.home });
   const { entries } = await followUntil(
     client,
     id,
@@ -57,7 +57,7 @@ export async function killBesideAProcess(more: Record<string, string> = {}) {
   };
 }
 
-export const toldOnce = {
+export const reportedOnce = {
   before: [["running", null]],
   after: [["ended", "ended with exit code 7"]],
   turns: 2,

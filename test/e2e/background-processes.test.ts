@@ -1,33 +1,33 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
-import { executeCommand, processInWords } from "@holdfast/client";
+import { executeCommand, describeProcess } from "@holdfast/client";
 import { requirePage } from "./page/require-page.ts";
-import { serve, valueOf } from "./client.ts";
+import { serveWithClient, valueOf } from "./client.ts";
 import {
   killBesideAProcess,
-  leaveBehind,
+  startBackgroundProcess,
   reportsIn,
   settings,
-  toldOnce,
+  reportedOnce,
 } from "./background-processes-scenario.ts";
 
 beforeEach(requirePage);
 
 test("[P11] a process outlives its turn and a kill -9 of its host; its end is told once, by the next host, and begins a turn", async () => {
-  expect(await killBesideAProcess()).toEqual(toldOnce);
+  expect(await killBesideAProcess()).toEqual(reportedOnce);
 });
 
 test("a person stops a process, and one whose session goes to the trash ends", async () => {
-  const { client, home } = await serve(settings);
-  const one = await leaveBehind(
+  const { client, home } = await serveWithClient(settings);
+  const one = await startBackgroundProcess(
     client,
     "trap 'echo > stopped; exit 0' TERM; while :; do sleep 0.05; done",
   );
   const [process] = valueOf(await client.listProcesses({ params: { id: one } })).processes;
   const place = { client, sessionId: one, key: "typed-1", now: Date.now };
   const argument = process!.id.slice(-6);
-  expect(processInWords(process!)).toContain(`: runs; /processes ${argument} stops it`);
+  expect(describeProcess(process!)).toContain(`: runs; /processes ${argument} stops it`);
   expect(await executeCommand(place, { name: "processes", argument })).toMatchObject({
     kind: "processes",
     processes: [{ id: process!.id, end: "was stopped" }],
@@ -35,7 +35,7 @@ test("a person stops a process, and one whose session goes to the trash ends", a
   expect(existsSync(join(home, "workspaces", one, "stopped"))).toBe(true);
   expect(await reportsIn(client, one)).toEqual([]);
 
-  const two = await leaveBehind(
+  const two = await startBackgroundProcess(
     client,
     "trap 'echo > stopped; exit 0' TERM; while :; do sleep 0.05; done",
   );

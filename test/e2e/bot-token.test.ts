@@ -4,24 +4,24 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { botToken } from "@holdfast/testing/telegram/telegram-fake-bot-api";
-import { serve, valueOf } from "./client.ts";
-import { seen, serveBot, shows, startPlatform } from "./telegram-rig.ts";
+import { serveWithClient, valueOf } from "./client.ts";
+import { untilShown, serveBot, showsText, startFakeBotApi } from "./telegram-rig.ts";
 
 test("a bot that was connected through the API answers at once and after a restart, and its token is read back by nobody", async () => {
-  const platform = await startPlatform();
+  const platform = await startFakeBotApi();
   const settings = {
     HOLDFAST_TELEGRAM_API_ROOT: platform.address,
     HOLDFAST_TELEGRAM_ALLOW: "7",
     HOLDFAST_LEASE_MS: "3000",
   };
-  const first = await serve(settings);
+  const first = await serveWithClient(settings);
   const refused = await first.client.connectBot({ body: { token: `${botToken}x` } });
   expect(refused).toMatchObject({ ok: false, error: { code: "bot_refused" } });
   expect(valueOf(await first.client.connectBot({ body: { token: botToken } })).bot.name).not.toBe(
     "",
   );
   platform.say(7, "hello {echo}");
-  await seen(platform, shows("hello"));
+  await untilShown(platform, showsText("hello"));
   const kept = join(first.home, "secrets.json");
   expect(statSync(kept).mode & 0o777).toBe(0o600);
   expect(readFileSync(kept, "utf8")).toContain(botToken);
@@ -29,9 +29,9 @@ test("a bot that was connected through the API answers at once and after a resta
   first.host.signal("SIGTERM");
   await first.host.exited;
 
-  const second = await serve({ ...settings, HOLDFAST_HOME: first.home });
+  const second = await serveWithClient({ ...settings, HOLDFAST_HOME: first.home });
   platform.say(7, "again {echo}");
-  await seen(platform, shows("again"));
+  await untilShown(platform, showsText("again"));
   expect(await second.client.disconnectBot()).toMatchObject({ ok: true });
   expect(readFileSync(kept, "utf8")).not.toContain(botToken);
   expect(await second.client.disconnectBot()).toMatchObject({ error: { code: "bot_not_found" } });
@@ -39,7 +39,7 @@ test("a bot that was connected through the API answers at once and after a resta
 });
 
 test("a bot of the configuration is not replaced, and an unreachable platform is told from a wrong token", async () => {
-  const platform = await startPlatform();
+  const platform = await startFakeBotApi();
   const configured = await serveBot(platform);
   for (const ask of [
     () => configured.client.connectBot({ body: { token: botToken } }),
@@ -47,7 +47,7 @@ test("a bot of the configuration is not replaced, and an unreachable platform is
   ])
     expect(await ask()).toMatchObject({ ok: false, error: { code: "bot_configured" } });
 
-  const alone = await serve({ HOLDFAST_TELEGRAM_API_ROOT: "http://127.0.0.1:9" });
+  const alone = await serveWithClient({ HOLDFAST_TELEGRAM_API_ROOT: "http://127.0.0.1:9" });
   const unreachable = await alone.client.connectBot({ body: { token: botToken } });
   expect(unreachable).toMatchObject({ ok: false, error: { code: "bot_unreachable" } });
 });

@@ -2,11 +2,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Client, createClient, type SessionState } from "@holdfast/client";
 import { type MessageEntry, type Seq, type SessionId, type StoredEvent } from "@holdfast/protocol";
-import type { WhenOver } from "@holdfast/testing/process/start-process";
+import type { OnCleanup } from "@holdfast/testing/process/start-process";
 import { serveFreshHome } from "./served-host.ts";
 
 /** A host as a process, and a client that speaks to it over HTTP. */
-export async function serve(settings: Record<string, string> = {}, whenOver?: WhenOver) {
+export async function serveWithClient(settings: Record<string, string> = {}, whenOver?: OnCleanup) {
   const served = await serveFreshHome(settings, whenOver);
   const home = settings["HOLDFAST_HOME"] ?? served.home;
   const token = readFileSync(join(home, "token"), "utf8").trim();
@@ -47,7 +47,7 @@ export async function readLog(client: Client, id: SessionId, head: Seq): Promise
   return events;
 }
 
-export const wordsIn = (text: string): number =>
+export const countWords = (text: string): number =>
   text.split(/\s+/).filter((word) => word !== "").length;
 
 export function textIn(entry: MessageEntry): string {

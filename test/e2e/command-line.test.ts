@@ -4,17 +4,25 @@ import type { Client } from "@holdfast/client";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { requirePage } from "./page/require-page.ts";
 import { hostScript, startProcess } from "@holdfast/testing/process/start-process";
-import { followUntil, hasEnded, readLog, serve, textIn, valueOf, wordsIn } from "./client.ts";
+import {
+  followUntil,
+  hasEnded,
+  readLog,
+  serveWithClient,
+  textIn,
+  valueOf,
+  countWords,
+} from "./client.ts";
 import { makeFolder, settingsFor } from "./served-host.ts";
 import { startOnPipes, startOnTerminal } from "./terminal.ts";
 
 beforeEach(requirePage);
 
 /** One host for those that only talk to it. */
-let shared: Awaited<ReturnType<typeof serve>>;
+let shared: Awaited<ReturnType<typeof serveWithClient>>;
 const whenOver: (() => void | Promise<void>)[] = [];
 beforeAll(async () => {
-  shared = await serve({}, (end) => void whenOver.push(end));
+  shared = await serveWithClient({}, (end) => void whenOver.push(end));
 });
 afterAll(async () => {
   for (const end of whenOver) await end();
@@ -32,7 +40,7 @@ test(
   "[P1] a run and a chat whose server is killed go on with the next one, exactly once; without one, the run says where it stands",
   { timeout: 240_000 },
   async () => {
-    const first = await serve();
+    const first = await serveWithClient();
     const settings = { HOLDFAST_HOME: first.home };
     const announced = join(first.home, "running");
     const [file = ""] = readdirSync(announced);
@@ -54,7 +62,7 @@ test(
     expect(readdirSync(announced)).toEqual([file]);
 
     // Another port: they find the host by its home, and what the dead one left is ignored.
-    const second = await serve(settings);
+    const second = await serveWithClient(settings);
     expect(readdirSync(announced)).toEqual([`${second.host.pid}.json`]);
     expect(await command.exited).toEqual({ code: 0, signal: null });
     expect(command.stdout().startsWith(before)).toBe(true);
@@ -82,7 +90,7 @@ async function answerOnceIn(client: Client, words: number): Promise<string> {
     const state = await followUntil(client, id, hasEnded);
     const said = state.entries.filter((entry) => entry.type === "message");
     const answer = said.findLast(({ role }) => role === "assistant");
-    if (answer === undefined || wordsIn(textIn(answer)) !== words) continue;
+    if (answer === undefined || countWords(textIn(answer)) !== words) continue;
     expect(said.filter(({ role }) => role === "user")).toHaveLength(1);
     const events = await readLog(client, id, state.seq);
     const ends = events.filter(
@@ -109,7 +117,7 @@ test("run answers in its own process where nobody serves, from words, from a pip
   const session = frames.at(0)?.sessionId ?? "";
   const plain = await outcomeOf(["run", "--session", session.slice(-6), "{words:12}"], settings);
   expect(plain).toMatchObject({ code: 0, told: "" });
-  expect(wordsIn(plain.said)).toBe(12);
+  expect(countWords(plain.said)).toBe(12);
 });
 
 test("Ctrl-C stops a run for good, and its exit code says so", async () => {
@@ -142,7 +150,7 @@ test("two chats and a host work on one file at once, and nothing is lost or said
   const chats = ["one", "two"].map(() => startOnPipes(["chat"], settings));
   for (const [index, chat] of chats.entries()) chat.type(`{echo} chat ${index}\n`);
   await Promise.all(chats.map((chat, index) => chat.saying(new RegExp(`chat ${index}`))));
-  const { client } = await serve(settings);
+  const { client } = await serveWithClient(settings);
   for (const chat of chats) chat.type("{words:7}\n");
   const { session } = valueOf(await client.createSession({ body: {} }));
   valueOf(

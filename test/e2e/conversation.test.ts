@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
 import {
-  blankRead,
+  emptySessionRead,
   type Client,
   reduceEvents,
   type SessionState,
@@ -15,7 +15,15 @@ import {
 } from "@holdfast/protocol";
 import { requirePage } from "./page/require-page.ts";
 import { hostScript, startHost, startProcess } from "@holdfast/testing/process/start-process";
-import { followUntil, hasEnded, readLog, serve, textIn, valueOf, wordsIn } from "./client.ts";
+import {
+  followUntil,
+  hasEnded,
+  readLog,
+  serveWithClient,
+  textIn,
+  valueOf,
+  countWords,
+} from "./client.ts";
 import { makeFolder, settingsFor } from "./served-host.ts";
 
 beforeEach(requirePage);
@@ -48,7 +56,7 @@ function endsOf(events: readonly StoredEvent[], runId: RunId): unknown[] {
 }
 
 test("a message is answered word by word, and what is read equals what was followed", async () => {
-  const { client } = await serve();
+  const { client } = await serveWithClient();
   const { id, params, runId } = await begin(client, "{words:30}");
   // The title comes behind the answer; after it nothing more does.
   const isOver = (seen: SessionState): boolean =>
@@ -56,16 +64,16 @@ test("a message is answered word by word, and what is read equals what was follo
   const { gaps, readAgain, ...state } = await followUntil(client, id, isOver);
   expect({ gaps, readAgain }).toEqual({ gaps: [], readAgain: null });
   expect(state.run).toMatchObject({ id: runId, state: "completed" });
-  expect([...textsOf({ ...state, gaps, readAgain }).values()].map(wordsIn)).toEqual([30]);
+  expect([...textsOf({ ...state, gaps, readAgain }).values()].map(countWords)).toEqual([30]);
   expect(valueOf(await client.readSession({ params }))).toEqual(state);
 
   const events = await readLog(client, id, state.seq);
-  const blank = startState(blankRead(id, state.session.owner));
+  const blank = startState(emptySessionRead(id, state.session.owner));
   expect(reduceEvents(blank, events)).toEqual({ ...state, gaps: [], readAgain: null });
 });
 
 test("[P1] a message that is sent again is one message, and other words under its name are refused", async () => {
-  const { client, home, host } = await serve();
+  const { client, home, host } = await serveWithClient();
   const { params, messageId, runId, seq } = await begin(client, "{words:5}");
   const first = { messageId, runId, seq };
   const again = (connected: Client, text: string) =>
@@ -76,7 +84,7 @@ test("[P1] a message that is sent again is one message, and other words under it
   });
   await host.kill();
 
-  const next = await serve({ HOLDFAST_HOME: home });
+  const next = await serveWithClient({ HOLDFAST_HOME: home });
   expect(valueOf(await again(next.client, "{words:5}"))).toEqual(first);
   const { entries } = await followUntil(next.client, params.id, hasEnded);
   expect(entries.filter((entry) => entry.type === "message" && entry.role === "user")).toHaveLength(
@@ -85,16 +93,16 @@ test("[P1] a message that is sent again is one message, and other words under it
 });
 
 test("[P5] what was seen before a kill is still there after it, and the run goes on to one end", async () => {
-  const { client, home, host } = await serve();
+  const { client, home, host } = await serveWithClient();
   const { id, runId } = await begin(client, "{rate:100} {words:400}");
   const before = await followUntil(client, id, (state) =>
-    [...textsOf(state).values()].some((text) => wordsIn(text) > 60),
+    [...textsOf(state).values()].some((text) => countWords(text) > 60),
   );
   await host.kill();
   const [[messageId, seen] = []] = textsOf(before);
   if (messageId === undefined || seen === undefined) throw new Error("Nothing was seen.");
 
-  const next = await serve({ HOLDFAST_HOME: home });
+  const next = await serveWithClient({ HOLDFAST_HOME: home });
   const recovered = await followUntil(next.client, id, (state) =>
     state.entries.some((entry) => entry.type === "notice"),
   );
@@ -110,26 +118,26 @@ test("[P5] what was seen before a kill is still there after it, and the run goes
   const events = await readLog(next.client, id, state.seq);
   // P4: one end; P2: every number is an event's, or a settled message's that names it.
   expect(endsOf(events, runId)).toEqual(["completed"]);
-  const blank = startState(blankRead(id, state.session.owner));
+  const blank = startState(emptySessionRead(id, state.session.owner));
   expect(reduceEvents(blank, events)).toMatchObject({ seq: state.seq, gaps: [], readAgain: null });
 });
 
 test("[P6] leaving is not stopping", async () => {
-  const { client } = await serve();
+  const { client } = await serveWithClient();
   // For long enough that somebody who looks late still finds it speaking.
   const { id, runId } = await begin(client, "{rate:100} {words:500}");
   const left = await followUntil(client, id, ({ live }) => (live?.messages.length ?? 0) > 0);
   expect(left.run).toMatchObject({ id: runId, endedAt: null });
   const state = await followUntil(client, id, hasEnded);
   expect(state.run).toMatchObject({ state: "completed", cancelRequested: false, attempt: 0 });
-  expect([...textsOf(state).values()].map(wordsIn)).toEqual([500]);
+  expect([...textsOf(state).values()].map(countWords)).toEqual([500]);
 });
 
 test("[P6] a cancel from a second client ends the run long before its answer would have ended, and what was said stays", async () => {
-  const { client, connect } = await serve();
+  const { client, connect } = await serveWithClient();
   const { id, runId } = await begin(client, "{rate:50} {words:2000}");
   const live = await followUntil(client, id, (state) =>
-    [...textsOf(state).values()].some((text) => wordsIn(text) > 10),
+    [...textsOf(state).values()].some((text) => countWords(text) > 10),
   );
   const second = connect();
   for (const _ of ["once", "again"]) valueOf(await second.cancelRun({ params: { id: runId } }));
@@ -147,14 +155,14 @@ test("[P6] a cancel from a second client ends the run long before its answer wou
 });
 
 test("a host that is stopped in the middle ends cleanly without waiting for the answer, and the next one goes on", async () => {
-  const { client, home, host } = await serve();
+  const { client, home, host } = await serveWithClient();
   const { id } = await begin(client, "{rate:100} {words:400}");
   await followUntil(client, id, ({ live }) => (live?.messages.length ?? 0) > 0);
   host.signal("SIGTERM");
   expect(await host.exited).toEqual({ code: 0, signal: null });
   expect(host.stderr()).toBe("");
 
-  const next = await serve({ HOLDFAST_HOME: home });
+  const next = await serveWithClient({ HOLDFAST_HOME: home });
   const state = await followUntil(next.client, id, hasEnded);
   expect(state.run).toMatchObject({ state: "completed", attempt: 1 });
 });

@@ -1,6 +1,6 @@
 import { type Client } from "@holdfast/client";
 import { type RunState, type SessionId, terminalStates } from "@holdfast/protocol";
-import { followUntil, hasEnded, readLog, serve, valueOf } from "./client.ts";
+import { followUntil, hasEnded, readLog, serveWithClient, valueOf } from "./client.ts";
 
 async function childrenOf(client: Client, parent: SessionId) {
   const query = { archived: true, tag: `child-of:${parent}` } as const;
@@ -10,7 +10,7 @@ async function childrenOf(client: Client, parent: SessionId) {
 /** A host is killed while a child is at work for a call of its parent, and another one goes on. */
 export async function killWhileAChildWorks(settings: Record<string, string> = {}) {
   const own = { ...settings, HOLDFAST_LEASE_MS: "2000" };
-  const first = await serve(own);
+  const first = await serveWithClient(own);
   const { session } = valueOf(await first.client.createSession({ body: {} }));
   const task = "{words:8} {stall:5} {words:8}";
   const text = `{tool:delegate ${JSON.stringify({ task })}}`;
@@ -31,7 +31,7 @@ export async function killWhileAChildWorks(settings: Record<string, string> = {}
   );
   await first.host.kill();
 
-  const { client } = await serve({ ...own, HOLDFAST_HOME: first.home });
+  const { client } = await serveWithClient({ ...own, HOLDFAST_HOME: first.home });
   const { entries } = await followUntil(client, session.id, hasEnded);
   const results = entries.flatMap((entry) =>
     entry.type === "message" ? entry.parts.filter((part) => part.type === "tool_result") : [],
@@ -49,7 +49,7 @@ export async function killWhileAChildWorks(settings: Record<string, string> = {}
   };
 }
 
-export const once = {
+export const deliveredOnce = {
   parentOfChild: "the caller",
   children: 1,
   accepted: 1,

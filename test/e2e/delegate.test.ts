@@ -1,9 +1,9 @@
 import { beforeEach, expect, test } from "vitest";
 import { requirePage } from "./page/require-page.ts";
-import { killWhileAChildWorks, once } from "./delegate-scenario.ts";
+import { killWhileAChildWorks, deliveredOnce } from "./delegate-scenario.ts";
 
 beforeEach(requirePage);
 
 test("[P3] [P7] killed while a child works for a call: the same child goes on, and its answer is given back once", async () => {
-  expect(await killWhileAChildWorks()).toEqual(once);
+  expect(await killWhileAChildWorks()).toEqual(deliveredOnce);
 });

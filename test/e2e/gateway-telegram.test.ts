@@ -2,21 +2,23 @@ import { beforeEach, expect, test } from "vitest";
 
 import { requirePage } from "./page/require-page.ts";
 import { textIn, valueOf } from "./client.ts";
-import { seen, serveBot, shows, startPlatform } from "./telegram-rig.ts";
+import { untilShown, serveBot, showsText, startFakeBotApi } from "./telegram-rig.ts";
 
 beforeEach(requirePage);
 
 test("a message to the bot is one turn, and its answer one message that grows until it is whole", async () => {
-  const platform = await startPlatform();
+  const platform = await startFakeBotApi();
   const { client } = await serveBot(platform);
   const bot = await client.readGateway();
   expect(valueOf(bot).platform).toBe("telegram");
   platform.say(7, "Hello {rate:40} {words:80}");
-  await seen(platform, (messages) => messages.some(({ edits }) => edits > 0));
+  await untilShown(platform, (messages) => messages.some(({ edits }) => edits > 0));
   const [session, ...others] = valueOf(await client.listSessions()).sessions;
   expect(others).toEqual([]);
   const params = { id: session!.id };
-  await seen(platform, (messages) => messages.some(({ text }) => text.split(/\s+/).length >= 80));
+  await untilShown(platform, (messages) =>
+    messages.some(({ text }) => text.split(/\s+/).length >= 80),
+  );
   const plain = (text: string) => text.replaceAll(/[^\p{L}\p{N}]+/gu, " ").trim();
   const answered = async () => {
     const { entries, run } = valueOf(await client.readSession({ params }));
@@ -31,10 +33,10 @@ test("a message to the bot is one turn, and its answer one message that grows un
 });
 
 test("strangers get one line with a code, groups none, and who is confirmed is told so and answered", async () => {
-  const platform = await startPlatform();
+  const platform = await startFakeBotApi();
   const { client } = await serveBot(platform);
   platform.say(55, "Let me in");
-  await seen(platform, shows("code"));
+  await untilShown(platform, showsText("code"));
   const [request] = valueOf(await client.readGateway()).requests;
   expect(platform.shownIn(55)[0]?.text).toContain(request!.code);
   platform.say(55, "Please");
@@ -46,9 +48,9 @@ test("strangers get one line with a code, groups none, and who is confirmed is t
   expect(wrong.ok).toBe(false);
   const params = { code: request!.code };
   valueOf(await client.decidePairing({ params, body: { decision: "allow" } }));
-  await seen(platform, shows("You are let in"));
+  await untilShown(platform, showsText("You are let in"));
   platform.say(55, "Now then {words:5}");
-  await seen(platform, () => platform.shownIn(55).length === 3);
+  await untilShown(platform, () => platform.shownIn(55).length === 3);
   expect(platform.shownIn(-900)).toEqual([]);
   const { people, requests } = valueOf(await client.readGateway());
   expect([people, requests]).toMatchObject([[{ person: "55", state: "allowed" }], []]);
@@ -56,18 +58,18 @@ test("strangers get one line with a code, groups none, and who is confirmed is t
 });
 
 test("commands move the lane, and the chat goes on where it was led", async () => {
-  const platform = await startPlatform();
+  const platform = await startFakeBotApi();
   const { client } = await serveBot(platform);
   platform.say(7, "About gardens {words:3}");
-  await seen(platform, () => platform.shownIn(7).length === 1);
+  await untilShown(platform, () => platform.shownIn(7).length === 1);
   platform.say(7, "/new Kitchen");
-  await seen(platform, shows("A new session has begun"));
+  await untilShown(platform, showsText("A new session has begun"));
   platform.say(7, "About pots {words:3}");
-  await seen(platform, () => platform.shownIn(7).length === 3);
+  await untilShown(platform, () => platform.shownIn(7).length === 3);
   platform.say(7, "/resume gardens");
-  await seen(platform, shows("This chat is now in"));
+  await untilShown(platform, showsText("This chat is now in"));
   platform.say(7, "/nonsense");
-  await seen(platform, shows("There is no command /nonsense"));
+  await untilShown(platform, showsText("There is no command /nonsense"));
   const { sessions } = valueOf(await client.listSessions());
   expect(sessions.map(({ title }) => title)).toContain("Kitchen");
   expect(sessions).toHaveLength(2);
@@ -77,10 +79,10 @@ test("commands move the lane, and the chat goes on where it was led", async () =
 });
 
 test("[P6] a question waits as buttons through a kill of the host, and only its asker's press counts", async () => {
-  const platform = await startPlatform();
+  const platform = await startFakeBotApi();
   const first = await serveBot(platform);
   platform.say(7, 'Go {tool:terminal {"command":"echo done-by-tool"}}');
-  await seen(platform, (messages) => messages.some(({ buttons }) => buttons.length > 0));
+  await untilShown(platform, (messages) => messages.some(({ buttons }) => buttons.length > 0));
   await first.host.kill();
   const second = await serveBot(platform, { HOLDFAST_HOME: first.home });
   const question = platform.messages.find(({ buttons }) => buttons.length > 0)!;
@@ -95,8 +97,8 @@ test("[P6] a question waits as buttons through a kill of the host, and only its 
     },
   });
   platform.press(7, question, "Allow once");
-  await seen(platform, shows("Allowed once"));
-  await seen(platform, (messages) => messages.at(-1)?.id !== question.id);
+  await untilShown(platform, showsText("Allowed once"));
+  await untilShown(platform, (messages) => messages.at(-1)?.id !== question.id);
   for (const refused of platform.acknowledged.slice(0, 2))
     expect(refused.text).toContain("not yours");
   expect(question.buttons).toEqual([]);
@@ -104,10 +106,10 @@ test("[P6] a question waits as buttons through a kill of the host, and only its 
 });
 
 test("a question of the model's is answered in the chat by one of its choices, and by no yes that says nothing", async () => {
-  const platform = await startPlatform();
+  const platform = await startFakeBotApi();
   await serveBot(platform);
   platform.say(7, '{tool:ask_user {"question":"Which colour?","choices":["red","blue"]}}');
-  await seen(platform, (messages) => messages.some(({ buttons }) => buttons.length > 0));
+  await untilShown(platform, (messages) => messages.some(({ buttons }) => buttons.length > 0));
   const question = platform.messages.find(({ buttons }) => buttons.length > 0)!;
   expect(question.text).toContain("Which colour?");
   expect(question.buttons.map(({ text }) => text)).toEqual(["red", "blue", "Do not answer"]);
@@ -122,36 +124,36 @@ test("a question of the model's is answered in the chat by one of its choices, a
       },
     });
   platform.press(7, question, "blue");
-  await seen(platform, shows("answered “blue”"));
+  await untilShown(platform, showsText("answered “blue”"));
   expect(question.text).toContain("✔ blue");
   for (const refused of platform.acknowledged.slice(0, 2))
     expect(refused.text).toContain("no answer to it");
 });
 
 test("/stop ends the answer, and what was said stays", async () => {
-  const platform = await startPlatform();
+  const platform = await startFakeBotApi();
   await serveBot(platform);
   platform.say(7, "Tell {rate:20} {words:2000}");
-  await seen(platform, () => platform.shownIn(7).length === 1);
+  await untilShown(platform, () => platform.shownIn(7).length === 1);
   platform.say(7, "/stop");
-  await seen(platform, shows("Stopped."));
+  await untilShown(platform, showsText("Stopped."));
   expect(platform.shownIn(7)[0]?.text.length).toBeGreaterThan(0);
 });
 
 test("a file that a person sends lies in the workspace, and one that the agent sends comes to the chat", async () => {
-  const platform = await startPlatform();
+  const platform = await startFakeBotApi();
   await serveBot(platform);
   platform.files.set("file-1", Buffer.from("to and fro"));
   const caption = 'Back, please {tool:send_file {"path":"attachments/in (1).txt"}} {words:3}';
   const document = { file_id: "file-1", file_name: "../in (1).txt", file_size: 10 };
   platform.say(7, "", { text: undefined, caption, document });
-  await seen(platform, () => platform.shownIn(7).some(({ file }) => file !== null));
+  await untilShown(platform, () => platform.shownIn(7).some(({ file }) => file !== null));
   const sent = platform.shownIn(7).find(({ file }) => file !== null)?.file;
   expect([sent?.name, sent?.bytes.toString()]).toEqual(["in (1).txt", "to and fro"]);
 });
 
 test("[P11] of two hosts on one store one has the bot, and the other takes it over when that one is killed", async () => {
-  const platform = await startPlatform();
+  const platform = await startFakeBotApi();
   const first = await serveBot(platform);
   const standing = async ({ client }: Pick<typeof first, "client">) => {
     const { state, trouble } = valueOf(await client.readGateway());
@@ -162,13 +164,13 @@ test("[P11] of two hosts on one store one has the bot, and the other takes it ov
   const second = await serveBot(platform, { HOLDFAST_HOME: first.home });
   await expect.poll(() => standing(second), soon).toEqual(["contended", "held_elsewhere"]);
   platform.say(7, "Before {words:3}");
-  await seen(platform, () => platform.shownIn(7).length === 1);
+  await untilShown(platform, () => platform.shownIn(7).length === 1);
   // Killed before it has noted the answer as sent, the next one would rightly show a mark of its own.
   const owed = async () => valueOf(await first.client.readGateway()).outbox;
   await expect.poll(owed, soon).toEqual([]);
   await first.host.kill();
   platform.say(7, "After {words:3}");
-  await seen(platform, () => platform.shownIn(7).length === 2);
+  await untilShown(platform, () => platform.shownIn(7).length === 2);
   expect(await standing(second)).toEqual(["receiving", undefined]);
   const [session] = valueOf(await second.client.listSessions()).sessions;
   const params = { id: session!.id };

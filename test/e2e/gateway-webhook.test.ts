@@ -1,24 +1,30 @@
-import { hookSecret } from "../../packages/host/test/support/gateway/webhook-rig.ts";
-import { isSigned, openHookReceiver } from "@holdfast/testing/host/gateway/webhook-receiver";
+import { webhookTestSecret } from "../../packages/host/test/support/gateway/webhook-rig.ts";
+import { isSigned, openWebhookReceiver } from "@holdfast/testing/host/gateway/webhook-receiver";
 import { createHmac } from "node:crypto";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 
 import { requirePage } from "./page/require-page.ts";
-import { serve, textIn, valueOf } from "./client.ts";
+import { serveWithClient, textIn, valueOf } from "./client.ts";
 
 beforeEach(requirePage);
 
-type Receiver = Awaited<ReturnType<typeof openHookReceiver>>;
-type Served = Awaited<ReturnType<typeof serve>>;
+type Receiver = Awaited<ReturnType<typeof openWebhookReceiver>>;
+type Served = Awaited<ReturnType<typeof serveWithClient>>;
 
-async function openReceiver(...answers: Parameters<typeof openHookReceiver>): Promise<Receiver> {
-  const receiver = await openHookReceiver(...answers);
+async function openReceiver(...answers: Parameters<typeof openWebhookReceiver>): Promise<Receiver> {
+  const receiver = await openWebhookReceiver(...answers);
   onTestFinished(() => receiver.close());
   return receiver;
 }
 
 /** As a program would that has nothing but the secret. */
-function say({ address }: Served, id: string, text: string, secret = hookSecret, name = "ci") {
+function say(
+  { address }: Served,
+  id: string,
+  text: string,
+  secret = webhookTestSecret,
+  name = "ci",
+) {
   const body = JSON.stringify({ conversation: "deploys", text });
   const at = String(Math.floor(Date.now() / 1_000));
   const key = secret.startsWith("whsec_") ? Buffer.from(secret.slice(6), "base64") : secret;
@@ -40,7 +46,7 @@ async function entriesOf({ client }: Served, role: "user" | "assistant"): Promis
 }
 
 const settingsFor = (url: string) => ({
-  HOLDFAST_WEBHOOKS: JSON.stringify({ ci: { secret: hookSecret, url, network: "private" } }),
+  HOLDFAST_WEBHOOKS: JSON.stringify({ ci: { secret: webhookTestSecret, url, network: "private" } }),
   HOLDFAST_LEASE_MS: "3000",
 });
 
@@ -48,18 +54,18 @@ test("[P11] a host that is killed between a webhook's message and its answer mak
   // Taken by the receiver, and never answered: whether it arrived, the host that is killed cannot know.
   const receiver = await openReceiver(["hold"]);
   const settings = settingsFor(receiver.url);
-  const first = await serve(settings);
+  const first = await serveWithClient(settings);
   const accepted = (await (await say(first, "msg-1", "Hello {words:5}")).json()) as object;
   await receiver.until(1);
   await first.host.kill();
-  const second = await serve({ ...settings, HOLDFAST_HOME: first.home });
+  const second = await serveWithClient({ ...settings, HOLDFAST_HOME: first.home });
   // The program has not heard the answer either, and says it again.
   const again = await say(second, "msg-1", "Hello {words:5}");
   expect([again.status, await again.json()]).toEqual([202, accepted]);
   await receiver.until(2);
   const [one, two] = receiver.taken;
   expect(two?.headers["webhook-id"]).toBe(one?.headers["webhook-id"]);
-  expect([two?.body, isSigned(two!, hookSecret)]).toEqual([one?.body, true]);
+  expect([two?.body, isSigned(two!, webhookTestSecret)]).toEqual([one?.body, true]);
   expect(await entriesOf(second, "user")).toEqual(["Hello {words:5}"]);
   expect(await entriesOf(second, "assistant")).toHaveLength(1);
   const owed = async () => valueOf(await second.client.readGateway()).outbox;
@@ -71,11 +77,11 @@ test("[P11] a host that is killed between a webhook's message and its answer mak
 test("[P11] a message that was accepted is answered by the next host when its own is killed at once", async () => {
   const receiver = await openReceiver();
   const settings = settingsFor(receiver.url);
-  const first = await serve(settings);
+  const first = await serveWithClient(settings);
   const answer = await say(first, "msg-1", "Hello {rate:20} {words:30}");
   expect(answer.status).toBe(202);
   await first.host.kill();
-  const second = await serve({ ...settings, HOLDFAST_HOME: first.home });
+  const second = await serveWithClient({ ...settings, HOLDFAST_HOME: first.home });
   expect((await say(second, "msg-1", "Hello {rate:20} {words:30}")).status).toBe(202);
   await receiver.until(1);
   expect(await entriesOf(second, "user")).toHaveLength(1);
@@ -84,7 +90,7 @@ test("[P11] a message that was accepted is answered by the next host when its ow
 test("a webhook that is connected while the host runs is heard at once, by its new secret too, and not when it is gone", async () => {
   const receiver = await openReceiver();
   const { host } = new URL(receiver.url);
-  const served = await serve({ HOLDFAST_EGRESS_ALLOW: host });
+  const served = await serveWithClient({ HOLDFAST_EGRESS_ALLOW: host });
   const params = { name: "home" };
   const put = valueOf(await served.client.putWebhook({ params, body: { url: receiver.url } }));
   const shown = { name: "home", to: host, connectedBy: "page", rotating: false, commands: [] };

@@ -2,16 +2,24 @@ import type { Client, SessionState } from "@holdfast/client";
 import type { RunId, SessionId, StoredEvent } from "@holdfast/protocol";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { requirePage } from "./page/require-page.ts";
-import { followUntil, hasEnded, readLog, serve, textIn, valueOf, wordsIn } from "./client.ts";
+import {
+  followUntil,
+  hasEnded,
+  readLog,
+  serveWithClient,
+  textIn,
+  valueOf,
+  countWords,
+} from "./client.ts";
 
 const settings = { HOLDFAST_RESUME: "ask" };
 const ends: (() => void | Promise<void>)[] = [];
-let served: Awaited<ReturnType<typeof serve>>;
+let served: Awaited<ReturnType<typeof serveWithClient>>;
 let client: Client;
 
 /** One host for all of them; the last tests kill it and go on with the next one on the same home. */
 async function start(home: Record<string, string> = {}): Promise<void> {
-  served = await serve({ ...settings, ...home }, (end) => void ends.push(end));
+  served = await serveWithClient({ ...settings, ...home }, (end) => void ends.push(end));
   client = served.client;
 }
 
@@ -211,7 +219,7 @@ test("[P4] a run that kill -9 cut off waits for a word, and resumed it ends once
   expect(endsOf(await logOf(id), runId)).toEqual(["completed"]);
   const said = entries.flatMap((entry) => (entry.type === "message" ? [textIn(entry)] : []));
   expect(said.some((text) => text.startsWith(seen))).toBe(true);
-  expect(wordsIn(said.at(-1) ?? "")).toBe(400);
+  expect(countWords(said.at(-1) ?? "")).toBe(400);
   expect(valueOf(await resume()).run.id).toBe(runId);
 });
 

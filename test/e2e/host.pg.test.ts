@@ -1,5 +1,5 @@
-import { isSigned, openHookReceiver } from "@holdfast/testing/host/gateway/webhook-receiver";
-import { openWebServer } from "@holdfast/testing/host/mcp/http-server";
+import { isSigned, openWebhookReceiver } from "@holdfast/testing/host/gateway/webhook-receiver";
+import { openMcpHttpServer } from "@holdfast/testing/host/mcp/http-server";
 import { runHere, serveHere } from "../../packages/host/test/support/command-rig.ts";
 import { expect, onTestFinished, test } from "vitest";
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
@@ -9,7 +9,7 @@ const secret = "known-to-both-of-us";
 
 test("a host on PostgreSQL is found sound by doctor, calls the tools of MCP servers, tells its webhook, and is proven by fsck", async () => {
   await using database = await createDatabase();
-  const [web, receiver] = [await openWebServer(), await openHookReceiver()];
+  const [web, receiver] = [await openMcpHttpServer(), await openWebhookReceiver()];
   onTestFinished(() => web.close());
   onTestFinished(receiver.close);
   const home = makeFolder();

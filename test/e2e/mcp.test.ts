@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { requirePage } from "./page/require-page.ts";
-import { followUntil, hasEnded, serve, valueOf } from "./client.ts";
+import { followUntil, hasEnded, serveWithClient, valueOf } from "./client.ts";
 import { makeFolder } from "./served-host.ts";
 
 beforeEach(requirePage);
@@ -26,7 +26,7 @@ test("a tool of an MCP server in config.json asks a person, runs, and its server
   const program = `const fs = require("node:fs"); fs.writeFileSync(${JSON.stringify(join(home, "pid"))}, String(process.pid)); import(${JSON.stringify(main)})`;
   const everything = { command: process.execPath, args: ["-e", program] };
   writeFileSync(join(home, "config.json"), JSON.stringify({ mcp: { everything } }));
-  const { client, host } = await serve({ HOLDFAST_HOME: home });
+  const { client, host } = await serveWithClient({ HOLDFAST_HOME: home });
   const { session } = valueOf(await client.createSession({ body: {} }));
   const params = { id: session.id };
   const text = '{tool:everything__echo {"message":"Ahoy"}}';

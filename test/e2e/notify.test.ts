@@ -1,9 +1,9 @@
-import { isSigned, openHookReceiver } from "@holdfast/testing/host/gateway/webhook-receiver";
+import { isSigned, openWebhookReceiver } from "@holdfast/testing/host/gateway/webhook-receiver";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 
 import { requirePage } from "./page/require-page.ts";
 import { startHost } from "@holdfast/testing/process/start-process";
-import { serve, valueOf } from "./client.ts";
+import { serveWithClient, valueOf } from "./client.ts";
 import { makeFolder, settingsFor } from "./served-host.ts";
 
 beforeEach(requirePage);
@@ -11,10 +11,10 @@ beforeEach(requirePage);
 const secret = "known-to-both-of-us";
 
 test("what was being told when its host was killed is told by the next one, under the same id and once", async () => {
-  const receiver = await openHookReceiver(["hold"]);
+  const receiver = await openWebhookReceiver(["hold"]);
   onTestFinished(receiver.close);
   const settings = { HOLDFAST_NOTIFY_URL: receiver.url, HOLDFAST_NOTIFY_SECRET: secret };
-  const first = await serve(settings);
+  const first = await serveWithClient(settings);
   const { client, host, home, address } = first;
   const session = await expectFailing(client);
   await receiver.until(1);
@@ -24,7 +24,7 @@ test("what was being told when its host was killed is told by the next one, unde
   });
   await host.kill();
 
-  const second = await serve({ ...settings, HOLDFAST_HOME: home });
+  const second = await serveWithClient({ ...settings, HOLDFAST_HOME: home });
   await receiver.until(2);
   const later = await expectFailing(second.client);
   await receiver.until(3);
@@ -44,7 +44,7 @@ test("a host that would tell without a signature does not start, and says what t
   expect(host.stderr()).toContain("HOLDFAST_NOTIFY_SECRET");
 });
 
-async function expectFailing(client: Awaited<ReturnType<typeof serve>>["client"]) {
+async function expectFailing(client: Awaited<ReturnType<typeof serveWithClient>>["client"]) {
   const { session } = valueOf(await client.createSession({ body: {} }));
   const body = { clientId: "one", text: "{fail:401} Hello" };
   valueOf(await client.sendMessage({ params: { id: session.id }, body }));

@@ -11,7 +11,7 @@ import {
 } from "@holdfast/testing/host/providers/provider-server";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { requirePage } from "./page/require-page.ts";
-import { followUntil, hasEnded, serve, textIn, valueOf } from "./client.ts";
+import { followUntil, hasEnded, serveWithClient, textIn, valueOf } from "./client.ts";
 import { makeFolder } from "./served-host.ts";
 
 beforeEach(requirePage);
@@ -59,7 +59,7 @@ test.each([
   ],
 ])("with a key of %s set, a message is answered with a tool call", async (_, frames, settings) => {
   const provider = await openProvider(frames);
-  const { client, home, host } = await serve(settings(provider.url));
+  const { client, home, host } = await serveWithClient(settings(provider.url));
   const { session } = valueOf(await client.createSession({ body: {} }));
   const params = { id: session.id };
   await client.sendMessage({ params, body: { clientId: "one", text: "What is in the garden?" } });
@@ -108,7 +108,7 @@ registerHooks({
     [...new Set(readFileSync(seen, "utf8").split("\n"))].filter((each) => each !== "");
   const NODE_OPTIONS = `--import ${preload}`;
   const talk = async (settings: Record<string, string>) => {
-    const { client, host } = await serve({ NODE_OPTIONS, ...settings });
+    const { client, host } = await serveWithClient({ NODE_OPTIONS, ...settings });
     const { session } = valueOf(await client.createSession({ body: {} }));
     const params = { id: session.id };
     valueOf(await client.sendMessage({ params, body: { clientId: "one", text: "{words:5}" } }));

@@ -3,13 +3,13 @@ import { beforeEach, expect, test } from "vitest";
 
 import { requirePage } from "./page/require-page.ts";
 import { startHost } from "@holdfast/testing/process/start-process";
-import { followUntil, hasEnded, serve, textIn, valueOf } from "./client.ts";
+import { followUntil, hasEnded, serveWithClient, textIn, valueOf } from "./client.ts";
 import { settingsFor } from "./served-host.ts";
 
 beforeEach(requirePage);
 
 test("a message that comes in at the web process is answered by the runner process, on one store", async () => {
-  const web = await serve({ HOLDFAST_ROLES: "web" });
+  const web = await serveWithClient({ HOLDFAST_ROLES: "web" });
   const { client, home, address, token } = web;
   const health = (await (await fetch(`${address}health`)).json()) as { roles: string[] };
   expect(health.roles).toEqual(["web"]);

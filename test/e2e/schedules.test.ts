@@ -2,13 +2,13 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
 import { createLog } from "@holdfast/engine";
-import { KeptSchedules } from "../../packages/host/test/support/schedule-store.ts";
+import { ScheduleStore } from "../../packages/host/test/support/schedule-store.ts";
 import { ids, ownerId } from "@holdfast/protocol";
 import { openSqliteStore } from "@holdfast/store";
 import { beforeEach, expect, test } from "vitest";
 
 import { requirePage } from "./page/require-page.ts";
-import { followUntil, hasEnded, serve, textIn, valueOf } from "./client.ts";
+import { followUntil, hasEnded, serveWithClient, textIn, valueOf } from "./client.ts";
 import { makeFolder } from "./served-host.ts";
 
 beforeEach(requirePage);
@@ -16,7 +16,7 @@ beforeEach(requirePage);
 const owner = ownerId.parse("owner");
 const minuteMs = 60_000;
 
-type Kept = Parameters<KeptSchedules["advance"]>[0]["schedule"];
+type Kept = Parameters<ScheduleStore["advance"]>[0]["schedule"];
 
 /** A home in which a prompt has come to be due while no host was there. */
 async function homeWithDuePrompt() {
@@ -25,7 +25,7 @@ async function homeWithDuePrompt() {
   const store = await openSqliteStore({ file: join(home, "holdfast.db") });
   const { session } = await createLog(store).createSession({ owner, ids });
   const due = new Date(Date.now() - minuteMs).toISOString();
-  const kept = new KeptSchedules(store.register, async () => Date.now() - 3 * minuteMs);
+  const kept = new ScheduleStore(store.register, async () => Date.now() - 3 * minuteMs);
   const made = await kept.create(owner, ids.make("schedule"), {
     title: "Now",
     prompt: "Hello {words:3}",
@@ -42,7 +42,7 @@ async function homeWithDuePrompt() {
 /** As it would stand if its host had died between saying it and writing that down. */
 async function forgetThatItWasSaid(home: string, before: Kept): Promise<void> {
   const store = await openSqliteStore({ file: join(home, "holdfast.db") });
-  const kept = new KeptSchedules(store.register, () => store.now());
+  const kept = new ScheduleStore(store.register, () => store.now());
   const [now] = await kept.list(owner);
   if (now !== undefined) await kept.advance({ ...now, schedule: before });
   await store.close();
@@ -51,7 +51,7 @@ async function forgetThatItWasSaid(home: string, before: Kept): Promise<void> {
 test("[P11] what is due is one turn, though its host is killed before it has written down that it was said, and two look again", async () => {
   const { home, session, schedule } = await homeWithDuePrompt();
   const settings = { HOLDFAST_HOME: home, HOLDFAST_LEASE_MS: "3000" };
-  const first = await serve(settings);
+  const first = await serveWithClient(settings);
   await followUntil(
     first.client,
     session,
@@ -59,7 +59,7 @@ test("[P11] what is due is one turn, though its host is killed before it has wri
   );
   await first.host.kill();
   await forgetThatItWasSaid(home, schedule);
-  const [second] = await Promise.all([serve(settings), serve(settings)]);
+  const [second] = await Promise.all([serveWithClient(settings), serveWithClient(settings)]);
   const became = async () => valueOf(await second.client.listSchedules()).schedules;
   const done = [{ nextAt: null, last: { outcome: "accepted" } }];
   await expect.poll(became).toMatchObject(done);

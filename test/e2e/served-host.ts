@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { startHost, type WhenOver } from "@holdfast/testing/process/start-process";
+import { startHost, type OnCleanup } from "@holdfast/testing/process/start-process";
 
 /** A folder that is gone when the test is over, unless told otherwise. */
-export function makeFolder(whenOver: WhenOver = onTestFinished): string {
+export function makeFolder(whenOver: OnCleanup = onTestFinished): string {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-whole-"));
   whenOver(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
@@ -23,11 +23,11 @@ export function settingsFor(settings: Record<string, string>): Record<string, st
 /** Serves from a fresh home on a free port, until the test is over unless told otherwise. */
 export async function serveFreshHome(
   settings: Record<string, string> = {},
-  whenOver: WhenOver = onTestFinished,
+  whenOver: OnCleanup = onTestFinished,
 ) {
   const home = join(makeFolder(whenOver), "home");
   const env = settingsFor({ HOLDFAST_HOME: home, ...settings });
-  const host = startHost(["serve"], { env, whenOver });
+  const host = startHost(["serve"], { env, onCleanup: whenOver });
   const line = await host.line((text) => text.startsWith("Holdfast is at "));
   const link = /^Holdfast is at (\S+)/.exec(line)?.[1] ?? "";
   return { host, home, link, address: link.slice(0, link.indexOf("#")) };

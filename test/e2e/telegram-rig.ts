@@ -5,9 +5,9 @@ import {
   FakeBotApi,
   type ShownMessage,
 } from "@holdfast/testing/telegram/telegram-fake-bot-api";
-import { serve } from "./client.ts";
+import { serveWithClient } from "./client.ts";
 
-export async function startPlatform(): Promise<FakeBotApi> {
+export async function startFakeBotApi(): Promise<FakeBotApi> {
   const platform = new FakeBotApi();
   await platform.start();
   onTestFinished(() => platform.stop());
@@ -16,7 +16,7 @@ export async function startPlatform(): Promise<FakeBotApi> {
 
 /** A host as a process whose bot lives on this platform. Person 7 may speak to it. */
 export function serveBot(platform: FakeBotApi, settings: Record<string, string> = {}) {
-  return serve({
+  return serveWithClient({
     HOLDFAST_TELEGRAM_TOKEN: botToken,
     HOLDFAST_TELEGRAM_API_ROOT: platform.address,
     HOLDFAST_TELEGRAM_ALLOW: "7,8,9",
@@ -26,7 +26,7 @@ export function serveBot(platform: FakeBotApi, settings: Record<string, string> 
 }
 
 /** Resolves when something that is shown makes it true. */
-export function seen(
+export function untilShown(
   platform: FakeBotApi,
   isThere: (messages: readonly ShownMessage[]) => boolean,
 ): Promise<void> {
@@ -43,5 +43,5 @@ export function seen(
   });
 }
 
-export const shows = (text: string) => (messages: readonly ShownMessage[]) =>
+export const showsText = (text: string) => (messages: readonly ShownMessage[]) =>
   messages.some((message) => message.from === "bot" && message.text.includes(text));

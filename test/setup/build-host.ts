@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const door = join(root, "test", "dist", "host", "main.js");
+const entryFile = join(root, "test", "dist", "host", "main.js");
 
 /**
  * Builds the host and the store's threads once for all tests, and says where they are to whoever starts them. What cannot be
@@ -20,6 +20,6 @@ export default async function buildHost(): Promise<void> {
   await once(child, "close");
   if (child.exitCode !== 0) return;
   // The door names the folder that was built last.
-  const name = /"\.\/(.+)\/main\.js"/.exec(readFileSync(door, "utf8"))?.[1] ?? "";
-  process.env["HOLDFAST_TEST_HOST"] = pathToFileURL(join(dirname(door), name, "/")).href;
+  const name = /"\.\/(.+)\/main\.js"/.exec(readFileSync(entryFile, "utf8"))?.[1] ?? "";
+  process.env["HOLDFAST_TEST_HOST"] = pathToFileURL(join(dirname(entryFile), name, "/")).href;
 }

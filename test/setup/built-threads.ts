@@ -7,18 +7,18 @@ import { hostEntries, testEntries } from "../../scripts/host-entries.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const entries = Object.entries({ ...hostEntries, ...testEntries });
-const besideTheModule = /new URL\(\s*"([^"]+\.ts)",\s*import\.meta\.url,?\s*\)/g;
+const relativeUrl = /new URL\(\s*"([^"]+\.ts)",\s*import\.meta\.url,?\s*\)/g;
 
 /**
  * A thread that loads hundreds of sources takes a third of a second to do so, and tests start many of them: where the host
  * was built, they start what is shipped. That is asked when it is started, as what was transformed is kept for later runs.
  */
-export function threadsAsBuilt(): Plugin {
+export function useBuiltThreads(): Plugin {
   return {
     name: "threads-as-built",
     transform(code, id) {
       if (!id.startsWith(root) || !code.includes("import.meta.url")) return null;
-      return code.replace(besideTheModule, (written: string, path: string) => {
+      return code.replace(relativeUrl, (written: string, path: string) => {
         const file = join(dirname(id), path);
         const name = entries.find(([, source]) => join(root, source) === file)?.[0];
         if (name === undefined) return written;

@@ -7,9 +7,14 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const projects = ["whole", "postgres", "unit"];
 
 /** Short to read and long to run. The longest of all, whatever their size. */
-const longest = ["store.test.ts", "processes.test.ts", "gateway.test.ts", "processes.pg.test.ts"];
+const longestFiles = [
+  "store.test.ts",
+  "processes.test.ts",
+  "gateway.test.ts",
+  "processes.pg.test.ts",
+];
 
-export class LongFirst extends BaseSequencer {
+export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const weighed = await Promise.all(
       files.map(async (file) => ({ file, weight: await weightOf(file.moduleId) })),
@@ -22,7 +27,7 @@ export class LongFirst extends BaseSequencer {
 }
 
 async function weightOf(moduleId: string): Promise<number> {
-  if (moduleId.includes("/test/chaos/") && longest.includes(basename(moduleId)))
+  if (moduleId.includes("/test/chaos/") && longestFiles.includes(basename(moduleId)))
     return Number.MAX_SAFE_INTEGER;
   return (await stat(moduleId)).size;
 }

@@ -1,31 +1,31 @@
 export { reduceEvent, reduceEvents } from "./reducer/reduce.ts";
 export {
-  blankRead,
+  emptySessionRead,
   liveRun,
   prependEntries,
   startState,
-  type ReadAgain,
+  type RereadReason,
   type SessionState,
 } from "./reducer/reducer-state.ts";
-export { keepTail } from "./reducer/keep-tail.ts";
+export { dropOldEntries } from "./reducer/keep-tail.ts";
 export type { Gap } from "./reducer/state.ts";
 export * from "./client/create-client.ts";
 export {
-  type Change,
+  type SessionChange,
   type CommandAnswer,
-  type Refused,
-  refusedBy,
-  sentenceOf,
+  type CommandRefusal,
+  refusalFrom,
+  describeError,
 } from "./commands/answers.ts";
-export { completeTyped, type Completion } from "./commands/complete.ts";
-export { type CommandPlace } from "./commands/command.ts";
+export { completeInput, type Completion } from "./commands/complete.ts";
+export { type CommandContext } from "./commands/command.ts";
 export { executeCommand } from "./commands/execute.ts";
 export { findSessions, shortId } from "./commands/find-session.ts";
-export { nearestName, nearNames } from "./commands/nearest.ts";
-export { processInWords } from "./commands/about-processes.ts";
-export { scheduleInWords } from "./schedule-words.ts";
-export { type Invocation, parseTyped, type Typed, typedFor } from "./commands/parse.ts";
-export { tryingAgain } from "./describe.ts";
+export { nearestName, similarNames } from "./commands/nearest.ts";
+export { describeProcess } from "./commands/about-processes.ts";
+export { describeSchedule } from "./schedule-words.ts";
+export { type Invocation, parseInput, type ParsedInput, escapeMessage } from "./commands/parse.ts";
+export { describeRetry } from "./describe.ts";
 export * from "./client/link.ts";
 export * from "./client/call-route.ts";
 export * from "./client/follow.ts";

@@ -3,16 +3,17 @@ import type { ScheduleTimes, ScheduleView } from "@holdfast/protocol";
 const workdays = "mon tue wed thu fri";
 
 /** `Morning: weekdays 08:00 (Europe/Berlin)`, and what there is to know beside it. */
-export function scheduleInWords(schedule: ScheduleView): string {
+export function describeSchedule(schedule: ScheduleView): string {
   const { title, times, timeZone, state, last, nextAt } = schedule;
   const off = state === "off" ? ", off" : nextAt === null ? ", over" : "";
-  const trouble = last === null || quiet.has(last.outcome) ? "" : `, last time: ${last.outcome}`;
-  return `${title}: ${timesInWords(times)} (${timeZone})${off}${trouble}`;
+  const trouble =
+    last === null || normalOutcomes.has(last.outcome) ? "" : `, last time: ${last.outcome}`;
+  return `${title}: ${describeTimes(times)} (${timeZone})${off}${trouble}`;
 }
 
-const quiet: ReadonlySet<string> = new Set(["accepted", "skipped"]);
+const normalOutcomes: ReadonlySet<string> = new Set(["accepted", "skipped"]);
 
-function timesInWords(times: ScheduleTimes): string {
+function describeTimes(times: ScheduleTimes): string {
   if ("date" in times) return `${times.date} ${times.at}`;
   const days = times.days.join(" ");
   const named = times.days.length === 7 ? "daily" : days === workdays ? "weekdays" : days;

@@ -1,36 +1,40 @@
 import { admitMessage } from "../src/run/admit.ts";
 import { type Agent } from "../src/ports/agent.ts";
 import { AgentCache } from "../src/agents/cache.ts";
-import { type KnownContext } from "../src/run/run-context.ts";
+import { type CachedContext } from "../src/run/run-context.ts";
 import { type ModelRequest } from "../src/ports/model.ts";
 import { type RunnerDeps } from "../src/run/runner.ts";
 import { undo } from "../src/history/cut.ts";
 import { aLane, aUserMessage } from "@holdfast/testing/fixtures/factories";
 import { createRunner } from "@holdfast/testing/rigs/run-rig";
 import { gate, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
-import { gated, told, until } from "@holdfast/testing/rigs/run-words";
-import { liveScriptedDay } from "@holdfast/testing/rigs/scripted-day";
+import { createGate, transcriptLines, until } from "@holdfast/testing/rigs/run-words";
+import { runScriptedDay } from "@holdfast/testing/rigs/scripted-day";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
-import { type OpenSession, openSession, present } from "@holdfast/testing/fixtures/open-session";
+import {
+  type TestSession,
+  openTestSession,
+  assertPresent,
+} from "@holdfast/testing/fixtures/open-session";
 import { decodeEvent, ids, type LaneKey, type RequestRecord } from "@holdfast/protocol";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
-import { type Elsewhere, startElsewhere } from "@holdfast/testing/contracts/peer";
-import { openRunBed, type RunBed } from "@holdfast/testing/contracts/contract-rig";
+import { type Peer, startPeer } from "@holdfast/testing/contracts/peer";
+import { openContractRig, type ContractRig } from "@holdfast/testing/contracts/contract-rig";
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
 /** A runner with warm agents, and what its model was sent for whom. */
-function openAgents(bed: RunBed, clock = manualClock()) {
+function openAgents(bed: ContractRig, clock = manualClock()) {
   const requests: ModelRequest[] = [];
   let wait: Promise<void> = Promise.resolve();
   const model = scriptedModel((request) => {
     requests.push(request);
     return [gate(wait), says(`Answer ${requests.length}`)];
   });
-  const cache = new AgentCache<KnownContext>({
+  const cache = new AgentCache<CachedContext>({
     factory: {
       signature: async () => "one and the same",
       build: async (): Promise<Agent> => ({
@@ -57,7 +61,7 @@ function openAgents(bed: RunBed, clock = manualClock()) {
   const deps: Partial<RunnerDeps> = { agents: cache };
   const runner = createRunner(bed.store, bed.log, { model, clock, deps });
   const texts = (at: number) =>
-    present(requests.at(at)).messages.map((each) => JSON.stringify(each));
+    assertPresent(requests.at(at)).messages.map((each) => JSON.stringify(each));
   return {
     cache,
     runner,
@@ -66,13 +70,13 @@ function openAgents(bed: RunBed, clock = manualClock()) {
     goesOn: (before: number, now: number) =>
       texts(before).every((message, index) => texts(now)[index] === message),
     hold: (opened: Promise<void>) => void (wait = opened),
-    async send(chat: OpenSession, lane: LaneKey, text: string): Promise<void> {
+    async send(chat: TestSession, lane: LaneKey, text: string): Promise<void> {
       const { owner, session } = chat;
       const input = { owner, session, lane, clientId: ids.make("message"), text };
       await admitMessage(bed.log, ids, input);
-      runner.poke(owner, session);
+      runner.notify(owner, session);
     },
-    async turn(chat: OpenSession, lane: LaneKey, text: string): Promise<void> {
+    async turn(chat: TestSession, lane: LaneKey, text: string): Promise<void> {
       await this.send(chat, lane, text);
       await runner.idle();
     },
@@ -80,7 +84,7 @@ function openAgents(bed: RunBed, clock = manualClock()) {
 }
 
 /** What was recorded of each request, oldest first. */
-async function records(chat: OpenSession): Promise<readonly RequestRecord[]> {
+async function records(chat: TestSession): Promise<readonly RequestRecord[]> {
   return (await chat.entries()).flatMap((entry) => {
     const decoded = decodeEvent(entry);
     if (decoded.kind !== "known" || decoded.event.type !== "message.assistant") return [];
@@ -89,28 +93,28 @@ async function records(chat: OpenSession): Promise<readonly RequestRecord[]> {
 }
 
 describe.each(databases)("warm agents on $name", (kind) => {
-  let bed: RunBed;
-  let elsewhere: Elsewhere;
-  let a: OpenSession;
-  let b: OpenSession;
+  let bed: ContractRig;
+  let elsewhere: Peer;
+  let a: TestSession;
+  let b: TestSession;
   let lane: LaneKey;
   beforeAll(async () => {
-    bed = await openRunBed(kind);
-    elsewhere = await startElsewhere("process");
-    await elsewhere.open(bed.database.place);
+    bed = await openContractRig(kind);
+    elsewhere = await startPeer("process");
+    await elsewhere.open(bed.database.address);
   });
   afterAll(async () => {
     await elsewhere.end();
     await bed[Symbol.asyncDispose]();
   });
   beforeEach(async () => {
-    a = await openSession(bed.store);
-    b = await openSession(bed.store, {}, a.owner);
+    a = await openTestSession(bed.store);
+    b = await openTestSession(bed.store, {}, a.owner);
     lane = aLane();
   });
 
   /** Another process writes to the session. */
-  const speakElsewhere = async ({ owner, session }: OpenSession, text: string) => {
+  const speakElsewhere = async ({ owner, session }: TestSession, text: string) => {
     const events = [aUserMessage(text)];
     const result = await elsewhere.store.commit({ owner, session, events });
     expect(result).toMatchObject({ status: "committed" });
@@ -131,8 +135,8 @@ describe.each(databases)("warm agents on $name", (kind) => {
     await agents.turn(a, lane, "to a");
     await agents.turn(b, lane, "to b");
     expect(agents.cache.figures()).toMatchObject({ hits: 1, builds: 1 });
-    expect(told(await a.entries())).toEqual(["user: to a", "assistant: Answer 1"]);
-    expect(told(await b.entries())).toEqual(["user: to b", "assistant: Answer 2"]);
+    expect(transcriptLines(await a.entries())).toEqual(["user: to a", "assistant: Answer 1"]);
+    expect(transcriptLines(await b.entries())).toEqual(["user: to b", "assistant: Answer 2"]);
     expect(JSON.stringify(agents.requests[1])).not.toContain("to a");
   });
 
@@ -182,16 +186,16 @@ describe.each(databases)("warm agents on $name", (kind) => {
 
   test("[S1.13] two lanes on one session take their turns one after the other", async () => {
     const agents = openAgents(bed);
-    const first = gated();
+    const first = createGate();
     agents.hold(first.promise);
     await agents.send(a, lane, "from one lane");
     await until(() => agents.requests.length === 1);
     await agents.send(a, aLane(), "from another");
-    expect(told(await a.entries())).toEqual(["user: from one lane"]);
+    expect(transcriptLines(await a.entries())).toEqual(["user: from one lane"]);
     expect(agents.requests).toHaveLength(1);
     first.open();
     await agents.runner.idle();
-    expect(told(await a.entries())).toEqual([
+    expect(transcriptLines(await a.entries())).toEqual([
       "user: from one lane",
       "assistant: Answer 1",
       "user: from another",
@@ -212,7 +216,7 @@ describe.each(databases)("warm agents on $name", (kind) => {
 
   test("[S1.15] a message that was queued behind a turn reuses its agent, with what the turn has written", async () => {
     const agents = openAgents(bed);
-    const first = gated();
+    const first = createGate();
     agents.hold(first.promise);
     await agents.send(a, lane, "one");
     await until(() => agents.requests.length === 1);
@@ -225,7 +229,7 @@ describe.each(databases)("warm agents on $name", (kind) => {
   });
 
   test("[P9] through switches, evictions, restarts, steering and others' writes each request begins with the one before, or the log says why not", async () => {
-    const { requests, stable, explained } = await liveScriptedDay(bed.store, {
+    const { requests, stable, explained } = await runScriptedDay(bed.store, {
       turns: 40,
       seed: 3,
     });

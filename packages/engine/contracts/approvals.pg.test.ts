@@ -3,41 +3,45 @@ import { branch } from "../src/history/branch.ts";
 import { requestCancel } from "../src/run/cancel.ts";
 import { anApproval, anOwner, aRunState } from "@holdfast/testing/fixtures/factories";
 import { calls, fails, says } from "@holdfast/testing/fakes/scripted-model";
-import { fsckStore } from "@holdfast/testing/conformance/fsck-store";
+import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
-import { present } from "@holdfast/testing/fixtures/open-session";
+import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { until } from "@holdfast/testing/rigs/run-words";
 import { type CallId, ids } from "@holdfast/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
-import { beginAsking } from "@holdfast/testing/contracts/approval-rig";
+import { openApprovalRig } from "@holdfast/testing/contracts/approval-rig";
 import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
-import { type LastMoment, withEvent } from "@holdfast/testing/contracts/dying-store";
-import { openRunBed, type RunBed, type Said } from "@holdfast/testing/contracts/contract-rig";
+import { type CrashPoint, withEvent } from "@holdfast/testing/contracts/dying-store";
+import {
+  openContractRig,
+  type ContractRig,
+  type SentMessage,
+} from "@holdfast/testing/contracts/contract-rig";
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 const hour = 60 * 60 * 1000;
 const week = 7 * 24 * hour;
 
 describe.each(databases)("approvals on $name", (kind) => {
-  let bed: RunBed;
+  let bed: ContractRig;
   beforeAll(async () => {
-    bed = await openRunBed(kind);
+    bed = await openContractRig(kind);
   });
   afterAll(() => bed[Symbol.asyncDispose]());
 
-  const isWaiting = async ({ run, chat }: Pick<Said, "run" | "chat">): Promise<void> => {
+  const isWaiting = async ({ run, chat }: Pick<SentMessage, "run" | "chat">): Promise<void> => {
     expect(await run()).toMatchObject({ state: "waiting", attempt: 0 });
     expect(await bed.store.leases.read("run", chat.session)).toBeNull();
   };
 
   test("[P7] what needs nobody's word runs and settles first; the rest waits without a lease, and the answer wakes it", async () => {
     const pair = [says("Both. "), calls("pay", "rent"), calls("look")];
-    const it = await beginAsking(bed, "Look and pay", [pair, says("Done.")]);
+    const it = await openApprovalRig(bed, "Look and pay", [pair, says("Done.")]);
     await it.work();
     await isWaiting(it);
-    expect(await it.told()).toEqual([
+    expect(await it.transcript()).toEqual([
       "user: Look and pay",
       "assistant: Both. |calls pay|calls look",
       "tool: ok seen",
@@ -45,7 +49,7 @@ describe.each(databases)("approvals on $name", (kind) => {
     expect(it.effects).toEqual([]);
     const [approval] = await it.open();
     expect(approval).toMatchObject({ tool: "pay", input: "rent", runId: it.runId, state: "open" });
-    await bed.say("And then?", { chat: it.chat });
+    await bed.send("And then?", { chat: it.chat });
     await it.work();
     expect((await it.chat.snapshot()).inbox).toHaveLength(1);
 
@@ -56,18 +60,18 @@ describe.each(databases)("approvals on $name", (kind) => {
     await elsewhere.idle();
     expect(it.effects).toEqual(["rent"]);
     expect(await it.run()).toMatchObject({ state: "completed", attempt: 0 });
-    expect((await it.told()).slice(3, 5)).toEqual(["tool: ok paid 1", "assistant: Done."]);
+    expect((await it.transcript()).slice(3, 5)).toEqual(["tool: ok paid 1", "assistant: Done."]);
   });
 
   test("[P7] the same word again changes nothing, another one is refused, and a stranger finds nothing", async () => {
-    const it = await beginAsking(bed, "Pay twice", [
+    const it = await openApprovalRig(bed, "Pay twice", [
       [calls("pay", 1), calls("pay", 2)],
       says("Done."),
     ]);
     await it.work();
     const [first, second] = (await it.open()).map(({ id }) => id);
     const say = (id: typeof first, decision: "once" | "deny", owner = it.chat.owner) =>
-      answerApproval(bed.log, ids, owner, present(id), decision);
+      answerApproval(bed.log, ids, owner, assertPresent(id), decision);
     expect(await say(first, "once", anOwner())).toEqual({ status: "not_found" });
     expect(await say(first, "once")).toMatchObject({ status: "answered" });
     await isWaiting(it);
@@ -79,11 +83,11 @@ describe.each(databases)("approvals on $name", (kind) => {
     expect(both.filter(({ status }) => status === "answered")).toHaveLength(1);
     await it.work();
     expect(it.effects.length).toBe(both[0]?.status === "answered" ? 2 : 1);
-    expect(await it.ends()).toEqual(["completed"]);
+    expect(await it.terminalStates()).toEqual(["completed"]);
   });
 
   test("[P7] denied: nothing runs, and the model is told so", async () => {
-    const it = await beginAsking(bed, "Pay if you may", [calls("pay"), says("Then not.")]);
+    const it = await openApprovalRig(bed, "Pay if you may", [calls("pay"), says("Then not.")]);
     await it.work();
     await it.answer("deny");
     await it.work();
@@ -95,7 +99,7 @@ describe.each(databases)("approvals on $name", (kind) => {
   });
 
   test("[P7] a word for the session covers the same tool from then on, after a restart too, and no branch", async () => {
-    const it = await beginAsking(bed, "Pay every month", [
+    const it = await openApprovalRig(bed, "Pay every month", [
       calls("pay", "May"),
       calls("pay", "June"),
       says("Done."),
@@ -114,10 +118,10 @@ describe.each(databases)("approvals on $name", (kind) => {
   });
 
   test("[P7] what was allowed is allowed with these arguments: a call with others does not run", async () => {
-    const it = await beginAsking(bed, "Pay the same", [calls("pay", "rent"), says("I see.")]);
-    await it.die({ when: "before", says: withEvent("approval.asked") });
+    const it = await openApprovalRig(bed, "Pay the same", [calls("pay", "rent"), says("I see.")]);
+    await it.die({ when: "before", matches: withEvent("approval.asked") });
     const entries = await it.chat.entries();
-    const message = present(entries.findLast(({ type }) => type === "message.assistant"));
+    const message = assertPresent(entries.findLast(({ type }) => type === "message.assistant"));
     const [part] = message.data["parts"] as [{ callId: CallId }];
     const forged = anApproval(it.runId, { callId: part.callId, name: "pay", input: "a coffee" });
     await it.chat.commit([forged, aRunState(it.runId, "waiting")]);
@@ -126,100 +130,118 @@ describe.each(databases)("approvals on $name", (kind) => {
     await next.sweep();
     await next.idle();
     expect(it.effects).toEqual([]);
-    expect(await it.told()).toContainEqual(
+    expect(await it.transcript()).toContainEqual(
       expect.stringMatching(/^tool: cancelled This is not what/),
     );
-    expect(await it.ends()).toEqual(["completed"]);
+    expect(await it.terminalStates()).toEqual(["completed"]);
   });
 
   test("[P7] nobody answers for seven days: expired by the sweep, not run, and the run goes on", async () => {
-    const it = await beginAsking(bed, "Pay some day", [calls("pay"), says("Never mind.")]);
+    const it = await openApprovalRig(bed, "Pay some day", [calls("pay"), says("Never mind.")]);
     await it.work();
-    bed.pass(week);
+    bed.advanceClock(week);
     expect(await it.answer("once")).toMatchObject({ code: "approval_answered" });
     const runner = it.runner();
     await runner.sweep();
     await runner.idle();
-    bed.pass(-week);
+    bed.advanceClock(-week);
     expect(it.effects).toEqual([]);
     expect(await it.run()).toMatchObject({ state: "completed" });
-    expect(await it.told()).toContainEqual(
+    expect(await it.transcript()).toContainEqual(
       expect.stringMatching(/^tool: cancelled Nobody answered/),
     );
   });
 
   test("[S3.16] cancelling a run that waits ends it at once: no run, no approval, nothing in flight", async () => {
-    const it = await beginAsking(bed, "Pay or not", [calls("pay")]);
+    const it = await openApprovalRig(bed, "Pay or not", [calls("pay")]);
     await it.work();
     const cancelled = await requestCancel(bed.log, ids, it.chat.owner, it.runId);
     expect(cancelled).toEqual({ status: "ended" });
     const { run, journal, session } = await it.chat.snapshot();
     expect([run, journal, session.liveRun, session.liveState]).toEqual([null, [], null, null]);
     expect(await it.open()).toEqual([]);
-    expect(await it.ends()).toEqual(["cancelled"]);
-    expect((await it.told()).at(-1)).toMatch(
+    expect(await it.terminalStates()).toEqual(["cancelled"]);
+    expect((await it.transcript()).at(-1)).toMatch(
       /^tool: cancelled The run ended before this was begun/,
     );
   });
 
   test("[P4] a run that waits is taken over by nobody, however long it waits, and its time does not run", async () => {
-    const it = await beginAsking(bed, "Pay tomorrow", [calls("pay"), says("Done.")]);
+    const it = await openApprovalRig(bed, "Pay tomorrow", [calls("pay"), says("Done.")]);
     await it.work();
-    bed.pass(24 * hour);
+    bed.advanceClock(24 * hour);
     const runner = it.runner();
     for (let sweeps = 0; sweeps < 3; sweeps += 1) await runner.sweep();
     await runner.idle();
     await isWaiting(it);
     await it.answer("once");
     await it.work();
-    bed.pass(-24 * hour);
+    bed.advanceClock(-24 * hour);
     expect(await it.run()).toMatchObject({ state: "completed" });
     expect(it.effects).toHaveLength(1);
   });
 
-  const claimedAgain: LastMoment["says"] = ({ events }) =>
+  const claimedAgain: CrashPoint["matches"] = ({ events }) =>
     events.some(({ type, data }) => type === "run.state" && data["attempt"] !== undefined);
   /** Where a process can die, whether the answer was there by then, and what is known of the effect afterwards. */
-  const positions: [string, LastMoment, "unanswered" | "answered", string, number][] = [
+  const positions: [string, CrashPoint, "unanswered" | "answered", string, number][] = [
     [
       "before it asks",
-      { when: "after", says: withEvent("message.assistant") },
+      { when: "after", matches: withEvent("message.assistant") },
       "unanswered",
       "ok",
       1,
     ],
-    ["while it asks", { when: "before", says: withEvent("approval.asked") }, "unanswered", "ok", 1],
+    [
+      "while it asks",
+      { when: "before", matches: withEvent("approval.asked") },
+      "unanswered",
+      "ok",
+      1,
+    ],
     [
       "when it has asked",
-      { when: "after", says: withEvent("approval.asked") },
+      { when: "after", matches: withEvent("approval.asked") },
       "unanswered",
       "ok",
       1,
     ],
-    ["before it is taken up", { when: "before", says: claimedAgain }, "answered", "ok", 1],
-    ["when it is taken up", { when: "after", says: claimedAgain }, "answered", "ok", 1],
-    ["before it starts", { when: "before", says: withEvent("tool.started") }, "answered", "ok", 1],
+    ["before it is taken up", { when: "before", matches: claimedAgain }, "answered", "ok", 1],
+    ["when it is taken up", { when: "after", matches: claimedAgain }, "answered", "ok", 1],
+    [
+      "before it starts",
+      { when: "before", matches: withEvent("tool.started") },
+      "answered",
+      "ok",
+      1,
+    ],
     [
       "when it is started",
-      { when: "after", says: withEvent("tool.started") },
+      { when: "after", matches: withEvent("tool.started") },
       "answered",
       "unknown",
       0,
     ],
     [
       "when it has run",
-      { when: "before", says: withEvent("tool.ended") },
+      { when: "before", matches: withEvent("tool.ended") },
       "answered",
       "unknown",
       1,
     ],
-    ["when it has ended", { when: "after", says: withEvent("tool.ended") }, "answered", "ok", 1],
-    ["when it is settled", { when: "after", says: withEvent("message.tool") }, "answered", "ok", 1],
+    ["when it has ended", { when: "after", matches: withEvent("tool.ended") }, "answered", "ok", 1],
+    [
+      "when it is settled",
+      { when: "after", matches: withEvent("message.tool") },
+      "answered",
+      "ok",
+      1,
+    ],
   ];
   test.each(positions)(
     "[P7] killed %s: the tool runs at most once, and person and model are told what is known",
     async (name, moment, answered, outcome, effects) => {
-      const it = await beginAsking(bed, `Killed ${name}`, [calls("pay"), says("Done.")]);
+      const it = await openApprovalRig(bed, `Killed ${name}`, [calls("pay"), says("Done.")]);
       if (answered === "answered") {
         await it.work();
         await it.answer("once");
@@ -232,8 +254,8 @@ describe.each(databases)("approvals on $name", (kind) => {
       await next.sweep();
       await next.idle();
       expect(it.effects).toHaveLength(effects);
-      expect(await it.ends()).toEqual(["completed"]);
-      expect(await it.told()).toContainEqual(expect.stringMatching(`^tool: ${outcome} `));
+      expect(await it.terminalStates()).toEqual(["completed"]);
+      expect(await it.transcript()).toContainEqual(expect.stringMatching(`^tool: ${outcome} `));
       const result = it.model.requests.at(-1)?.messages.findLast(({ role }) => role === "tool");
       const known = outcome === "unknown" ? /not known whether this took effect/ : /paid 1/;
       expect(JSON.stringify(result)).toMatch(known);
@@ -242,10 +264,10 @@ describe.each(databases)("approvals on $name", (kind) => {
 
   test("[P4] the tries of a step go on counting after a take-over, and so does the pause before the next", async () => {
     const failing = () => fails("overloaded");
-    const it = await beginAsking(bed, "Try again", [failing(), failing(), says("Never said.")]);
+    const it = await openApprovalRig(bed, "Try again", [failing(), failing(), says("Never said.")]);
     const limits = { steps: 20, timeMs: hour, modelTries: 2 };
     const retried = withEvent("run.state", { state: "running", cause: "scripted_overloaded" });
-    await it.die({ when: "after", says: retried }, { limits });
+    await it.die({ when: "after", matches: retried }, { limits });
     const clock = manualClock();
     const next = it.runner(bed.store, { limits }, clock);
     await next.sweep();
@@ -263,19 +285,19 @@ describe.each(databases)("approvals on $name", (kind) => {
   });
 
   test("[P4] a run's time goes on counting after a take-over, by the store's clock", async () => {
-    const it = await beginAsking(bed, "Take your time", [calls("look"), says("Too late.")]);
+    const it = await openApprovalRig(bed, "Take your time", [calls("look"), says("Too late.")]);
     const limits = { steps: 20, timeMs: hour, modelTries: 2 };
-    await it.die({ when: "after", says: withEvent("message.assistant") }, { limits });
-    bed.pass(hour + 1);
+    await it.die({ when: "after", matches: withEvent("message.assistant") }, { limits });
+    bed.advanceClock(hour + 1);
     const next = it.runner(bed.store, { limits });
     await next.sweep();
     await next.idle();
-    bed.pass(-hour - 1);
+    bed.advanceClock(-hour - 1);
     expect(await it.run()).toMatchObject({ state: "limit", cause: "time" });
-    expect(await it.told()).toContainEqual("tool: ok seen");
+    expect(await it.transcript()).toContainEqual("tool: ok seen");
   });
 
   test("[P14] and what is stored of all this follows from the logs", async () => {
-    expect(await fsckStore(bed.store)).toEqual([]);
+    expect(await fsckFindings(bed.store)).toEqual([]);
   });
 });

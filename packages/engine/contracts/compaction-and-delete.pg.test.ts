@@ -7,18 +7,22 @@ import { type Store } from "../src/ports/store.ts";
 import { systemClock } from "../src/ports/clock.ts";
 import { aHolder } from "@holdfast/testing/fixtures/factories";
 import { createRunner } from "@holdfast/testing/rigs/run-rig";
-import { fsckStore } from "@holdfast/testing/conformance/fsck-store";
+import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
 import { gate, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
-import { gated, streamed, told } from "@holdfast/testing/rigs/run-words";
-import { openSession, type OpenSession, present } from "@holdfast/testing/fixtures/open-session";
-import { turn } from "@holdfast/testing/fakes/manual-clock";
+import { createGate, untilStreamed, transcriptLines } from "@holdfast/testing/rigs/run-words";
+import {
+  openTestSession,
+  type TestSession,
+  assertPresent,
+} from "@holdfast/testing/fixtures/open-session";
+import { nextTurn } from "@holdfast/testing/fakes/manual-clock";
 import { ids, newEvent } from "@holdfast/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
-import { type Elsewhere, startElsewhere } from "@holdfast/testing/contracts/peer";
-import { openRunBed, type RunBed } from "@holdfast/testing/contracts/contract-rig";
+import { type Peer, startPeer } from "@holdfast/testing/contracts/peer";
+import { openContractRig, type ContractRig } from "@holdfast/testing/contracts/contract-rig";
 import { withMembers } from "@holdfast/testing/contracts/wrapped-stores";
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
@@ -27,20 +31,20 @@ const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 type Point = "before it has the lock" | "before it commits" | "before it lets go";
 
 describe.each(databases)("a compaction and a delete at one moment on $name", (kind) => {
-  let bed: RunBed;
-  let elsewhere: Elsewhere;
+  let bed: ContractRig;
+  let elsewhere: Peer;
   beforeAll(async () => {
-    bed = await openRunBed(kind);
-    elsewhere = await startElsewhere("process");
-    await elsewhere.open(bed.database.place);
+    bed = await openContractRig(kind);
+    elsewhere = await startPeer("process");
+    await elsewhere.open(bed.database.address);
   }, 120_000);
   afterAll(async () => {
     await elsewhere.end();
     await bed[Symbol.asyncDispose]();
   });
 
-  async function aLongTalk(): Promise<OpenSession> {
-    const chat = await openSession(bed.store);
+  async function aLongTalk(): Promise<TestSession> {
+    const chat = await openTestSession(bed.store);
     const part = (said: string) => ({
       messageId: ids.make("message"),
       parts: [{ type: "text" as const, text: `${said} ${"word ".repeat(100)}`.trim() }],
@@ -54,7 +58,7 @@ describe.each(databases)("a compaction and a delete at one moment on $name", (ki
     return chat;
   }
 
-  function compact({ owner, session }: OpenSession, store: Store) {
+  function compact({ owner, session }: TestSession, store: Store) {
     const deps = {
       log: createLog(store),
       ids,
@@ -70,8 +74,8 @@ describe.each(databases)("a compaction and a delete at one moment on $name", (ki
   }
 
   /** Begins a compaction that stands still there until it is let go on. */
-  function compactUpTo(point: Point, chat: OpenSession) {
-    const [reached, go] = [gated(), gated()];
+  function compactUpTo(point: Point, chat: TestSession) {
+    const [reached, go] = [createGate(), createGate()];
     const pass = async (here: Point): Promise<void> => {
       if (here !== point) return;
       reached.open();
@@ -99,13 +103,13 @@ describe.each(databases)("a compaction and a delete at one moment on $name", (ki
   }
 
   /** A run of the session that has said half of its answer. */
-  async function speaking(chat: OpenSession) {
-    const go = gated();
+  async function speaking(chat: TestSession) {
+    const go = createGate();
     const model = scriptedModel([[says("Half"), gate(go.promise), says(" more")]]);
     const runner = createRunner(bed.store, bed.log, { model, clock: systemClock });
-    const said = await bed.say("five", { chat });
-    runner.poke(chat.owner, chat.session);
-    await streamed(said, "Half");
+    const said = await bed.send("five", { chat });
+    runner.notify(chat.owner, chat.session);
+    await untilStreamed(said, "Half");
     const finish = () => {
       go.open();
       return runner.idle();
@@ -113,20 +117,20 @@ describe.each(databases)("a compaction and a delete at one moment on $name", (ki
     return { ...said, finish };
   }
 
-  const seqsOfType = async (chat: OpenSession, type: string) =>
+  const seqsOfType = async (chat: TestSession, type: string) =>
     (await chat.events()).filter((event) => event.type === type).map(({ seq }) => seq);
 
-  async function leasesOf(chat: OpenSession): Promise<number> {
+  async function leasesOf(chat: TestSession): Promise<number> {
     let count = 0;
     for await (const lease of bed.store.audit.leases())
       if (lease.session === chat.session) count += 1;
     return count;
   }
 
-  const trashElsewhere = ({ owner, session }: OpenSession) => elsewhere.runs.trash(owner, session);
+  const trashElsewhere = ({ owner, session }: TestSession) => elsewhere.runs.trash(owner, session);
 
   /** Deleted once, settled, with no one left who holds anything; and it comes back as it was. */
-  async function expectSound(chat: OpenSession, epoch: number): Promise<void> {
+  async function expectSound(chat: TestSession, epoch: number): Promise<void> {
     const { owner, session } = chat;
     expect(await seqsOfType(chat, "session.trashed")).toHaveLength(1);
     expect(await seqsOfType(chat, "context.compacted")).toHaveLength(epoch);
@@ -134,8 +138,8 @@ describe.each(databases)("a compaction and a delete at one moment on $name", (ki
     const deps = { log: bed.log, ids, holder: aHolder };
     expect(await restore(deps, { owner, session })).toMatchObject({ status: "committed" });
     expect(await chat.row()).toMatchObject({ epoch, liveRun: null, openDeltas: 0 });
-    const context = present(await readContext(bed.store.reads, owner, session));
-    expect(told(context.tail).filter((line) => line === "user: five")).toHaveLength(1);
+    const context = assertPresent(await readContext(bed.store.reads, owner, session));
+    expect(transcriptLines(context.tail).filter((line) => line === "user: five")).toHaveLength(1);
   }
 
   test("[S3.18] a delete that comes before the lock ends the compaction, and the run with it", async () => {
@@ -148,9 +152,9 @@ describe.each(databases)("a compaction and a delete at one moment on $name", (ki
     // There is no lock to be had on what is in the trash, and nothing to come back for.
     expect(await compaction.ended).toEqual({ status: "refused", code: "session_trashed" });
     await run.finish();
-    expect(await run.ends()).toEqual(["cancelled"]);
+    expect(await run.terminalStates()).toEqual(["cancelled"]);
     await expectSound(chat, 0);
-    expect(await fsckStore(bed.store)).toEqual([]);
+    expect(await fsckFindings(bed.store)).toEqual([]);
   });
 
   test.each<Point>(["before it commits", "before it lets go"])(
@@ -162,14 +166,14 @@ describe.each(databases)("a compaction and a delete at one moment on $name", (ki
       await compaction.reached;
       const refused = { status: "refused", code: "compaction_live" };
       expect(await trashElsewhere(chat)).toMatchObject(refused);
-      expect(await run.ends()).toEqual([]);
+      expect(await run.terminalStates()).toEqual([]);
       compaction.go();
       expect(await compaction.ended).toMatchObject({ status: "compacted", epoch: 1 });
       expect(await trashElsewhere(chat)).toMatchObject({ status: "committed" });
       await run.finish();
-      expect(await run.ends()).toEqual(["cancelled"]);
+      expect(await run.terminalStates()).toEqual(["cancelled"]);
       await expectSound(chat, 1);
-      expect(await fsckStore(bed.store)).toEqual([]);
+      expect(await fsckFindings(bed.store)).toEqual([]);
     },
   );
 
@@ -183,20 +187,20 @@ describe.each(databases)("a compaction and a delete at one moment on $name", (ki
       await compaction.reached;
       const deleting = trashAtLast(chat);
       if (headStart === "all of it") await deleting;
-      else if (headStart !== "the lock") for (let n = 0; n < headStart; n += 1) await turn();
+      else if (headStart !== "the lock") for (let n = 0; n < headStart; n += 1) await nextTurn();
       compaction.go();
       const [{ status }] = await Promise.all([compaction.ended, deleting]);
       orders.add(status);
       await run.finish();
-      expect(await run.ends()).toEqual(["cancelled"]);
+      expect(await run.terminalStates()).toEqual(["cancelled"]);
       await expectSound(chat, status === "compacted" ? 1 : 0);
     }
-    expect(await fsckStore(bed.store)).toEqual([]);
+    expect(await fsckFindings(bed.store)).toEqual([]);
     expect([...orders].toSorted()).toEqual(["compacted", "refused"]);
   });
 
   /** A person who tries again as long as somebody compacts. */
-  async function trashAtLast(chat: OpenSession): Promise<void> {
+  async function trashAtLast(chat: TestSession): Promise<void> {
     for (;;) {
       const result = await trashElsewhere(chat);
       if (result.status === "committed") return;

@@ -1,7 +1,7 @@
 import { createCompactionLock } from "../src/context/compaction-lock.ts";
 import { describeHolder } from "../src/log/leases.ts";
 import { type Store } from "../src/ports/store.ts";
-import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { hostname } from "node:os";
 import { threadId } from "node:worker_threads";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import { currentHolder } from "@holdfast/store/identity";
 import {
-  openPlace,
+  openStoreAt,
   postgresDatabase,
   sqliteDatabase,
   type TestDatabase,
@@ -24,7 +24,7 @@ describe.each(databases)("the compaction lock on $name", ({ create }) => {
   let passed = 0;
   beforeAll(async () => {
     database = await create();
-    store = await openPlace(database.place, { clockOffset: () => passed });
+    store = await openStoreAt(database.address, { clockOffset: () => passed });
   });
   afterAll(async () => {
     await store.close();
@@ -33,7 +33,7 @@ describe.each(databases)("the compaction lock on $name", ({ create }) => {
 
   /** A session of its own, and the lock as two agents see it. */
   async function aLock(options: { readonly ttlMs?: number } = {}) {
-    const { session } = await openSession(store);
+    const { session } = await openTestSession(store);
     const lock = createCompactionLock(store.leases, options);
     return { session, lock, ada: currentHolder("ada"), bob: currentHolder("bob") };
   }

@@ -9,28 +9,32 @@ import { StoreFailure } from "../src/ports/store.ts";
 import { truncate, undo } from "../src/history/cut.ts";
 import { aHolder } from "@holdfast/testing/fixtures/factories";
 import { createRunner } from "@holdfast/testing/rigs/run-rig";
-import { gated, told, until } from "@holdfast/testing/rigs/run-words";
-import { openSession, type OpenSession, present } from "@holdfast/testing/fixtures/open-session";
+import { createGate, transcriptLines, until } from "@holdfast/testing/rigs/run-words";
+import {
+  openTestSession,
+  type TestSession,
+  assertPresent,
+} from "@holdfast/testing/fixtures/open-session";
 import { says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { ids, newEvent } from "@holdfast/protocol";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
-import { openRunBed, type RunBed } from "@holdfast/testing/contracts/contract-rig";
+import { openContractRig, type ContractRig } from "@holdfast/testing/contracts/contract-rig";
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 const words = (text: string) => `${text} ${"word ".repeat(100)}`.trim();
 
 describe.each(databases)("compaction on $name", (kind) => {
-  let bed: RunBed;
-  let chat: OpenSession;
+  let bed: ContractRig;
+  let chat: TestSession;
   beforeAll(async () => {
-    bed = await openRunBed(kind);
+    bed = await openContractRig(kind);
   });
   afterAll(() => bed[Symbol.asyncDispose]());
   beforeEach(async () => {
-    chat = await openSession(bed.store);
+    chat = await openTestSession(bed.store);
     for (const text of ["one", "two", "three", "four"]) await addTurn(text);
   });
 
@@ -75,10 +79,11 @@ describe.each(databases)("compaction on $name", (kind) => {
 
   const compactions = async () =>
     (await chat.entries()).filter(({ type }) => type === "context.compacted");
-  const context = async () => present(await readContext(bed.store.reads, chat.owner, chat.session));
+  const context = async () =>
+    assertPresent(await readContext(bed.store.reads, chat.owner, chat.session));
 
   test("[S0.11] two agents at one moment: one compaction, the other keeps its messages, and its next turn works", async () => {
-    const may = gated();
+    const may = createGate();
     const first = anAgent(may.promise);
     const second = anAgent();
     const winner = first.compact();
@@ -90,9 +95,9 @@ describe.each(databases)("compaction on $name", (kind) => {
     may.open();
     expect(await winner).toMatchObject({ status: "compacted", epoch: 1 });
     expect(await compactions()).toHaveLength(1);
-    const said = await bed.say("five", { chat });
+    const said = await bed.send("five", { chat });
     const runner = createRunner(bed.store, bed.log, { model: scriptedModel([says("Yes.")]) });
-    runner.poke(chat.owner, chat.session);
+    runner.notify(chat.owner, chat.session);
     await runner.idle();
     expect(await said.run()).toMatchObject({ state: "completed" });
   });
@@ -107,7 +112,7 @@ describe.each(databases)("compaction on $name", (kind) => {
   });
 
   test("[S0.19] what is said while the summary is written is live behind it, in order, once", async () => {
-    const may = gated();
+    const may = createGate();
     const agent = anAgent(may.promise);
     const compacting = agent.compact();
     await until(() => agent.seen.asked === 1);
@@ -116,7 +121,7 @@ describe.each(databases)("compaction on $name", (kind) => {
     may.open();
     expect(await compacting).toMatchObject({ status: "compacted" });
     const { tail } = await context();
-    const shown = told(tail).filter((line) => /five|six/.test(line));
+    const shown = transcriptLines(tail).filter((line) => /five|six/.test(line));
     expect(shown.map((line) => line.split(" word")[0])).toEqual([
       "user: five",
       "assistant: Answer to five",
@@ -128,7 +133,7 @@ describe.each(databases)("compaction on $name", (kind) => {
   test("[S0.22] whoever gets the lock after the winner finds the newer epoch and does not compact again", async () => {
     const late = anAgent();
     const { lock } = late.deps;
-    const acquired = gated();
+    const acquired = createGate();
     const wonFirst = {
       ...late.deps,
       lock: {
@@ -154,11 +159,11 @@ describe.each(databases)("compaction on $name", (kind) => {
   });
 
   test("a holder whose lock was taken meanwhile leaves everything as it was", async () => {
-    const may = gated();
+    const may = createGate();
     const agent = anAgent(may.promise);
     const compacting = agent.compact();
     await until(() => agent.seen.asked === 1);
-    const lease = present(await bed.store.leases.read("compaction", chat.session));
+    const lease = assertPresent(await bed.store.leases.read("compaction", chat.session));
     await bed.store.leases.acquire({
       kind: "compaction",
       session: chat.session,
@@ -185,16 +190,16 @@ describe.each(databases)("compaction on $name", (kind) => {
   });
 
   test("[S0.20] nobody cuts while the summary is written; and a summary of what was cut is not kept", async () => {
-    const may = gated();
+    const may = createGate();
     const agent = anAgent(may.promise);
     const compacting = agent.compact();
     await until(() => agent.seen.asked === 1);
     const history = { log: bed.log, ids };
     expect(await undo(history, chat)).toMatchObject({ code: "compaction_live" });
-    const lease = present(await bed.store.leases.read("compaction", chat.session));
+    const lease = assertPresent(await bed.store.leases.read("compaction", chat.session));
     await bed.store.leases.release(lease);
     const [, , second] = await chat.entries();
-    expect(await truncate(history, chat, present(second).seq)).toMatchObject({
+    expect(await truncate(history, chat, assertPresent(second).seq)).toMatchObject({
       status: "committed",
     });
     may.open();
@@ -208,8 +213,8 @@ describe.each(databases)("compaction on $name", (kind) => {
     const after = await chat.entries();
     expect(after.slice(0, before.length)).toEqual(before);
     const { head, tail, epoch } = await context();
-    expect(told(head)[0]).toMatch(/^user: one/);
-    expect(told(tail)[0]).toMatch(/four/);
+    expect(transcriptLines(head)[0]).toMatch(/^user: one/);
+    expect(transcriptLines(tail)[0]).toMatch(/four/);
     expect(epoch?.summary).toBe("They counted.");
   });
 

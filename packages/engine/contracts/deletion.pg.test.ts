@@ -12,18 +12,22 @@ import {
   aRunState,
   aSession,
   aSettledMessage,
-  at,
+  toSeq,
   aUserMessage,
 } from "@holdfast/testing/fixtures/factories";
-import { fsckStore } from "@holdfast/testing/conformance/fsck-store";
+import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
 import { openFullSession } from "@holdfast/testing/fixtures/damaged-audit";
-import { type OpenSession, openSession, present } from "@holdfast/testing/fixtures/open-session";
+import {
+  type TestSession,
+  openTestSession,
+  assertPresent,
+} from "@holdfast/testing/fixtures/open-session";
 import type { BlobId } from "@holdfast/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import {
-  openPlace,
+  openStoreAt,
   postgresDatabase,
   sqliteDatabase,
   type TestDatabase,
@@ -40,7 +44,7 @@ describe.each(databases)("what is kept on $name", ({ create }) => {
   let passed = 0;
   beforeAll(async () => {
     database = await create();
-    store = await openPlace(database.place, { clockOffset: () => passed });
+    store = await openStoreAt(database.address, { clockOffset: () => passed });
   });
   afterAll(async () => {
     await store.close();
@@ -49,11 +53,13 @@ describe.each(databases)("what is kept on $name", ({ create }) => {
 
   /** Everything that can be read of a session. Deltas that an entry stands for may be pruned at any time. */
   async function everything(
-    { owner, session }: Pick<OpenSession, "owner" | "session">,
+    { owner, session }: Pick<TestSession, "owner" | "session">,
     blob?: BlobId,
   ) {
     const { reads } = store;
-    const page = present(await reads.events(owner, session, { after: at(0), limit: 10_000 }));
+    const page = assertPresent(
+      await reads.events(owner, session, { after: toSeq(0), limit: 10_000 }),
+    );
     return {
       row: await reads.session(owner, session),
       events: page.events,
@@ -86,7 +92,7 @@ describe.each(databases)("what is kept on $name", ({ create }) => {
   });
 
   test("[P13] late writes to a session in the trash are refused, under whatever fence they come", async () => {
-    const chat = await openSession(store);
+    const chat = await openTestSession(store);
     const { runId, under } = await chat.startRun();
     await chat.commit([trashed()]);
     const done = [aSettledMessage(runId), aRunState(runId, "completed")];
@@ -117,7 +123,7 @@ describe.each(databases)("what is kept on $name", ({ create }) => {
 
     expect(await store.purge(owner, session)).toMatchObject({ status: "purged" });
     expect(await store.reads.session(owner, session)).toBeNull();
-    expect(await store.reads.events(owner, session, { after: at(0), limit: 9 })).toBeNull();
+    expect(await store.reads.events(owner, session, { after: toSeq(0), limit: 9 })).toBeNull();
     const late = await store.commit(aCommit(chat, [aUserMessage()]));
     expect(late).toMatchObject(refused("session_not_found"));
     const again = await store.commit({ ...aSession(), owner, session });
@@ -130,12 +136,12 @@ describe.each(databases)("what is kept on $name", ({ create }) => {
   });
 
   test("[P13] a purged origin leaves what its branch reads", async () => {
-    const origin = await openSession(store);
+    const origin = await openTestSession(store);
     await origin.commit([aUserMessage("one"), aUserMessage("two"), aUserMessage("three")]);
-    const branch = await openSession(
+    const branch = await openTestSession(
       store,
       {
-        origin: { sessionId: origin.session, seq: at(3) },
+        origin: { sessionId: origin.session, seq: toSeq(3) },
         ranges: [aRange(1, 3, origin.session), aRange(4)],
       },
       origin.owner,
@@ -159,7 +165,7 @@ describe.each(databases)("what is kept on $name", ({ create }) => {
     ];
     const before = await both();
     const orphan = await store.putBlob(full.chat.owner, new Uint8Array([1, 2, 3]), "image/png");
-    const id = present(orphan.status === "stored" ? orphan.id : null);
+    const id = assertPresent(orphan.status === "stored" ? orphan.id : null);
     passed += day / 2;
     await pruneAll();
     expect(await store.reads.blob(full.chat.owner, id)).not.toBeNull();
@@ -172,9 +178,9 @@ describe.each(databases)("what is kept on $name", ({ create }) => {
   });
 
   test("[P13] nothing but a purge takes an event away", async () => {
-    const chat = await openSession(store);
+    const chat = await openTestSession(store);
     const blob = await store.putBlob(chat.owner, new Uint8Array([7]), "image/png");
-    const file = aFile(present(blob.status === "stored" ? blob.id : null));
+    const file = aFile(assertPresent(blob.status === "stored" ? blob.id : null));
     const acts: (() => Promise<unknown>)[] = [
       () => chat.commit([anInput({ attachments: [file] })]),
       () => chat.commit([aUserMessage("one"), aUserMessage("two")]),
@@ -185,7 +191,7 @@ describe.each(databases)("what is kept on $name", ({ create }) => {
       () => chat.commit([restored()]),
       () => pruneAll(),
       () => store.search.rebuild(),
-      () => fsckStore(store),
+      () => fsckFindings(store),
     ];
     let kept = new Set<string>();
     for (const act of acts) {
@@ -195,11 +201,11 @@ describe.each(databases)("what is kept on $name", ({ create }) => {
       expect([...kept].filter((id) => !now.has(id))).toEqual([]);
       kept = now;
     }
-    expect(await fsckStore(store)).toEqual([]);
+    expect(await fsckFindings(store)).toEqual([]);
   });
 
   function compaction() {
-    const covers = { from: at(1), to: at(1) };
+    const covers = { from: toSeq(1), to: toSeq(1) };
     return anEvent("context.compacted", { epoch: 1, covers, summary: "Little was said." });
   }
 

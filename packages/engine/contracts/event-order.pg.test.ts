@@ -4,29 +4,29 @@ import {
   aCommit,
   aCut,
   aDelta,
-  aFence,
+  toFence,
   aMessageId,
   anEvent,
   aRange,
   aRunState,
   aSession,
   aSettledMessage,
-  at,
+  toSeq,
   aUserMessage,
   type SessionRef,
 } from "@holdfast/testing/fixtures/factories";
-import { openSession, present, seqsOf } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession, assertPresent, seqsOf } from "@holdfast/testing/fixtures/open-session";
 import type { NewEvent } from "@holdfast/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import {
-  openPlace,
+  openStoreAt,
   postgresDatabase,
   sqliteDatabase,
   type TestDatabase,
 } from "@holdfast/testing/contracts/test-database";
-import { type Elsewhere, soon, startSeveral } from "@holdfast/testing/contracts/peer";
+import { type Peer, nearFuture, startPeers } from "@holdfast/testing/contracts/peer";
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
@@ -45,9 +45,9 @@ const failingTrigger = {
   ],
 };
 
-let processes: Elsewhere[];
+let processes: Peer[];
 beforeAll(async () => {
-  processes = await startSeveral("process", 4);
+  processes = await startPeers("process", 4);
 });
 afterAll(async () => {
   await Promise.all(processes.map((each) => each.end()));
@@ -58,9 +58,9 @@ describe.each(databases)("numbers on $name", ({ name, create }) => {
   let store: Store;
   beforeAll(async () => {
     database = await create();
-    store = await openPlace(database.place);
+    store = await openStoreAt(database.address);
     for (const statement of failingTrigger[name]) await database.query(statement);
-    await Promise.all(processes.map((each) => each.open(database.place)));
+    await Promise.all(processes.map((each) => each.open(database.address)));
   });
   afterAll(async () => {
     await store.close();
@@ -69,12 +69,16 @@ describe.each(databases)("numbers on $name", ({ name, create }) => {
   });
 
   test("[P2] writers in four processes get dense numbers, whatever is refused and fails between them", async () => {
-    const talks = await Promise.all([openSession(store), openSession(store), openSession(store)]);
-    const moment = soon();
+    const talks = await Promise.all([
+      openTestSession(store),
+      openTestSession(store),
+      openTestSession(store),
+    ]);
+    const moment = nearFuture();
     const sent = processes.flatMap((writer) => {
-      writer.meet(moment);
+      writer.startAt(moment);
       return Array.from({ length: 45 }, (_, n) => {
-        const attempt = attemptOf(present(talks[n % talks.length]), n);
+        const attempt = attemptOf(assertPresent(talks[n % talks.length]), n);
         return { ...attempt, answer: writer.store.commit(attempt.commit) };
       });
     });
@@ -84,8 +88,8 @@ describe.each(databases)("numbers on $name", ({ name, create }) => {
     for (const { answer, outcome } of results) expect(answer.status).toBe(outcome);
 
     for (const { owner, session } of talks) {
-      const page = present(
-        await store.reads.events(owner, session, { after: at(0), limit: 9_999 }),
+      const page = assertPresent(
+        await store.reads.events(owner, session, { after: toSeq(0), limit: 9_999 }),
       );
       expect(seqsOf(page.events)).toEqual(Array.from({ length: page.head }, (_, n) => n + 1));
       const placed = new Map<number, string>();
@@ -100,7 +104,7 @@ describe.each(databases)("numbers on $name", ({ name, create }) => {
   });
 
   test("[P2] a number is not given again after undo, pruning, trash and a new start", async () => {
-    const talk = await openSession(store);
+    const talk = await openTestSession(store);
     const { runId, under } = await talk.startRun();
     const messageId = aMessageId();
     const first = await talk.commit([aDelta(runId, "a ", messageId)], { under });
@@ -117,7 +121,7 @@ describe.each(databases)("numbers on $name", ({ name, create }) => {
     await talk.commit([anEvent("session.restored", {})]);
     const { head } = await talk.row();
 
-    const again = await openPlace(database.place);
+    const again = await openStoreAt(database.address);
     try {
       const next = await talk.through(again).commit([aUserMessage("and on")]);
       expect(next.first).toBe(head + 1);
@@ -131,11 +135,11 @@ describe.each(databases)("numbers on $name", ({ name, create }) => {
   });
 
   test("[P2] the numbers of a purged session are not given again: its id stays used", async () => {
-    const talk = await openSession(store);
+    const talk = await openTestSession(store);
     await talk.commit([anEvent("session.trashed", {})]);
     await store.purge(talk.owner, talk.session);
     const created = { ...aSession(), owner: talk.owner, session: talk.session };
-    const answer = await present(processes[0]).store.commit(created);
+    const answer = await assertPresent(processes[0]).store.commit(created);
     expect(answer).toMatchObject({ status: "refused", code: "session_exists" });
   });
 });
@@ -150,8 +154,8 @@ function attemptOf(session: SessionRef, n: number): Attempt {
   const say = (count: number): NewEvent[] =>
     Array.from({ length: count }, (_, part) => aUserMessage(`${n}.${part}`));
   const refusals = [
-    { under: { lease: "run", fence: aFence(7) } },
-    { expect: { head: at(1_000_000) } },
+    { under: { lease: "run", fence: toFence(7) } },
+    { expect: { head: toSeq(1_000_000) } },
     { expect: { revision: 99 } },
   ] as const;
   switch (n % 5) {

@@ -6,10 +6,10 @@ import {
   aHolder,
   aNotice,
   aRunId,
-  at,
+  toSeq,
   type SessionRef,
 } from "@holdfast/testing/fixtures/factories";
-import { openSession, present, textsOf } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession, assertPresent, textsOf } from "@holdfast/testing/fixtures/open-session";
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { Client } from "pg";
@@ -17,22 +17,22 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import {
-  openPlace,
-  type Place,
+  openStoreAt,
+  type StoreAddress,
   postgresDatabase,
   sqliteDatabase,
   type TestDatabase,
 } from "@holdfast/testing/contracts/test-database";
-import { type Elsewhere, startSeveral } from "@holdfast/testing/contracts/peer";
-import { holdable, untilWaiting } from "@holdfast/testing/contracts/held-writes";
+import { type Peer, startPeers } from "@holdfast/testing/contracts/peer";
+import { holdOptions, untilLockWaiters } from "@holdfast/testing/contracts/held-writes";
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
-let sleeper: Elsewhere;
-let successor: Elsewhere;
+let sleeper: Peer;
+let successor: Peer;
 beforeAll(async () => {
-  const [one, two] = await startSeveral("process", 2);
-  [sleeper, successor] = [present(one), present(two)];
+  const [one, two] = await startPeers("process", 2);
+  [sleeper, successor] = [assertPresent(one), assertPresent(two)];
 });
 afterAll(async () => {
   await Promise.all([sleeper, successor].map((each) => each.end()));
@@ -44,10 +44,10 @@ describe.each(databases)("the one writer on $name", ({ create }) => {
   let gate: string | undefined;
   beforeAll(async () => {
     database = await create();
-    const { place } = database;
-    store = await openPlace(place);
+    const { address: place } = database;
+    store = await openStoreAt(place);
     gate = place.kind === "sqlite" ? `${place.file}.gate` : undefined;
-    await sleeper.open(place, holdable(place));
+    await sleeper.open(place, holdOptions(place));
     await successor.open(place);
   });
   afterAll(async () => {
@@ -58,7 +58,7 @@ describe.each(databases)("the one writer on $name", ({ create }) => {
 
   /** A run that the sleeper has claimed for a moment, and that has begun to answer. */
   async function aRunOfTheSleeper() {
-    const { owner, session } = await openSession(store);
+    const { owner, session } = await openTestSession(store);
     const runId = aRunId();
     const request = { kind: "run", session, ttlMs: 100 } as const;
     const lease = await sleeper.store.leases.acquire({ ...request, holder: aHolder() });
@@ -80,8 +80,8 @@ describe.each(databases)("the one writer on $name", ({ create }) => {
   }
 
   async function logOf({ owner, session }: SessionRef) {
-    const page = await store.reads.events(owner, session, { after: at(0), limit: 100 });
-    return textsOf(present(page).events);
+    const page = await store.reads.events(owner, session, { after: toSeq(0), limit: 100 });
+    return textsOf(assertPresent(page).events);
   }
 
   test("[P3] a runner that was paused and wakes up late is refused, whatever it tries", async () => {
@@ -127,7 +127,7 @@ describe.each(databases)("the one writer on $name", ({ create }) => {
 
   /** SQLite: the writer stands in front of BEGIN, when everything that can be prepared outside is prepared. */
   async function holdBeforeTransaction(run: SleepersRun) {
-    const file = present(gate);
+    const file = assertPresent(gate);
     writeFileSync(file, "");
     const late = sleeper.store.commit(run.say("late"));
     while (!existsSync(`${file}.reached`)) await wait(2);
@@ -142,15 +142,15 @@ describe.each(databases)("the one writer on $name", ({ create }) => {
   async function holdByLock(run: SleepersRun) {
     const { kind, session } = run.mine;
     while ((await store.leases.read(kind, session)) !== null) await wait(10);
-    const client = new Client({ connectionString: addressOf(database.place) });
+    const client = new Client({ connectionString: addressOf(database.address) });
     await client.connect();
     try {
       await client.query("BEGIN");
       await client.query(`SELECT 1 FROM heads WHERE session_id = '${session}' FOR UPDATE`);
       const fence = run.takeOver();
-      await untilWaiting(client, 1);
+      await untilLockWaiters(client, 1);
       const late = sleeper.store.commit(run.say("late"));
-      await untilWaiting(client, 2);
+      await untilLockWaiters(client, 2);
       await client.query("ROLLBACK");
       return { late, fence };
     } finally {
@@ -159,7 +159,7 @@ describe.each(databases)("the one writer on $name", ({ create }) => {
   }
 });
 
-function addressOf(place: Place): string {
+function addressOf(place: StoreAddress): string {
   if (place.kind !== "postgres") throw new Error("only PostgreSQL has an address");
   return place.url;
 }

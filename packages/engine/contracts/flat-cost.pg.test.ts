@@ -8,29 +8,29 @@ import {
   aRunId,
   aUserMessage,
 } from "@holdfast/testing/fixtures/factories";
-import { type OpenSession, openSession } from "@holdfast/testing/fixtures/open-session";
+import { type TestSession, openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { type Fence, ids, type OwnerId, type RunId } from "@holdfast/protocol";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import {
-  type Counter,
+  type WorkCounter,
   countOnPostgres,
   countOnSqlite,
-  type Work,
+  type DatabaseWork,
 } from "@holdfast/testing/contracts/count-work";
 import {
-  openPlace,
+  openStoreAt,
   postgresDatabase,
   sqliteDatabase,
   type TestDatabase,
 } from "@holdfast/testing/contracts/test-database";
 import {
-  addMessagesLike,
-  addRunsLike,
-  addSessionsLike,
-  letPostgresRest,
-  spoilOldMessages,
+  copyLastMessage,
+  copyRuns,
+  copySession,
+  analyzePostgres,
+  corruptOldMessages,
 } from "@holdfast/testing/contracts/bulk-rows";
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
@@ -40,18 +40,18 @@ const manySessions = 20_000;
 const manyRuns = 2_000;
 
 interface Costs {
-  readonly append: Work;
-  readonly checkpoint: Work;
+  readonly append: DatabaseWork;
+  readonly checkpoint: DatabaseWork;
 }
 
 interface Running {
-  readonly talk: OpenSession;
+  readonly talk: TestSession;
   readonly runId: RunId;
   readonly under: { readonly lease: "run"; readonly fence: Fence };
 }
 
-async function aTalk(store: Store, owner: OwnerId): Promise<OpenSession> {
-  const talk = await openSession(store, {}, owner);
+async function aTalk(store: Store, owner: OwnerId): Promise<TestSession> {
+  const talk = await openTestSession(store, {}, owner);
   for (let n = 0; n < few; n += 1) await talk.commit([aUserMessage(`${n}`)]);
   return talk;
 }
@@ -68,10 +68,10 @@ async function aRunningTalk(store: Store, owner: OwnerId): Promise<Running> {
 
 describe.each(databases)("cost on $name", ({ name, create }) => {
   let database: TestDatabase;
-  let counter: Counter;
-  let quiet: OpenSession;
-  let busy: OpenSession;
-  let long: OpenSession;
+  let counter: WorkCounter;
+  let quiet: TestSession;
+  let busy: TestSession;
+  let long: TestSession;
   let amongFew: Costs;
   let inShort: Costs;
   let inLong: Costs;
@@ -84,17 +84,17 @@ describe.each(databases)("cost on $name", ({ name, create }) => {
     const [quietOwner, busyOwner] = [anOwner(), anOwner()];
     const [short, running] = await counter.prepare(async (store) => {
       quiet = await aTalk(store, quietOwner);
-      for (let n = 1; n < few; n += 1) await openSession(store, {}, quietOwner);
+      for (let n = 1; n < few; n += 1) await openTestSession(store, {}, quietOwner);
       busy = await aTalk(store, busyOwner);
       return [await aRunningTalk(store, busyOwner), await aRunningTalk(store, busyOwner)];
     });
     long = running.talk;
-    await addSessionsLike(database, busy.session, manySessions);
-    await addMessagesLike(database, long.session, manyMessages);
+    await copySession(database, busy.session, manySessions);
+    await copyLastMessage(database, long.session, manyMessages);
     // Otherwise the planner would rather read these few rows whole than look into an index.
     if (name === "postgres") {
-      await addRunsLike(database, short.talk.session, manyRuns);
-      await letPostgresRest(database);
+      await copyRuns(database, short.talk.session, manyRuns);
+      await analyzePostgres(database);
     }
     inShort = await costs(short);
     inLong = await costs(running);
@@ -131,7 +131,7 @@ describe.each(databases)("cost on $name", ({ name, create }) => {
   });
 
   test("[P12] a page of the list reads the same among 10 and among 20,000 sessions", async () => {
-    const page = (talk: OpenSession) =>
+    const page = (talk: TestSession) =>
       counter.count(async (store) => {
         const query = { limit: few - 1 };
         const { sessions } = await store.reads.sessions(talk.owner, query);
@@ -162,10 +162,10 @@ describe.each(databases)("cost on $name", ({ name, create }) => {
 
   test("[P12] opening a session looks at none of the messages that it does not show", async () => {
     const damaged: number[] = [];
-    const store = await openPlace(database.place, { onDamage: ({ seq }) => damaged.push(seq) });
+    const store = await openStoreAt(database.address, { onDamage: ({ seq }) => damaged.push(seq) });
     onTestFinished(() => store.close());
     const there = long.through(store);
-    await spoilOldMessages(database, long.session, (await there.row()).head - 100);
+    await corruptOldMessages(database, long.session, (await there.row()).head - 100);
     const shown = await there.snapshot({ limit: few });
     expect(shown.entries).toMatchObject({ more: true });
     expect(shown.entries.entries).toHaveLength(few);
@@ -178,7 +178,7 @@ describe.each(databases)("cost on $name", ({ name, create }) => {
    * In ten commits a page is split here and there, and another plan is chosen for a small table: three each at most, and
    * nothing beside what was added by the thousands.
    */
-  function expectSame(cost: Work, other: Work): void {
+  function expectSame(cost: DatabaseWork, other: DatabaseWork): void {
     expect(cost.writes).toBe(other.writes);
     expect(cost.scanned).toEqual([]);
     expect(Math.abs(cost.touched - other.touched)).toBeLessThanOrEqual(30);

@@ -2,16 +2,16 @@ import { type FindingCode, fsckExit } from "../src/fsck/findings.ts";
 import { type FsckMode } from "../src/fsck/check-session.ts";
 import { runFsck } from "../src/fsck/fsck.ts";
 import { type Store } from "../src/ports/store.ts";
-import { aLane, anEvent, aRange, at, aUserMessage } from "@holdfast/testing/fixtures/factories";
+import { aLane, anEvent, aRange, toSeq, aUserMessage } from "@holdfast/testing/fixtures/factories";
 import { openFullSession } from "@holdfast/testing/fixtures/damaged-audit";
-import { openSession, type OpenSession } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession, type TestSession } from "@holdfast/testing/fixtures/open-session";
 import type { LaneKey } from "@holdfast/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import {
-  openPlace,
-  type Place,
+  openStoreAt,
+  type StoreAddress,
   postgresDatabase,
   sqliteDatabase,
   type TestDatabase,
@@ -21,11 +21,11 @@ const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
 /** A session of its own, and how its rows are found. */
 interface Victim {
-  readonly chat: OpenSession;
+  readonly chat: TestSession;
   readonly lane: LaneKey;
   /** A condition for the rows that belong to the session. */
   readonly its: string;
-  readonly kind: Place["kind"];
+  readonly kind: StoreAddress["kind"];
 }
 
 interface Damage {
@@ -128,7 +128,7 @@ describe.each(databases)("the proof on $name", ({ name: kind, create }) => {
   let store: Store;
   beforeAll(async () => {
     database = await create();
-    store = await openPlace(database.place);
+    store = await openStoreAt(database.address);
   });
   afterAll(async () => {
     await store.close();
@@ -159,14 +159,14 @@ describe.each(databases)("the proof on $name", ({ name: kind, create }) => {
 
   test("[P14] a store with something of everything is sound, and all of it was looked at", async () => {
     const { chat } = await aVictim();
-    const branch = { sessionId: chat.session, seq: at(3) };
-    const left = await openSession(
+    const branch = { sessionId: chat.session, seq: toSeq(3) };
+    const left = await openTestSession(
       store,
       { origin: branch, ranges: [aRange(1, 3, chat.session)] },
       chat.owner,
     );
     await left.commit([aUserMessage("on its own")]);
-    const gone = await openSession(store);
+    const gone = await openTestSession(store);
     await gone.commit([anEvent("session.trashed", {})]);
     expect(await store.purge(gone.owner, gone.session)).toMatchObject({ status: "purged" });
 

@@ -1,23 +1,23 @@
 import { clear, truncate, undo } from "../src/history/cut.ts";
-import { interrupting } from "../src/history/interrupt.ts";
+import { interruptThen } from "../src/history/interrupt.ts";
 import { requestCancel } from "../src/run/cancel.ts";
 import { restore, trash } from "../src/history/trash.ts";
 import { retry } from "../src/history/retry.ts";
 import { type Store } from "../src/ports/store.ts";
 import { systemClock } from "../src/ports/clock.ts";
 import { aHolder, anEvent } from "@holdfast/testing/fixtures/factories";
-import { fsckStore } from "@holdfast/testing/conformance/fsck-store";
+import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
 import { gate, says, type Script, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { openRunRig } from "@holdfast/testing/rigs/run-rig";
-import { type OpenSession, present, textsOf } from "@holdfast/testing/fixtures/open-session";
-import { streamed, until } from "@holdfast/testing/rigs/run-words";
-import { turn } from "@holdfast/testing/fakes/manual-clock";
+import { type TestSession, assertPresent, textsOf } from "@holdfast/testing/fixtures/open-session";
+import { untilStreamed, until } from "@holdfast/testing/rigs/run-words";
+import { nextTurn } from "@holdfast/testing/fakes/manual-clock";
 import { ids, type Seq, type StoredEvent } from "@holdfast/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import {
-  openPlace,
+  openStoreAt,
   postgresDatabase,
   sqliteDatabase,
   type TestDatabase,
@@ -34,7 +34,7 @@ describe.each(databases)("history on $name", ({ create }) => {
   let elsewhere: Store;
   beforeAll(async () => {
     database = await create();
-    [store, elsewhere] = [await openPlace(database.place), await openPlace(database.place)];
+    [store, elsewhere] = [await openStoreAt(database.address), await openStoreAt(database.address)];
   });
   afterAll(async () => {
     await Promise.all([store.close(), elsewhere.close()]);
@@ -48,8 +48,8 @@ describe.each(databases)("history on $name", ({ create }) => {
       before === 0 ? [says("Half"), gate(go.promise), says(" more")] : says("Again");
     const rig = await openRunRig(store, { model: scriptedModel(script), clock: systemClock });
     const { runId } = await rig.say("Question");
-    rig.runner.poke(rig.chat.owner, rig.chat.session);
-    await streamed(rig, "Half");
+    rig.runner.notify(rig.chat.owner, rig.chat.session);
+    await untilStreamed(rig, "Half");
     const { owner, session } = rig.chat;
     const target = { owner, session };
     const deps = {
@@ -69,7 +69,7 @@ describe.each(databases)("history on $name", ({ create }) => {
     expect(await undo(deps, target)).toMatchObject(refused);
     expect(await truncate(deps, target, from)).toMatchObject(refused);
     expect(await retry(deps, target, { clientId: "again" })).toMatchObject(refused);
-    const cut = await interrupting(deps, target, (at) => undo(deps, at));
+    const cut = await interruptThen(deps, target, (at) => undo(deps, at));
     expect(cut).toMatchObject({ status: "committed" });
     go();
     await rig.runner.idle();
@@ -96,8 +96,8 @@ describe.each(databases)("history on $name", ({ create }) => {
     const over = new AbortController();
     async function poll(reader: Store): Promise<void> {
       while (!over.signal.aborted) {
-        await turn();
-        const { session, run, journal, entries } = present(
+        await nextTurn();
+        const { session, run, journal, entries } = assertPresent(
           await reader.reads.snapshot(chat.owner, chat.session, { limit: 20 }),
         );
         const isLive = session.liveRun !== null;
@@ -114,7 +114,7 @@ describe.each(databases)("history on $name", ({ create }) => {
     const renamed = Array.from({ length: 10 }, (_, n) =>
       chat.commit([anEvent("session.changed", { title: `Title ${n}` })]),
     );
-    const asked = await interrupting(deps, target, (at) => retry(deps, at, { clientId: "retry" }));
+    const asked = await interruptThen(deps, target, (at) => retry(deps, at, { clientId: "retry" }));
     expect(asked).toMatchObject({ status: "accepted" });
     await Promise.all(renamed);
     await rig.work();
@@ -123,13 +123,13 @@ describe.each(databases)("history on $name", ({ create }) => {
     await Promise.all(readers);
     expect([...seen]).toEqual(["one instant"]);
     expect((await rig.run(runId)).state).toBe("cancelled");
-    expect(await fsckStore(store)).toEqual([]);
+    expect(await fsckFindings(store)).toEqual([]);
   });
 
   test("[P13] [S0.20] a session that is deleted during a run is settled, takes no late write, and leaves no lease", async () => {
     const { rig, chat, deps, target, runId, go } = await speaking();
     await rig.say("Waits", { mode: "queue" });
-    const fence = present(await store.leases.read("run", chat.session)).fence;
+    const fence = assertPresent(await store.leases.read("run", chat.session)).fence;
     expect(await trash(deps, target)).toMatchObject({ status: "committed" });
     go();
     await rig.runner.idle();
@@ -145,7 +145,7 @@ describe.each(databases)("history on $name", ({ create }) => {
     await chat.refuses("fenced", late, { under: { lease: "run", fence } });
     expect(textsOf(messagesIn(await chat.entries()))).toEqual(["Question", "Half", "Waits"]);
     expect((await chat.snapshot()).inbox).toEqual([]);
-    expect(await fsckStore(store)).toEqual([]);
+    expect(await fsckFindings(store)).toEqual([]);
   });
 
   test("[S0.20] [S3.18] undo, truncate, clear and delete respect the compaction lock, and a delete that comes first ends it", async () => {
@@ -155,7 +155,7 @@ describe.each(databases)("history on $name", ({ create }) => {
     expect(await trash(deps, target)).toMatchObject(refused);
     go();
     await rig.runner.idle();
-    const from = present((await chat.entries())[0]).seq;
+    const from = assertPresent((await chat.entries())[0]).seq;
     for (const act of [undo, clear]) expect(await act(deps, target)).toMatchObject(refused);
     expect(await truncate(deps, target, from)).toMatchObject(refused);
     expect(await trash(deps, target)).toMatchObject(refused);
@@ -190,7 +190,7 @@ describe.each(databases)("history on $name", ({ create }) => {
     expect((await chat.row()).id).toBe(chat.session);
   });
 
-  async function leasesOf({ session }: OpenSession) {
+  async function leasesOf({ session }: TestSession) {
     const rows = [];
     for await (const lease of store.audit.leases()) if (lease.session === session) rows.push(lease);
     return rows;

@@ -1,39 +1,39 @@
 import { undo } from "../src/history/cut.ts";
-import { fsckStore } from "@holdfast/testing/conformance/fsck-store";
+import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
 import { gate, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
-import { gated, until, wordsIn } from "@holdfast/testing/rigs/run-words";
-import { present } from "@holdfast/testing/fixtures/open-session";
+import { createGate, until, modelMessageText } from "@holdfast/testing/rigs/run-words";
+import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { ids } from "@holdfast/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
 import {
-  carry,
-  type LateBed,
-  leaveRecovering,
-  openLateBed,
-  shown,
+  copySpills,
+  type LateJournalRig,
+  abandonAndRecover,
+  openLateJournalRig,
+  summarizeEntries,
   silence,
-  spilled,
+  untilSpilled,
 } from "@holdfast/testing/contracts/late-journal-rig";
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
 describe.each(databases)("where a late journal stands on $name", (kind) => {
-  let bed: LateBed;
+  let bed: LateJournalRig;
   beforeAll(async () => {
-    bed = await openLateBed(kind);
+    bed = await openLateJournalRig(kind);
   });
   afterAll(() => bed[Symbol.asyncDispose]());
 
   test("undoing a later turn leaves what was found late where its notice is, for people and for the model", async () => {
-    const { chat, read, there, here } = await leaveRecovering(bed);
+    const { chat, read, there, here } = await abandonAndRecover(bed);
     const next = bed.recoverer(here, {}, [says("And so on.")]);
-    await bed.say("And then?", { chat });
-    next.poke(chat.owner, chat.session);
+    await bed.send("And then?", { chat });
+    next.notify(chat.owner, chat.session);
     await next.idle();
-    carry(there, here);
+    copySpills(there, here);
     await read();
     const { owner, session } = chat;
     const undone = await undo({ log: bed.log, ids }, { owner, session });
@@ -44,15 +44,15 @@ describe.each(databases)("where a late journal stands on $name", (kind) => {
       "assistant: a dark night.*",
       "notice: recovered",
     ];
-    expect(shown(await read())).toEqual(expected);
+    expect(summarizeEntries(await read())).toEqual(expected);
     const model = scriptedModel([says("Indeed.")]);
     const third = bed.recoverer(here, { modelFor: async () => ({ name: "scripted", model }) });
-    await bed.say("Go on", { chat });
-    third.poke(owner, session);
+    await bed.send("Go on", { chat });
+    third.notify(owner, session);
     await third.idle();
-    const told = present(model.requests[0]).messages.slice(1);
+    const told = assertPresent(model.requests[0]).messages.slice(1);
     const cutOff = "[host: the answer above ended early (interrupted).]";
-    expect(told.map(wordsIn)).toEqual([
+    expect(told.map(modelMessageText)).toEqual([
       "Begin",
       "It was ",
       cutOff,
@@ -63,9 +63,9 @@ describe.each(databases)("where a late journal stands on $name", (kind) => {
   });
 
   test("text that turns up after the run went on is kept as superseded, and the model is not told", async () => {
-    const { chat, read, there, here } = await leaveRecovering(bed, { policy: "resume" });
-    carry(there, here);
-    expect(shown(await read())).toEqual([
+    const { chat, read, there, here } = await abandonAndRecover(bed, { policy: "resume" });
+    copySpills(there, here);
+    expect(summarizeEntries(await read())).toEqual([
       "user: Begin",
       "assistant: It was ",
       "assistant: a dark night.* (superseded)",
@@ -74,26 +74,26 @@ describe.each(databases)("where a late journal stands on $name", (kind) => {
     ]);
     const model = scriptedModel([says("Yes.")]);
     const next = bed.recoverer(here, { modelFor: async () => ({ name: "scripted", model }) });
-    await bed.say("Sure?", { chat });
-    next.poke(chat.owner, chat.session);
+    await bed.send("Sure?", { chat });
+    next.notify(chat.owner, chat.session);
     await next.idle();
     expect(JSON.stringify(model.requests)).toContain("Again.");
     expect(JSON.stringify(model.requests)).not.toContain("dark night");
   });
 
   test("what lies in the runner's own home is brought in with the take-over itself", async () => {
-    const home = await bed.home();
-    const away = gated();
+    const home = await bed.createHome();
+    const away = createGate();
     const reply = [says("It was "), gate(away.promise), says("a dark night."), silence];
-    const { said, outage } = await bed.leaveBehind([reply], home);
+    const { said, outage } = await bed.abandonRun([reply], home);
     await until(async () => JSON.stringify(await said.chat.events()).includes("It was "));
-    outage.away = true;
+    outage.isDown = true;
     away.open();
-    await spilled(home, said.chat.session, "dark night");
+    await untilSpilled(home, said.chat.session, "dark night");
     const runner = bed.recoverer(home);
     await runner.sweep();
     await runner.idle();
-    expect(shown(await bed.read(runner, said.chat))).toEqual([
+    expect(summarizeEntries(await bed.read(runner, said.chat))).toEqual([
       "user: Begin",
       "assistant: It was a dark night.*",
       "notice: recovered",
@@ -104,9 +104,9 @@ describe.each(databases)("where a late journal stands on $name", (kind) => {
   test.each(["here", "elsewhere"])(
     "what the store had after all is not said twice: its spill lies %s",
     async (where) => {
-      const there = await bed.home();
-      const here = where === "here" ? there : await bed.home();
-      const [lost, more] = [gated(), gated()];
+      const there = await bed.createHome();
+      const here = where === "here" ? there : await bed.createHome();
+      const [lost, more] = [createGate(), createGate()];
       const reply = [
         says("It was "),
         gate(lost.promise),
@@ -115,20 +115,20 @@ describe.each(databases)("where a late journal stands on $name", (kind) => {
         says("night."),
         silence,
       ];
-      const { said, outage } = await bed.leaveBehind([reply], there);
+      const { said, outage } = await bed.abandonRun([reply], there);
       const { chat } = said;
       await until(async () => JSON.stringify(await chat.events()).includes("It was "));
-      outage.swallow = true;
+      outage.dropsAnswers = true;
       lost.open();
-      await spilled(there, chat.session, "a dark ");
-      outage.away = true;
+      await untilSpilled(there, chat.session, "a dark ");
+      outage.isDown = true;
       more.open();
-      await spilled(there, chat.session, "night.");
+      await untilSpilled(there, chat.session, "night.");
       const runner = bed.recoverer(here);
       await runner.sweep();
       await runner.idle();
-      if (where === "elsewhere") carry(there, here);
-      const [, ...answer] = shown(await bed.read(runner, chat));
+      if (where === "elsewhere") copySpills(there, here);
+      const [, ...answer] = summarizeEntries(await bed.read(runner, chat));
       expect(answer).toEqual(
         where === "here"
           ? ["assistant: It was a dark night.*", "notice: recovered"]
@@ -138,19 +138,19 @@ describe.each(databases)("where a late journal stands on $name", (kind) => {
   );
 
   test("a home that is known to be empty says so at once", async () => {
-    const home = await bed.home();
-    const { said } = await bed.leaveBehind([[silence]], home);
+    const home = await bed.createHome();
+    const { said } = await bed.abandonRun([[silence]], home);
     await until(async () => (await said.run()).state === "running");
     const runner = bed.recoverer(home);
     await runner.sweep();
     await runner.idle();
-    expect(shown(await bed.read(runner, said.chat))).toEqual([
+    expect(summarizeEntries(await bed.read(runner, said.chat))).toEqual([
       "user: Begin",
       "notice: nothing_recovered",
     ]);
   });
 
   test("[P14] and fsck accounts for all of it", async () => {
-    expect(await fsckStore(bed.store)).toEqual([]);
+    expect(await fsckFindings(bed.store)).toEqual([]);
   });
 });

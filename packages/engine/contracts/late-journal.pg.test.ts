@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { fsckStore } from "@holdfast/testing/conformance/fsck-store";
-import { gated, toldModel, until } from "@holdfast/testing/rigs/run-words";
-import { present } from "@holdfast/testing/fixtures/open-session";
+import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
+import { createGate, modelMessageLine, until } from "@holdfast/testing/rigs/run-words";
+import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { ids, newEvent, type NoticeEntry, pendingRecoveryIn } from "@holdfast/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -11,41 +11,45 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
 import {
-  carry,
-  headers,
-  type Home,
-  type LateBed,
-  leaveRecovering,
-  openLateBed,
-  shown,
+  copySpills,
+  spillHeaders,
+  type SpillHome,
+  type LateJournalRig,
+  abandonAndRecover,
+  openLateJournalRig,
+  summarizeEntries,
 } from "@holdfast/testing/contracts/late-journal-rig";
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
 describe.each(databases)("a late journal on $name", (kind) => {
-  let bed: LateBed;
+  let bed: LateJournalRig;
   beforeAll(async () => {
-    bed = await openLateBed(kind);
+    bed = await openLateJournalRig(kind);
   });
   afterAll(() => bed[Symbol.asyncDispose]());
 
-  const noticeIn = (entries: Awaited<ReturnType<LateBed["read"]>>): NoticeEntry => {
+  const noticeIn = (entries: Awaited<ReturnType<LateJournalRig["read"]>>): NoticeEntry => {
     const notices = entries.filter((entry) => entry.type === "notice");
     expect(notices).toHaveLength(1);
-    return present(notices[0]);
+    return assertPresent(notices[0]);
   };
 
   test("[S4.1] before the journal is there the notice says recovering, and the run is over", async () => {
-    const { chat, said, read, here } = await leaveRecovering(bed);
+    const { chat, said, read, here } = await abandonAndRecover(bed);
     const entries = await read();
-    expect(shown(entries)).toEqual(["user: Begin", "assistant: It was ", "notice: recovering"]);
+    expect(summarizeEntries(entries)).toEqual([
+      "user: Begin",
+      "assistant: It was ",
+      "notice: recovering",
+    ]);
     const notice = noticeIn(entries);
     expect(notice.text).not.toMatch(/[Nn]othing/);
     expect(notice.details).toMatchObject({
       runId: said.runId,
       recovery: { tries: 0 },
     });
-    const { recovery } = present(pendingRecoveryIn(notice.details));
+    const { recovery } = assertPresent(pendingRecoveryIn(notice.details));
     expect(recovery.firstSeen).toBeGreaterThan(notice.at - 10_000);
     expect(recovery.firstSeen).toBeLessThanOrEqual(notice.at);
     expect(await chat.row()).toMatchObject({ liveRun: null, openDeltas: 0 });
@@ -54,12 +58,12 @@ describe.each(databases)("a late journal on $name", (kind) => {
   });
 
   test("[S4.2] when it has turned up, its text and tools stand above the notice, in transcript and context", async () => {
-    const { chat, said, read, there, here } = await leaveRecovering(bed);
+    const { chat, said, read, there, here } = await abandonAndRecover(bed);
     const before = await chat.row();
-    const [header] = await headers(there);
-    const { owner, session, runId, fence, place } = present(header);
+    const [header] = await spillHeaders(there);
+    const { owner, session, runId, fence, place } = assertPresent(header);
     // As a runner would have written it whose tools begin without the store.
-    await there.journals.forget(present(header));
+    await there.journals.forget(assertPresent(header));
     const begun = await there.journals.begin({
       owner,
       session,
@@ -82,12 +86,12 @@ describe.each(databases)("a late journal on $name", (kind) => {
     await begun.file.close();
 
     const next = bed.recoverer(here, {}, [says("And so on.")]);
-    const after = await bed.say("And then?", { chat });
-    next.poke(chat.owner, chat.session);
+    const after = await bed.send("And then?", { chat });
+    next.notify(chat.owner, chat.session);
     await next.idle();
-    carry(there, here);
+    copySpills(there, here);
     const entries = await read();
-    expect(shown(entries)).toEqual([
+    expect(summarizeEntries(entries)).toEqual([
       "user: Begin",
       "assistant: It was ",
       "assistant: a dark night. It rained.*|calls look*",
@@ -106,10 +110,10 @@ describe.each(databases)("a late journal on $name", (kind) => {
 
     const model = scriptedModel([says("Indeed.")]);
     const third = bed.recoverer(here, { modelFor: async () => ({ name: "scripted", model }) });
-    await bed.say("Go on", { chat: after.chat });
-    third.poke(chat.owner, chat.session);
+    await bed.send("Go on", { chat: after.chat });
+    third.notify(chat.owner, chat.session);
     await third.idle();
-    const told = present(model.requests[0]).messages.map(toldModel);
+    const told = assertPresent(model.requests[0]).messages.map(modelMessageLine);
     expect(told.slice(1, 7)).toEqual([
       "user: Begin",
       "assistant: It was ",
@@ -121,26 +125,29 @@ describe.each(databases)("a late journal on $name", (kind) => {
   });
 
   test("[S4.3] of two reads at the same moment one does the work, and the other is answered at once", async () => {
-    const { chat, runner, read, there, here } = await leaveRecovering(bed);
-    const hold = gated();
+    const { chat, runner, read, there, here } = await abandonAndRecover(bed);
+    const hold = createGate();
     const other = bed.recoverer({
       ...here,
       journals: { ...here.journals, forget: () => hold.promise },
     });
-    carry(there, here);
+    copySpills(there, here);
     const working = bed.read(other, chat);
     await until(async () => (await chat.entries()).at(-1)?.type === "notice.changed");
     // The first one has not finished, and holds the lease.
-    expect(shown(await read()).slice(0, 2)).toEqual(["user: Begin", "assistant: It was "]);
+    expect(summarizeEntries(await read()).slice(0, 2)).toEqual([
+      "user: Begin",
+      "assistant: It was ",
+    ]);
     hold.open();
-    expect(shown(await working).at(-1)).toBe("notice: recovered");
+    expect(summarizeEntries(await working).at(-1)).toBe("notice: recovered");
     const events = await chat.events();
     expect(events.filter((event) => event.type === "notice.changed")).toHaveLength(1);
     await runner.idle();
   });
 
   test("[S4.4] twenty reads of a journal that is still arriving use no try and write nothing", async () => {
-    const { chat, read } = await leaveRecovering(bed);
+    const { chat, read } = await abandonAndRecover(bed);
     const { head } = await chat.row();
     for (let reads = 0; reads < 20; reads += 1) await read();
     const notice = noticeIn(await read());
@@ -149,8 +156,8 @@ describe.each(databases)("a late journal on $name", (kind) => {
   });
 
   /** A journal whose end is known, and that says nothing. */
-  async function sealEmpty(there: Home, here: Home): Promise<void> {
-    const header = present((await headers(there))[0]);
+  async function sealEmpty(there: SpillHome, here: SpillHome): Promise<void> {
+    const header = assertPresent((await spillHeaders(there))[0]);
     const begun = await here.journals.begin(header);
     if (begun.status === "failed") throw new Error(begun.message);
     await begun.file.seal({ how: "stopped", model: "scripted", calls: [], usage: null });
@@ -158,46 +165,46 @@ describe.each(databases)("a late journal on $name", (kind) => {
   }
 
   test("[S4.5] a sealed journal without output uses a try on each read, and the twelfth gives up", async () => {
-    const { read, there, here } = await leaveRecovering(bed);
+    const { read, there, here } = await abandonAndRecover(bed);
     await sealEmpty(there, here);
     for (let tries = 1; tries < 12; tries += 1) {
       const notice = noticeIn(await read());
       expect(notice).toMatchObject({ kind: "recovering", details: { recovery: { tries } } });
     }
     const entries = await read();
-    expect(shown(entries)).toEqual([
+    expect(summarizeEntries(entries)).toEqual([
       "user: Begin",
       "assistant: It was ",
       "notice: nothing_recovered",
     ]);
     expect(noticeIn(entries).details).not.toHaveProperty("recovery");
-    expect(shown(await read())).toEqual(shown(entries));
+    expect(summarizeEntries(await read())).toEqual(summarizeEntries(entries));
   });
 
   test("[S4.6] after a day the notice gives up, and the journal is not read", async () => {
-    const { read, here, chat } = await leaveRecovering(bed);
-    const looks = here.looks();
-    bed.pass(24 * 60 * 60_000);
-    expect(shown(await read()).at(-1)).toBe("notice: nothing_recovered");
-    expect(here.looks()).toBe(looks);
+    const { read, here, chat } = await abandonAndRecover(bed);
+    const looks = here.readCount();
+    bed.advanceClock(24 * 60 * 60_000);
+    expect(summarizeEntries(await read()).at(-1)).toBe("notice: nothing_recovered");
+    expect(here.readCount()).toBe(looks);
     expect((await chat.row()).activityAt).toBeLessThan((await bed.store.now()) - 60_000);
   });
 
   test("[S4.9] any number of reads, restarts and recoverers leave one notice and each text once", async () => {
-    const { chat, there, here } = await leaveRecovering(bed);
-    carry(there, here);
+    const { chat, there, here } = await abandonAndRecover(bed);
+    copySpills(there, here);
     const hosts = Array.from({ length: 4 }, () => bed.recoverer(here));
     await Promise.all(
       hosts.flatMap((host) => [host.sweep(), bed.read(host, chat), bed.read(host, chat)]),
     );
     await Promise.all(hosts.map((host) => host.idle()));
     // A host that died between the commit and the removal leaves the file: it is known.
-    carry(there, here);
+    copySpills(there, here);
     const restarted = bed.recoverer(here);
     await restarted.sweep();
     await restarted.idle();
     const last = await bed.read(restarted, chat);
-    expect(shown(last)).toEqual([
+    expect(summarizeEntries(last)).toEqual([
       "user: Begin",
       "assistant: It was ",
       "assistant: a dark night.*",
@@ -207,8 +214,8 @@ describe.each(databases)("a late journal on $name", (kind) => {
   });
 
   test("[S4.8] a damaged record costs itself, and the notice says so", async () => {
-    const { read, there, here } = await leaveRecovering(bed);
-    carry(there, here);
+    const { read, there, here } = await abandonAndRecover(bed);
+    copySpills(there, here);
     const [name = ""] = here.files();
     const file = join(here.path, name);
     const bytes = readFileSync(file);
@@ -222,7 +229,10 @@ describe.each(databases)("a late journal on $name", (kind) => {
       Buffer.concat([bytes.subarray(0, last), again, again, torn.subarray(last)]),
     );
     const entries = await read();
-    expect(shown(entries).slice(2)).toEqual(["assistant: a dark night.*", "notice: recovered"]);
+    expect(summarizeEntries(entries).slice(2)).toEqual([
+      "assistant: a dark night.*",
+      "notice: recovered",
+    ]);
     const notice = noticeIn(entries);
     expect(notice.text).toContain("could not be read");
     expect(notice.details?.["damage"]).toMatchObject([
@@ -233,6 +243,6 @@ describe.each(databases)("a late journal on $name", (kind) => {
   });
 
   test("[P14] and fsck accounts for all of it", async () => {
-    expect(await fsckStore(bed.store)).toEqual([]);
+    expect(await fsckFindings(bed.store)).toEqual([]);
   });
 });

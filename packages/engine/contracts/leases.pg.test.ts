@@ -1,8 +1,8 @@
 import { createCompactionLock } from "../src/context/compaction-lock.ts";
 import { type Holder } from "../src/ports/rows.ts";
 import { type Store } from "../src/ports/store.ts";
-import { aCommit, anEvent, at } from "@holdfast/testing/fixtures/factories";
-import { openSession, present } from "@holdfast/testing/fixtures/open-session";
+import { aCommit, anEvent, toSeq } from "@holdfast/testing/fixtures/factories";
+import { openTestSession, assertPresent } from "@holdfast/testing/fixtures/open-session";
 import type { Fence } from "@holdfast/protocol";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -10,24 +10,19 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import { createLiveness, currentHolder } from "@holdfast/store/identity";
 import {
-  openPlace,
+  openStoreAt,
   postgresDatabase,
   sqliteDatabase,
   type TestDatabase,
 } from "@holdfast/testing/contracts/test-database";
-import {
-  type Elsewhere,
-  soon,
-  startElsewhere,
-  startSeveral,
-} from "@holdfast/testing/contracts/peer";
+import { type Peer, nearFuture, startPeer, startPeers } from "@holdfast/testing/contracts/peer";
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
-let processes: Elsewhere[];
-let threads: Elsewhere[];
+let processes: Peer[];
+let threads: Peer[];
 beforeAll(async () => {
-  [processes, threads] = await Promise.all([startSeveral("process", 8), startSeveral("thread", 8)]);
+  [processes, threads] = await Promise.all([startPeers("process", 8), startPeers("thread", 8)]);
 });
 afterAll(async () => {
   await Promise.all([...processes, ...threads].map((each) => each.end()));
@@ -38,8 +33,8 @@ describe.each(databases)("leases on $name", ({ create }) => {
   let store: Store;
   beforeAll(async () => {
     database = await create();
-    store = await openPlace(database.place);
-    await Promise.all([...processes, ...threads].map((each) => each.open(database.place)));
+    store = await openStoreAt(database.address);
+    await Promise.all([...processes, ...threads].map((each) => each.open(database.address)));
   });
   afterAll(async () => {
     await store.close();
@@ -48,15 +43,15 @@ describe.each(databases)("leases on $name", ({ create }) => {
   });
 
   /** Everybody asks at the same moment; the answer is who won and who holds. */
-  async function contend(contenders: readonly Elsewhere[]) {
-    const { session } = await openSession(store);
+  async function contend(contenders: readonly Peer[]) {
+    const { session } = await openTestSession(store);
     const holders = await Promise.all(contenders.map((each, n) => each.holder(`agent ${n}`)));
-    const moment = soon();
+    const moment = nearFuture();
     const results = await Promise.all(
       contenders.map((each, n) => {
-        each.meet(moment);
+        each.startAt(moment);
         const lock = createCompactionLock(each.store.leases);
-        return lock.acquire(session, present(holders[n]));
+        return lock.acquire(session, assertPresent(holders[n]));
       }),
     );
     const winners = holders.filter((_, n) => results[n] !== null);
@@ -80,13 +75,13 @@ describe.each(databases)("leases on $name", ({ create }) => {
   });
 
   test("[S0.13] threads of one process, and processes of one host, tell themselves apart", async () => {
-    const { session } = await openSession(store);
+    const { session } = await openTestSession(store);
     const lock = createCompactionLock(store.leases);
     const seen = new Set<string>();
     for (const each of [...threads, ...processes]) {
       const holder = await each.holder("agent");
       await lock.acquire(session, holder);
-      const { host, pid, thread } = present(await lock.holder(session));
+      const { host, pid, thread } = assertPresent(await lock.holder(session));
       seen.add(`${host} ${pid} ${thread}`);
       await lock.release(session, holder);
     }
@@ -94,18 +89,18 @@ describe.each(databases)("leases on $name", ({ create }) => {
   });
 
   test("[S0.16] a holder that was stopped past its expiry while another compacted cannot commit", async () => {
-    const { owner, session } = await openSession(store);
-    const [sleeper, other] = [present(processes[0]), present(processes[1])];
+    const { owner, session } = await openTestSession(store);
+    const [sleeper, other] = [assertPresent(processes[0]), assertPresent(processes[1])];
     const compaction = (fence: Fence) =>
       aCommit({ owner, session }, [aCompaction()], { under: { lease: "compaction", fence } });
     const slow = createCompactionLock(sleeper.store.leases, { ttlMs: 150 });
-    const held = present(await slow.acquire(session, await sleeper.holder("slow")));
+    const held = assertPresent(await slow.acquire(session, await sleeper.holder("slow")));
     sleeper.signal("SIGSTOP");
     try {
       // Sent while it is stopped: the first thing that it does when it wakes up.
       const late = sleeper.store.commit(compaction(held.fence));
       const lock = createCompactionLock(other.store.leases);
-      const taken = present(await untilAcquired(lock, session, await other.holder("quick")));
+      const taken = assertPresent(await untilAcquired(lock, session, await other.holder("quick")));
       expect(await other.store.commit(compaction(taken.fence))).toMatchObject({
         status: "committed",
       });
@@ -115,19 +110,21 @@ describe.each(databases)("leases on $name", ({ create }) => {
       sleeper.signal("SIGCONT");
     }
     expect(await slow.renew(held)).toBeNull();
-    const page = present(await store.reads.events(owner, session, { after: at(0), limit: 10 }));
+    const page = assertPresent(
+      await store.reads.events(owner, session, { after: toSeq(0), limit: 10 }),
+    );
     expect(page.events.map(({ type }) => type)).toEqual(["session.created", "context.compacted"]);
   });
 
   test("[S0.17] a slow but living holder keeps its lock by heartbeat, past the time to live", async () => {
-    const { session } = await openSession(store);
+    const { session } = await openTestSession(store);
     const ttlMs = 2_000;
-    const lock = createCompactionLock(present(processes[2]).store.leases, { ttlMs });
-    const holder = await present(processes[2]).holder("slow");
-    const contender = createCompactionLock(present(processes[3]).store.leases, { ttlMs });
-    const rival = await present(processes[3]).holder("rival");
+    const lock = createCompactionLock(assertPresent(processes[2]).store.leases, { ttlMs });
+    const holder = await assertPresent(processes[2]).holder("slow");
+    const contender = createCompactionLock(assertPresent(processes[3]).store.leases, { ttlMs });
+    const rival = await assertPresent(processes[3]).holder("rival");
     // It beats so often that only a machine which stands still for a whole life could lose it.
-    const heartbeat = lock.keep(present(await lock.acquire(session, holder)), ttlMs / 20);
+    const heartbeat = lock.keep(assertPresent(await lock.acquire(session, holder)), ttlMs / 20);
     const until = performance.now() + 1.2 * ttlMs;
     while (performance.now() < until) {
       expect(await contender.acquire(session, rival)).toBeNull();
@@ -140,9 +137,9 @@ describe.each(databases)("leases on $name", ({ create }) => {
   });
 
   test("[S0.21] a holder that was killed on this host is replaced before its expiry", async () => {
-    const { session } = await openSession(store);
-    const doomed = await startElsewhere("process");
-    await doomed.open(database.place);
+    const { session } = await openTestSession(store);
+    const doomed = await startPeer("process");
+    await doomed.open(database.address);
     const lock = createCompactionLock(store.leases, { liveness: createLiveness() });
     const first = await createCompactionLock(doomed.store.leases).acquire(
       session,
@@ -168,7 +165,7 @@ describe.each(databases)("leases on $name", ({ create }) => {
       "whose start is not known": { processStart: null },
     };
     for (const [name, part] of Object.entries(doubtful)) {
-      const { session } = await openSession(store);
+      const { session } = await openTestSession(store);
       const holder = { ...gone, ...part };
       expect(await lock.acquire(session, holder)).not.toBeNull();
       const rival = await lock.acquire(session, currentHolder("rival"));
@@ -176,7 +173,7 @@ describe.each(databases)("leases on $name", ({ create }) => {
       expect({ name, rival, stays }).toEqual({ name, rival: null, stays: holder });
     }
     // The same identity with nothing in doubt is replaced: it was the doubt that protected the others.
-    const { session } = await openSession(store);
+    const { session } = await openTestSession(store);
     await lock.acquire(session, gone);
     expect(await lock.acquire(session, currentHolder("rival"))).not.toBeNull();
   });
@@ -184,8 +181,8 @@ describe.each(databases)("leases on $name", ({ create }) => {
   test("[S0.21] a process is never taken for the dead one whose pid it was given", async () => {
     const liveness = createLiveness();
     const lock = createCompactionLock(store.leases, { liveness });
-    const { session } = await openSession(store);
-    const living = await present(processes[4]).holder("living");
+    const { session } = await openTestSession(store);
+    const living = await assertPresent(processes[4]).holder("living");
     expect(await lock.acquire(session, living)).not.toBeNull();
     // The one that had the pid before cannot extend, release or lose the lock of the one that has it now.
     const before = { ...living, processStart: "1", nonce: "an earlier one" };
@@ -199,7 +196,7 @@ describe.each(databases)("leases on $name", ({ create }) => {
 function aCompaction() {
   return anEvent("context.compacted", {
     epoch: 1,
-    covers: { from: at(1), to: at(1) },
+    covers: { from: toSeq(1), to: toSeq(1) },
     summary: "Hello was said.",
   });
 }
@@ -217,7 +214,7 @@ async function untilAcquired(lock: Lock, session: Parameters<Lock["acquire"]>[0]
 
 /** The full identity of a process on this host that is there no more. */
 async function goneProcess(): Promise<Holder> {
-  const doomed = await startElsewhere("process");
+  const doomed = await startPeer("process");
   const holder = await doomed.holder("gone");
   await doomed.kill();
   return holder;

@@ -1,9 +1,9 @@
 import { clear } from "../src/history/cut.ts";
 import { type Store, StoreFailure } from "../src/ports/store.ts";
 import { aLane } from "@holdfast/testing/fixtures/factories";
-import { fsckStore } from "@holdfast/testing/conformance/fsck-store";
+import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
 import { openAgentCache } from "@holdfast/testing/rigs/agent-rig";
-import { openMemory } from "@holdfast/testing/rigs/memory-rig";
+import { openMemoryRig } from "@holdfast/testing/rigs/memory-rig";
 import { ids } from "@holdfast/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -11,32 +11,32 @@ import { createDatabase } from "@holdfast/testing/postgres/create-database";
 
 import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
 
-import { openTalk } from "@holdfast/testing/contracts/memory-session";
+import { openMemorySession } from "@holdfast/testing/contracts/memory-session";
 
-import { openRunBed, type RunBed } from "@holdfast/testing/contracts/contract-rig";
+import { openContractRig, type ContractRig } from "@holdfast/testing/contracts/contract-rig";
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
 describe.each(databases)("memory and the agents that go on $name", (kind) => {
-  let bed: RunBed;
+  let bed: ContractRig;
   beforeAll(async () => {
-    bed = await openRunBed(kind);
+    bed = await openContractRig(kind);
   });
   afterAll(() => bed[Symbol.asyncDispose]());
 
   test("[S2.10] eviction commits first, then drops the handle: later work without one commits nothing", async () => {
-    const { memory, keeper, chat, turn, commit, isDirty } = await openTalk(bed);
+    const { memory, keeper, chat, turn, commit, isDirty } = await openMemorySession(bed);
     keeper.register(chat.owner, chat.session, memory);
     await turn("first");
     await keeper.evict(chat.session);
-    expect([memory.told, await isDirty()]).toEqual([[["first"]], false]);
+    expect([memory.spokenTexts, await isDirty()]).toEqual([[["first"]], false]);
     await turn("second");
     expect([await commit(), await isDirty(), memory.batches.length]).toEqual([false, true, 1]);
     expect([await commit(memory), await isDirty()]).toEqual([true, false]);
   });
 
   test("[S2.10] an agent that goes takes its handle along, also when the store cannot be read", async () => {
-    const talk = await openTalk(bed);
+    const talk = await openMemorySession(bed);
     const reads = Object.create(bed.store.reads, {
       unremembered: { value: () => Promise.reject(new StoreFailure("store_unavailable", "Away.")) },
     }) as Store["reads"];
@@ -44,7 +44,7 @@ describe.each(databases)("memory and the agents that go on $name", (kind) => {
       ...bed.log,
       store: Object.create(bed.store, { reads: { value: reads } }) as Store,
     };
-    const { keeper } = openMemory(bed.store, { log });
+    const { keeper } = openMemoryRig(bed.store, { log });
     const { owner, session } = talk.chat;
     keeper.register(owner, session, talk.memory);
     await expect(keeper.evict(session)).rejects.toThrow("Away.");
@@ -52,7 +52,7 @@ describe.each(databases)("memory and the agents that go on $name", (kind) => {
   });
 
   /** The real cache, whose agents go as a host lets them go. */
-  function openCache(keeper: Awaited<ReturnType<typeof openTalk>>["keeper"], count = 10) {
+  function openCache(keeper: Awaited<ReturnType<typeof openMemorySession>>["keeper"], count = 10) {
     return openAgentCache(bed.store, {
       limits: { bytes: 10_000, count, idleMs: 1_000, baselines: 8 },
       beforeClose: async (_agent, sessions) => {
@@ -62,7 +62,7 @@ describe.each(databases)("memory and the agents that go on $name", (kind) => {
   }
 
   test("[S2.11] eviction waits for a commit under way, flushes what is newer, then closes once", async () => {
-    const { memory, keeper, chat, turn, commit, isDirty } = await openTalk(bed);
+    const { memory, keeper, chat, turn, commit, isDirty } = await openMemorySession(bed);
     const { cache, made } = openCache(keeper);
     const { owner, session } = chat;
     const lane = aLane();
@@ -75,7 +75,7 @@ describe.each(databases)("memory and the agents that go on $name", (kind) => {
     await turn("second");
     const evicted = cache.evict(lane);
     await bed.store.now();
-    expect([made[0]?.closed, memory.told]).toEqual([0, [["first"]]]);
+    expect([made[0]?.closed, memory.spokenTexts]).toEqual([0, [["first"]]]);
     const newer = memory.waits();
     open();
     await newer.asked;
@@ -83,13 +83,13 @@ describe.each(databases)("memory and the agents that go on $name", (kind) => {
     newer.open();
     await evicted;
     expect([await first, made[0]?.closed, await isDirty()]).toEqual([true, 1, false]);
-    expect(memory.told).toEqual([["first"], ["second"]]);
+    expect(memory.spokenTexts).toEqual([["first"], ["second"]]);
     await cache.settled();
     expect(made[0]?.closed).toBe(1);
   });
 
   test("[S2.12] a full cache chooses at once, and commits and closes while others use it", async () => {
-    const { memory, keeper, chat, turn, commit } = await openTalk(bed);
+    const { memory, keeper, chat, turn, commit } = await openMemorySession(bed);
     const { cache, made } = openCache(keeper, 1);
     const { owner, session } = chat;
     keeper.register(owner, session, memory);
@@ -116,7 +116,7 @@ describe.each(databases)("memory and the agents that go on $name", (kind) => {
     expect([again.agent, made[0]?.closed, made.length]).toEqual([borrowed.agent, 0, 2]);
     slow.open();
     await cache.settled();
-    expect([await underWay, made[0]?.closed, memory.told]).toEqual([
+    expect([await underWay, made[0]?.closed, memory.spokenTexts]).toEqual([
       true,
       1,
       [["first"], ["second"]],
@@ -124,7 +124,7 @@ describe.each(databases)("memory and the agents that go on $name", (kind) => {
   });
 
   test("[S2.13] clearing evicts when the session is free again: a slow provider holds nothing of it", async () => {
-    const { memory, keeper, chat, turn, isDirty } = await openTalk(bed);
+    const { memory, keeper, chat, turn, isDirty } = await openMemorySession(bed);
     const { cache, made } = openCache(keeper);
     const { owner, session } = chat;
     const lane = aLane();
@@ -143,11 +143,11 @@ describe.each(databases)("memory and the agents that go on $name", (kind) => {
     expect(made[0]?.closed).toBe(0);
     slow.open();
     await evicted;
-    expect([memory.told, made[0]?.closed]).toEqual([[["before"], ["after"]], 1]);
+    expect([memory.spokenTexts, made[0]?.closed]).toEqual([[["before"], ["after"]], 1]);
     expect(await isDirty()).toBe(false);
   });
 
   test("the store is sound after all of it", async () => {
-    expect(await fsckStore(bed.store)).toEqual([]);
+    expect(await fsckFindings(bed.store)).toEqual([]);
   });
 });

@@ -4,32 +4,32 @@ import { redo } from "../src/history/redo.ts";
 import { requestCancel } from "../src/run/cancel.ts";
 import { undo } from "../src/history/cut.ts";
 import { aHolder } from "@holdfast/testing/fixtures/factories";
-import { fsckStore } from "@holdfast/testing/conformance/fsck-store";
+import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
 import { gate, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
-import { gated, until } from "@holdfast/testing/rigs/run-words";
-import { NotedMemory } from "@holdfast/testing/rigs/memory-rig";
+import { createGate, until } from "@holdfast/testing/rigs/run-words";
+import { RecordingMemory } from "@holdfast/testing/rigs/memory-rig";
 import { ids } from "@holdfast/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import { createLiveness } from "@holdfast/store/identity";
 import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
-import { startElsewhere } from "@holdfast/testing/contracts/peer";
-import { openTalk } from "@holdfast/testing/contracts/memory-session";
-import { elsewhereOwner, notedIn } from "@holdfast/testing/contracts/peer-runs";
-import { openRunBed, type RunBed } from "@holdfast/testing/contracts/contract-rig";
+import { startPeer } from "@holdfast/testing/contracts/peer";
+import { openMemorySession } from "@holdfast/testing/contracts/memory-session";
+import { peerMemoryOwner, batchesIn } from "@holdfast/testing/contracts/peer-runs";
+import { openContractRig, type ContractRig } from "@holdfast/testing/contracts/contract-rig";
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
 describe.each(databases)("what memory keeps on $name", (kind) => {
-  let bed: RunBed;
+  let bed: ContractRig;
   beforeAll(async () => {
-    bed = await openRunBed(kind);
+    bed = await openContractRig(kind);
   });
   afterAll(() => bed[Symbol.asyncDispose]());
 
   test("[S2.14] a completed turn marks behind its end, in the same commit, and commits nothing", async () => {
-    const { memory, keeper, chat, turn, events } = await openTalk(bed);
+    const { memory, keeper, chat, turn, events } = await openMemorySession(bed);
     keeper.register(chat.owner, chat.session, memory);
     const said = await turn("first");
     const log = await chat.events();
@@ -43,11 +43,11 @@ describe.each(databases)("what memory keeps on $name", (kind) => {
   });
 
   test("[S2.14] a turn that was cancelled does not mark, however late the cancel comes", async () => {
-    const answered = gated();
+    const answered = createGate();
     const model = scriptedModel(() => [says("Well"), gate(answered.promise)]);
-    const { chat, runner, events, isDirty } = await openTalk(bed, {}, model);
-    const said = await bed.say("stop it", { chat });
-    runner.poke(chat.owner, chat.session);
+    const { chat, runner, events, isDirty } = await openMemorySession(bed, {}, model);
+    const said = await bed.send("stop it", { chat });
+    runner.notify(chat.owner, chat.session);
     await until(async () => (await said.run()).state === "running");
     await requestCancel(bed.log, ids, chat.owner, said.runId);
     answered.open();
@@ -57,26 +57,26 @@ describe.each(databases)("what memory keeps on $name", (kind) => {
   });
 
   test("[S2.14] a throw-away turn does not mark", async () => {
-    const { chat, turn, events } = await openTalk(bed, { remembers: () => null });
+    const { chat, turn, events } = await openMemorySession(bed, { memoryOwnerOf: () => null });
     expect((await (await turn("by the way")).run()).state).toBe("completed");
     expect([await events(), (await chat.row()).lastState]).toEqual([[], "completed"]);
   });
 
   test("[S2.17] what was completed survives kill -9 and is committed afterwards, under its key if it had been tried", async () => {
-    const other = await startElsewhere("process");
+    const other = await startPeer("process");
     try {
       const file = `${bed.effects}-memory`;
       writeFileSync(file, "");
-      await other.open(bed.database.place);
+      await other.open(bed.database.address);
       await other.runs.work({ replies: {}, otherwise: says("Noted."), memory: file });
-      const first = await bed.say("tried");
-      await until(() => notedIn(file).length === 1);
-      const second = await bed.say("not tried", { chat: first.chat });
+      const first = await bed.send("tried");
+      await until(() => batchesIn(file).length === 1);
+      const second = await bed.send("not tried", { chat: first.chat });
       await until(async () => (await second.run()).state === "completed");
       await other.kill();
 
-      const { memory, rig, keeper } = await openTalk(bed, { liveness: createLiveness() });
-      rig.reachable.set(elsewhereOwner.configuration, memory);
+      const { memory, rig, keeper } = await openMemorySession(bed, { liveness: createLiveness() });
+      rig.reachable.set(peerMemoryOwner.configuration, memory);
       keeper.start();
       const { owner, session } = first.chat;
       await until(async () => !(await keeper.isDirty(owner, session)));
@@ -85,15 +85,15 @@ describe.each(databases)("what memory keeps on $name", (kind) => {
       const texts = ours.map(({ turns }) => turns.map(({ messages }) => messages[0]?.text));
       expect(texts).toEqual([["tried"], ["not tried"]]);
       // Once more, byte for byte: whoever had it already finds it by its key.
-      expect(ours[0]).toEqual(notedIn(file)[0]);
+      expect(ours[0]).toEqual(batchesIn(file)[0]);
     } finally {
       await other.end();
     }
   });
 
   test("[S2.18] a provider that hangs costs no turn and no lock, and is given up in time", async () => {
-    const { memory, rig, keeper, chat, turn, isDirty } = await openTalk(bed, {
-      patienceMs: 15_000,
+    const { memory, rig, keeper, chat, turn, isDirty } = await openMemorySession(bed, {
+      providerTimeoutMs: 15_000,
     });
     rig.reachable.set("one", memory);
     const { owner, session } = chat;
@@ -108,7 +108,7 @@ describe.each(databases)("what memory keeps on $name", (kind) => {
     expect(await bed.store.leases.read("run", session)).toBeNull();
     const held = async () => (await bed.store.leases.read("memory", session))?.expiresAt ?? 0;
     const before = await held();
-    bed.pass(10_000);
+    bed.advanceClock(10_000);
     await rig.clock.advance(10_000);
     await until(async () => (await held()) >= before + 10_000);
     await rig.clock.advance(5_000);
@@ -120,7 +120,7 @@ describe.each(databases)("what memory keeps on $name", (kind) => {
   });
 
   test("[S2.18] a provider that fails for hours is asked ever more seldom, keeps its key, and gets all of it", async () => {
-    const { memory, rig, keeper, chat, turn } = await openTalk(bed);
+    const { memory, rig, keeper, chat, turn } = await openMemorySession(bed);
     rig.reachable.set("one", memory);
     const { owner, session } = chat;
     await turn("first");
@@ -134,20 +134,20 @@ describe.each(databases)("what memory keeps on $name", (kind) => {
       expect([failing?.tries, turns]).toEqual([tries, tries]);
       const wait = (failing?.retryAt ?? 0) - (await bed.store.now());
       waits.push(Math.ceil(wait / 60_000));
-      bed.pass(wait);
+      bed.advanceClock(wait);
       await turn(`more ${tries}`);
     }
     expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60]);
     expect(keeper.figures().known).toBe(0);
     await keeper.boundary(owner, session, "clear");
     expect(new Set(memory.batches.slice(0, 8).map(({ key }) => key)).size).toBe(1);
-    expect(memory.told.slice(-2).map((told) => told.length)).toEqual([1, 7]);
+    expect(memory.spokenTexts.slice(-2).map((told) => told.length)).toEqual([1, 7]);
     const empty = { sessions: 0, turns: 0, oldestAt: null, failing: null };
     expect(await bed.store.reads.memory(owner)).toEqual(empty);
   });
 
   test("[P10] a turn that is undone before its commit is left out, and a redo brings it back", async () => {
-    const { memory, chat, turn, commit, isDirty } = await openTalk(bed);
+    const { memory, chat, turn, commit, isDirty } = await openMemorySession(bed);
     const { owner, session } = chat;
     const target = () => ({ owner, session, command: ids.make("event") });
     const deps = { log: bed.log, ids };
@@ -158,7 +158,7 @@ describe.each(databases)("what memory keeps on $name", (kind) => {
     await commit(memory);
     await redo(deps, target());
     await commit(memory);
-    expect(memory.told).toEqual([["kept"], ["kept", "undone"]]);
+    expect(memory.spokenTexts).toEqual([["kept"], ["kept", "undone"]]);
     await turn("all of it undone");
     await undo(deps, target(), 1);
     expect([await commit(memory), await isDirty()]).toEqual([true, false]);
@@ -166,13 +166,13 @@ describe.each(databases)("what memory keeps on $name", (kind) => {
   });
 
   test("[P10] two processes never commit one segment at the same time", async () => {
-    const { memory, chat, turn, commit } = await openTalk(bed);
-    const elsewhere = await openTalk(bed);
+    const { memory, chat, turn, commit } = await openMemorySession(bed);
+    const elsewhere = await openMemorySession(bed);
     await turn("first");
     const { asked, open } = memory.waits();
     const here = commit(memory);
     await asked;
-    const other = new NotedMemory("one");
+    const other = new RecordingMemory("one");
     expect(await elsewhere.keeper.commit(chat.owner, chat.session, other)).toBe(false);
     open();
     expect([await here, other.batches]).toEqual([true, []]);
@@ -180,7 +180,7 @@ describe.each(databases)("what memory keeps on $name", (kind) => {
   });
 
   test("[P10] whoever lost its lease while the provider worked clears nothing", async () => {
-    const { memory, chat, turn, commit, isDirty } = await openTalk(bed);
+    const { memory, chat, turn, commit, isDirty } = await openMemorySession(bed);
     await turn("first");
     const { asked, open } = memory.waits();
     const here = commit(memory);
@@ -195,13 +195,13 @@ describe.each(databases)("what memory keeps on $name", (kind) => {
     });
     open();
     expect([await here, await isDirty()]).toEqual([false, true]);
-    bed.pass(2);
+    bed.advanceClock(2);
     expect([await commit(memory), await isDirty()]).toEqual([true, false]);
     expect(memory.batches[0]?.key).toBe(memory.batches[1]?.key);
   });
 
   test("[P10] what no handle can be made for stays, and says so", async () => {
-    const { keeper, chat, turn, isDirty } = await openTalk(bed);
+    const { keeper, chat, turn, isDirty } = await openMemorySession(bed);
     await turn("first");
     await keeper.boundary(chat.owner, chat.session, "new_session");
     const { failing } = await bed.store.reads.memory(chat.owner);
@@ -209,6 +209,6 @@ describe.each(databases)("what memory keeps on $name", (kind) => {
   });
 
   test("the store is sound after all of it", async () => {
-    expect(await fsckStore(bed.store)).toEqual([]);
+    expect(await fsckFindings(bed.store)).toEqual([]);
   });
 });

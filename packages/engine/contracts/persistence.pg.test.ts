@@ -7,25 +7,30 @@ import {
   anOwner,
   aRunState,
   aSettledMessage,
-  at,
+  toSeq,
   aUsage,
   aUserMessage,
 } from "@holdfast/testing/fixtures/factories";
-import { openSession, present, seqsOf, textsOf } from "@holdfast/testing/fixtures/open-session";
+import {
+  openTestSession,
+  assertPresent,
+  seqsOf,
+  textsOf,
+} from "@holdfast/testing/fixtures/open-session";
 import { ids, type RunId } from "@holdfast/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import {
-  openPlace,
+  openStoreAt,
   postgresDatabase,
   sqliteDatabase,
   type TestDatabase,
 } from "@holdfast/testing/contracts/test-database";
-import { type Elsewhere, soon, startSeveral } from "@holdfast/testing/contracts/peer";
+import { type Peer, nearFuture, startPeers } from "@holdfast/testing/contracts/peer";
 import {
   recordStatements,
-  type Recorder,
+  type StatementRecorder,
   tablesWritten,
 } from "@holdfast/testing/contracts/statement-recorder";
 
@@ -36,10 +41,10 @@ function aToolStart(runId: RunId) {
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
-let processes: Elsewhere[];
-let threads: Elsewhere[];
+let processes: Peer[];
+let threads: Peer[];
 beforeAll(async () => {
-  [processes, threads] = await Promise.all([startSeveral("process", 3), startSeveral("thread", 2)]);
+  [processes, threads] = await Promise.all([startPeers("process", 3), startPeers("thread", 2)]);
 });
 afterAll(async () => {
   await Promise.all([...processes, ...threads].map((each) => each.end()));
@@ -48,14 +53,14 @@ afterAll(async () => {
 describe.each(databases)("what is saved on $name", ({ create }) => {
   let database: TestDatabase;
   let store: Store;
-  let recorder: Recorder | undefined;
+  let recorder: StatementRecorder | undefined;
   let passed = 0;
   beforeAll(async () => {
     database = await create();
-    const { place } = database;
+    const { address: place } = database;
     if (place.kind === "sqlite") recorder = recordStatements(`${place.file}.statements`);
     const { probeModule } = recorder ?? {};
-    store = await openPlace(place, {
+    store = await openStoreAt(place, {
       clockOffset: () => passed,
       ...(probeModule && { probeModule }),
     });
@@ -67,11 +72,11 @@ describe.each(databases)("what is saved on $name", ({ create }) => {
     await database.drop();
   });
 
-  const other = () => present(processes[0]).store;
+  const other = () => assertPresent(processes[0]).store;
 
   /** The rows of the list as they lie there; PostgreSQL's also say whether they were written again. */
   function listRows() {
-    const again = database.place.kind === "postgres" ? "xmin::text, ctid::text, " : "";
+    const again = database.address.kind === "postgres" ? "xmin::text, ctid::text, " : "";
     return Promise.all([
       database.query(`SELECT ${again}* FROM sessions ORDER BY id`),
       database.query(`SELECT ${again}* FROM session_tags ORDER BY tag, shelf`),
@@ -79,25 +84,25 @@ describe.each(databases)("what is saved on $name", ({ create }) => {
   }
 
   test("[S3.1] a saved session is read by another process, with its id and its messages", async () => {
-    const talk = await openSession(store, { title: "Ships" });
+    const talk = await openTestSession(store, { title: "Ships" });
     const { runId, under } = await talk.startRun("What floats?");
     await talk.commit([aSettledMessage(runId, "Wood does."), aRunState(runId, "completed")], {
       under,
     });
     const { owner, session } = talk;
-    const seen = present(await other().reads.snapshot(owner, session, { limit: 10 }));
+    const seen = assertPresent(await other().reads.snapshot(owner, session, { limit: 10 }));
     expect(seen.session).toMatchObject({ id: session, title: "Ships", messageCount: 2 });
     expect(textsOf(seen.entries.entries)).toEqual(["What floats?", "Wood does."]);
   });
 
   test("[S3.2] a checkpoint is read by another process, with the session's id and its messages", async () => {
-    const talk = await openSession(store);
+    const talk = await openTestSession(store);
     const { runId, under } = await talk.startRun("What floats?");
     const messageId = aMessageId();
     await talk.commit([aDelta(runId, "Wood ", messageId)], { under, pace: "tick" });
     await talk.commit([aDelta(runId, "does.", messageId), aUsage(runId)], { under });
     const { owner, session } = talk;
-    const seen = present(await other().reads.snapshot(owner, session, { limit: 10 }));
+    const seen = assertPresent(await other().reads.snapshot(owner, session, { limit: 10 }));
     expect(seen.session).toMatchObject({ id: session, head: (await talk.row()).head });
     expect(textsOf(seen.entries.entries)).toEqual(["What floats?"]);
     const streamed = seen.journal.filter(({ type }) => type === "message.delta");
@@ -106,10 +111,10 @@ describe.each(databases)("what is saved on $name", ({ create }) => {
 
   test("[S3.3] a checkpoint writes nothing of the list and reorders nothing", async () => {
     const owner = anOwner();
-    const older = await openSession(store, { tags: ["boats"], title: "older" }, owner);
+    const older = await openTestSession(store, { tags: ["boats"], title: "older" }, owner);
     const { runId, under } = await older.startRun();
     passed += 1_000;
-    const newer = await openSession(store, { tags: ["boats"], title: "newer" }, owner);
+    const newer = await openTestSession(store, { tags: ["boats"], title: "newer" }, owner);
     await newer.commit([aUserMessage()]);
     const order = async () =>
       (await store.reads.sessions(owner, { limit: 9 })).sessions.map(({ id }) => id);
@@ -134,9 +139,9 @@ describe.each(databases)("what is saved on $name", ({ create }) => {
 
   test("[S3.4] a full save puts the session into the list, at its top", async () => {
     const owner = anOwner();
-    const older = await openSession(store, {}, owner);
+    const older = await openTestSession(store, {}, owner);
     passed += 1_000;
-    await openSession(store, {}, owner);
+    await openTestSession(store, {}, owner);
     passed += 1_000;
     const { runId, under } = await older.startRun("What floats?");
     const done = [aSettledMessage(runId, "Wood does."), aRunState(runId, "completed")];
@@ -148,7 +153,7 @@ describe.each(databases)("what is saved on $name", ({ create }) => {
   });
 
   test("[S3.5] checkpoints followed by a full save leave list and content in step", async () => {
-    const talk = await openSession(store);
+    const talk = await openTestSession(store);
     const { runId, under } = await talk.startRun("Count.");
     const words = Array.from({ length: 12 }, (_, n) => `${n} `);
     const seqs: number[] = [];
@@ -156,15 +161,19 @@ describe.each(databases)("what is saved on $name", ({ create }) => {
       const { last } = await talk.commit([aDelta(runId, word)], { under, pace: "tick" });
       seqs.push(last);
     }
-    const ranges = [[present(seqs[0]), present(seqs.at(-1))] as const];
+    const ranges = [[assertPresent(seqs[0]), assertPresent(seqs.at(-1))] as const];
     await talk.commit(
       [aSettledMessage(runId, words.join(""), ranges), aRunState(runId, "completed")],
       {
         under,
       },
     );
-    const listed = present((await other().reads.sessions(talk.owner, { limit: 1 })).sessions[0]);
-    const entries = present(await other().reads.entries(talk.owner, talk.session, { limit: 100 }));
+    const listed = assertPresent(
+      (await other().reads.sessions(talk.owner, { limit: 1 })).sessions[0],
+    );
+    const entries = assertPresent(
+      await other().reads.entries(talk.owner, talk.session, { limit: 100 }),
+    );
     const page = await talk.page();
     expect(listed).toEqual(await talk.row());
     expect(listed).toMatchObject({ head: page.head, openDeltas: 0, liveRun: null });
@@ -174,7 +183,7 @@ describe.each(databases)("what is saved on $name", ({ create }) => {
   });
 
   test("[S3.6] a checkpoint told not to touch the time leaves the last activity as it was", async () => {
-    const talk = await openSession(store);
+    const talk = await openTestSession(store);
     const { runId, under } = await talk.startRun();
     const before = await talk.row();
     passed += 60_000;
@@ -188,13 +197,13 @@ describe.each(databases)("what is saved on $name", ({ create }) => {
   });
 
   test("[S3.12] concurrent saves of one session from processes and threads never fail, collide or mix", async () => {
-    const { owner, session } = await openSession(store);
+    const { owner, session } = await openTestSession(store);
     const writers = [...processes, ...threads];
     const saves = 20;
-    const moment = soon();
+    const moment = nearFuture();
     const answers = await Promise.all(
       writers.flatMap((writer, w) => {
-        writer.meet(moment);
+        writer.startAt(moment);
         return Array.from({ length: saves }, (_, n) => {
           const lines = ["first", "second", "third"].map((part) => `${w}.${n} ${part}`);
           const events = lines.map((text) => aUserMessage(text));
@@ -205,7 +214,9 @@ describe.each(databases)("what is saved on $name", ({ create }) => {
     expect(answers.filter(({ status }) => status !== "committed")).toEqual([]);
 
     const total = writers.length * saves;
-    const page = present(await store.reads.events(owner, session, { after: at(1), limit: 10_000 }));
+    const page = assertPresent(
+      await store.reads.events(owner, session, { after: toSeq(1), limit: 10_000 }),
+    );
     expect(seqsOf(page.events)).toEqual(Array.from({ length: total * 3 }, (_, n) => n + 2));
     const texts = textsOf(page.events);
     const wholes = Array.from({ length: total }, (_, n) => texts.slice(3 * n, 3 * n + 3));
@@ -217,7 +228,7 @@ describe.each(databases)("what is saved on $name", ({ create }) => {
       ]),
     );
     expect(wholes.map(String).toSorted()).toEqual(expected.map(String).toSorted());
-    const row = present(await other().reads.session(owner, session));
+    const row = assertPresent(await other().reads.session(owner, session));
     expect(row).toMatchObject({ head: 1 + total * 3, messageCount: total * 3, version: total * 3 });
     expect(row.preview).toBe(texts.at(-1));
   });

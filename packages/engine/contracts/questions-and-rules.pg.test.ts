@@ -2,42 +2,50 @@ import { answerApproval } from "../src/run/answer.ts";
 import { createLog } from "../src/log/log.ts";
 import { type ToolPolicy } from "../src/ports/tool.ts";
 import { aHolder } from "@holdfast/testing/fixtures/factories";
-import { aTool, ok } from "@holdfast/testing/rigs/run-words";
+import { createTool, okResult } from "@holdfast/testing/rigs/run-words";
 import { calls, says } from "@holdfast/testing/fakes/scripted-model";
 import { createRunner } from "@holdfast/testing/rigs/run-rig";
-import { fsckStore } from "@holdfast/testing/conformance/fsck-store";
+import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
-import { present } from "@holdfast/testing/fixtures/open-session";
+import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { ids } from "@holdfast/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
-import { openRunBed, type RunBed } from "@holdfast/testing/contracts/contract-rig";
+import { openContractRig, type ContractRig } from "@holdfast/testing/contracts/contract-rig";
 import { type Replies, repliesByPrompt } from "@holdfast/testing/contracts/runs-elsewhere";
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
 describe.each(databases)("questions and rules on $name", (kind) => {
-  let bed: RunBed;
+  let bed: ContractRig;
   beforeAll(async () => {
-    bed = await openRunBed(kind);
+    bed = await openContractRig(kind);
   });
   afterAll(() => bed[Symbol.asyncDispose]());
 
   async function begin(text: string, replies: Replies[string], toolPolicy?: ToolPolicy) {
     const worked: unknown[] = [];
     const folder = { path: "/one" };
-    const dig = aTool("dig", async ({ place, input }) => ok(`dug ${worked.push([place, input])}`), {
-      approval: () => "ask",
-      place: async () => folder.path,
-    });
-    const wonder = aTool("wonder", async ({ answer = "nothing" }) => ok(`heard ${answer}`), {
-      approval: () => "question",
-      replay: "safe",
-    });
+    const dig = createTool(
+      "dig",
+      async ({ place, input }) => okResult(`dug ${worked.push([place, input])}`),
+      {
+        approval: () => "ask",
+        place: async () => folder.path,
+      },
+    );
+    const wonder = createTool(
+      "wonder",
+      async ({ answer = "nothing" }) => okResult(`heard ${answer}`),
+      {
+        approval: () => "question",
+        replay: "safe",
+      },
+    );
     const model = repliesByPrompt({ [text]: replies });
-    const said = await bed.say(text);
+    const said = await bed.send(text);
     const { owner, session } = said.chat;
     /** Each time another process. */
     const work = async (): Promise<void> => {
@@ -49,11 +57,11 @@ describe.each(databases)("questions and rules on $name", (kind) => {
         clock: manualClock(),
         deps: toolPolicy === undefined ? {} : { toolPolicy },
       });
-      runner.poke(owner, session);
+      runner.notify(owner, session);
       await runner.idle();
     };
     const open = async () =>
-      present((await bed.store.reads.approvals(owner, { session, limit: 9 })).approvals[0]);
+      assertPresent((await bed.store.reads.approvals(owner, { session, limit: 9 })).approvals[0]);
     const answer = async (
       decision: "once" | "session" | "always" | "deny",
       words: Parameters<typeof answerApproval>[5] = {},
@@ -69,8 +77,8 @@ describe.each(databases)("questions and rules on $name", (kind) => {
     const words = { answer: "the blue \u0000 one", by: "me" };
     expect(await it.answer("once", words)).toMatchObject({ status: "answered" });
     await it.work();
-    expect(await it.told()).toContain("tool: ok heard the blue \u0000 one");
-    expect(await it.ends()).toEqual(["completed"]);
+    expect(await it.transcript()).toContain("tool: ok heard the blue \u0000 one");
+    expect(await it.terminalStates()).toEqual(["completed"]);
   });
 
   test("[P7] a question that nobody wants to answer is not run, and the model is told", async () => {
@@ -78,7 +86,7 @@ describe.each(databases)("questions and rules on $name", (kind) => {
     await it.work();
     await it.answer("deny");
     await it.work();
-    expect(await it.told()).toContainEqual(expect.stringMatching(/did not want to answer/));
+    expect(await it.transcript()).toContainEqual(expect.stringMatching(/did not want to answer/));
   });
 
   test("[P7] what was allowed in one folder is not run in another, whoever goes on", async () => {
@@ -89,7 +97,9 @@ describe.each(databases)("questions and rules on $name", (kind) => {
     it.folder.path = "/two";
     await it.work();
     expect(it.worked).toEqual([]);
-    expect(await it.told()).toContainEqual(expect.stringMatching(/This is not what was allowed/));
+    expect(await it.transcript()).toContainEqual(
+      expect.stringMatching(/This is not what was allowed/),
+    );
   });
 
   test("[P7] a yes for the session covers what its rule says, in its folder, and what is remembered is named", async () => {
@@ -125,6 +135,6 @@ describe.each(databases)("questions and rules on $name", (kind) => {
   });
 
   test("[P14] and what is stored of all this follows from the logs", async () => {
-    expect(await fsckStore(bed.store)).toEqual([]);
+    expect(await fsckFindings(bed.store)).toEqual([]);
   });
 });

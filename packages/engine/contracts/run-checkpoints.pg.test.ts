@@ -3,12 +3,12 @@ import { type RunnerDeps } from "../src/run/runner.ts";
 import { type Store } from "../src/ports/store.ts";
 import { type Tool } from "../src/ports/tool.ts";
 import {
-  aTool,
-  gated,
-  ok,
-  recorded,
-  streamed,
-  told,
+  createTool,
+  createGate,
+  okResult,
+  untilRecorded,
+  untilStreamed,
+  transcriptLines,
   until,
 } from "@holdfast/testing/rigs/run-words";
 import {
@@ -20,33 +20,36 @@ import {
   type Script,
 } from "@holdfast/testing/fakes/scripted-model";
 import { createRunner } from "@holdfast/testing/rigs/run-rig";
-import { type ManualClock, manualClock, turn } from "@holdfast/testing/fakes/manual-clock";
-import { type OpenSession, present } from "@holdfast/testing/fixtures/open-session";
+import { type ManualClock, manualClock, nextTurn } from "@holdfast/testing/fakes/manual-clock";
+import { type TestSession, assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import {
-  openPlace,
+  openStoreAt,
   postgresDatabase,
   sqliteDatabase,
 } from "@holdfast/testing/contracts/test-database";
-import { recordStatements, type Recorder } from "@holdfast/testing/contracts/statement-recorder";
-import { openRunBed, type RunBed } from "@holdfast/testing/contracts/contract-rig";
-import { watchTables } from "@holdfast/testing/contracts/tables-written";
+import {
+  recordStatements,
+  type StatementRecorder,
+} from "@holdfast/testing/contracts/statement-recorder";
+import { openContractRig, type ContractRig } from "@holdfast/testing/contracts/contract-rig";
+import { watchWrittenTables } from "@holdfast/testing/contracts/tables-written";
 import { type WatchedStore, watchStore } from "@holdfast/testing/contracts/wrapped-stores";
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
 describe.each(databases)("checkpoints of a run on $name", (kind) => {
-  let bed: RunBed;
+  let bed: ContractRig;
   let other: Store;
-  let recorder: Recorder | undefined;
+  let recorder: StatementRecorder | undefined;
   beforeAll(async () => {
-    bed = await openRunBed(kind, ({ place }) => {
+    bed = await openContractRig(kind, ({ address: place }) => {
       if (place.kind === "sqlite") recorder = recordStatements(`${place.file}.statements`);
       return recorder === undefined ? {} : { probeModule: recorder.probeModule };
     });
-    other = await openPlace(bed.database.place);
+    other = await openStoreAt(bed.database.address);
   });
   afterAll(async () => {
     await other.close();
@@ -67,12 +70,13 @@ describe.each(databases)("checkpoints of a run on $name", (kind) => {
   }
 
   const toolsNamed = (...names: string[]): ReadonlyMap<string, Tool> =>
-    new Map(names.map((name) => [name, aTool(name, async () => ok("done"))]));
+    new Map(names.map((name) => [name, createTool(name, async () => okResult("done"))]));
 
-  const seenElsewhere = async (chat: OpenSession) => told(await chat.through(other).entries());
+  const seenElsewhere = async (chat: TestSession) =>
+    transcriptLines(await chat.through(other).entries());
 
   test("[S3.7] each tool that ends is a checkpoint, with the accepted prompt in it", async () => {
-    const { chat } = await bed.say("Do both");
+    const { chat } = await bed.send("Do both");
     const seen: string[][] = [];
     watched.onCommitted = async (types) => {
       if (types.includes("tool.ended")) seen.push(await seenElsewhere(chat));
@@ -80,7 +84,7 @@ describe.each(databases)("checkpoints of a run on $name", (kind) => {
     const runner = runnerFor([[calls("one"), calls("two")], says("Both done.")], {
       tools: toolsNamed("one", "two"),
     });
-    runner.poke(chat.owner, chat.session);
+    runner.notify(chat.owner, chat.session);
     await runner.idle();
     expect(watched.trace.filter((line) => line === "answered tool.ended")).toHaveLength(2);
     expect(seen).toEqual([
@@ -90,12 +94,12 @@ describe.each(databases)("checkpoints of a run on $name", (kind) => {
   });
 
   test("[S3.8] a model that thinks for five minutes writes nothing but its lease", async () => {
-    const thought = gated();
-    const { chat } = await bed.say("Think");
+    const thought = createGate();
+    const { chat } = await bed.send("Think");
     const runner = runnerFor([[gate(thought.promise), says("Thought.")]]);
-    runner.poke(chat.owner, chat.session);
+    runner.notify(chat.owner, chat.session);
     await until(() => watched.trace.some((line) => /^answered .*step.started$/.test(line)));
-    const written = await watchTables(bed.database, recorder);
+    const written = await watchWrittenTables(bed.database, recorder);
     const sent = watched.trace.length;
     for (let beat = 1; beat <= 30; beat += 1) {
       await clock.advance(10_000);
@@ -118,7 +122,7 @@ describe.each(databases)("checkpoints of a run on $name", (kind) => {
       },
     };
     const runner = runnerFor([], { work });
-    const written = await watchTables(bed.database, recorder);
+    const written = await watchWrittenTables(bed.database, recorder);
     runner.start();
     for (let hour = 1; hour <= 24; hour += 1) {
       await until(() => looks.live === hour);
@@ -132,60 +136,62 @@ describe.each(databases)("checkpoints of a run on $name", (kind) => {
   });
 
   test("[S3.9] with the run its checkpoints end, and no timer stays behind", async () => {
-    const [first, second] = [gated(), gated()];
-    const { chat } = await bed.say("Talk");
+    const [first, second] = [createGate(), createGate()];
+    const { chat } = await bed.send("Talk");
     const script = [[says("One. "), gate(first.promise), calls("look")], says("Two.")];
     const runner = runnerFor(script, {
-      tools: new Map([["look", aTool("look", async () => (await second.promise, ok("seen")))]]),
+      tools: new Map([
+        ["look", createTool("look", async () => (await second.promise, okResult("seen")))],
+      ]),
     });
-    runner.poke(chat.owner, chat.session);
-    await streamed({ chat }, "One. ");
+    runner.notify(chat.owner, chat.session);
+    await untilStreamed({ chat }, "One. ");
     await clock.advance(10_000);
     await until(() => watched.renewals() === 1);
     first.open();
-    await recorded({ chat }, "tool.started");
+    await untilRecorded({ chat }, "tool.started");
     second.open();
     await runner.idle();
     expect(clock.sleepers).toBe(0);
     expect(watched.trace.at(-1)).toBe("answered message.assistant+run.state");
     const { length } = watched.trace;
-    const written = await watchTables(bed.database, recorder);
+    const written = await watchWrittenTables(bed.database, recorder);
     await clock.advance(3_600_000);
     expect(watched.trace).toHaveLength(length);
     expect(await written()).toEqual([]);
   });
 
   test("[S3.11] words, tools and the end of a run move the last activity forward", async () => {
-    const [words, call, result] = [gated(), gated(), gated()];
-    const { chat } = await bed.say("Talk");
-    const look = aTool("look", async () => (await result.promise, ok("seen")));
+    const [words, call, result] = [createGate(), createGate(), createGate()];
+    const { chat } = await bed.send("Talk");
+    const look = createTool("look", async () => (await result.promise, okResult("seen")));
     const script = [gate(words.promise), says("One. "), gate(call.promise), calls("look")];
     const runner = runnerFor([script, says("Two.")], { tools: new Map([["look", look]]) });
-    runner.poke(chat.owner, chat.session);
+    runner.notify(chat.owner, chat.session);
     const steps = [
-      () => recorded({ chat }, "step.started"),
-      () => (words.open(), streamed({ chat }, "One. ")),
-      () => (call.open(), recorded({ chat }, "tool.started")),
+      () => untilRecorded({ chat }, "step.started"),
+      () => (words.open(), untilStreamed({ chat }, "One. ")),
+      () => (call.open(), untilRecorded({ chat }, "tool.started")),
       () => (result.open(), runner.idle()),
     ];
     const times: number[] = [];
     for (const step of steps) {
       await step();
       times.push((await chat.row()).activityAt);
-      bed.pass(60_000);
+      bed.advanceClock(60_000);
     }
-    const begun = present(times[0]);
+    const begun = assertPresent(times[0]);
     for (const [index, time] of times.entries())
       expect(time).toBeGreaterThanOrEqual(begun + index * 60_000);
   });
 
   test("[S3.13] the last checkpoint has been answered before the settlement is sent", async () => {
-    const { chat } = await bed.say("Talk");
+    const { chat } = await bed.send("Talk");
     const delta = watched.holdNext("message.delta");
     const runner = runnerFor([says("So be it.")]);
-    runner.poke(chat.owner, chat.session);
+    runner.notify(chat.owner, chat.session);
     await delta.reached;
-    for (let turns = 0; turns < 20; turns += 1) await turn();
+    for (let turns = 0; turns < 20; turns += 1) await nextTurn();
     const before = await chat.row();
     delta.release();
     await runner.idle();
@@ -230,40 +236,40 @@ describe.each(databases)("checkpoints of a run on $name", (kind) => {
     async (_how, script, deps, cause, words) => {
       const errors: unknown[] = [];
       const onError = (error: unknown) => void errors.push(error);
-      const first = await bed.say("Hello?");
+      const first = await bed.send("Hello?");
       const { chat } = first;
       const broken = runnerFor(script, { ...deps, onError });
-      broken.poke(chat.owner, chat.session);
+      broken.notify(chat.owner, chat.session);
       await broken.idle();
       await broken.sweep();
       await broken.idle();
       expect(errors).toEqual([]);
       expect(await first.run()).toMatchObject({ state: "failed", cause, attempt: 0 });
-      expect(await first.ends()).toEqual(["failed"]);
-      expect(await first.told()).toEqual(["user: Hello?", `notice: ${cause}`]);
+      expect(await first.terminalStates()).toEqual(["failed"]);
+      expect(await first.transcript()).toEqual(["user: Hello?", `notice: ${cause}`]);
       expect((await chat.entries()).at(-1)?.data["text"]).toMatch(words);
       expect(await chat.row()).toMatchObject({ liveRun: null, openDeltas: 0 });
       expect(await bed.store.leases.read("run", chat.session)).toBeNull();
       expect(clock.sleepers).toBe(0);
 
-      const next = await bed.say("And now?", { chat });
+      const next = await bed.send("And now?", { chat });
       const sound = runnerFor([says("Here I am.")], { onError });
-      sound.poke(chat.owner, chat.session);
+      sound.notify(chat.owner, chat.session);
       await sound.idle();
-      expect((await next.told()).at(-1)).toBe("assistant: Here I am.");
+      expect((await next.transcript()).at(-1)).toBe("assistant: Here I am.");
       expect(errors).toEqual([]);
     },
   );
 
   test("[P7] a tool does not start before its start is recorded", async () => {
     let starts = 0;
-    const { chat } = await bed.say("Pay");
-    const pay = aTool("pay", async () => ((starts += 1), ok("paid")));
+    const { chat } = await bed.send("Pay");
+    const pay = createTool("pay", async () => ((starts += 1), okResult("paid")));
     const runner = runnerFor([calls("pay"), says("Paid.")], { tools: new Map([["pay", pay]]) });
     const start = watched.holdNext("tool.started");
-    runner.poke(chat.owner, chat.session);
+    runner.notify(chat.owner, chat.session);
     await start.reached;
-    for (let turns = 0; turns < 20; turns += 1) await turn();
+    for (let turns = 0; turns < 20; turns += 1) await nextTurn();
     expect(starts).toBe(0);
     start.release();
     await runner.idle();

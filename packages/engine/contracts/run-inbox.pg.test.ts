@@ -1,5 +1,12 @@
 import type { RunnerDeps } from "../src/run/runner.ts";
-import { aTool, gated, ok, recorded, streamed, until } from "@holdfast/testing/rigs/run-words";
+import {
+  createTool,
+  createGate,
+  okResult,
+  untilRecorded,
+  untilStreamed,
+  until,
+} from "@holdfast/testing/rigs/run-words";
 import {
   calls,
   gate,
@@ -13,14 +20,14 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
-import { openRunBed, type RunBed } from "@holdfast/testing/contracts/contract-rig";
+import { openContractRig, type ContractRig } from "@holdfast/testing/contracts/contract-rig";
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
 describe.each(databases)("what is said while a run goes on, on $name", (kind) => {
-  let bed: RunBed;
+  let bed: ContractRig;
   beforeAll(async () => {
-    bed = await openRunBed(kind);
+    bed = await openContractRig(kind);
   });
   afterAll(() => bed[Symbol.asyncDispose]());
 
@@ -29,26 +36,26 @@ describe.each(databases)("what is said while a run goes on, on $name", (kind) =>
     const clock = manualClock();
     const model = scriptedModel(script);
     const runner = createRunner(bed.store, bed.log, { model, clock, deps });
-    const first = await bed.say("First");
+    const first = await bed.send("First");
     const { chat } = first;
     const { owner, session } = chat;
-    runner.poke(owner, session);
+    runner.notify(owner, session);
     return { first, chat, clock, runner, model, idle: () => runner.idle() };
   }
 
   test("messages that queue are answered one by one, in the order in which they were accepted", async () => {
-    const answered = gated();
+    const answered = createGate();
     const { first, chat, idle } = await aRunThatSays([
       [says("One."), gate(answered.promise)],
       says("Two."),
       says("Three."),
       says("Four."),
     ]);
-    await streamed({ chat }, "One.");
-    for (const text of ["Second", "Third", "Fourth"]) await bed.say(text, { chat });
+    await untilStreamed({ chat }, "One.");
+    for (const text of ["Second", "Third", "Fourth"]) await bed.send(text, { chat });
     answered.open();
     await idle();
-    expect(await first.told()).toEqual([
+    expect(await first.transcript()).toEqual([
       "user: First",
       "assistant: One.",
       "user: Second",
@@ -62,20 +69,20 @@ describe.each(databases)("what is said while a run goes on, on $name", (kind) =>
 
   test("a message that interrupts ends the run and goes before what waits", async () => {
     const run = await aRunThatSays([
-      [says("One"), gate(gated().promise)],
+      [says("One"), gate(createGate().promise)],
       says("At once."),
       says("Later."),
     ]);
     const { first, chat, clock, runner } = run;
-    await streamed({ chat }, "One");
-    await bed.say("Second", { chat });
-    const third = await bed.say("Stop, this first", { chat, mode: "interrupt" });
+    await untilStreamed({ chat }, "One");
+    await bed.send("Second", { chat });
+    const third = await bed.send("Stop, this first", { chat, mode: "interrupt" });
     runner.start();
     await until(() => clock.sleepers >= 3);
     await clock.advance(1_000);
     await run.idle();
     await runner.stop();
-    expect(await first.told()).toEqual([
+    expect(await first.transcript()).toEqual([
       "user: First",
       "assistant: One",
       "user: Stop, this first",
@@ -83,24 +90,24 @@ describe.each(databases)("what is said while a run goes on, on $name", (kind) =>
       "user: Second",
       "assistant: Later.",
     ]);
-    expect(await first.ends()).toEqual(["cancelled"]);
-    expect(await third.ends()).toEqual(["completed"]);
+    expect(await first.terminalStates()).toEqual(["cancelled"]);
+    expect(await third.terminalStates()).toEqual(["completed"]);
   });
 
   test("messages that steer reach the model before its next step, in their order", async () => {
-    const seen = gated();
-    const look = aTool("look", async () => (await seen.promise, ok("seen")));
+    const seen = createGate();
+    const look = createTool("look", async () => (await seen.promise, okResult("seen")));
     const { first, chat, idle, model } = await aRunThatSays([calls("look"), says("As you wish.")], {
       tools: new Map([["look", look]]),
     });
-    await recorded({ chat }, "tool.started");
+    await untilRecorded({ chat }, "tool.started");
     const steers = [
-      await bed.say("Quickly", { chat, mode: "steer" }),
-      await bed.say("But well", { chat, mode: "steer" }),
+      await bed.send("Quickly", { chat, mode: "steer" }),
+      await bed.send("But well", { chat, mode: "steer" }),
     ];
     seen.open();
     await idle();
-    expect(await first.told()).toEqual([
+    expect(await first.transcript()).toEqual([
       "user: First",
       "assistant: calls look",
       "tool: ok seen",
@@ -109,22 +116,22 @@ describe.each(databases)("what is said while a run goes on, on $name", (kind) =>
       "assistant: As you wish.",
     ]);
     expect(model.requests).toHaveLength(2);
-    for (const steer of steers) expect(await steer.ends()).toEqual(["completed"]);
+    for (const steer of steers) expect(await steer.terminalStates()).toEqual(["completed"]);
   });
 
   test("a message that steers and finds no step left waits like any other, and is answered", async () => {
-    const answered = gated();
+    const answered = createGate();
     const { first, chat, idle } = await aRunThatSays([
       [says("My last words."), gate(answered.promise)],
       says("Two."),
       says("Three."),
     ]);
-    await streamed({ chat }, "My last words.");
-    await bed.say("Second", { chat });
-    const steer = await bed.say("This way", { chat, mode: "steer" });
+    await untilStreamed({ chat }, "My last words.");
+    await bed.send("Second", { chat });
+    const steer = await bed.send("This way", { chat, mode: "steer" });
     answered.open();
     await idle();
-    expect(await first.told()).toEqual([
+    expect(await first.transcript()).toEqual([
       "user: First",
       "assistant: My last words.",
       "user: Second",
@@ -132,7 +139,7 @@ describe.each(databases)("what is said while a run goes on, on $name", (kind) =>
       "user: This way",
       "assistant: Three.",
     ]);
-    expect(await first.ends()).toEqual(["completed"]);
-    expect(await steer.ends()).toEqual(["completed"]);
+    expect(await first.terminalStates()).toEqual(["completed"]);
+    expect(await steer.terminalStates()).toEqual(["completed"]);
   });
 });

@@ -2,8 +2,14 @@ import { createLog, type Log } from "../src/log/log.ts";
 import { requestCancel } from "../src/run/cancel.ts";
 import { type Store } from "../src/ports/store.ts";
 import { systemClock } from "../src/ports/clock.ts";
-import { aTool, gated, ok, streamed, until } from "@holdfast/testing/rigs/run-words";
-import { at } from "@holdfast/testing/fixtures/factories";
+import {
+  createTool,
+  createGate,
+  okResult,
+  untilStreamed,
+  until,
+} from "@holdfast/testing/rigs/run-words";
+import { toSeq } from "@holdfast/testing/fixtures/factories";
 import {
   calls,
   gate,
@@ -14,35 +20,35 @@ import {
 } from "@holdfast/testing/fakes/scripted-model";
 import { createRunner } from "@holdfast/testing/rigs/run-rig";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
-import { type OpenSession, seqsOf } from "@holdfast/testing/fixtures/open-session";
+import { type TestSession, seqsOf } from "@holdfast/testing/fixtures/open-session";
 import { ids, type StoredEvent } from "@holdfast/protocol";
 import { writeFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import {
-  openPlace,
+  openStoreAt,
   postgresDatabase,
   sqliteDatabase,
 } from "@holdfast/testing/contracts/test-database";
-import { type Elsewhere, startElsewhere } from "@holdfast/testing/contracts/peer";
-import { holdable, holdWrites } from "@holdfast/testing/contracts/held-writes";
-import { openRunBed, type RunBed } from "@holdfast/testing/contracts/contract-rig";
-import { inShort } from "@holdfast/testing/contracts/runs-elsewhere";
+import { type Peer, startPeer } from "@holdfast/testing/contracts/peer";
+import { holdOptions, holdWrites } from "@holdfast/testing/contracts/held-writes";
+import { openContractRig, type ContractRig } from "@holdfast/testing/contracts/contract-rig";
+import { summarizeEvent } from "@holdfast/testing/contracts/runs-elsewhere";
 import { watchStore } from "@holdfast/testing/contracts/wrapped-stores";
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
 describe.each(databases)("what people see of a run on $name", (kind) => {
-  let bed: RunBed;
+  let bed: ContractRig;
   let other: Store;
-  let elsewhere: Elsewhere;
+  let elsewhere: Peer;
   beforeAll(async () => {
-    bed = await openRunBed(kind);
-    const { place } = bed.database;
-    other = await openPlace(place);
-    elsewhere = await startElsewhere("process");
-    await elsewhere.open(place, holdable(place));
+    bed = await openContractRig(kind);
+    const { address: place } = bed.database;
+    other = await openStoreAt(place);
+    elsewhere = await startPeer("process");
+    await elsewhere.open(place, holdOptions(place));
   }, 120_000);
   afterAll(async () => {
     await elsewhere.end();
@@ -51,19 +57,19 @@ describe.each(databases)("what people see of a run on $name", (kind) => {
   });
 
   test("[P5] a cursor at every number of a run, while it goes on and after it, gets exactly what is missing", async () => {
-    const ended = gated();
-    const { chat } = await bed.say("Do both");
+    const ended = createGate();
+    const { chat } = await bed.send("Do both");
     const follower = follow(bed.log, chat, 0);
     const runner = createRunner(bed.store, bed.log, {
       model: scriptedModel([
         [thinks("Hm. "), says("First, "), calls("look"), calls("look")],
         [says("then "), gate(ended.promise), says("this.")],
       ]),
-      tools: [aTool("look", async (_call, { write }) => (write("here"), ok("seen")))],
+      tools: [createTool("look", async (_call, { write }) => (write("here"), okResult("seen")))],
       clock: systemClock,
     });
-    runner.poke(chat.owner, chat.session);
-    await streamed({ chat }, "then ");
+    runner.notify(chat.owner, chat.session);
+    await untilStreamed({ chat }, "then ");
     await expectTheRestAtEveryNumber(follower, chat);
     ended.open();
     await runner.idle();
@@ -78,7 +84,7 @@ describe.each(databases)("what people see of a run on $name", (kind) => {
   }
 
   /** Comes back at each number, in this process and in one that has seen nothing yet. */
-  async function expectTheRestAtEveryNumber(follower: Followed, chat: OpenSession): Promise<void> {
+  async function expectTheRestAtEveryNumber(follower: Followed, chat: TestSession): Promise<void> {
     const { head } = await chat.row();
     // Who is a little late gets a settled entry in the place of its deltas: all numbers are accounted for either way.
     const whole = await follower.upTo(head);
@@ -99,12 +105,12 @@ describe.each(databases)("what people see of a run on $name", (kind) => {
 
   test("[P6] a cancel from another process is noticed within a second, and asking again changes nothing", async () => {
     const clock = manualClock();
-    const model = scriptedModel([[says("So far"), gate(gated().promise)]]);
+    const model = scriptedModel([[says("So far"), gate(createGate().promise)]]);
     const runner = createRunner(bed.store, bed.log, { model, clock });
-    const said = await bed.say("Talk");
+    const said = await bed.send("Talk");
     const { owner } = said.chat;
-    runner.poke(owner, said.chat.session);
-    await streamed(said, "So far");
+    runner.notify(owner, said.chat.session);
+    await untilStreamed(said, "So far");
     runner.start();
     await until(() => clock.sleepers >= 3);
     expect(await elsewhere.runs.cancel(owner, said.runId)).toEqual({ status: "requested" });
@@ -113,14 +119,14 @@ describe.each(databases)("what people see of a run on $name", (kind) => {
     expect(await said.chat.row()).toMatchObject({ head, liveState: "running" });
     // A run that has just written is looked at one look later.
     await clock.advance(500);
-    await until(async () => clock.sleepers >= 3 || (await said.ends()).length > 0);
+    await until(async () => clock.sleepers >= 3 || (await said.terminalStates()).length > 0);
     await clock.advance(500);
     await runner.idle();
     await runner.stop();
-    expect(await said.ends()).toEqual(["cancelled"]);
-    expect(await said.told()).toEqual(["user: Talk", "assistant: So far"]);
+    expect(await said.terminalStates()).toEqual(["cancelled"]);
+    expect(await said.transcript()).toEqual(["user: Talk", "assistant: So far"]);
     expect(await elsewhere.runs.cancel(owner, said.runId)).toEqual({ status: "ended" });
-    expect(await said.ends()).toEqual(["cancelled"]);
+    expect(await said.terminalStates()).toEqual(["cancelled"]);
   });
 
   test("[P6] a model that ignores its signal is left alone after five seconds, under a higher fence", async () => {
@@ -128,24 +134,24 @@ describe.each(databases)("what people see of a run on $name", (kind) => {
     const watched = watchStore(bed.store);
     const model = scriptedModel([[says("So far"), hang], says("Here I am.")]);
     const runner = createRunner(watched.store, createLog(watched.store), { model, clock });
-    const said = await bed.say("Talk");
+    const said = await bed.send("Talk");
     const { owner, session } = said.chat;
-    runner.poke(owner, session);
-    await streamed(said, "So far");
-    const next = await bed.say("And now?", { chat: said.chat });
+    runner.notify(owner, session);
+    await untilStreamed(said, "So far");
+    const next = await bed.send("And now?", { chat: said.chat });
     await requestCancel(bed.log, ids, owner, said.runId);
     const asleep = clock.sleepers;
-    runner.poke(owner, session);
+    runner.notify(owner, session);
     await until(() => clock.sleepers > asleep);
     await clock.advance(4_999);
     const fence = Math.max(...watched.fences);
     expect(await said.run()).toMatchObject({ state: "running", cancelRequested: true });
     await clock.advance(1);
     await runner.idle();
-    expect(await said.ends()).toEqual(["cancelled"]);
+    expect(await said.terminalStates()).toEqual(["cancelled"]);
     expect(watched.fences.filter((each) => each > fence).length).toBeGreaterThan(1);
     expect(watched.fences).toEqual(watched.fences.toSorted((a, b) => a - b));
-    expect(await next.told()).toEqual([
+    expect(await next.transcript()).toEqual([
       "user: Talk",
       "assistant: So far",
       "user: And now?",
@@ -154,21 +160,21 @@ describe.each(databases)("what people see of a run on $name", (kind) => {
   });
 
   test("[P6] who follows may leave or die: the run goes on", async () => {
-    const ended = gated();
-    const said = await bed.say("Go on");
+    const ended = createGate();
+    const said = await bed.send("Go on");
     const { owner, session } = said.chat;
     const leaving = new AbortController();
     const followers = [
-      bed.log.tail(owner, session, at(0), { signal: leaving.signal })[Symbol.asyncIterator](),
-      bed.log.tail(owner, session, at(0))[Symbol.asyncIterator](),
+      bed.log.tail(owner, session, toSeq(0), { signal: leaving.signal })[Symbol.asyncIterator](),
+      bed.log.tail(owner, session, toSeq(0))[Symbol.asyncIterator](),
     ];
-    const guest = await startElsewhere("process");
-    await guest.open(bed.database.place);
-    await guest.runs.follow(owner, session, at(0));
+    const guest = await startPeer("process");
+    await guest.open(bed.database.address);
+    await guest.runs.follow(owner, session, toSeq(0));
     const model = scriptedModel([[says("One, "), gate(ended.promise), says("two.")]]);
     const runner = createRunner(bed.store, bed.log, { model });
-    runner.poke(owner, session);
-    await streamed(said, "One, ");
+    runner.notify(owner, session);
+    await untilStreamed(said, "One, ");
     await until(async () => (await guest.runs.shown()).some((line) => line.includes("One, ")));
     for (const each of followers) await each.next();
     leaving.abort();
@@ -176,19 +182,19 @@ describe.each(databases)("what people see of a run on $name", (kind) => {
     await guest.kill();
     ended.open();
     await runner.idle();
-    expect(await said.ends()).toEqual(["completed"]);
-    expect(await said.told()).toEqual(["user: Go on", "assistant: One, two."]);
+    expect(await said.terminalStates()).toEqual(["completed"]);
+    expect(await said.transcript()).toEqual(["user: Go on", "assistant: One, two."]);
   });
 
   test("[P5] what is on its way to the disk is shown to nobody, and a kill right then takes it along", async () => {
     const goOn = `${bed.effects}.go-on`;
     const reply = [says("Shown. "), hang, says("Not shown. ")];
     await elsewhere.runs.work({ replies: { "Show me": [reply] }, hangUntil: goOn });
-    const { chat } = await bed.say("Show me");
-    await elsewhere.runs.follow(chat.owner, chat.session, at(0));
+    const { chat } = await bed.send("Show me");
+    await elsewhere.runs.follow(chat.owner, chat.session, toSeq(0));
     const shown = async () => (await elsewhere.runs.shown()).join("\n");
     await until(async () => (await shown()).includes("Shown. "));
-    const held = await holdWrites(bed.database.place, chat.session);
+    const held = await holdWrites(bed.database.address, chat.session);
     try {
       writeFileSync(goOn, "");
       await held.reached();
@@ -196,7 +202,7 @@ describe.each(databases)("what people see of a run on $name", (kind) => {
       expect(seen.join("\n")).not.toContain("Not shown. ");
       await elsewhere.kill();
       await held.release();
-      const stored = (await chat.events()).map(inShort);
+      const stored = (await chat.events()).map(summarizeEvent);
       expect(seen).toEqual(stored);
     } finally {
       await held.release();
@@ -211,11 +217,11 @@ interface Followed {
 }
 
 /** Takes what comes when it comes, as a page would. */
-function follow(log: Log, { owner, session }: OpenSession, after: number): Followed {
+function follow(log: Log, { owner, session }: TestSession, after: number): Followed {
   const leaving = new AbortController();
   const seen: StoredEvent[] = [];
   void (async () => {
-    for await (const item of log.tail(owner, session, at(after), { signal: leaving.signal }))
+    for await (const item of log.tail(owner, session, toSeq(after), { signal: leaving.signal }))
       if (item.kind === "events") seen.push(...item.events);
   })();
   return {

@@ -3,31 +3,35 @@ import { aRunState, aUserMessage } from "@holdfast/testing/fixtures/factories";
 import { createRunner } from "@holdfast/testing/rigs/run-rig";
 import { hang, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
-import { present } from "@holdfast/testing/fixtures/open-session";
-import { streamed, until } from "@holdfast/testing/rigs/run-words";
+import { assertPresent } from "@holdfast/testing/fixtures/open-session";
+import { untilStreamed, until } from "@holdfast/testing/rigs/run-words";
 import { runState, type RunState } from "@holdfast/protocol";
 import { writeFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
-import { type Elsewhere, startElsewhere } from "@holdfast/testing/contracts/peer";
-import { openRunBed, type RunBed, type Said } from "@holdfast/testing/contracts/contract-rig";
+import { type Peer, startPeer } from "@holdfast/testing/contracts/peer";
+import {
+  openContractRig,
+  type ContractRig,
+  type SentMessage,
+} from "@holdfast/testing/contracts/contract-rig";
 import { watchStore } from "@holdfast/testing/contracts/wrapped-stores";
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 
-let elsewhere: Elsewhere;
+let elsewhere: Peer;
 beforeAll(async () => {
-  elsewhere = await startElsewhere("process");
+  elsewhere = await startPeer("process");
 });
 afterAll(() => elsewhere.end());
 
 describe.each(databases)("a run on $name", (kind) => {
-  let bed: RunBed;
+  let bed: ContractRig;
   beforeAll(async () => {
-    bed = await openRunBed(kind);
-    await elsewhere.open(bed.database.place);
+    bed = await openContractRig(kind);
+    await elsewhere.open(bed.database.address);
   });
   afterAll(async () => {
     await elsewhere.close();
@@ -38,15 +42,15 @@ describe.each(databases)("a run on $name", (kind) => {
     const reply = [says("Mine. "), hang, says("Mine again. ")];
     const goOn = `${bed.effects}.go-on`;
     await elsewhere.runs.work({ replies: { "Talk on": [reply] }, hangUntil: goOn });
-    const said = await bed.say("Talk on");
-    await streamed(said, "Mine. ");
+    const said = await bed.send("Talk on");
+    await untilStreamed(said, "Mine. ");
     elsewhere.signal("SIGSTOP");
     try {
       const clock = manualClock();
       const model = scriptedModel([says("Theirs.")]);
       const taker = createRunner(bed.store, bed.log, { model, clock });
       await taker.sweep();
-      bed.pass(31_000);
+      bed.advanceClock(31_000);
       await clock.advance(15_000);
       await taker.sweep();
       await taker.idle();
@@ -58,8 +62,8 @@ describe.each(databases)("a run on $name", (kind) => {
       elsewhere.signal("SIGCONT");
     }
     expect(await said.run()).toMatchObject({ state: "completed", attempt: 1 });
-    expect(await said.ends()).toEqual(["completed"]);
-    expect(await said.told()).toEqual([
+    expect(await said.terminalStates()).toEqual(["completed"]);
+    expect(await said.transcript()).toEqual([
       "user: Talk on",
       "assistant: Mine. ",
       "notice: recovered",
@@ -72,9 +76,9 @@ describe.each(databases)("a run on $name", (kind) => {
     const watched = watchStore(bed.store);
     const model = scriptedModel([says("Mine.")]);
     const late = createRunner(watched.store, createLog(watched.store), { model });
-    const said = await bed.say("End it");
+    const said = await bed.send("End it");
     const settlement = watched.holdNext("message.assistant");
-    late.poke(said.chat.owner, said.chat.session);
+    late.notify(said.chat.owner, said.chat.session);
     await settlement.reached;
     const clock = manualClock();
     const taker = createRunner(bed.store, bed.log, {
@@ -82,14 +86,14 @@ describe.each(databases)("a run on $name", (kind) => {
       clock,
     });
     await taker.sweep();
-    bed.pass(31_000);
+    bed.advanceClock(31_000);
     await clock.advance(15_000);
     await taker.sweep();
     await taker.idle();
     settlement.release();
     await late.idle();
-    expect(await said.ends()).toEqual(["completed"]);
-    expect(await said.told()).toEqual([
+    expect(await said.terminalStates()).toEqual(["completed"]);
+    expect(await said.transcript()).toEqual([
       "user: End it",
       "assistant: Mine.",
       "notice: recovered",
@@ -107,8 +111,8 @@ describe.each(databases)("a run on $name", (kind) => {
     await Promise.all([there, here.sweep()]);
     for (const said of left) {
       await until(async () => (await said.run()).state === "completed");
-      expect(await said.ends()).toEqual(["completed"]);
-      expect((await said.told()).slice(1)).toEqual(["assistant: Found."]);
+      expect(await said.terminalStates()).toEqual(["completed"]);
+      expect((await said.transcript()).slice(1)).toEqual(["assistant: Found."]);
     }
     await here.idle();
     await elsewhere.runs.stop();
@@ -119,10 +123,10 @@ describe.each(databases)("a run on $name", (kind) => {
       runState.options.map(async (state) => {
         const first = await leftBehind(state, "First");
         const { chat } = first;
-        const second = await bed.say("Second", { chat });
+        const second = await bed.send("Second", { chat });
         // A run that waits for a person would let the others wait as well.
         const rests = state === "waiting" || state === "paused";
-        const third = await bed.say("Third", { chat, ...(rests && { mode: "interrupt" }) });
+        const third = await bed.send("Third", { chat, ...(rests && { mode: "interrupt" }) });
         return { state, rests, first, second, third };
       }),
     );
@@ -131,9 +135,9 @@ describe.each(databases)("a run on $name", (kind) => {
     await runner.idle();
     const asked = ["user: Second", "user: Third"];
     for (const { state, rests, first, second, third } of talks) {
-      const told = (await first.told()).filter((line) => asked.includes(line));
-      const ends = [await second.ends(), await third.ends()];
-      expect({ state, told, ends, first: (await first.ends()).length }).toEqual({
+      const told = (await first.transcript()).filter((line) => asked.includes(line));
+      const ends = [await second.terminalStates(), await third.terminalStates()];
+      expect({ state, told, ends, first: (await first.terminalStates()).length }).toEqual({
         state,
         told: rests ? asked.toReversed() : asked,
         ends: [["completed"], ["completed"]],
@@ -143,13 +147,13 @@ describe.each(databases)("a run on $name", (kind) => {
   });
 
   /** A run that somebody brought to this state and then let go of. */
-  async function leftBehind(state: RunState, text: string): Promise<Said> {
-    const said = await bed.say(text);
+  async function leftBehind(state: RunState, text: string): Promise<SentMessage> {
+    const said = await bed.send(text);
     if (state === "queued") return said;
     const { chat, runId } = said;
     const lease = await chat.lease();
     const under = { lease: "run", fence: lease.fence } as const;
-    const { messageId } = present((await chat.snapshot()).inbox[0]);
+    const { messageId } = assertPresent((await chat.snapshot()).inbox[0]);
     const begun = [aRunState(runId, "claimed"), aUserMessage(text, messageId, runId)];
     const later = state === "claimed" ? [] : [aRunState(runId, "running"), aRunState(runId, state)];
     await chat.commit([...begun, ...later], { under });

@@ -1,17 +1,21 @@
 import { requestCancel } from "../src/run/cancel.ts";
 import { calls, hang, says } from "@holdfast/testing/fakes/scripted-model";
 import { createRunner } from "@holdfast/testing/rigs/run-rig";
-import { fsckStore } from "@holdfast/testing/conformance/fsck-store";
-import { present } from "@holdfast/testing/fixtures/open-session";
-import { streamed, until } from "@holdfast/testing/rigs/run-words";
+import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
+import { assertPresent } from "@holdfast/testing/fixtures/open-session";
+import { untilStreamed, until } from "@holdfast/testing/rigs/run-words";
 import { ids } from "@holdfast/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import { createLiveness } from "@holdfast/store/identity";
-import { startElsewhere } from "@holdfast/testing/contracts/peer";
+import { startPeer } from "@holdfast/testing/contracts/peer";
 import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
-import { openRunBed, type RunBed, type Said } from "@holdfast/testing/contracts/contract-rig";
+import {
+  openContractRig,
+  type ContractRig,
+  type SentMessage,
+} from "@holdfast/testing/contracts/contract-rig";
 import {
   effectsIn,
   effectTools,
@@ -48,19 +52,19 @@ const after: Replies = {
 };
 
 describe.each(databases)("after kill -9 of the runner's process on $name", (kind) => {
-  let bed: RunBed;
-  const left = new Map<string, Said>();
+  let bed: ContractRig;
+  const left = new Map<string, SentMessage>();
   const model = repliesByPrompt(after);
-  const of = (text: string) => present(left.get(text));
+  const of = (text: string) => assertPresent(left.get(text));
 
-  async function say(text: string, to?: Said): Promise<Said> {
-    const said = await bed.say(text, to && { chat: to.chat });
+  async function say(text: string, to?: SentMessage): Promise<SentMessage> {
+    const said = await bed.send(text, to && { chat: to.chat });
     left.set(text, said);
     return said;
   }
 
   /** As a host does at its start; or as one that looks after one session only. */
-  async function boot(policy: "resume" | "ask" | "off", only?: Said): Promise<void> {
+  async function boot(policy: "resume" | "ask" | "off", only?: SentMessage): Promise<void> {
     const { store, log, effects } = bed;
     const live = async () =>
       (await store.work.live(100)).filter(({ session }) => session === only?.chat.session);
@@ -72,22 +76,22 @@ describe.each(databases)("after kill -9 of the runner's process on $name", (kind
   }
 
   beforeAll(async () => {
-    bed = await openRunBed(kind);
-    const elsewhere = await startElsewhere("process");
-    await elsewhere.open(bed.database.place);
+    bed = await openContractRig(kind);
+    const elsewhere = await startPeer("process");
+    await elsewhere.open(bed.database.address);
     await elsewhere.runs.work({ replies: before, effects: bed.effects });
     const earlier = await say("Who are you?");
     await until(async () => (await earlier.run()).state === "completed");
     for (const text of Object.keys(before).slice(2)) await say(text);
     await say("Think first", earlier);
     await say("And the end?", of("Tell a story"));
-    await streamed(of("Tell a story"), "stormy");
-    await streamed(of("Note it, then go on"), "Then I shall");
-    await streamed(of("Pay the bill"), "begun");
-    await streamed(of("Read the map"), "begun");
-    await streamed(of("Never mind"), "As you");
-    await streamed(of("Ask me then"), "Well");
-    await streamed(of("Leave it then"), "Well");
+    await untilStreamed(of("Tell a story"), "stormy");
+    await untilStreamed(of("Note it, then go on"), "Then I shall");
+    await untilStreamed(of("Pay the bill"), "begun");
+    await untilStreamed(of("Read the map"), "begun");
+    await untilStreamed(of("Never mind"), "As you");
+    await untilStreamed(of("Ask me then"), "Well");
+    await untilStreamed(of("Leave it then"), "Well");
     await until(async () => (await of("Think first").run()).state === "running");
     await elsewhere.kill();
 
@@ -100,7 +104,7 @@ describe.each(databases)("after kill -9 of the runner's process on $name", (kind
   afterAll(() => bed[Symbol.asyncDispose]());
 
   test("[S3.10] prompt, run and earlier messages are there, although not a token was", async () => {
-    expect(await of("Think first").told()).toEqual([
+    expect(await of("Think first").transcript()).toEqual([
       "user: Who are you?",
       "assistant: A ship's cook.",
       "user: Think first",
@@ -110,7 +114,7 @@ describe.each(databases)("after kill -9 of the runner's process on $name", (kind
   });
 
   test("[S3.20] text that was streamed between two tools stands as it was", async () => {
-    expect(await of("Note it, then go on").told()).toEqual([
+    expect(await of("Note it, then go on").transcript()).toEqual([
       "user: Note it, then go on",
       "assistant: First. |calls note",
       "tool: ok noted",
@@ -121,7 +125,7 @@ describe.each(databases)("after kill -9 of the runner's process on $name", (kind
   });
 
   test("[P4] the run goes on to its one end, and what waited behind it is answered", async () => {
-    expect(await of("Tell a story").told()).toEqual([
+    expect(await of("Tell a story").transcript()).toEqual([
       "user: Tell a story",
       "assistant: It was a dark and stormy",
       "notice: recovered",
@@ -130,7 +134,7 @@ describe.each(databases)("after kill -9 of the runner's process on $name", (kind
       "assistant: They lived.",
     ]);
     expect(await of("Tell a story").run()).toMatchObject({ state: "completed", attempt: 1 });
-    expect(await of("Tell a story").ends()).toEqual(["completed"]);
+    expect(await of("Tell a story").terminalStates()).toEqual(["completed"]);
   });
 
   test.each([
@@ -138,17 +142,17 @@ describe.each(databases)("after kill -9 of the runner's process on $name", (kind
     ["Leave it then", "interrupted"],
   ])("[P4] %s: by that policy the run is %s", async (text, state) => {
     expect(await of(text).run()).toMatchObject({ state, cause: "host_stopped", attempt: 1 });
-    expect(await of(text).told()).toEqual([
+    expect(await of(text).transcript()).toEqual([
       `user: ${text}`,
       "assistant: Well",
       "notice: recovered",
     ]);
-    expect(await of(text).ends()).toEqual(state === "paused" ? [] : [state]);
+    expect(await of(text).terminalStates()).toEqual(state === "paused" ? [] : [state]);
   });
 
   test("[P6] a cancel holds: the run ends cancelled and is not resumed", async () => {
     expect(await of("Never mind").run()).toMatchObject({ state: "cancelled" });
-    expect(await of("Never mind").told()).toEqual([
+    expect(await of("Never mind").transcript()).toEqual([
       "user: Never mind",
       "assistant: As you",
       "notice: recovered",
@@ -156,7 +160,7 @@ describe.each(databases)("after kill -9 of the runner's process on $name", (kind
   });
 
   test("[P7] a tool that may not be repeated is unknown to person and model, its effect there once", async () => {
-    expect(await of("Pay the bill").told()).toEqual([
+    expect(await of("Pay the bill").transcript()).toEqual([
       "user: Pay the bill",
       "assistant: calls pay",
       "tool: unknown begun",
@@ -173,7 +177,7 @@ describe.each(databases)("after kill -9 of the runner's process on $name", (kind
   });
 
   test("[P7] a tool that says that it is safe runs again under the same call", async () => {
-    expect((await of("Read the map").told()).slice(-2)).toEqual([
+    expect((await of("Read the map").transcript()).slice(-2)).toEqual([
       "tool: ok done",
       "assistant: Read.",
     ]);
@@ -183,7 +187,7 @@ describe.each(databases)("after kill -9 of the runner's process on $name", (kind
   });
 
   test("every row can be explained, and nothing is left to do", async () => {
-    expect(await fsckStore(bed.store)).toEqual([]);
+    expect(await fsckFindings(bed.store)).toEqual([]);
     expect(await bed.store.work.live(100)).toEqual([]);
     expect(await bed.store.work.queued(100)).toEqual([]);
   });

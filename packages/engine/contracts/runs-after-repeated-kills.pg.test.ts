@@ -1,9 +1,9 @@
 import { type Admission, admitMessage, type NewInput } from "../src/run/admit.ts";
-import { at } from "@holdfast/testing/fixtures/factories";
+import { toSeq } from "@holdfast/testing/fixtures/factories";
 import { createRunner } from "@holdfast/testing/rigs/run-rig";
-import { fsckStore } from "@holdfast/testing/conformance/fsck-store";
+import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
 import { hang, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
-import { openSession, present } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession, assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { until } from "@holdfast/testing/rigs/run-words";
 import { ids, type StoredEvent } from "@holdfast/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -11,8 +11,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import { createLiveness } from "@holdfast/store/identity";
 import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
-import { type Elsewhere, startSeveral } from "@holdfast/testing/contracts/peer";
-import { openRunBed, type RunBed, type Said } from "@holdfast/testing/contracts/contract-rig";
+import { type Peer, startPeers } from "@holdfast/testing/contracts/peer";
+import {
+  openContractRig,
+  type ContractRig,
+  type SentMessage,
+} from "@holdfast/testing/contracts/contract-rig";
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
 const kills = 4;
@@ -23,15 +27,15 @@ type Accepted = Extract<Admission, { status: "accepted" }>;
  * run in its hands that no process ever finishes.
  */
 describe.each(databases)("processes that are killed one after the other on $name", (kind) => {
-  let bed: RunBed;
-  let stuck: Said;
+  let bed: ContractRig;
+  let stuck: SentMessage;
   const heard: { readonly input: NewInput; readonly answer: Accepted }[] = [];
   const unheard: NewInput[] = [];
   const attempts: number[] = [];
   beforeAll(async () => {
-    bed = await openRunBed(kind);
-    stuck = await bed.say("Never ends");
-    for (const [turn, elsewhere] of (await startSeveral("process", kills)).entries())
+    bed = await openContractRig(kind);
+    stuck = await bed.send("Never ends");
+    for (const [turn, elsewhere] of (await startPeers("process", kills)).entries())
       await liveAndDie(elsewhere, turn);
     const model = scriptedModel(() => says("Aye, at last."));
     const deps = { liveness: createLiveness() };
@@ -42,13 +46,13 @@ describe.each(databases)("processes that are killed one after the other on $name
   afterAll(() => bed[Symbol.asyncDispose]());
 
   /** Takes the run over, accepts messages and answers some, and dies: each time at a later answer. */
-  async function liveAndDie(elsewhere: Elsewhere, turn: number): Promise<void> {
-    const { owner, session } = await openSession(bed.store);
+  async function liveAndDie(elsewhere: Peer, turn: number): Promise<void> {
+    const { owner, session } = await openTestSession(bed.store);
     const inputs = Array.from({ length: 12 }, (_, n): NewInput => {
       const clientId = `${turn}.${n}`;
       return { owner, session, clientId, text: `Message ${clientId}` };
     });
-    await elsewhere.open(bed.database.place);
+    await elsewhere.open(bed.database.address);
     await elsewhere.runs.work({ replies: { "Never ends": [hang] }, otherwise: says("Aye.") });
     await until(async () => (await stepsOf(stuck)) === turn + 1);
     attempts.push((await stuck.run()).attempt);
@@ -69,15 +73,15 @@ describe.each(databases)("processes that are killed one after the other on $name
   }
 
   async function logOf({ owner, session }: NewInput): Promise<readonly StoredEvent[]> {
-    const page = await bed.store.reads.events(owner, session, { after: at(0), limit: 1_000 });
-    return present(page).events;
+    const page = await bed.store.reads.events(owner, session, { after: toSeq(0), limit: 1_000 });
+    return assertPresent(page).events;
   }
 
   test("[P1] what was accepted is there, word for word, under the number that was told", async () => {
     expect(heard.length).toBeGreaterThanOrEqual(1 + 4 + 7 + 10);
     for (const { input, answer } of heard) {
       const { owner, session, clientId, text } = input;
-      const query = { after: at(answer.seq - 1), limit: 1 };
+      const query = { after: toSeq(answer.seq - 1), limit: 1 };
       expect((await bed.store.reads.events(owner, session, query))?.events).toMatchObject([
         {
           type: "input.accepted",
@@ -115,14 +119,14 @@ describe.each(databases)("processes that are killed one after the other on $name
   test("[P4] each take-over is counted where it outlives the process, and after three it is enough", async () => {
     expect(attempts).toEqual([0, 1, 2, 3]);
     expect(await stuck.run()).toMatchObject({ state: "interrupted", cause: "too_many_attempts" });
-    expect(await stuck.ends()).toEqual(["interrupted"]);
+    expect(await stuck.terminalStates()).toEqual(["interrupted"]);
   });
 
   test("every row can be explained", async () => {
-    expect(await fsckStore(bed.store)).toEqual([]);
+    expect(await fsckFindings(bed.store)).toEqual([]);
   });
 });
 
-async function stepsOf({ chat }: Said): Promise<number> {
+async function stepsOf({ chat }: SentMessage): Promise<number> {
   return (await chat.events()).filter(({ type }) => type === "step.started").length;
 }

@@ -1,9 +1,14 @@
 import { createLog } from "../src/log/log.ts";
-import { type JournalPlace } from "../src/ports/spill.ts";
+import { type SpillStore } from "../src/ports/spill.ts";
 import { type Model } from "../src/ports/model.ts";
 import { type RunnerDeps } from "../src/run/runner.ts";
-import { type Storing } from "../src/recovery/spill.ts";
-import { aTool, gated, ok, until as comesTo } from "@holdfast/testing/rigs/run-words";
+import { type SpillState } from "../src/recovery/spill.ts";
+import {
+  createTool,
+  createGate,
+  okResult,
+  until as comesTo,
+} from "@holdfast/testing/rigs/run-words";
 import {
   calls,
   gate,
@@ -13,7 +18,7 @@ import {
   uses,
 } from "@holdfast/testing/fakes/scripted-model";
 import { createRunner } from "@holdfast/testing/rigs/run-rig";
-import { fsckStore } from "@holdfast/testing/conformance/fsck-store";
+import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
 import { type ManualClock, manualClock } from "@holdfast/testing/fakes/manual-clock";
 import type { NewEvent, RunState } from "@holdfast/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -21,12 +26,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import { postgresDatabase, sqliteDatabase } from "@holdfast/testing/contracts/test-database";
 import {
-  type Home,
-  type LateBed,
-  openLateBed,
-  outageOf,
-  shown,
-  spilled,
+  type SpillHome,
+  type LateJournalRig,
+  openLateJournalRig,
+  createOutage,
+  summarizeEntries,
+  untilSpilled,
 } from "@holdfast/testing/contracts/late-journal-rig";
 
 const databases = [sqliteDatabase, postgresDatabase(createDatabase)];
@@ -37,24 +42,24 @@ async function outlast(clock: ManualClock): Promise<void> {
 }
 
 describe.each(databases)("a run that loses its store, on $name", (kind) => {
-  let bed: LateBed;
+  let bed: LateJournalRig;
   beforeAll(async () => {
-    bed = await openLateBed(kind);
+    bed = await openLateJournalRig(kind);
   });
   afterAll(() => bed[Symbol.asyncDispose]());
 
   async function begin(script: Script, rest: Partial<RunnerDeps> = {}) {
-    const outage = outageOf(bed.store);
+    const outage = createOutage(bed.store);
     const clock = manualClock();
-    const home = await bed.home();
-    const storing: Storing[] = [];
+    const home = await bed.createHome();
+    const storing: SpillState[] = [];
     const runner = createRunner(outage.store, createLog(outage.store), {
       model: scriptedModel(script),
       clock,
-      deps: { journals: home.journals, onStoring: (_, how) => storing.push(how), ...rest },
+      deps: { spills: home.journals, onSpillState: (_, how) => storing.push(how), ...rest },
     });
-    const said = await bed.say("Begin");
-    runner.poke(said.chat.owner, said.chat.session);
+    const said = await bed.send("Begin");
+    runner.notify(said.chat.owner, said.chat.session);
     /** In small steps: time must not pass faster than a lease can be renewed. */
     const pass = () => clock.advance(5);
     const until = (condition: () => Promise<boolean> | boolean) =>
@@ -64,11 +69,11 @@ describe.each(databases)("a run that loses its store, on $name", (kind) => {
       });
     const stored = (text: string) =>
       until(async () => JSON.stringify(await said.chat.events()).includes(text));
-    const spills = (text: string) => spilled(home, said.chat.session, text, pass);
+    const spills = (text: string) => untilSpilled(home, said.chat.session, text, pass);
     const ends = (state: RunState) => until(async () => (await said.run()).state === state);
     async function comeBack(): Promise<void> {
-      outage.away = false;
-      outage.swallow = false;
+      outage.isDown = false;
+      outage.dropsAnswers = false;
       await until(() => storing.includes("restored"));
     }
     return {
@@ -88,7 +93,7 @@ describe.each(databases)("a run that loses its store, on $name", (kind) => {
   }
 
   test("[P5] nothing of what is spilled is shown; when the store is back it goes on as if nothing had been", async () => {
-    const [more, rest] = [gated(), gated()];
+    const [more, rest] = [createGate(), createGate()];
     const reply = [
       says("It was "),
       gate(more.promise),
@@ -99,7 +104,7 @@ describe.each(databases)("a run that loses its store, on $name", (kind) => {
     ];
     const run = await begin([reply]);
     await run.stored("It was ");
-    run.outage.away = true;
+    run.outage.isDown = true;
     more.open();
     await run.spills("a dark");
     expect(JSON.stringify(await run.said.chat.events())).not.toContain("dark");
@@ -107,35 +112,41 @@ describe.each(databases)("a run that loses its store, on $name", (kind) => {
     await run.comeBack();
     rest.open();
     await run.ends("completed");
-    expect(shown(await run.read())).toEqual(["user: Begin", "assistant: It was a dark night."]);
+    expect(summarizeEntries(await run.read())).toEqual([
+      "user: Begin",
+      "assistant: It was a dark night.",
+    ]);
     await run.until(() => run.home.files().length === 0);
     expect(await run.said.run()).toMatchObject({ attempt: 0 });
   });
 
   test("a commit whose answer was lost is not written twice", async () => {
-    const more = gated();
+    const more = createGate();
     const reply = [says("It was "), gate(more.promise), says("a dark night.")];
     const run = await begin([reply]);
     await run.stored("It was ");
-    run.outage.swallow = true;
+    run.outage.dropsAnswers = true;
     more.open();
     await run.stored("dark night");
     await run.until(() => run.storing.includes("local"));
     await run.comeBack();
     await run.ends("completed");
-    expect(shown(await run.read())).toEqual(["user: Begin", "assistant: It was a dark night."]);
+    expect(summarizeEntries(await run.read())).toEqual([
+      "user: Begin",
+      "assistant: It was a dark night.",
+    ]);
   });
 
   test("[P7] a call that was asked for meanwhile does not begin before the store is back", async () => {
-    const more = gated();
+    const more = createGate();
     let started = 0;
-    const look = aTool("look", async () => ((started += 1), ok("rain")));
+    const look = createTool("look", async () => ((started += 1), okResult("rain")));
     const reply = [says("It was "), gate(more.promise), says("wet."), calls("look")];
     const tools = new Map([["look", look]]);
     const script = [reply, says("Indeed.")];
     const run = await begin(script, { tools });
     await run.stored("It was ");
-    run.outage.away = true;
+    run.outage.isDown = true;
     more.open();
     await run.spills("wet.");
     for (let turns = 0; turns < 10; turns += 1) await run.clock.advance(200);
@@ -143,7 +154,7 @@ describe.each(databases)("a run that loses its store, on $name", (kind) => {
     await run.comeBack();
     await run.ends("completed");
     expect(started).toBe(1);
-    expect(shown(await run.read())).toEqual([
+    expect(summarizeEntries(await run.read())).toEqual([
       "user: Begin",
       "assistant: It was wet.|calls look",
       "tool: ok rain",
@@ -152,12 +163,12 @@ describe.each(databases)("a run that loses its store, on $name", (kind) => {
   });
 
   test("[P7] the end of a tool that was running is kept, and known to whoever takes over", async () => {
-    const done = gated();
-    const pay = aTool("pay", async () => (await done.promise, ok("paid")));
+    const done = createGate();
+    const pay = createTool("pay", async () => (await done.promise, okResult("paid")));
     const tools = new Map([["pay", pay]]);
     const run = await begin([calls("pay")], { tools });
     await run.stored("tool.started");
-    run.outage.away = true;
+    run.outage.isDown = true;
     done.open();
     await run.spills("paid");
     await outlast(run.clock);
@@ -165,7 +176,7 @@ describe.each(databases)("a run that loses its store, on $name", (kind) => {
     const next = bed.recoverer(run.home, { policy: "resume", tools }, [says("It is paid.")]);
     await next.sweep();
     await next.idle();
-    expect(shown(await bed.read(next, run.said.chat))).toEqual([
+    expect(summarizeEntries(await bed.read(next, run.said.chat))).toEqual([
       "user: Begin",
       "assistant: calls pay",
       "tool: ok paid*",
@@ -175,11 +186,11 @@ describe.each(databases)("a run that loses its store, on $name", (kind) => {
   });
 
   test("a stream that ends while the store is away is sealed, the runner lets go in time, and nobody asks the model again", async () => {
-    const more = gated();
+    const more = createGate();
     const reply = [says("It was "), gate(more.promise), says("a dark night."), uses({ output: 7 })];
     const run = await begin([reply]);
     await run.stored("It was ");
-    run.outage.away = true;
+    run.outage.isDown = true;
     more.open();
     await run.spills("night");
     // By its own run.clock, a third of the lease before anybody else could have it.
@@ -190,7 +201,7 @@ describe.each(databases)("a run that loses its store, on $name", (kind) => {
     await next.sweep();
     await next.idle();
     expect(await run.said.run()).toMatchObject({ state: "completed" });
-    expect(shown(await bed.read(next, run.said.chat))).toEqual([
+    expect(summarizeEntries(await bed.read(next, run.said.chat))).toEqual([
       "user: Begin",
       "assistant: It was a dark night.*",
       "notice: recovered",
@@ -200,7 +211,7 @@ describe.each(databases)("a run that loses its store, on $name", (kind) => {
   });
 
   test("when not even the file takes it, the model is stopped and that is said", async () => {
-    const [more, evenMore] = [gated(), gated()];
+    const [more, evenMore] = [createGate(), createGate()];
     const reply = [
       says("It was "),
       gate(more.promise),
@@ -209,19 +220,19 @@ describe.each(databases)("a run that loses its store, on $name", (kind) => {
       says(" and stormy"),
       says(" night."),
     ];
-    const home: Home = await bed.home();
+    const home: SpillHome = await bed.createHome();
     const full = { status: "failed", code: "spill_full", message: "no space" } as const;
     const journals = { ...home.journals, begin: async () => full };
-    const run = await begin([reply], { journals });
+    const run = await begin([reply], { spills: journals });
     await run.stored("It was ");
-    run.outage.away = true;
+    run.outage.isDown = true;
     more.open();
     await run.until(() => run.storing.includes("stopped"));
     evenMore.open();
     await run.comeBack();
     await run.ends("failed");
     expect(await run.said.run()).toMatchObject({ cause: "nowhere_to_store" });
-    expect(shown(await run.read())).toEqual([
+    expect(summarizeEntries(await run.read())).toEqual([
       "user: Begin",
       "assistant: It was a dark and stormy",
       "notice: nowhere_to_store",
@@ -229,8 +240,8 @@ describe.each(databases)("a run that loses its store, on $name", (kind) => {
   });
 
   test("a model that is faster than the disk waits for it: what is in memory stays bounded", async () => {
-    const [more, slow] = [gated(), gated()];
-    const home: Home = await bed.home();
+    const [more, slow] = [createGate(), createGate()];
+    const home: SpillHome = await bed.createHome();
     let said = 0;
     let writes = 0;
     const piece = "x".repeat(16 * 1024);
@@ -241,7 +252,7 @@ describe.each(databases)("a run that loses its store, on $name", (kind) => {
         for (; said < 40; said += 1) yield { kind: "text", text: piece };
       },
     };
-    const journals: JournalPlace = {
+    const journals: SpillStore = {
       ...home.journals,
       async begin(header) {
         const begun = await home.journals.begin(header);
@@ -255,9 +266,9 @@ describe.each(databases)("a run that loses its store, on $name", (kind) => {
       },
     };
     const modelFor = async () => ({ name: "fast", model });
-    const run = await begin([], { journals, modelFor });
+    const run = await begin([], { spills: journals, modelFor });
     await run.stored("It was ");
-    run.outage.away = true;
+    run.outage.isDown = true;
     more.open();
     await run.until(() => writes === 1);
     for (let turns = 0; turns < 50; turns += 1) await run.clock.advance(5);
@@ -271,6 +282,6 @@ describe.each(databases)("a run that loses its store, on $name", (kind) => {
   });
 
   test("[P14] and fsck accounts for all of it", async () => {
-    expect(await fsckStore(bed.store)).toEqual([]);
+    expect(await fsckFindings(bed.store)).toEqual([]);
   });
 });

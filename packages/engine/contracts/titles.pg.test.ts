@@ -1,15 +1,15 @@
 import { createLog, type Log } from "../src/log/log.ts";
 import { type Store } from "../src/ports/store.ts";
 import { type Titler, type TitleResult } from "../src/ports/titler.ts";
-import { Titles } from "../src/history/titles.ts";
+import { TitleGenerator } from "../src/history/titles.ts";
 import { anEvent, aRunState, aSettledMessage } from "@holdfast/testing/fixtures/factories";
-import { openSession, type OpenSession } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession, type TestSession } from "@holdfast/testing/fixtures/open-session";
 import { ids } from "@holdfast/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import {
-  openPlace,
+  openStoreAt,
   postgresDatabase,
   sqliteDatabase,
   type TestDatabase,
@@ -30,7 +30,7 @@ describe.each(databases)("titles on $name", ({ create }) => {
   let passed = 0;
   beforeAll(async () => {
     database = await create();
-    store = await openPlace(database.place, { clockOffset: () => passed });
+    store = await openStoreAt(database.address, { clockOffset: () => passed });
   });
   afterAll(async () => {
     await store.close();
@@ -38,9 +38,9 @@ describe.each(databases)("titles on $name", ({ create }) => {
   });
 
   const bugs: unknown[] = [];
-  function titlesBy(title: Titler["title"], log = createLog(store)): Titles {
+  function titlesBy(title: Titler["title"], log = createLog(store)): TitleGenerator {
     const clock = { now: () => 0, sleep: () => new Promise<void>(() => undefined) };
-    return new Titles({
+    return new TitleGenerator({
       log,
       ids,
       clock,
@@ -50,8 +50,8 @@ describe.each(databases)("titles on $name", ({ create }) => {
   }
 
   /** One turn that is over. */
-  async function talked(text = "How do herons sleep?"): Promise<OpenSession> {
-    const chat = await openSession(store);
+  async function talked(text = "How do herons sleep?"): Promise<TestSession> {
+    const chat = await openTestSession(store);
     const { runId, under } = await chat.startRun(text);
     await chat.commit([aSettledMessage(runId, "Standing."), aRunState(runId, "completed")], {
       under,
@@ -59,7 +59,7 @@ describe.each(databases)("titles on $name", ({ create }) => {
     return chat;
   }
 
-  async function titleOf(chat: OpenSession) {
+  async function titleOf(chat: TestSession) {
     const row = await chat.row();
     return [row.title, row.titleSource];
   }
@@ -69,7 +69,7 @@ describe.each(databases)("titles on $name", ({ create }) => {
     const { sortAt, activityAt } = await chat.row();
     expect(await titleOf(chat)).toEqual(["How do herons sleep?", "derived"]);
     const titles = titlesBy(async ({ question, answer }) => titled(`${question} ${answer}`));
-    titles.poke(chat.owner, chat.session);
+    titles.notify(chat.owner, chat.session);
     await titles.idle();
     expect(await titleOf(chat)).toEqual(["How do herons sleep? Standing.", "generated"]);
     expect(await chat.row()).toMatchObject({ sortAt, activityAt });
@@ -90,7 +90,7 @@ describe.each(databases)("titles on $name", ({ create }) => {
       await go.promise;
       return titled("Generated");
     });
-    titles.poke(chat.owner, chat.session);
+    titles.notify(chat.owner, chat.session);
     await asked.promise;
     await chat.commit([named("My own")]);
     const { head } = await chat.row();
@@ -117,7 +117,7 @@ describe.each(databases)("titles on $name", ({ create }) => {
       },
     };
     const titles = titlesBy(async () => titled("Generated"), late);
-    titles.poke(chat.owner, chat.session);
+    titles.notify(chat.owner, chat.session);
     await titles.idle();
     expect(await titleOf(chat)).toEqual(["My own", "chosen"]);
     const generated = (await chat.events()).filter(
@@ -132,7 +132,7 @@ describe.each(databases)("titles on $name", ({ create }) => {
       await chat.commit([anEvent("session.changed", { pinned: true })]);
       return titled("Generated");
     });
-    titles.poke(chat.owner, chat.session);
+    titles.notify(chat.owner, chat.session);
     await titles.idle();
     expect(await titleOf(chat)).toEqual(["Generated", "generated"]);
   });
@@ -140,7 +140,7 @@ describe.each(databases)("titles on $name", ({ create }) => {
   test("a restart finds what is untitled, and a session that is done is never looked at again", async () => {
     const [lost, hopeless] = [await talked("Lost in a crash"), await talked("Hopeless")];
     const broken = await talked("Broken");
-    const untouched = await openSession(store, { title: "Chosen" });
+    const untouched = await openTestSession(store, { title: "Chosen" });
     const asked: string[] = [];
     const titles = titlesBy(async ({ question }) => {
       asked.push(question);

@@ -1,7 +1,7 @@
 import { type Id, idFromBytes, type IdKind } from "@holdfast/protocol";
 
 /** The same words, the same id: for what must be found again without having been told its name. */
-export async function idFor<K extends IdKind>(
+export async function deterministicId<K extends IdKind>(
   kind: K,
   ...words: readonly string[]
 ): Promise<Id<K>> {

@@ -10,11 +10,11 @@ export function shortHash(text: string): string {
     one = Math.imul(one ^ unit, 0x01000193);
     other = Math.imul(((other << 5) | (other >>> 27)) ^ unit, 0x85ebca6b);
   }
-  return hex(mixed(one ^ text.length)) + hex(mixed(other + one));
+  return hex(mixBits(one ^ text.length)) + hex(mixBits(other + one));
 }
 
 /** Lets every bit depend on every other. */
-function mixed(lane: number): number {
+function mixBits(lane: number): number {
   let bits = lane;
   bits = Math.imul(bits ^ (bits >>> 16), 0x7feb352d);
   bits = Math.imul(bits ^ (bits >>> 15), 0x846ca68b);

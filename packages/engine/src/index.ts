@@ -6,7 +6,7 @@ export {
   type BorrowedAgent,
   type CacheFigures,
 } from "./agents/cache.ts";
-export type { Standing } from "./agents/baselines.ts";
+export type { BaselineStatus } from "./agents/baselines.ts";
 export { CacheEntry } from "./agents/cache-entry.ts";
 export type { CacheLimits, EvictionReason } from "./agents/victims.ts";
 export {
@@ -15,7 +15,7 @@ export {
   createCompactionLock,
   type HeldLock,
 } from "./context/compaction-lock.ts";
-export { type Heartbeat, keepLease } from "./log/compaction-lock-heartbeat.ts";
+export { type Heartbeat, startHeartbeat } from "./log/compaction-lock-heartbeat.ts";
 export {
   compactSession,
   type Compaction,
@@ -41,7 +41,7 @@ export { shortHash } from "./hash.ts";
 export { type EpochResult, type EpochTarget, restoreEpoch } from "./context/restore-epoch.ts";
 export { pendingCalls } from "./context/messages.ts";
 export { redactSecrets } from "./context/redact.ts";
-export { recordRequest, sentBefore, type SentRequest } from "./context/prefix.ts";
+export { recordRequest, lastSentRequest, type SentRequest } from "./context/prefix.ts";
 export {
   type AppliedEpoch,
   type ContextEntries,
@@ -58,51 +58,55 @@ export {
 } from "./fsck/findings.ts";
 export { fsck, type FsckOptions, type FsckProgress, runFsck } from "./fsck/fsck.ts";
 export type { FsckMode } from "./fsck/check-session.ts";
-export type { IsPersons } from "./memory/capture.ts";
-export { type Boundary, MemoryKeeper, type MemoryKeeperDeps } from "./memory/committer.ts";
-export { createRecall, type Question, type Recall } from "./memory/recall.ts";
-export { type ReviewFigures, Reviews, type ReviewsDeps } from "./memory/reviews.ts";
-export { type AskedIn, tellUnrun } from "./run/begun-calls.ts";
+export type { IsFromPerson } from "./memory/capture.ts";
+export { type Boundary, MemoryCommitter, type MemoryCommitterDeps } from "./memory/committer.ts";
+export { createRecall, type RecallQuery, type Recall } from "./memory/recall.ts";
+export {
+  type ReviewFigures,
+  ConversationReviewer,
+  type ConversationReviewerDeps,
+} from "./memory/reviews.ts";
+export { type StepEntries, settleUnrunCalls } from "./run/begun-calls.ts";
 export {
   admitMessage,
   type Admission,
   changeInput,
-  inputEvents,
+  acceptInput,
   type NewInput,
   removeInput,
 } from "./run/admit.ts";
 export {
   answerApproval,
   type AnswerResult,
-  type AnswerWords,
+  type AnswerDetails,
   expireApproval,
 } from "./run/answer.ts";
 export { type CancelResult, requestCancel } from "./run/cancel.ts";
 export type { RunLimits } from "./run/spend.ts";
 export type { ContextFit } from "./run/fit-context.ts";
 export { foldStep } from "./run/fold-step.ts";
-export { leftoversOf } from "./recovery/settle-journal.ts";
-export { entriesOfAStep, type ResumePolicy } from "./recovery/take-over.ts";
+export { settleJournal } from "./recovery/settle-journal.ts";
+export { maxEntriesPerStep, type ResumePolicy } from "./recovery/take-over.ts";
 export { resumeRun, type ResumeResult, type ResumeTarget } from "./run/resume.ts";
-export { type RunWriter, usageOfCall, writerFor } from "./run/settle.ts";
-export { takenInput } from "./run/steer.ts";
+export { type RunEvents, usageData, createRunEvents } from "./run/settle.ts";
+export { inputEntry } from "./run/steer.ts";
 export { RunHandle, type LossReason } from "./run/run-handle.ts";
 export { Runner, type RunnerDeps } from "./run/runner.ts";
-export { emptyContext, type KnownContext } from "./run/run-context.ts";
-export type { WarmAgents } from "./run/warm-run.ts";
-export type { Storing } from "./recovery/spill.ts";
+export { emptyCachedContext, type CachedContext } from "./run/run-context.ts";
+export type { RunAgentCache } from "./run/warm-run.ts";
+export type { SpillState } from "./recovery/spill.ts";
 export { branch, type BranchResult, duplicate } from "./history/branch.ts";
 export {
   clear,
   type HistoryDeps,
   type HistoryResult,
   type HistoryTarget,
-  type Impossible,
+  type HistoryRefusal,
   truncate,
   undo,
 } from "./history/cut.ts";
-export { interrupting, type InterruptDeps, type StillRunning } from "./history/interrupt.ts";
+export { interruptThen, type InterruptDeps, type StillRunning } from "./history/interrupt.ts";
 export { redo } from "./history/redo.ts";
-export { type NewWords, retry } from "./history/retry.ts";
-export { Titles, type TitlesDeps } from "./history/titles.ts";
+export { type RetryInput, retry } from "./history/retry.ts";
+export { TitleGenerator, type TitleGeneratorDeps } from "./history/titles.ts";
 export { restore, trash } from "./history/trash.ts";

@@ -1,12 +1,12 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, onTestFinished, test, vi } from "vitest";
 
 import { readConfig } from "./ops/config/read-config.ts";
 import { done } from "./util/outcome.ts";
-import { openHost } from "./open-host.ts";
+import { openApp } from "./open-host.ts";
 import { reportOnly } from "./ops/telemetry/telemetry-logger.ts";
 
 const bot = { HOLDFAST_TELEGRAM_TOKEN: "123456:a-token-of-a-bot-that-nobody-has" };
@@ -46,15 +46,15 @@ test.each([
     vi.stubEnv("MASKED_SECRET", `whsec_${"*".repeat(40)}`);
     onTestFinished(() => void vi.unstubAllEnvs());
     const config = readConfig({ flags: { home }, environment, personFolder: home });
-    if (!config.ok) throw new Error(config.failure.sentence);
-    const opened = await openHost(
+    if (!config.ok) throw new Error(config.failure.message);
+    const opened = await openApp(
       config.value,
       reportOnly((bug) => {
         throw bug;
       }),
     );
     expect(opened).toMatchObject({ ok: false, failure: { code: "config.invalid" } });
-    expect(opened.ok ? "" : opened.failure.sentence).toMatch(sentence);
+    expect(opened.ok ? "" : opened.failure.message).toMatch(sentence);
     expect(existsSync(join(home, "running"))).toBe(false);
   },
 );
@@ -64,12 +64,12 @@ test("a host that does not come to be lets go of the store that was opened meanw
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
   const environment = { HOLDFAST_NOTIFY_URL: "https://hooks.example.org" };
   const config = readConfig({ flags: { home }, environment, personFolder: home });
-  if (!config.ok) throw new Error(config.failure.sentence);
+  if (!config.ok) throw new Error(config.failure.message);
   const logger = reportOnly((bug) => {
     throw bug;
   });
-  const store = createMemoryStore();
+  const store = createReferenceStore();
   const close = vi.spyOn(store, "close");
-  const opened = await openHost(config.value, logger, undefined, Promise.resolve(done(store)));
+  const opened = await openApp(config.value, logger, undefined, Promise.resolve(done(store)));
   expect([opened.ok, close.mock.calls.length]).toEqual([false, 1]);
 });

@@ -4,10 +4,10 @@ import { done, type Outcome } from "./util/outcome.ts";
 import { isWildcard } from "./server/http/routing.ts";
 import { listen } from "./server/http/server.ts";
 import { loadPage } from "./server/http/page.ts";
-import { openHost } from "./open-host.ts";
-import { type BegunStore, leaveStore } from "./open-store.ts";
+import { openApp } from "./open-host.ts";
+import { type OpeningStore, closeStoreAndReturn } from "./open-store.ts";
 import { type Logger } from "./ops/telemetry/telemetry-logger.ts";
-import { objectToOpenFiles } from "./ops/health/process-limits.ts";
+import { fileLimitWarning } from "./ops/health/process-limits.ts";
 
 export interface RunningHost {
   readonly address: string;
@@ -24,17 +24,28 @@ const pageFolder = fileURLToPath(new URL("../../web/dist", import.meta.url));
 export async function startHost(
   config: Config,
   logger: Logger,
-  begun?: BegunStore,
+  begun?: OpeningStore,
 ): Promise<Outcome<RunningHost>> {
-  const files = objectToOpenFiles();
+  const files = fileLimitWarning();
   if (files !== undefined) logger.warn(files);
   const page = config.roles.value.includes("web") ? loadPage(pageFolder) : done([]);
-  if (!page.ok) return leaveStore(page, begun);
-  const opened = await openHost(config, logger, page.value, begun);
+  if (!page.ok) return closeStoreAndReturn(page, begun);
+  const opened = await openApp(config, logger, page.value, begun);
   if (!opened.ok) return opened;
-  const { app, doorkeeper, strangers, chats, begin, stop } = opened.value;
+  const {
+    httpApp: app,
+    authenticator: doorkeeper,
+    anonymousConnections: strangers,
+    gateways: chats,
+    start: begin,
+    stop,
+  } = opened.value;
   const { host, origin, basePath } = config;
-  const listener = await listen(app, { host: host.value, port: config.port.value, strangers });
+  const listener = await listen(app, {
+    host: host.value,
+    port: config.port.value,
+    anonymousConnections: strangers,
+  });
   if (!listener.ok) {
     await stop();
     return listener;
@@ -48,7 +59,7 @@ export async function startHost(
     address,
     localAddress: `${ownOrigin}${basePath.value}/`,
     // Behind the hash it is sent to no server and stands in no log.
-    signInLink: `${address}#signin=${doorkeeper.issueCode()}`,
+    signInLink: `${address}#signin=${doorkeeper.issueSignInCode()}`,
     stop: () => stop(() => server.close()),
   });
 }

@@ -1,49 +1,49 @@
-import { type MemoryKeeper, type Runner, type Store, systemClock } from "@holdfast/engine";
+import { type MemoryCommitter, type Runner, type Store, systemClock } from "@holdfast/engine";
 
 import type { Role } from "./ops/config/operation-settings.ts";
-import type { Chats } from "./gateway/gateways.ts";
-import { keepTidy } from "./lifecycle.ts";
+import type { Gateways } from "./gateway/gateways.ts";
+import { pruneRegularly } from "./lifecycle.ts";
 import type { Mcp } from "./agent/mcp/index.ts";
 import type { Notifier } from "./automation/notify/notify-notifier.ts";
 import type { Logger } from "./ops/telemetry/telemetry-logger.ts";
 
 /** A run that does not let go in time is taken over by the next host that looks. */
-const runnerPatienceMs = 3_000;
+const runnerStopTimeoutMs = 3_000;
 
 /** What is on its way to a chat by then may be marked as unknown by the next host. */
-const gatewayPatienceMs = 5_000;
+const gatewayStopTimeoutMs = 5_000;
 
 /** What is not committed by then stands in the store for the next host. */
-const memoryBudgetMs = 10_000;
+const memoryDrainTimeoutMs = 10_000;
 
 /** How a host takes up its work, and lets go of it. */
-export interface Life {
+export interface Lifecycle {
   /** Takes up work. Before that nothing of the store is touched. `address`: where people find the page. */
-  readonly begin: (address?: string) => void;
+  readonly start: (address?: string) => void;
   /** Nothing new is taken, the runs are let go of, whoever watches has seen that, and then the store is closed. */
   readonly stop: (closeDoor?: () => Promise<void>) => Promise<void>;
 }
 
-interface Worker {
+interface BackgroundWorker {
   start(): void;
   stop(): Promise<unknown>;
 }
 
-export interface LifeParts {
+export interface LifecycleDeps {
   readonly store: Store;
   readonly roles: ReadonlySet<Role>;
-  readonly chats: Pick<Chats, "stop">;
+  readonly gateways: Pick<Gateways, "stop">;
   readonly mcp: Mcp;
   readonly runner: Runner;
-  readonly titles: Worker;
+  readonly titles: BackgroundWorker;
   /** Who says prompts at their times. */
-  readonly scheduler: Worker;
+  readonly scheduler: BackgroundWorker;
   /** Who ends children whose parents have ended. */
-  readonly children: Worker;
+  readonly children: BackgroundWorker;
   /** Who looks after background processes. They go on when the host stops. */
-  readonly processes: Worker;
-  readonly memory: MemoryKeeper;
-  readonly reviews: Pick<Worker, "stop">;
+  readonly processes: BackgroundWorker;
+  readonly memory: MemoryCommitter;
+  readonly reviews: Pick<BackgroundWorker, "stop">;
   readonly notifier: Notifier | undefined;
   readonly telemetry: { close(): Promise<void> } | undefined;
   readonly logger: Logger;
@@ -51,7 +51,7 @@ export interface LifeParts {
   readonly closing: AbortController;
 }
 
-export function createLife(parts: LifeParts): Life {
+export function createLifecycle(parts: LifecycleDeps): Lifecycle {
   const { store, mcp, runner, titles, memory, reviews, stopping, closing } = parts;
   let hasBegun = false;
 
@@ -67,7 +67,7 @@ export function createLife(parts: LifeParts): Life {
     parts.scheduler.start();
     parts.children.start();
     parts.processes.start();
-    void keepTidy(store, systemClock, stopping.signal);
+    void pruneRegularly(store, systemClock, stopping.signal);
   }
 
   async function letGo(): Promise<void> {
@@ -77,15 +77,18 @@ export function createLife(parts: LifeParts): Life {
       parts.children.stop(),
       parts.processes.stop(),
     ]);
-    await within(runnerPatienceMs, Promise.all([runner.stop(), titles.stop(), reviews.stop()]));
+    await waitAtMost(
+      runnerStopTimeoutMs,
+      Promise.all([runner.stop(), titles.stop(), reviews.stop()]),
+    );
     await mcp.stop();
-    await memory.drain(memoryBudgetMs);
-    await within(runnerPatienceMs, Promise.all([memory.stop(), notified]));
+    await memory.drain(memoryDrainTimeoutMs);
+    await waitAtMost(runnerStopTimeoutMs, Promise.all([memory.stop(), notified]));
   }
 
   async function stop(closeDoor: () => Promise<void> = async () => {}): Promise<void> {
     stopping.abort();
-    await within(gatewayPatienceMs, parts.chats.stop());
+    await waitAtMost(gatewayStopTimeoutMs, parts.gateways.stop());
     if (hasBegun) await letGo();
     closing.abort();
     await closeDoor();
@@ -94,10 +97,10 @@ export function createLife(parts: LifeParts): Life {
     await parts.logger.flush();
   }
 
-  return { begin, stop };
+  return { start: begin, stop };
 }
 
-async function within(ms: number, work: Promise<unknown>): Promise<void> {
+async function waitAtMost(ms: number, work: Promise<unknown>): Promise<void> {
   const finished = new AbortController();
   await Promise.race([work, systemClock.sleep(ms, finished.signal)]);
   finished.abort();

@@ -1,14 +1,14 @@
-import { manualClock, turn } from "@holdfast/testing/fakes/manual-clock";
-import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { manualClock, nextTurn } from "@holdfast/testing/fakes/manual-clock";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, test } from "vitest";
 
-import { keepTidy } from "./lifecycle.ts";
+import { pruneRegularly } from "./lifecycle.ts";
 
 test("what has accumulated is deleted in batches, and a look that finds nothing waits for the next", async () => {
   const left = [500, 500, 7, 0];
   const asked: number[] = [];
   const store = {
-    ...createMemoryStore(),
+    ...createReferenceStore(),
     prune: async (limit: number) => {
       asked.push(limit);
       return { status: "pruned", rows: left.shift() ?? 0 } as const;
@@ -16,8 +16,8 @@ test("what has accumulated is deleted in batches, and a look that finds nothing 
   };
   const clock = manualClock();
   const stop = new AbortController();
-  const done = keepTidy(store, clock, stop.signal);
-  await turn();
+  const done = pruneRegularly(store, clock, stop.signal);
+  await nextTurn();
   expect(asked).toHaveLength(0);
   for (const [ms, batches] of [
     [60_000, 1],

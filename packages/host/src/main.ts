@@ -1,19 +1,19 @@
 import { homedir } from "node:os";
-import { leaveWithoutReaders } from "./cli/without-readers.ts";
+import { exitOnBrokenPipe } from "./cli/without-readers.ts";
 import { runCommandLine } from "./cli/cli.ts";
-import { keepYoungSpace } from "./ops/health/young-space.ts";
+import { limitYoungGeneration } from "./ops/health/young-space.ts";
 
 const args = process.argv.slice(2);
-if (args[0] === "serve") keepYoungSpace();
+if (args[0] === "serve") limitYoungGeneration();
 
 // A host has said its line long before, and serves whether or not somebody still reads it.
-leaveWithoutReaders(process, args[0] === "serve" ? () => undefined : (code) => process.exit(code));
+exitOnBrokenPipe(process, args[0] === "serve" ? () => undefined : (code) => process.exit(code));
 
 process.exitCode = await runCommandLine(args, {
   environment: process.env,
   personFolder: homedir(),
   input: process.stdin,
   output: process.stdout,
-  say: (line) => console.log(line),
-  complain: (line) => console.error(line),
+  print: (line) => console.log(line),
+  printError: (line) => console.error(line),
 });

@@ -4,90 +4,93 @@ import { ids, ownerId } from "@holdfast/protocol";
 import { currentHolder } from "@holdfast/store/identity";
 import type { Hono } from "hono";
 import { apiRoutes } from "./server/api/routes.ts";
-import { createDoorkeeper, type Doorkeeper } from "./server/auth/doorkeeper.ts";
-import { keepPassword } from "./server/auth/password.ts";
-import { keepSignIns } from "./server/auth/sign-in-file.ts";
-import { chooseToken, unguessableToken } from "./server/auth/choose-token.ts";
+import { createAuthenticator, type Authenticator } from "./server/auth/doorkeeper.ts";
+import { openPasswordFile } from "./server/auth/password.ts";
+import { openSignInFile } from "./server/auth/sign-in-file.ts";
+import { chooseToken, strongTokenLength } from "./server/auth/choose-token.ts";
 import { type Config } from "./ops/config/settings.ts";
 import { prepareHome } from "./ops/config/home.ts";
 import { type Role, roleNames } from "./ops/config/operation-settings.ts";
-import { prepareConversations } from "./agent/conversations.ts";
-import { createChildKeeper } from "./automation/delegate/orphan-reaper.ts";
+import { createAgentRuntime } from "./agent/conversations.ts";
+import { createOrphanReaper } from "./automation/delegate/orphan-reaper.ts";
 import { done, type Outcome } from "./util/outcome.ts";
-import { openHands } from "./agent/hands.ts";
-import { watchHealth } from "./ops/health/health.ts";
-import { createApp } from "./server/http/app.ts";
-import { createStrangers, type Strangers } from "./server/http/anonymous-clients.ts";
+import { createToolset } from "./agent/hands.ts";
+import { createHealthCheck } from "./ops/health/health.ts";
+import { createHttpApp } from "./server/http/app.ts";
+import {
+  createAnonymousConnections,
+  type AnonymousConnections,
+} from "./server/http/anonymous-clients.ts";
 import { type HostEnv } from "./server/http/route.ts";
 import { type Page } from "./server/http/page.ts";
-import { createLife, type Life } from "./life.ts";
+import { createLifecycle, type Lifecycle } from "./life.ts";
 import { openMcp } from "./agent/mcp/index.ts";
-import { openConfiguredMemories } from "./agent/memory/providers.ts";
-import { type Chats, openChats } from "./gateway/gateways.ts";
-import { clientWithin } from "./gateway/bot-connection.ts";
-import { checkNotifying, openConfiguredNotifier } from "./automation/notify/open-notifier.ts";
-import { openModels } from "./agent/models/open-model.ts";
+import { openConfiguredMemory } from "./agent/memory/providers.ts";
+import { type Gateways, openGateways } from "./gateway/gateways.ts";
+import { createInProcessClient } from "./gateway/bot-connection.ts";
+import { checkNotifyConfig, openConfiguredNotifier } from "./automation/notify/open-notifier.ts";
+import { openModelRegistry } from "./agent/models/open-model.ts";
 import { openScheduler } from "./automation/schedules/open-scheduler.ts";
-import { createProcessWatch } from "./automation/processes/process-watcher.ts";
-import { type BegunStore, leaveStore, openStore } from "./open-store.ts";
+import { createProcessWatcher } from "./automation/processes/process-watcher.ts";
+import { type OpeningStore, closeStoreAndReturn, openStore } from "./open-store.ts";
 import { createRedactor } from "./ops/secrets/redact.ts";
 import { createMetrics } from "./ops/telemetry/telemetry-metrics.ts";
 import { type Logger } from "./ops/telemetry/telemetry-logger.ts";
 import { openTelemetry } from "./ops/telemetry/open-telemetry.ts";
-import { reportStore } from "./ops/health/store-watch.ts";
+import { createOutageReporter } from "./ops/health/store-watch.ts";
 import { version } from "./util/version.ts";
-import { watchWrites } from "./ops/health/write-watch.ts";
+import { monitorWrites } from "./ops/health/write-watch.ts";
 
 /** A host without a port: whoever is in this process asks its app. */
-export interface OpenHost extends Life {
-  readonly app: Hono<HostEnv>;
+export interface App extends Lifecycle {
+  readonly httpApp: Hono<HostEnv>;
   readonly token: string;
-  readonly doorkeeper: Doorkeeper;
-  readonly strangers: Strangers;
+  readonly authenticator: Authenticator;
+  readonly anonymousConnections: AnonymousConnections;
   /** Taken up by who serves; a terminal that has a host of its own leaves the chats alone. */
-  readonly chats: Pick<Chats, "start" | "stop">;
+  readonly gateways: Pick<Gateways, "start" | "stop">;
 }
 
 /** The composition root: every piece is made here and handed to those that need it. */
-export async function openHost(
+export async function openApp(
   config: Config,
   logger: Logger,
   page?: Page,
-  begun?: BegunStore,
-): Promise<Outcome<OpenHost>> {
+  begun?: OpeningStore,
+): Promise<Outcome<App>> {
   const home = prepareHome(config.home.value);
-  if (!home.ok) return leaveStore(home, begun);
+  if (!home.ok) return closeStoreAndReturn(home, begun);
   const token = chooseToken(config);
-  if (!token.ok) return leaveStore(token, begun);
-  const notifying = checkNotifying(config);
-  if (!notifying.ok) return leaveStore(notifying, begun);
-  const memories = await openConfiguredMemories(config);
-  if (!memories.ok) return leaveStore(memories, begun);
+  if (!token.ok) return closeStoreAndReturn(token, begun);
+  const notifying = checkNotifyConfig(config);
+  if (!notifying.ok) return closeStoreAndReturn(notifying, begun);
+  const memories = await openConfiguredMemory(config);
+  if (!memories.ok) return closeStoreAndReturn(memories, begun);
   const opened = await (begun ?? openStore(config, logger.report));
   if (!opened.ok) return opened;
 
   const stopping = new AbortController();
   const closing = new AbortController();
-  const report = reportStore({
-    isWell: async () => (await health()).store.ready,
+  const report = createOutageReporter({
+    isHealthy: async () => (await health()).store.ready,
     clock: systemClock,
     logger,
     stopping: stopping.signal,
   });
-  const writes = watchWrites(opened.value, { clock: systemClock, onTrouble: report });
+  const writes = monitorWrites(opened.value, { clock: systemClock, onFailure: report });
   const { store } = writes;
-  const { models, secrets } = openModels(config, process.env, report);
+  const { models, secrets } = openModelRegistry(config, process.env, report);
   const mcp = openMcp({
     servers: config.mcp.value,
     environment: process.env,
     secrets,
     store: store,
-    say: (line) => logger.info(`mcp ${line}`),
+    log: (line) => logger.info(`mcp ${line}`),
   });
-  const hands = openHands(config, store);
+  const hands = createToolset(config, store);
   const telemetry = await openTelemetry(process.env, report);
-  const metrics = createMetrics(telemetry?.tell);
-  const talk = await prepareConversations(
+  const metrics = createMetrics(telemetry?.exportSpan);
+  const talk = await createAgentRuntime(
     config,
     store,
     models,
@@ -97,21 +100,31 @@ export async function openHost(
     mcp,
     metrics.observe,
   );
-  const { log, runner, storing, titles, compactor, memory, reviews, prompt, journals } = talk;
+  const {
+    log,
+    runner,
+    storageStatus: storing,
+    titles,
+    compactor,
+    memory,
+    reviews,
+    prompt,
+    journals,
+  } = talk;
   metrics.watchAgents(() => talk.agents.figures());
   // Whoever asks without a port asks this process for everything.
   const roles = new Set<Role>(page === undefined ? roleNames : config.roles.value);
-  const health = watchHealth({
+  const health = createHealthCheck({
     store,
     writes,
     clock: systemClock,
     stopping: stopping.signal,
     roles: [...roles],
   });
-  const signIns = keepSignIns(config.home.value, token.value);
-  const doorkeeper = createDoorkeeper(token.value, Date.now, signIns);
-  const passwords = keepPassword(config.home.value);
-  const strangers = createStrangers();
+  const signIns = openSignInFile(config.home.value, token.value);
+  const doorkeeper = createAuthenticator(token.value, Date.now, signIns);
+  const passwords = openPasswordFile(config.home.value);
+  const strangers = createAnonymousConnections();
   const redact = createRedactor(() => [
     token.value,
     ...models.keys(),
@@ -120,22 +133,22 @@ export async function openHost(
     ...(chats.ok ? chats.value.webhooks.secrets() : []),
   ]);
   const { host, origin, basePath } = config;
-  const client = (): Client => clientWithin(app, token.value, basePath.value);
-  const pokes = roles.has("runner") ? runner : leftToOthers(runner);
-  const chats = await openChats(config, { log, memory, runner: pokes, client, secrets, report });
+  const client = (): Client => createInProcessClient(app, token.value, basePath.value);
+  const pokes = roles.has("runner") ? runner : withoutLocalRuns(runner);
+  const chats = await openGateways(config, { log, memory, runner: pokes, client, secrets, report });
   if (!chats.ok) {
     await store.close();
     return chats;
   }
-  const { bot, webhooks, isAnybodyThere } = chats.value;
+  const { bot, webhooks, hasConnections: isAnybodyThere } = chats.value;
   const api = apiRoutes({
     bot,
     webhooks,
     log,
-    hands,
+    toolset: hands,
     ids,
     runner: pokes,
-    storing,
+    storageStatus: storing,
     compactor,
     memory,
     reviews,
@@ -145,7 +158,7 @@ export async function openHost(
     processes: hands.processes,
     models,
     secrets,
-    doorkeeper,
+    authenticator: doorkeeper,
     passwords,
     redact,
     metrics,
@@ -157,29 +170,29 @@ export async function openHost(
     closing: closing.signal,
     report,
   });
-  const app: Hono<HostEnv> = createApp({
+  const app: Hono<HostEnv> = createHttpApp({
     version,
     page: page ?? [],
-    doorkeeper,
+    authenticator: doorkeeper,
     passwords,
-    strangers,
-    token: token.value.length < unguessableToken ? "guessable" : "strong",
+    anonymousConnections: strangers,
+    tokenStrength: token.value.length < strongTokenLength ? "guessable" : "strong",
     proxies: config.proxies.value,
     host: host.value,
     origin: origin.value,
     basePath: basePath.value,
-    hooks: bot.routes,
+    pushRoutes: bot.routes,
     // A chat's commands go through the same API, in this process.
-    api: roles.has("web") || isAnybodyThere() ? api : api.filter(isForWatchers),
+    api: roles.has("web") || isAnybodyThere() ? api : api.filter(isMonitoringRoute),
     health,
     report: (bug, fields) => logger.report(bug, fields),
     logger,
   });
   const owner = ownerId.parse("owner");
-  const life = createLife({
+  const life = createLifecycle({
     store: store,
     roles,
-    chats: chats.value,
+    gateways: chats.value,
     mcp,
     runner,
     titles,
@@ -187,13 +200,13 @@ export async function openHost(
     reviews,
     telemetry,
     scheduler: openScheduler(log, runner, report),
-    children: createChildKeeper({ log, ids, clock: systemClock, owner, runner, report }),
-    processes: createProcessWatch({
+    children: createOrphanReaper({ log, ids, clock: systemClock, owner, runner, report }),
+    processes: createProcessWatcher({
       log,
       ids,
       clock: systemClock,
       owner,
-      desk: hands.processes,
+      manager: hands.processes,
       runner,
       reports: config.processReports.value,
       turnsInARow: config.processTurns.value,
@@ -204,15 +217,25 @@ export async function openHost(
     stopping,
     closing,
   });
-  return done({ app, token: token.value, doorkeeper, strangers, chats: chats.value, ...life });
+  return done({
+    httpApp: app,
+    token: token.value,
+    authenticator: doorkeeper,
+    anonymousConnections: strangers,
+    gateways: chats.value,
+    ...life,
+  });
 }
 
 /** Work is found by whoever runs here or elsewhere; this process only takes it in. */
-function leftToOthers(runner: Runner): Pick<Runner, "poke" | "recoverLate"> {
-  return { poke: () => undefined, recoverLate: (...read) => runner.recoverLate(...read) };
+function withoutLocalRuns(runner: Runner): Pick<Runner, "notify" | "recoverLateJournals"> {
+  return {
+    notify: () => undefined,
+    recoverLateJournals: (...read) => runner.recoverLateJournals(...read),
+  };
 }
 
 /** Those who watch over a host that serves no people see how it is, and nothing else. */
-function isForWatchers({ path }: { readonly path: string }): boolean {
+function isMonitoringRoute({ path }: { readonly path: string }): boolean {
   return path === "/metrics";
 }

@@ -7,13 +7,13 @@ import { prepareHome } from "./ops/config/home.ts";
 import { done, failed, type Outcome } from "./util/outcome.ts";
 
 /** A store that is being opened while the rest of its host is loaded. */
-export type BegunStore = Promise<Outcome<Store>>;
+export type OpeningStore = Promise<Outcome<Store>>;
 
 /** Begins to open the store of a host whose settings let it start, and comes back when that goes on by itself. */
-export async function beginStore(
+export async function startOpeningStore(
   config: Config,
   report: (bug: Error) => void,
-): Promise<{ readonly begun?: BegunStore }> {
+): Promise<{ readonly begun?: OpeningStore }> {
   const checks = [() => prepareHome(config.home.value), () => chooseToken(config)];
   if (!checks.every((check) => check().ok)) return {};
   const { promise: isUnderWay, resolve } = Promise.withResolvers<void>();
@@ -23,7 +23,7 @@ export async function beginStore(
 }
 
 /** For a host that does not come to be. */
-export async function leaveStore<T>(why: T, begun: BegunStore | undefined): Promise<T> {
+export async function closeStoreAndReturn<T>(why: T, begun: OpeningStore | undefined): Promise<T> {
   const opened = await begun;
   if (opened?.ok === true) await opened.value.close();
   return why;

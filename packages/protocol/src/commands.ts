@@ -1,5 +1,5 @@
 /** What may stand behind a command's name. */
-export type Takes =
+export type CommandArgument =
   | { readonly kind: "nothing" }
   /** Everything behind the name, as it was typed. */
   | { readonly kind: "words"; readonly label: string; readonly required: boolean }
@@ -7,26 +7,30 @@ export type Takes =
   | { readonly kind: "choice"; readonly label: string; readonly choices: readonly string[] };
 
 /** What a surface can offer while an argument is typed, beyond fixed choices. */
-export type Completes = "session" | "model" | "command";
+export type CompletionSource = "session" | "model" | "command";
 
 export interface CommandSpec {
   readonly name: string;
   readonly aliases: readonly string[];
-  readonly takes: Takes;
-  readonly completes?: Completes;
+  readonly takes: CommandArgument;
+  readonly completes?: CompletionSource;
   /** Whether it speaks of the session one is in, and so needs one. */
   readonly needs: "session" | "nothing";
   readonly help: string;
   readonly example: string;
 }
 
-const nothing: Takes = { kind: "nothing" };
-const words = (label: string): Takes => ({ kind: "words", label, required: false });
-const needed = (label: string): Takes => ({ kind: "words", label, required: true });
+const noArgument: CommandArgument = { kind: "nothing" };
+const optionalText = (label: string): CommandArgument => ({
+  kind: "words",
+  label,
+  required: false,
+});
+const requiredText = (label: string): CommandArgument => ({ kind: "words", label, required: true });
 
 function define<const N extends string>(
   name: N,
-  takes: Takes,
+  takes: CommandArgument,
   help: string,
   rest: Partial<Omit<CommandSpec, "name" | "takes" | "help">> = {},
 ): CommandSpec & { readonly name: N } {
@@ -35,25 +39,30 @@ function define<const N extends string>(
 
 /** Every command of every surface. A name may be added, never given to another meaning. */
 export const commands = [
-  define("help", words("command"), "What there is, or how one command works.", {
+  define("help", optionalText("command"), "What there is, or how one command works.", {
     aliases: ["commands"],
     needs: "nothing",
     completes: "command",
     example: "/help undo",
   }),
-  define("new", words("title"), "Begin a new session. The one you leave stays as it is.", {
+  define("new", optionalText("title"), "Begin a new session. The one you leave stays as it is.", {
     aliases: ["reset"],
     needs: "nothing",
     example: "/new Garden plans",
   }),
-  define("sessions", words("words"), "The newest sessions, or those that hold these words.", {
-    aliases: ["list"],
-    needs: "nothing",
-    example: "/sessions garden",
-  }),
+  define(
+    "sessions",
+    optionalText("words"),
+    "The newest sessions, or those that hold these words.",
+    {
+      aliases: ["list"],
+      needs: "nothing",
+      example: "/sessions garden",
+    },
+  ),
   define(
     "resume",
-    words("session"),
+    optionalText("session"),
     "Go to another session, by its id, the end of it, or words of its title. Alone: go on with an answer that was broken off.",
     {
       aliases: ["continue", "open"],
@@ -68,54 +77,64 @@ export const commands = [
     "Take the last turns out of view. Nothing is deleted: /redo brings them back.",
     { example: "/undo 2" },
   ),
-  define("redo", nothing, "Bring back what was cut last."),
-  define("retry", nothing, "Ask the last message again."),
-  define("edit", needed("new words"), "Ask the last message again in other words.", {
+  define("redo", noArgument, "Bring back what was cut last."),
+  define("retry", noArgument, "Ask the last message again."),
+  define("edit", requiredText("new words"), "Ask the last message again in other words.", {
     example: "/edit Say it in one sentence.",
   }),
-  define("branch", words("title"), "Go on from here in a session of its own.", {
+  define("branch", optionalText("title"), "Go on from here in a session of its own.", {
     aliases: ["fork"],
     example: "/branch Another way",
   }),
-  define("title", words("title"), "The session's title, or a new one for it.", {
+  define("title", optionalText("title"), "The session's title, or a new one for it.", {
     aliases: ["rename"],
     example: "/title Garden plans",
   }),
   define(
     "compact",
-    words("focus"),
+    optionalText("focus"),
     "Put a summary in the place of what came before, to make room. What you see stays.",
     { aliases: ["compress"], example: "/compact keep the addresses" },
   ),
-  define("model", words("model"), "The model that answers here, or another one for this session.", {
-    completes: "model",
-    example: "/model rehearsal",
-  }),
-  define("memory", nothing, "What still waits to be remembered.", { needs: "nothing" }),
-  define("usage", nothing, "Tokens and cost of this session, of today and of everything.", {
+  define(
+    "model",
+    optionalText("model"),
+    "The model that answers here, or another one for this session.",
+    {
+      completes: "model",
+      example: "/model rehearsal",
+    },
+  ),
+  define("memory", noArgument, "What still waits to be remembered.", { needs: "nothing" }),
+  define("usage", noArgument, "Tokens and cost of this session, of today and of everything.", {
     aliases: ["cost"],
     needs: "nothing",
   }),
-  define("schedule", nothing, "Prompts that are said by themselves, and when.", {
+  define("schedule", noArgument, "Prompts that are said by themselves, and when.", {
     aliases: ["schedules"],
     needs: "nothing",
   }),
   define(
     "processes",
-    words("process"),
+    optionalText("process"),
     "What this session runs in the background. With the id of one, or the end of it: stop that one.",
     { aliases: ["background"], example: "/processes 7k2x" },
   ),
-  define("status", nothing, "How the session stands: its run, what waits, what asks for you.", {
+  define("status", noArgument, "How the session stands: its run, what waits, what asks for you.", {
     aliases: ["info"],
   }),
-  define("stop", nothing, "End the answer that is being written. What was said stays.", {
+  define("stop", noArgument, "End the answer that is being written. What was said stays.", {
     aliases: ["cancel"],
   }),
-  define("queue", words("message"), "Send a message for after the answer, or see what waits.", {
-    example: "/queue And then the summary, please.",
-  }),
-  define("steer", needed("message"), "Tell the model something while it works.", {
+  define(
+    "queue",
+    optionalText("message"),
+    "Send a message for after the answer, or see what waits.",
+    {
+      example: "/queue And then the summary, please.",
+    },
+  ),
+  define("steer", requiredText("message"), "Tell the model something while it works.", {
     example: "/steer Only the first ten.",
   }),
   define(
@@ -124,7 +143,7 @@ export const commands = [
     "The session as a document.",
     { example: "/export md" },
   ),
-  define("search", needed("words"), "Find words in every session.", {
+  define("search", requiredText("words"), "Find words in every session.", {
     aliases: ["find"],
     needs: "nothing",
     example: "/search tomatoes",
@@ -138,7 +157,7 @@ for (const command of commands)
   for (const name of [command.name, ...command.aliases]) byName.set(name, command);
 
 /** By its name or another that it goes by, however it is capitalised. */
-export function commandNamed(name: string): (typeof commands)[number] | undefined {
+export function findCommand(name: string): (typeof commands)[number] | undefined {
   return byName.get(name.toLowerCase());
 }
 
@@ -146,7 +165,7 @@ export function commandNamed(name: string): (typeof commands)[number] | undefine
 export const commandNames: readonly string[] = [...byName.keys()];
 
 /** `/undo [turns]`, as a person types it. */
-export function usageOf({ name, takes }: Pick<CommandSpec, "name" | "takes">): string {
+export function commandUsage({ name, takes }: Pick<CommandSpec, "name" | "takes">): string {
   switch (takes.kind) {
     case "nothing":
       return `/${name}`;

@@ -7,8 +7,8 @@ export * from "./http/routes.ts";
 export * from "./sse/frames.ts";
 export * from "./sse/cursors.ts";
 export * from "./sse/stream.ts";
-export { entriesOf, foldJournal } from "./folds/reads.ts";
-export { foldSession, type SessionFacts } from "./folds/session.ts";
+export { entriesOf, foldLiveJournal } from "./folds/reads.ts";
+export { foldSessionFacts, type SessionFacts } from "./folds/session.ts";
 
 export * from "./folds/late.ts";
 export * from "./folds/live.ts";

@@ -77,20 +77,24 @@ export const toolDetails = z.looseObject({
 export type ToolDetails = z.infer<typeof toolDetails>;
 
 /** Parts are loose: a field that a newer Holdfast wrote is carried through by an older one. */
-const marks = {
+const recoveredMark = {
   /** It was not in the store when its run was given up, and was found afterwards. */
   recovered: z.literal(true).optional(),
 };
-const said = {
-  ...marks,
+const providerFields = {
+  ...recoveredMark,
   /** What the provider wants back unchanged on the next request. */
   opaque: jsonObject.optional(),
 };
-export const textPart = z.looseObject({ type: z.literal("text"), text: z.string(), ...said });
+export const textPart = z.looseObject({
+  type: z.literal("text"),
+  text: z.string(),
+  ...providerFields,
+});
 export const reasoningPart = z.looseObject({
   type: z.literal("reasoning"),
   text: z.string(),
-  ...said,
+  ...providerFields,
 });
 export const toolCallPart = z.looseObject({
   type: z.literal("tool_call"),
@@ -99,7 +103,7 @@ export const toolCallPart = z.looseObject({
   input: json,
   /** The input is the text that the model wrote in place of arguments; nothing was run. */
   malformed: z.literal(true).optional(),
-  ...said,
+  ...providerFields,
 });
 export const toolResultPart = z.looseObject({
   type: z.literal("tool_result"),
@@ -110,7 +114,7 @@ export const toolResultPart = z.looseObject({
   output: z.string(),
   blobId: blobId.optional(),
   details: toolDetails.optional(),
-  ...marks,
+  ...recoveredMark,
 });
 export const filePart = z.looseObject({
   type: z.literal("file"),

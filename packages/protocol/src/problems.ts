@@ -12,8 +12,8 @@ interface ProblemKind {
   readonly next: string;
 }
 
-const again = "Wait a moment and send the same request again.";
-const readAgain = "Read the session again and decide anew.";
+const retryLater = "Wait a moment and send the same request again.";
+const rereadSession = "Read the session again and decide anew.";
 
 /** The stable codes. A code may be added, never renamed, and never given to another meaning. */
 export const problemKinds = {
@@ -53,14 +53,14 @@ export const problemKinds = {
     title: "There is no such session.",
     next: "Choose one from the list.",
   },
-  run_not_found: { status: 404, title: "There is no such run.", next: readAgain },
+  run_not_found: { status: 404, title: "There is no such run.", next: rereadSession },
   message_not_found: {
     status: 404,
     title: "No such message is waiting in the inbox.",
-    next: readAgain,
+    next: rereadSession,
   },
-  entry_not_found: { status: 404, title: "There is no such entry in view.", next: readAgain },
-  epoch_not_found: { status: 404, title: "There is no such epoch.", next: readAgain },
+  entry_not_found: { status: 404, title: "There is no such entry in view.", next: rereadSession },
+  epoch_not_found: { status: 404, title: "There is no such epoch.", next: rereadSession },
   approval_not_found: {
     status: 404,
     title: "There is no such approval.",
@@ -86,7 +86,7 @@ export const problemKinds = {
   request_timeout: {
     status: 408,
     title: "The request took too long to arrive.",
-    next: again,
+    next: retryLater,
   },
   method_not_allowed: {
     status: 405,
@@ -98,7 +98,7 @@ export const problemKinds = {
     title: "The session's settings were changed meanwhile.",
     next: "Read the session and send the change with its revision.",
   },
-  head_moved: { status: 409, title: "The conversation went on meanwhile.", next: readAgain },
+  head_moved: { status: 409, title: "The conversation went on meanwhile.", next: rereadSession },
   instructions_changed: {
     status: 409,
     title: "What the workspace says to agents has changed since it was read.",
@@ -117,12 +117,12 @@ export const problemKinds = {
   history_live: {
     status: 409,
     title: "The conversation is being cut at this moment.",
-    next: again,
+    next: retryLater,
   },
   cancel_pending: {
     status: 409,
     title: "The run was asked to end and has not ended yet.",
-    next: again,
+    next: retryLater,
   },
   compaction_live: {
     status: 409,
@@ -139,13 +139,13 @@ export const problemKinds = {
     title: "The message has been taken up already.",
     next: "Cancel its run, or undo it afterwards.",
   },
-  nothing_to_undo: { status: 409, title: "There is nothing to undo.", next: readAgain },
+  nothing_to_undo: { status: 409, title: "There is nothing to undo.", next: rereadSession },
   nothing_to_gain: {
     status: 409,
     title: "A summary would free less than a fifth of what the model gets.",
     next: "Go on talking, or begin a new session.",
   },
-  nothing_to_redo: { status: 409, title: "There is nothing to bring back.", next: readAgain },
+  nothing_to_redo: { status: 409, title: "There is nothing to bring back.", next: rereadSession },
   approval_answered: {
     status: 409,
     title: "The approval was answered otherwise, or has run out.",
@@ -159,15 +159,19 @@ export const problemKinds = {
   session_not_trashed: {
     status: 409,
     title: "The session is not in the trash.",
-    next: readAgain,
+    next: rereadSession,
   },
-  version_conflict: { status: 409, title: "The conversation changed meanwhile.", next: readAgain },
+  version_conflict: {
+    status: 409,
+    title: "The conversation changed meanwhile.",
+    next: rereadSession,
+  },
   covers_cut: {
     status: 409,
     title: "What was to be summarised was taken out of view meanwhile.",
-    next: readAgain,
+    next: rereadSession,
   },
-  epoch_moved: { status: 409, title: "The session was compacted meanwhile.", next: readAgain },
+  epoch_moved: { status: 409, title: "The session was compacted meanwhile.", next: rereadSession },
   session_trashed: {
     status: 409,
     title: "The session is in the trash.",
@@ -193,25 +197,25 @@ export const problemKinds = {
     title: "The body has a media type that is not taken here.",
     next: "Send the media type that the contract names.",
   },
-  too_many_requests: { status: 429, title: "Too many requests.", next: again },
+  too_many_requests: { status: 429, title: "Too many requests.", next: retryLater },
   internal: {
     status: 500,
     title: "Something went wrong here.",
     next: "Try again; if it stays, look at the host's log for the `instance`.",
   },
-  store_unavailable: { status: 503, title: "The store cannot be reached.", next: again },
+  store_unavailable: { status: 503, title: "The store cannot be reached.", next: retryLater },
   store_unwritable: {
     status: 503,
     title: "The store takes no writes. What it holds can be read.",
     next: "Look at /health for the reason. Nothing was written; it goes on by itself when the disk takes writes again.",
   },
-  store_busy: { status: 503, title: "The store was locked for too long.", next: again },
+  store_busy: { status: 503, title: "The store was locked for too long.", next: retryLater },
   store_unknown: {
     status: 503,
     title: "Whether this was written is not known.",
     next: "Send the same request again, with the same key: it is done once.",
   },
-  shutting_down: { status: 503, title: "The host is stopping.", next: again },
+  shutting_down: { status: 503, title: "The host is stopping.", next: retryLater },
   store_full: { status: 507, title: "The store is full.", next: "Free space on the host's disk." },
 } as const satisfies Record<string, ProblemKind>;
 

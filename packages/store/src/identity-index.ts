@@ -5,15 +5,15 @@ import type { Holder, Liveness } from "@holdfast/engine";
 
 import { factsOf, type ProcessFacts, type SystemFacts, thisSystem } from "./process-facts.ts";
 
-export { holder } from "./identity.ts";
+export { holderSchema } from "./identity.ts";
 export { factsOf, type ProcessFacts, type SystemFacts } from "./process-facts.ts";
 
-let own: ProcessFacts | undefined;
+let ownFacts: ProcessFacts | undefined;
 
 /** This process, this thread and the agent that asks: an identity that nobody else ever has. */
 export function currentHolder(agent: string, thread: number = threadId): Holder {
-  own ??= factsOf(process.pid);
-  return { ...own, thread, agent, nonce: randomUUID() };
+  ownFacts ??= factsOf(process.pid);
+  return { ...ownFacts, thread, agent, nonce: randomUUID() };
 }
 
 /**

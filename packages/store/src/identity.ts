@@ -2,7 +2,7 @@ import type { Holder } from "@holdfast/engine";
 import { z } from "zod";
 
 /** Who holds something, as it stands in a row. */
-export const holder: z.ZodType<Holder> = z.object({
+export const holderSchema: z.ZodType<Holder> = z.object({
   host: z.string(),
   boot: z.string().nullable(),
   pidNamespace: z.string().nullable(),

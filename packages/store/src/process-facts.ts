@@ -38,7 +38,7 @@ function startFromStat(stat: string): string | null {
   return fields[19] ?? null;
 }
 
-function isGone(pid: number): boolean {
+function hasNoProcess(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return false;
@@ -56,7 +56,7 @@ const linux: SystemFacts = {
     // A zombie has ended; only its parent has not heard of it yet.
     if (stat !== null)
       return / Z /.test(stat.slice(stat.lastIndexOf(")"))) ? gone : startFromStat(stat);
-    return isGone(pid) ? gone : null;
+    return hasNoProcess(pid) ? gone : null;
   },
 };
 
@@ -72,10 +72,11 @@ const macos: SystemFacts = {
   boot: () => command("/usr/sbin/sysctl", "-n", "kern.bootsessionuuid"),
   // There are no pid namespaces: one for all.
   pidNamespace: () => "none",
-  startOf: (pid) => (isGone(pid) ? gone : command("/bin/ps", "-o", "lstart=", "-p", String(pid))),
+  startOf: (pid) =>
+    hasNoProcess(pid) ? gone : command("/bin/ps", "-o", "lstart=", "-p", String(pid)),
 };
 
-const elsewhere: SystemFacts = {
+const otherPlatform: SystemFacts = {
   host: hostname,
   boot: () => null,
   pidNamespace: () => null,
@@ -83,7 +84,7 @@ const elsewhere: SystemFacts = {
 };
 
 export const thisSystem: SystemFacts =
-  process.platform === "linux" ? linux : process.platform === "darwin" ? macos : elsewhere;
+  process.platform === "linux" ? linux : process.platform === "darwin" ? macos : otherPlatform;
 
 export function factsOf(pid: number, system: SystemFacts = thisSystem): ProcessFacts {
   const start = system.startOf(pid);

@@ -1,5 +1,5 @@
 import { checkStorePrograms } from "@holdfast/testing/model-check/check-programs";
-import { fsckStore } from "@holdfast/testing/conformance/fsck-store";
+import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
 import { searchCases } from "@holdfast/testing/conformance/search/search";
 import { storeCases } from "@holdfast/testing/conformance/store/store-cases";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
@@ -27,6 +27,6 @@ describe("the postgres store", () => {
   });
 
   test("is sound after all of it", async () => {
-    expect(await fsckStore(harness.store)).toEqual([]);
+    expect(await fsckFindings(harness.store)).toEqual([]);
   });
 });

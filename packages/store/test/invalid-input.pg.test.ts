@@ -6,15 +6,19 @@ import {
   anEvent,
   aNotice,
   anOwner,
-  at,
+  toSeq,
 } from "@holdfast/testing/fixtures/factories";
-import { openSession, type OpenSession, seqsOf } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession, type TestSession, seqsOf } from "@holdfast/testing/fixtures/open-session";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { type BlobId, ids, type SessionId } from "@holdfast/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
-import { memoryHarness, postgresHarness, sqliteHarness } from "@holdfast/testing/stores/harnesses";
+import {
+  referenceHarness,
+  postgresHarness,
+  sqliteHarness,
+} from "@holdfast/testing/stores/harnesses";
 
 /** What a caller with a bug may pass where a value of this type belongs. */
 const as = <T>(value: unknown): T => value as T;
@@ -26,7 +30,7 @@ function circular(): object {
 }
 
 /** Commits that are wrong by themselves, whatever the store holds. */
-function junkFor(chat: OpenSession): Record<string, Commit> {
+function junkFor(chat: TestSession): Record<string, Commit> {
   const withData = (data: unknown): Commit =>
     aCommit(chat, [{ ...aNotice(), data: as<ReturnType<typeof aNotice>["data"]>(data) }]);
   return {
@@ -46,7 +50,7 @@ function junkFor(chat: OpenSession): Record<string, Commit> {
   };
 }
 
-describe.each([memoryHarness, sqliteHarness, postgresHarness(createDatabase)])(
+describe.each([referenceHarness, sqliteHarness, postgresHarness(createDatabase)])(
   "bad input to the $name store",
   ({ open }) => {
     let harness: StoreHarness;
@@ -58,7 +62,7 @@ describe.each([memoryHarness, sqliteHarness, postgresHarness(createDatabase)])(
     afterAll(() => harness.close());
 
     test("what is malformed is refused at the log's door, with a reason, and nothing is written", async () => {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const log = createLog(store);
       for (const [what, junk] of Object.entries(junkFor(chat))) {
         const result = await log.commit(junk);
@@ -79,7 +83,7 @@ describe.each([memoryHarness, sqliteHarness, postgresHarness(createDatabase)])(
       const request = { kind: "run", session, holder, ttlMs: 1_000 } as const;
       expect(await leases.acquire(request)).toMatchObject({ code: "session_not_found" });
       expect(await reads.session(owner, session)).toBeNull();
-      expect(await reads.events(owner, session, { after: at(0), limit: 1 })).toBeNull();
+      expect(await reads.events(owner, session, { after: toSeq(0), limit: 1 })).toBeNull();
       expect(await reads.run(owner, ids.make("run"))).toBeNull();
       const blob: BlobId = as(`blob_${"0".repeat(64)}`);
       expect(await reads.blob(owner, blob)).toBeNull();
@@ -88,7 +92,7 @@ describe.each([memoryHarness, sqliteHarness, postgresHarness(createDatabase)])(
     });
 
     test("[safety] what a filter, a key or a name holds is data, whatever it looks like", async () => {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { owner } = chat;
       const { reads, register } = store;
       const hostile = [
@@ -116,7 +120,7 @@ describe.each([memoryHarness, sqliteHarness, postgresHarness(createDatabase)])(
     });
 
     test("ten megabytes of a tool's output go to a blob, come back byte by byte, and cost the event nothing", async () => {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
       const output = Buffer.from("line of output äöü\u0000\n".repeat(500_000)).subarray(
         0,
@@ -150,7 +154,7 @@ describe("a caller of the sqlite store who has not asked the log", () => {
   afterAll(() => harness.close());
 
   test("gets an answer to anything, and its neighbours are written as if it had not been there", async () => {
-    const chat = await openSession(store);
+    const chat = await openTestSession(store);
     for (const [what, junk] of Object.entries(junkFor(chat))) {
       const before = (await chat.row()).head;
       const [first, bad, second] = await Promise.all([

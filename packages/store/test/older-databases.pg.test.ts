@@ -2,15 +2,15 @@ import { copyFileSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 import { createCompactionLock } from "@holdfast/engine";
-import { anEvent, at } from "@holdfast/testing/fixtures/factories";
-import { fsckStore } from "@holdfast/testing/conformance/fsck-store";
-import { OpenSession, present } from "@holdfast/testing/fixtures/open-session";
+import { anEvent, toSeq } from "@holdfast/testing/fixtures/factories";
+import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
+import { TestSession, assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import { currentHolder } from "../src/identity-index.ts";
 import {
-  openPlace,
+  openStoreAt,
   postgresDatabase,
   type RawRow,
   sqliteDatabase,
@@ -30,7 +30,7 @@ describe.each(databases)("an older database of $name", ({ name, create }) => {
   async function restore(fixture: string): Promise<TestDatabase> {
     const database = await create();
     onTestFinished(() => database.drop());
-    const { place } = database;
+    const { address: place } = database;
     if (place.kind === "sqlite") copyFileSync(`${folder}${fixture}`, place.file);
     else await database.query(readFileSync(`${folder}${fixture}`, "utf8"));
     return database;
@@ -49,12 +49,12 @@ describe.each(databases)("an older database of $name", ({ name, create }) => {
 
   test("[S0.15] a database from before the leases gains the lock and loses nothing", async () => {
     const [fixture] = fixturesOf(name);
-    const database = await restore(present(fixture));
+    const database = await restore(assertPresent(fixture));
     const before = await allRows(database);
     expect(before.has("leases")).toBe(false);
     expect(before.get("events")?.length).toBeGreaterThan(10);
 
-    const store = await openPlace(database.place);
+    const store = await openStoreAt(database.address);
     onTestFinished(() => store.close());
     const after = await allRows(database);
     expect(after.has("leases")).toBe(true);
@@ -63,16 +63,18 @@ describe.each(databases)("an older database of $name", ({ name, create }) => {
       expect([table, after.get(table)]).toMatchObject([table, rows]);
       expect(after.get(table)).toHaveLength(rows.length);
     }
-    expect(await fsckStore(store)).toEqual([]);
+    expect(await fsckFindings(store)).toEqual([]);
 
-    const row = present(before.get("sessions")?.find(({ trashed_at }) => trashed_at === null));
+    const row = assertPresent(
+      before.get("sessions")?.find(({ trashed_at }) => trashed_at === null),
+    );
     const session = await sessionOf(store, String(row["id"]));
     const lock = createCompactionLock(store.leases);
     const holder = currentHolder("newcomer");
-    const { fence } = present(await lock.acquire(session.session, holder));
+    const { fence } = assertPresent(await lock.acquire(session.session, holder));
     expect(await lock.holder(session.session)).toEqual(holder);
     const { head, epoch } = await session.row();
-    const covers = { from: at(1), to: at(2) };
+    const covers = { from: toSeq(1), to: toSeq(2) };
     const data = { epoch: epoch + 1, covers, summary: "Hello was said." };
     const done = await session.commit([anEvent("context.compacted", data)], {
       under: { lease: "compaction", fence },
@@ -83,10 +85,10 @@ describe.each(databases)("an older database of $name", ({ name, create }) => {
   test.each(fixturesOf(name))("%s opens, is sound and reads as it was written", async (fixture) => {
     const database = await restore(fixture);
     const before = await allRows(database);
-    const store = await openPlace(database.place);
+    const store = await openStoreAt(database.address);
     onTestFinished(() => store.close());
-    expect(await fsckStore(store)).toEqual([]);
-    for (const row of present(before.get("sessions"))) {
+    expect(await fsckFindings(store)).toEqual([]);
+    for (const row of assertPresent(before.get("sessions"))) {
       const session = await sessionOf(store, String(row["id"]));
       const { head, trashedAt } = await session.row();
       expect((await session.events()).at(-1)?.seq).toBe(head);
@@ -102,8 +104,8 @@ function fixturesOf(kind: "sqlite" | "postgres"): readonly string[] {
     .toSorted();
 }
 
-async function sessionOf(store: ConstructorParameters<typeof OpenSession>[0], id: string) {
+async function sessionOf(store: ConstructorParameters<typeof TestSession>[0], id: string) {
   for await (const { id: session, owner } of store.audit.sessions())
-    if (session === id) return new OpenSession(store, { owner, session });
+    if (session === id) return new TestSession(store, { owner, session });
   throw new Error(`There is no session ${id}.`);
 }

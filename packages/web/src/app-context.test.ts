@@ -1,10 +1,10 @@
 import { makeProblem, type ProblemCode, type ProblemDetails } from "@holdfast/protocol";
 import { expect, test } from "vitest";
-import { sentenceOf } from "./app-context.ts";
+import { problemText } from "./app-context.ts";
 
 function said(code: ProblemCode, details?: ProblemDetails): string {
   const problem = makeProblem(code, details);
-  return sentenceOf({ kind: "problem", code, problem });
+  return problemText({ kind: "problem", code, problem });
 }
 
 test("where a person has to do something, the page says what, and leaves out what a platform answered", () => {

@@ -4,46 +4,46 @@ import { createContext, use, useSyncExternalStore } from "react";
 import type { HostStore } from "./host/state.ts";
 import type { ModelsStore } from "./models/models-store.ts";
 import type { Router } from "./router/router.ts";
-import type { ListStore } from "./sessions/list-store.ts";
-import type { SeenStore } from "./sessions/read-marks.ts";
+import type { SessionListStore } from "./sessions/list-store.ts";
+import type { ReadMarks } from "./sessions/read-marks.ts";
 import type { Selection } from "./sessions/bulk-actions.tsx";
 import type { UnsentStore } from "./talk/store/unsent-messages.ts";
 import type { Toasts } from "./ui/toasts.tsx";
-import { words } from "./strings/strings.ts";
+import { strings } from "./strings/strings.ts";
 
 /** What every part of the page may need. Made once, in `main.tsx`. */
-export interface AppParts {
+export interface AppDeps {
   readonly client: Client;
   readonly host: HostStore;
   readonly router: Router;
   readonly toasts: Toasts;
-  readonly list: ListStore;
-  readonly seen: SeenStore;
+  readonly list: SessionListStore;
+  readonly seen: ReadMarks;
   readonly selection: Selection;
   readonly unsent: UnsentStore;
   readonly models: ModelsStore;
 }
 
-const context = createContext<AppParts | null>(null);
+const context = createContext<AppDeps | null>(null);
 export const AppProvider = context.Provider;
 
-export function useApp(): AppParts {
+export function useApp(): AppDeps {
   const parts = use(context);
   if (parts === null) throw new Error("The page is drawn outside of its provider.");
   return parts;
 }
 
-interface Readable<T> {
+interface ReadableStore<T> {
   readonly read: () => T;
   readonly subscribe: (listener: () => void) => () => void;
 }
 
-export function useStore<T>(store: Readable<T>): T {
+export function useStore<T>(store: ReadableStore<T>): T {
   return useSyncExternalStore(store.subscribe, store.read);
 }
 
 /** Problems whose next step is taken by a person and not by a program: it is told with them. */
-const peoplesMatters: ReadonlySet<string> = new Set<ProblemCode>([
+const operatorProblems: ReadonlySet<string> = new Set<ProblemCode>([
   "backup_unsupported",
   "bot_configured",
   "bot_elsewhere",
@@ -55,18 +55,18 @@ const peoplesMatters: ReadonlySet<string> = new Set<ProblemCode>([
 ]);
 
 /** Why something was not done, in the host's own words where it gave some, and what to do about it. */
-export function sentenceOf(error: ApiError): string {
+export function problemText(error: ApiError): string {
   switch (error.kind) {
     case "problem": {
       const { code, title, detail, next, errors } = error.problem;
-      if (peoplesMatters.has(code) && next !== undefined) return `${title} ${next}`;
+      if (operatorProblems.has(code) && next !== undefined) return `${title} ${next}`;
       if (errors !== undefined && errors.length > 0)
-        return words.problems.fields(errors.map((each) => `${each.path}: ${each.message}`));
+        return strings.problems.fields(errors.map((each) => `${each.path}: ${each.message}`));
       return detail ?? title;
     }
     case "network":
     case "unexpected":
-      return words.problems[error.code];
+      return strings.problems[error.code];
     case "aborted":
       return "";
   }

@@ -1,21 +1,21 @@
 import { useEffect } from "react";
-import { type AppParts, AppProvider, useStore } from "./app-context.ts";
-import { type HostState, type HostStore, pauseMs } from "./host/state.ts";
-import { Away, Reaching, SignIn } from "./shell/connection-screens.tsx";
+import { type AppDeps, AppProvider, useStore } from "./app-context.ts";
+import { type HostState, type HostStore, pollMs } from "./host/state.ts";
+import { UnreachableScreen, ConnectingScreen, SignInScreen } from "./shell/connection-screens.tsx";
 import { Shell } from "./shell/shell.tsx";
 
 /** What the host says of itself decides what there is to see. */
-export function App({ parts }: { parts: AppParts }) {
+export function App({ parts }: { parts: AppDeps }) {
   const { host } = parts;
   const state = useStore(host);
-  useKeptUpToDate(host, state);
+  useHostPolling(host, state);
   switch (state.kind) {
     case "loading":
-      return <Reaching />;
+      return <ConnectingScreen />;
     case "unreachable":
-      return <Away onRetry={host.check} />;
+      return <UnreachableScreen onRetry={host.check} />;
     case "signed-out":
-      return <SignIn trouble={state.trouble} onToken={host.signInWithToken} />;
+      return <SignInScreen trouble={state.trouble} onToken={host.signInWithToken} />;
     case "signed-in":
       return (
         <AppProvider value={parts}>
@@ -26,14 +26,14 @@ export function App({ parts }: { parts: AppParts }) {
 }
 
 /** Asks again after a while, and at once when the person comes back to the tab. */
-function useKeptUpToDate(store: HostStore, state: HostState): void {
+function useHostPolling(store: HostStore, state: HostState): void {
   useEffect(() => {
     if (state.kind === "loading") return;
     const look = (): void => {
       if (document.visibilityState === "visible") void store.check();
     };
     const unwell = state.kind === "signed-in" && (!state.answering || state.trouble !== undefined);
-    const timer = setInterval(look, unwell ? pauseMs.unreachable : pauseMs[state.kind]);
+    const timer = setInterval(look, unwell ? pollMs.unreachable : pollMs[state.kind]);
     document.addEventListener("visibilitychange", look);
     return () => {
       clearInterval(timer);

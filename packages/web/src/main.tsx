@@ -6,13 +6,13 @@ import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import { createHostClient } from "./host/host-store.ts";
 import { createHostStore } from "./host/state.ts";
-import { createPauses } from "./host/wakeable-sleep.ts";
-import { takeSignInCode } from "./host/sign-in-link.ts";
-import { openLine } from "./shared-stream/open-line.ts";
+import { createWakeableSleep } from "./host/wakeable-sleep.ts";
+import { consumeSignInCode } from "./host/sign-in-link.ts";
+import { openSharedFetch } from "./shared-stream/open-line.ts";
 import { createModelsStore } from "./models/models-store.ts";
 import { createRouter } from "./router/router.ts";
-import { createListStore } from "./sessions/list-store.ts";
-import { createSeenStore } from "./sessions/read-marks.ts";
+import { createSessionListStore } from "./sessions/list-store.ts";
+import { createReadMarks } from "./sessions/read-marks.ts";
 import { createSelection } from "./sessions/bulk-actions.tsx";
 import { createUnsentStore } from "./talk/store/unsent-messages.ts";
 import { applyTheme, readTheme } from "./ui/theme.ts";
@@ -20,43 +20,43 @@ import { createToasts } from "./ui/toasts.tsx";
 
 applyTheme(readTheme());
 
-const pauses = createPauses();
+const retrySleep = createWakeableSleep();
 const baseUrl = new URL(".", document.baseURI).href;
-const client = createClient({ baseUrl, sleep: pauses.sleep, fetch: openLine(baseUrl) });
+const client = createClient({ baseUrl, sleep: retrySleep.sleep, fetch: openSharedFetch(baseUrl) });
 const host = createHostStore(createHostClient(document.baseURI, (...ask) => fetch(...ask)));
 
-function begin(): void {
-  const code = takeSignInCode(location, history);
+function signInOrCheck(): void {
+  const code = consumeSignInCode(location, history);
   void (code === undefined ? host.check() : host.signInWithCode(code));
 }
 
 // A host that answers again is asked at once for what was missed.
 host.subscribe(() => {
   const state = host.read();
-  if (state.kind === "signed-in" && state.answering) pauses.wake();
+  if (state.kind === "signed-in" && state.answering) retrySleep.wake();
 });
-addEventListener("online", pauses.wake);
+addEventListener("online", retrySleep.wake);
 
-begin();
+signInOrCheck();
 // A link that is pasted into a tab of the page changes the fragment and loads nothing.
-addEventListener("hashchange", begin);
+addEventListener("hashchange", signInOrCheck);
 
-const parts = {
+const deps = {
   client,
   host,
   router: createRouter(),
   toasts: createToasts(),
-  list: createListStore(client),
-  seen: createSeenStore(Date.now()),
+  list: createSessionListStore(client),
+  seen: createReadMarks(Date.now()),
   selection: createSelection(),
   unsent: createUnsentStore(client),
   models: createModelsStore(client),
 };
 
-const place = document.getElementById("page");
-if (place === null) throw new Error("index.html has no place for the page");
-createRoot(place).render(
+const container = document.getElementById("page");
+if (container === null) throw new Error("index.html has no place for the page");
+createRoot(container).render(
   <StrictMode>
-    <App parts={parts} />
+    <App parts={deps} />
   </StrictMode>,
 );

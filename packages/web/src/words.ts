@@ -1,1 +1,1 @@
-export { words } from "./strings/strings.ts";
+export { strings } from "./strings/strings.ts";

@@ -1,19 +1,19 @@
 import { createClient } from "@holdfast/client";
 import {
   decodeCursors,
-  encodeWatchedFrame,
+  encodeWatchedSseFrame,
   ids,
   type Seq,
   type SessionId,
   type StoredEvent,
 } from "@holdfast/protocol";
-import { createLine, type Line } from "../src/shared-stream/shared-fetch.ts";
+import { createSharedFetch, type SharedFetch } from "../src/shared-stream/shared-fetch.ts";
 
 export const base = "http://host/";
 export const at = (seq: number): Seq => seq as Seq;
 
 /** A host with logs that grow, and streams as it serves them: from a cursor on, in order, until they are cut. */
-export function createHost() {
+export function createEventHost() {
   const logs = new Map<SessionId, StoredEvent[]>();
   const streams = new Set<{ tell(): void; hint(text: string): void; cut(): void }>();
   const asked: string[] = [];
@@ -34,7 +34,7 @@ export function createHost() {
               for (const event of logs.get(id) ?? []) {
                 if (event.seq <= after) continue;
                 cursors.set(id, event.seq);
-                push(encodeWatchedFrame(id, event, cursors));
+                push(encodeWatchedSseFrame(id, event, cursors));
               }
           },
           hint: push,
@@ -95,17 +95,17 @@ export function createHost() {
 }
 
 /** Where a test keeps what is to be done when it is over. */
-type WhenOver = (end: () => void) => void;
+type OnCleanup = (end: () => void) => void;
 
-export type Host = ReturnType<typeof createHost>;
+export type EventHost = ReturnType<typeof createEventHost>;
 
-let browsers = 0;
+let browserCount = 0;
 
 /** A browser with tabs. A tab that sleeps neither hears nor says anything, and keeps what it holds. */
-export function createBrowser(host: Host, whenOver: WhenOver, patienceMs = 60) {
-  const name = `test ${++browsers}`;
+export function createTestBrowser(host: EventHost, whenOver: OnCleanup, patienceMs = 60) {
+  const name = `test ${++browserCount}`;
   let names = 0;
-  const open = (): { line: Line; sleep(): void; close(): void } => {
+  const open = (): { line: SharedFetch; sleep(): void; close(): void } => {
     const channel = new BroadcastChannel(name);
     let isAsleep = false;
     const gone = Promise.withResolvers<void>();
@@ -116,7 +116,7 @@ export function createBrowser(host: Host, whenOver: WhenOver, patienceMs = 60) {
       addEventListener: (_: string, listener: (event: MessageEvent) => void) =>
         channel.addEventListener("message", (event) => void (isAsleep || listener(event))),
     } as unknown as BroadcastChannel;
-    const line = createLine({
+    const line = createSharedFetch({
       fetch: (url, init) => host.fetch(url, init),
       base: `${base}${name}/`,
       locks: {
@@ -129,7 +129,7 @@ export function createBrowser(host: Host, whenOver: WhenOver, patienceMs = 60) {
       },
       channel: deaf,
       newName: () => `${name} ${++names}`,
-      patienceMs,
+      leaderTimeoutMs: patienceMs,
     });
     const close = (): void => {
       gone.resolve();
@@ -153,7 +153,7 @@ export const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   });
 
 /** What the protocol's own client makes of a stream, over however many connections. */
-export function follow(line: Line, id: SessionId, after: number, whenOver: WhenOver) {
+export function follow(line: SharedFetch, id: SessionId, after: number, whenOver: OnCleanup) {
   const leaving = new AbortController();
   whenOver(() => leaving.abort());
   const client = createClient({ baseUrl: base, fetch: line.fetch, sleep: pause });

@@ -3,7 +3,7 @@ import { decodeEvent, outboxState, type OwnerId, type StoredEvent } from "@holdf
 
 import type { FakeBotApi, ShownMessage } from "@holdfast/testing/telegram/telegram-fake-bot-api";
 
-export interface Said {
+export interface SentMessage {
   readonly chat: number;
   readonly text: string;
 }
@@ -23,7 +23,7 @@ export async function checkGateway(
   store: Store,
   owner: OwnerId,
   platform: FakeBotApi,
-  said: readonly Said[],
+  said: readonly SentMessage[],
 ): Promise<GatewayFindings> {
   const problems: string[] = [];
   let interrupted = 0;

@@ -1,14 +1,14 @@
 import type { FakeBotApi } from "@holdfast/testing/telegram/telegram-fake-bot-api";
-import type { Chance } from "@holdfast/testing/simulator/chance";
+import type { SeededRandom } from "@holdfast/testing/simulator/chance";
 
 /** A moment between an update and the delivery of its answer, as the platform sees it. */
-export interface Point {
+export interface CrashPoint {
   readonly method: string;
   /** Before the platform does what it was asked, or after that and before it says so; `answered`: a little later. */
   readonly when: "before" | "after" | "answered";
 }
 
-export const points: readonly Point[] = [
+export const crashPoints: readonly CrashPoint[] = [
   { method: "getUpdates", when: "after" },
   { method: "getUpdates", when: "answered" },
   { method: "sendChatAction", when: "before" },
@@ -20,15 +20,15 @@ export const points: readonly Point[] = [
   { method: "editMessageText", when: "answered" },
 ];
 
-export const nameOf = ({ method, when }: Point): string => `${method} ${when}`;
+export const crashPointName = ({ method, when }: CrashPoint): string => `${method} ${when}`;
 
 const longestDelayMs = 40;
 
 /** Calls `strike` at the point, once, and lets nothing out of the platform meanwhile. */
-export function strikeAt(
+export function crashAt(
   platform: FakeBotApi,
-  point: Point,
-  chance: Chance,
+  point: CrashPoint,
+  chance: SeededRandom,
   strike: () => Promise<void>,
 ): Promise<void> {
   const { faults } = platform;

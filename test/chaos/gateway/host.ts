@@ -13,13 +13,13 @@ import { builtHost } from "../built-host.ts";
 const repository = fileURLToPath(new URL("../../..", import.meta.url));
 const leash = new URL("../processes/exit-with-parent.ts", import.meta.url).href;
 
-export interface ChaosHost {
+export interface GatewayHost {
   readonly client: Client;
   kill(): Promise<void>;
 }
 
 /** A host whose bot lives on the platform. It ends with whoever started it. */
-export async function startChaosHost(home: string, platform: FakeBotApi): Promise<ChaosHost> {
+export async function startGatewayHost(home: string, platform: FakeBotApi): Promise<GatewayHost> {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("HOLDFAST_"));
   const child = spawn(process.execPath, ["--import", leash, builtHost, "serve"], {
     cwd: repository,

@@ -8,18 +8,18 @@ import { ownerId } from "@holdfast/protocol";
 import { openSqliteStore } from "@holdfast/store";
 
 import { FakeBotApi } from "@holdfast/testing/telegram/telegram-fake-bot-api";
-import { requireBuilt } from "../built-host.ts";
-import { checkGateway, type Said } from "./check.ts";
-import { type ChaosHost, startChaosHost } from "./host.ts";
-import { nameOf, type Point, points, strikeAt } from "./crash-points.ts";
-import { seededChance } from "@holdfast/testing/simulator/chance";
+import { ensureBuilt } from "../built-host.ts";
+import { checkGateway, type SentMessage } from "./check.ts";
+import { type GatewayHost, startGatewayHost } from "./host.ts";
+import { crashPointName, type CrashPoint, crashPoints, crashAt } from "./crash-points.ts";
+import { seededRandom } from "@holdfast/testing/simulator/chance";
 import type { ChaosResult } from "../report.ts";
 
 export interface GatewayChaosOptions {
   readonly kills: number;
   readonly seed: number;
   /** All of them, unless told. */
-  readonly at?: readonly Point[];
+  readonly at?: readonly CrashPoint[];
   readonly say?: (line: string) => void;
 }
 
@@ -33,23 +33,23 @@ const killsInARow = 3;
 export async function runGatewayChaos({
   kills,
   seed,
-  at = points,
+  at = crashPoints,
   say = () => {},
 }: GatewayChaosOptions): Promise<ChaosResult> {
-  requireBuilt();
-  const chance = seededChance(seed);
+  ensureBuilt();
+  const chance = seededRandom(seed);
   const folder = mkdtempSync(join(tmpdir(), "holdfast-chaos-gateway-"));
   const home = join(folder, "home");
   const platform = new FakeBotApi();
   await platform.start();
-  const said: Said[] = [];
+  const said: SentMessage[] = [];
   const problems: string[] = [];
   const hits = new Map<string, number>();
-  let host: ChaosHost = await startChaosHost(home, platform);
+  let host: GatewayHost = await startGatewayHost(home, platform);
   try {
     for (let kill = 0; kill < kills; kill += 1) {
       const point = at[kill % at.length]!;
-      const struck = strikeAt(platform, point, chance, () => host.kill());
+      const struck = crashAt(platform, point, chance, () => host.kill());
       // Only an answer that takes longer than the platform's pace is ever edited.
       const isEdit = point.method === "editMessageText";
       const cue = isEdit ? "{rate:20} {words:60}" : `{rate:${chance.pick([20, 200])}} {words:30}`;
@@ -62,14 +62,14 @@ export async function runGatewayChaos({
         isStruck = await within(struck, patienceMs);
       }
       if (!isStruck) {
-        problems.push(`Nothing ever reached ${nameOf(point)}: ${await stateOf(host)}`);
+        problems.push(`Nothing ever reached ${crashPointName(point)}: ${await stateOf(host)}`);
         platform.faults.before = () => {};
         platform.faults.after = () => {};
         break;
       }
-      hits.set(nameOf(point), (hits.get(nameOf(point)) ?? 0) + 1);
-      say(`${kill + 1} of ${kills}: killed at ${nameOf(point)}`);
-      host = await startChaosHost(home, platform);
+      hits.set(crashPointName(point), (hits.get(crashPointName(point)) ?? 0) + 1);
+      say(`${kill + 1} of ${kills}: killed at ${crashPointName(point)}`);
+      host = await startGatewayHost(home, platform);
       // A run that is killed again and again is given up: most are to come to their end.
       const isLast = kill === kills - 1;
       if (!isLast && kill % killsInARow === killsInARow - 1) await settled(host, platform);
@@ -106,7 +106,7 @@ async function within(done: Promise<void>, ms: number): Promise<boolean> {
   return isDone;
 }
 
-async function stateOf({ client }: ChaosHost): Promise<string> {
+async function stateOf({ client }: GatewayHost): Promise<string> {
   const read = await client.readGateway();
   return JSON.stringify(read.ok ? [read.value.state, read.value.outbox] : read.error);
 }
@@ -123,7 +123,7 @@ async function areAnswered(client: Client): Promise<boolean> {
 }
 
 /** Everything that came was taken and answered, and everything that is owed is out. */
-async function settled({ client }: ChaosHost, platform: FakeBotApi): Promise<void> {
+async function settled({ client }: GatewayHost, platform: FakeBotApi): Promise<void> {
   const until = performance.now() + patienceMs;
   for (let quiet = 0; quiet < 3;) {
     await rest(300);

@@ -1,29 +1,29 @@
-import { at } from "@holdfast/testing/fixtures/factories";
-import { aTool, ok } from "@holdfast/testing/rigs/run-words";
+import { toSeq } from "@holdfast/testing/fixtures/factories";
+import { createTool, okResult } from "@holdfast/testing/rigs/run-words";
 import { calls, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { openRunRig } from "@holdfast/testing/rigs/run-rig";
 import type { SessionId, StoredEvent } from "@holdfast/protocol";
-import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, test } from "vitest";
 
 import { promises } from "./check.ts";
 import { type Evidence, known } from "./evidence.ts";
-import type { Happened } from "./history.ts";
+import type { TimedEntry } from "./history.ts";
 import type { Effect } from "./protocol.ts";
 
 /** A turn with a tool, as it was told, shown and stored. */
 async function soundEvidence() {
-  const store = createMemoryStore({ clock: () => 1 });
+  const store = createReferenceStore({ clock: () => 1 });
   const rig = await openRunRig(store, {
     model: scriptedModel([[says("one ", "two "), calls("effect")], says("three")]),
-    tools: [aTool("effect", async () => ok("done"))],
+    tools: [createTool("effect", async () => okResult("done"))],
   });
   const { messageId, runId, seq } = await rig.say("Hello");
   const live: StoredEvent[] = [];
   const { owner, session } = rig.chat;
   const stop = new AbortController();
   const tailing = (async () => {
-    for await (const item of rig.log.tail(owner, session, at(0), stop))
+    for await (const item of rig.log.tail(owner, session, toSeq(0), stop))
       if (item.kind === "events") live.push(...item.events);
   })();
   await rig.work();
@@ -41,7 +41,7 @@ async function soundEvidence() {
     text: "Hello",
     mode: "queue",
   } as const;
-  const told: Happened[] = [
+  const told: TimedEntry[] = [
     { at: 1, kind: "asked", number: 1, by: "client1", door: "runner1", wish },
     { at: 1, kind: "answered", number: 1, answer: { kind: "done", messageId, runId, seq } },
     { at: 1, kind: "placed", by: "page", session, after: 0 },
@@ -87,7 +87,7 @@ test("each broken promise is seen", async () => {
   const ended = log.findLast(({ type }) => type === "run.state");
   if (ended === undefined) throw new Error("The run has not ended.");
   const cancel = { ...ended, type: "run.cancel", data: {} };
-  const wrote = (by: string, fence: number, first: number): Happened => ({
+  const wrote = (by: string, fence: number, first: number): TimedEntry => ({
     at: 2,
     kind: "said",
     by,
@@ -100,7 +100,7 @@ test("each broken promise is seen", async () => {
   expect(broken(problemsWith(sound, { told: [...told, wrote("runner2.1", 1, 9)] }))).toBe("P3");
   const late = [...told, wrote("runner2.1", 2, 5), wrote("runner1.1", 1, 7)];
   expect(broken(problemsWith(sound, { told: late }))).toBe("P3");
-  const given: Happened = {
+  const given: TimedEntry = {
     at: 2,
     kind: "said",
     by: "runner2.1",
@@ -115,7 +115,7 @@ test("each broken promise is seen", async () => {
   expect(problemsWith(sound, { log: [...log.slice(0, -1), cancel, ended] }).join()).toContain(
     "[P6]",
   );
-  const asked: Happened[] = [
+  const asked: TimedEntry[] = [
     {
       at: 2,
       kind: "asked",
@@ -130,7 +130,7 @@ test("each broken promise is seen", async () => {
   expect(problemsWith(sound, running).join()).toContain("[P6]");
   expect(broken(problemsWith(sound, { effects: [...effects, ...effects] }))).toBe("P7");
   expect(broken(problemsWith(sound, { effects: [] }))).toBe("P7");
-  const undone: Happened[] = [
+  const undone: TimedEntry[] = [
     { at: 2, kind: "asked", number: 2, by: "c", door: "d", wish: { act: "undo", session } },
     { at: 2, kind: "answered", number: 2, answer: { kind: "done" } },
   ];

@@ -8,13 +8,13 @@ import { checkShown } from "./check-shown.ts";
 import { acknowledged, type Evidence } from "./evidence.ts";
 import type { History } from "./history.ts";
 import type { Effect } from "./protocol.ts";
-import type { LastReads } from "./settle.ts";
+import type { FinalReads } from "./settle.ts";
 
 export interface CheckOptions {
   readonly history: History;
   readonly store: Store;
   readonly owner: OwnerId;
-  readonly settled: LastReads;
+  readonly settled: FinalReads;
   readonly effects: readonly Effect[];
 }
 
@@ -85,7 +85,7 @@ async function readLog(
 }
 
 /** In the end everybody reads the same. */
-function checkReads(settled: LastReads): string[] {
+function checkReads(settled: FinalReads): string[] {
   const problems: string[] = [];
   for (const [session, answers] of settled) {
     const different = new Set([...answers.values()].map((answer) => JSON.stringify(answer)));

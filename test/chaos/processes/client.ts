@@ -1,18 +1,18 @@
 import { setTimeout as rest } from "node:timers/promises";
 
 import { writeScript } from "./scripted-agent.ts";
-import type { Book, KnownSession } from "./known-sessions.ts";
+import type { KnownSessions, KnownSession } from "./known-sessions.ts";
 import type { History } from "./history.ts";
-import type { Door } from "./managed-process.ts";
-import type { Answer, Wish } from "./protocol.ts";
-import type { Chance } from "@holdfast/testing/simulator/chance";
+import type { Endpoint } from "./managed-process.ts";
+import type { ClientResponse, ClientRequest } from "./protocol.ts";
+import type { SeededRandom } from "@holdfast/testing/simulator/chance";
 
 export interface ClientOptions {
   readonly name: string;
-  readonly book: Book;
-  readonly doors: readonly Door[];
+  readonly book: KnownSessions;
+  readonly doors: readonly Endpoint[];
   readonly history: History;
-  readonly chance: Chance;
+  readonly chance: SeededRandom;
   /** How many sessions are talked in at a time. */
   readonly sessions: number;
 }
@@ -77,7 +77,7 @@ export class ChaosClient {
     const clientId = `${name}-${(this.#sent += 1)}`;
     const mode = chance.pick(["queue", "queue", "queue", "steer", "interrupt"] as const);
     const text = `${clientId} ${writeScript(chance)}`;
-    const wish: Wish = { act: "send", session: session.id, clientId, text, mode };
+    const wish: ClientRequest = { act: "send", session: session.id, clientId, text, mode };
     const answer = await this.#askUntilAnswered(wish);
     if (answer.kind === "done" && answer.runId !== undefined) session.open.add(answer.runId);
     // One who is not sure whether it has sent a message sends it again.
@@ -89,7 +89,7 @@ export class ChaosClient {
   async #cancel(session: KnownSession): Promise<void> {
     const [runId] = session.open;
     if (runId === undefined) return;
-    const wish: Wish = { act: "cancel", session: session.id, runId };
+    const wish: ClientRequest = { act: "cancel", session: session.id, runId };
     await this.#askOnce(wish);
     if (this.#options.chance.next() < 0.3) await this.#askOnce(wish);
   }
@@ -99,7 +99,7 @@ export class ChaosClient {
     const [approvalId] = session.approvals;
     if (approvalId === undefined) return;
     const decision = chance.pick(["once", "once", "session", "deny"] as const);
-    const wish: Wish = { act: "answer", session: session.id, approvalId, decision };
+    const wish: ClientRequest = { act: "answer", session: session.id, approvalId, decision };
     const answer = await this.#askOnce(wish);
     if (answer.kind === "refused") session.approvals.delete(approvalId);
   }
@@ -124,7 +124,7 @@ export class ChaosClient {
   }
 
   /** P1: what is not answered is sent again under its name, here or elsewhere, until it is. */
-  async #askUntilAnswered(wish: Wish): Promise<Answer> {
+  async #askUntilAnswered(wish: ClientRequest): Promise<ClientResponse> {
     for (;;) {
       const answer = await this.#askOnce(wish);
       if (answer.kind === "done" || answer.kind === "refused") return answer;
@@ -132,7 +132,7 @@ export class ChaosClient {
     }
   }
 
-  async #askOnce(wish: Wish): Promise<Answer> {
+  async #askOnce(wish: ClientRequest): Promise<ClientResponse> {
     const { chance, doors, history, name } = this.#options;
     const up = doors.filter((door) => door.isUp);
     if (up.length === 0) {

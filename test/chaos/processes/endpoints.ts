@@ -3,30 +3,36 @@ import { fileURLToPath } from "node:url";
 
 import { type Client, createClient, type Result } from "@holdfast/client";
 
-import { builtHost, compiledIn } from "../built-host.ts";
-import { readInShort } from "./serve-request.ts";
-import { type Door, Member, type MemberOptions } from "./managed-process.ts";
-import { type Answer, leaseMs, type RunnerOrders, type Saying, type Wish } from "./protocol.ts";
+import { builtHost, compileCacheEnv } from "../built-host.ts";
+import { summarizeRead } from "./serve-request.ts";
+import { type Endpoint, ManagedProcess, type ManagedProcessDeps } from "./managed-process.ts";
+import {
+  type ClientResponse,
+  leaseMs,
+  type RunnerOptions,
+  type RunnerMessage,
+  type ClientRequest,
+} from "./protocol.ts";
 
 /** Longer than a process is stopped: an answer that comes late is an answer. */
 const patienceMs = 5_000;
 
-export interface MemberWorld extends Pick<MemberOptions, "history" | "isTroubled"> {
-  readonly orders: Omit<RunnerOrders, "name" | "spill" | "seed">;
+export interface EndpointDeps extends Pick<ManagedProcessDeps, "history" | "isTroubled"> {
+  readonly orders: Omit<RunnerOptions, "name" | "spill" | "seed">;
   readonly folder: string;
   readonly nextSeed: () => number;
 }
 
-export type DoorMember = Door & { readonly member: Member };
+export type ProcessEndpoint = Endpoint & { readonly member: ManagedProcess };
 
 const runnerScript = fileURLToPath(new URL("./runner.ts", import.meta.url));
 const leash = new URL("./exit-with-parent.ts", import.meta.url).href;
 
 /** A process with a runner and tools; clients talk to it through pipes. */
-export function runnerDoor(name: string, world: MemberWorld): DoorMember {
-  const waiting = new Map<number, (answer: Answer) => void>();
+export function runnerEndpoint(name: string, world: EndpointDeps): ProcessEndpoint {
+  const waiting = new Map<number, (answer: ClientResponse) => void>();
   const { history } = world;
-  const member = new Member({
+  const member = new ManagedProcess({
     ...world,
     name,
     launch: (instance) => ({
@@ -37,11 +43,11 @@ export function runnerDoor(name: string, world: MemberWorld): DoorMember {
         name: instance,
         spill: join(world.folder, name, "spill"),
         seed: world.nextSeed(),
-      } satisfies RunnerOrders,
+      } satisfies RunnerOptions,
     }),
-    isReady: (line) => (JSON.parse(line) as Saying).word === "ready",
+    isReady: (line) => (JSON.parse(line) as RunnerMessage).word === "ready",
     hear(by, line) {
-      const saying = JSON.parse(line) as Saying;
+      const saying = JSON.parse(line) as RunnerMessage;
       if (saying.word !== "answer") return history.note({ kind: "said", by, saying });
       const { number, answer } = saying;
       history.note({ kind: "answered", number, answer });
@@ -56,7 +62,7 @@ export function runnerDoor(name: string, world: MemberWorld): DoorMember {
     },
     ask: (number, wish) =>
       new Promise((resolve) => {
-        const finish = (answer: Answer): void => {
+        const finish = (answer: ClientResponse): void => {
           clearTimeout(late);
           waiting.delete(number);
           resolve(answer);
@@ -68,15 +74,15 @@ export function runnerDoor(name: string, world: MemberWorld): DoorMember {
   };
 }
 
-export interface HostDoor extends DoorMember {
+export interface HostEndpoint extends ProcessEndpoint {
   readonly client: Client;
 }
 
 /** A real `holdfast serve`; clients talk to it over HTTP. */
-export function hostDoor(name: string, port: number, world: MemberWorld): HostDoor {
+export function hostEndpoint(name: string, port: number, world: EndpointDeps): HostEndpoint {
   const token = "0123456789abcdef";
   const { history, orders } = world;
-  const member = new Member({
+  const member = new ManagedProcess({
     ...world,
     name,
     launch: () => ({
@@ -109,7 +115,11 @@ export function hostDoor(name: string, port: number, world: MemberWorld): HostDo
   };
 }
 
-async function askOverHttp(client: Client, wish: Wish, signal: AbortSignal): Promise<Answer> {
+async function askOverHttp(
+  client: Client,
+  wish: ClientRequest,
+  signal: AbortSignal,
+): Promise<ClientResponse> {
   const options = { signal };
   if (wish.act === "create")
     return answerOf(await client.createSession({ body: {} }, options), ({ session }) => ({
@@ -150,21 +160,21 @@ async function askOverHttp(client: Client, wish: Wish, signal: AbortSignal): Pro
       return answerOf(await client.restoreSession({ params }, options));
     case "read":
       return answerOf(await client.readSession({ params }, options), (read) => ({
-        read: readInShort(read.seq, read.entries, read.inbox.length),
+        read: summarizeRead(read.seq, read.entries, read.inbox.length),
       }));
   }
 }
 
 /** The folder tells that a process is one of ours. */
-function envOf({ folder }: MemberWorld): Record<string, string> {
-  return { ...compiledIn(join(folder, "compiled")), CHAOS_FOLDER: folder };
+function envOf({ folder }: EndpointDeps): Record<string, string> {
+  return { ...compileCacheEnv(join(folder, "compiled")), CHAOS_FOLDER: folder };
 }
 
-type Told = Omit<Extract<Answer, { kind: "done" }>, "kind">;
+type Told = Omit<Extract<ClientResponse, { kind: "done" }>, "kind">;
 
 const seqOf = ({ seq }: Pick<Told, "seq">): Told => (seq === undefined ? {} : { seq });
 
-function answerOf<T>(result: Result<T>, told: (value: T) => Told = () => ({})): Answer {
+function answerOf<T>(result: Result<T>, told: (value: T) => Told = () => ({})): ClientResponse {
   if (result.ok) return { kind: "done", ...told(result.value) };
   const { error } = result;
   if (error.kind === "problem")

@@ -1,22 +1,24 @@
 import { decodeEvent, type KnownEvent, type SessionId, type StoredEvent } from "@holdfast/protocol";
 
-import type { Happened } from "./history.ts";
-import type { Answer, Effect, Wish } from "./protocol.ts";
+import type { TimedEntry } from "./history.ts";
+import type { ClientResponse, Effect, ClientRequest } from "./protocol.ts";
 
 /** Everything that the checks look at. */
 export interface Evidence {
-  readonly happened: readonly Happened[];
+  readonly happened: readonly TimedEntry[];
   /** What is stored in the end, by session, in order. */
   readonly logs: ReadonlyMap<SessionId, readonly StoredEvent[]>;
   readonly effects: readonly Effect[];
 }
 
-export type Done = Extract<Answer, { kind: "done" }>;
+export type Done = Extract<ClientResponse, { kind: "done" }>;
 
 /** Wishes that were acknowledged, with what was told. One that was answered late counts as well. */
-export function acknowledged({ happened }: Evidence): { wish: Wish; door: string; told: Done }[] {
-  const asked = new Map<number, { wish: Wish; door: string }>();
-  const granted: { wish: Wish; door: string; told: Done }[] = [];
+export function acknowledged({
+  happened,
+}: Evidence): { wish: ClientRequest; door: string; told: Done }[] {
+  const asked = new Map<number, { wish: ClientRequest; door: string }>();
+  const granted: { wish: ClientRequest; door: string; told: Done }[] = [];
   for (const each of happened) {
     if (each.kind === "asked") asked.set(each.number, each);
     if (each.kind !== "answered" || each.answer.kind !== "done") continue;

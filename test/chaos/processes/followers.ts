@@ -4,14 +4,14 @@ import type { Log } from "@holdfast/engine";
 import type { Client } from "@holdfast/client";
 import type { OwnerId, Seq, SessionId, StoredEvent } from "@holdfast/protocol";
 
-import type { Book } from "./known-sessions.ts";
+import type { KnownSessions } from "./known-sessions.ts";
 import type { History } from "./history.ts";
 
 const beginning = 0 as Seq;
 
 export interface FollowerOptions {
   readonly name: string;
-  readonly book: Book;
+  readonly book: KnownSessions;
   readonly history: History;
 }
 

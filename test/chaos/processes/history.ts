@@ -2,19 +2,19 @@ import { closeSync, openSync, writeSync } from "node:fs";
 
 import type { SessionId, StoredEvent } from "@holdfast/protocol";
 
-import type { Answer, Saying, Wish } from "./protocol.ts";
+import type { ClientResponse, RunnerMessage, ClientRequest } from "./protocol.ts";
 
 /** Everything that was asked, answered, said, shown and done to the processes, in the order in which it was known here. */
-export type Happening =
+export type HistoryEntry =
   | {
       readonly kind: "asked";
       readonly number: number;
       readonly by: string;
       readonly door: string;
-      readonly wish: Wish;
+      readonly wish: ClientRequest;
     }
-  | { readonly kind: "answered"; readonly number: number; readonly answer: Answer }
-  | { readonly kind: "said"; readonly by: string; readonly saying: Saying }
+  | { readonly kind: "answered"; readonly number: number; readonly answer: ClientResponse }
+  | { readonly kind: "said"; readonly by: string; readonly saying: RunnerMessage }
   | {
       readonly kind: "seen";
       readonly by: string;
@@ -47,12 +47,12 @@ export type FaultName =
   | "disk full"
   | "healed";
 
-export type Happened = Happening & { readonly at: number };
+export type TimedEntry = HistoryEntry & { readonly at: number };
 
 /** The record of a chaos run, in a file that stays when something is wrong. */
 export class History {
   readonly file: string;
-  readonly happened: Happened[] = [];
+  readonly happened: TimedEntry[] = [];
   readonly #descriptor: number;
   /** How far each follower was shown each session. */
   readonly shown = new Map<string, number>();
@@ -77,8 +77,8 @@ export class History {
     return this.#numbers;
   }
 
-  note(happening: Happening): void {
-    const happened: Happened = { at: Date.now(), ...happening };
+  note(happening: HistoryEntry): void {
+    const happened: TimedEntry = { at: Date.now(), ...happening };
     this.happened.push(happened);
     if (happening.kind === "answered" && happening.answer.kind === "done") this.#acknowledged += 1;
     if (happening.kind === "said" && happening.saying.word === "committed")
@@ -88,9 +88,9 @@ export class History {
     writeSync(this.#descriptor, `${JSON.stringify(happened)}\n`);
   }
 
-  of<K extends Happening["kind"]>(kind: K): Extract<Happened, { kind: K }>[] {
+  of<K extends HistoryEntry["kind"]>(kind: K): Extract<TimedEntry, { kind: K }>[] {
     return this.happened.filter(
-      (each): each is Extract<Happened, { kind: K }> => each.kind === kind,
+      (each): each is Extract<TimedEntry, { kind: K }> => each.kind === kind,
     );
   }
 
@@ -99,6 +99,6 @@ export class History {
   }
 }
 
-function placeAfter(each: Extract<Happening, { kind: "seen" | "placed" }>): number {
+function placeAfter(each: Extract<HistoryEntry, { kind: "seen" | "placed" }>): number {
   return each.kind === "placed" ? each.after : (each.events.at(-1)?.seq ?? 0);
 }

@@ -21,7 +21,7 @@ export interface KnownSession {
 }
 
 /** What the clients know of the sessions, as far as it helps them to choose. It may be behind; it is no proof. */
-export class Book {
+export class KnownSessions {
   readonly all = new Map<SessionId, KnownSession>();
   /** Those that are talked in at the moment. */
   readonly active: KnownSession[] = [];

@@ -4,31 +4,31 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
 import type { FaultName, History } from "./history.ts";
-import type { Answer, Wish } from "./protocol.ts";
+import type { ClientResponse, ClientRequest } from "./protocol.ts";
 
 const repository = fileURLToPath(new URL("../../..", import.meta.url));
 
 /** A process that clients can talk to. */
-export interface Door {
+export interface Endpoint {
   readonly name: string;
   readonly isUp: boolean;
   /** Never rejects; an answer that does not come in time is `lost`. */
-  ask(number: number, wish: Wish): Promise<Answer>;
+  ask(number: number, wish: ClientRequest): Promise<ClientResponse>;
 }
 
-export interface Launch {
+export interface LaunchSpec {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   /** The first line of its standard input. */
   readonly orders?: unknown;
 }
 
-export interface MemberOptions {
+export interface ManagedProcessDeps {
   readonly name: string;
   readonly history: History;
   /** Whether the store may be out of reach at this moment, so that a process may fail to start. */
   readonly isTroubled: () => boolean;
-  readonly launch: (instance: string) => Launch;
+  readonly launch: (instance: string) => LaunchSpec;
   readonly isReady: (line: string) => boolean;
   readonly hear: (instance: string, line: string) => void;
 }
@@ -46,13 +46,13 @@ interface Life {
 }
 
 /** One process after another in the same place. One that ends by itself is reported, and started again. */
-export class Member {
-  readonly #options: MemberOptions;
+export class ManagedProcess {
+  readonly #options: ManagedProcessDeps;
   #life: Life | undefined;
   #lives = 0;
   #isOver = false;
 
-  constructor(options: MemberOptions) {
+  constructor(options: ManagedProcessDeps) {
     this.#options = options;
   }
 

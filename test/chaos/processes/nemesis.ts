@@ -1,17 +1,17 @@
 import { setTimeout as rest } from "node:timers/promises";
 
-import type { DoorMember } from "./endpoints.ts";
+import type { ProcessEndpoint } from "./endpoints.ts";
 import type { History } from "./history.ts";
-import type { Member } from "./managed-process.ts";
-import type { Place } from "./store-under-test.ts";
-import { leaseMs, leaveMs } from "./protocol.ts";
-import type { Chance } from "@holdfast/testing/simulator/chance";
+import type { ManagedProcess } from "./managed-process.ts";
+import type { StoreUnderTest } from "./store-under-test.ts";
+import { leaseMs, exitTimeoutMs } from "./protocol.ts";
+import type { SeededRandom } from "@holdfast/testing/simulator/chance";
 
 export interface NemesisOptions {
   readonly kills: number;
-  readonly chance: Chance;
-  readonly members: readonly DoorMember[];
-  readonly place: Place;
+  readonly chance: SeededRandom;
+  readonly members: readonly ProcessEndpoint[];
+  readonly place: StoreUnderTest;
   readonly history: History;
   readonly say: (line: string) => void;
 }
@@ -83,13 +83,13 @@ export class Nemesis {
     await this.#kill(victim);
   }
 
-  async #kill({ member }: DoorMember): Promise<void> {
+  async #kill({ member }: ProcessEndpoint): Promise<void> {
     if (await member.kill()) this.#kills += 1;
     this.#startLate(member);
   }
 
   /** At once, or when the others have had the time to notice. */
-  #startLate(member: Member): void {
+  #startLate(member: ManagedProcess): void {
     this.#later(this.#startIn(member, this.#options.chance.pick([0, 0, 0, 300, 2_500])));
   }
 
@@ -98,7 +98,7 @@ export class Nemesis {
     void work.finally(() => this.#late.delete(work));
   }
 
-  async #startIn(member: Member, ms: number): Promise<void> {
+  async #startIn(member: ManagedProcess, ms: number): Promise<void> {
     await rest(ms);
     member.start();
   }
@@ -122,7 +122,7 @@ export class Nemesis {
   async #leave(): Promise<void> {
     const { member } = this.#options.chance.pick(this.#options.members);
     await member.ready;
-    await member.leave(leaveMs);
+    await member.leave(exitTimeoutMs);
     this.#startLate(member);
   }
 

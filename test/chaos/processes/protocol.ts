@@ -6,10 +6,10 @@ import type { Backend } from "../store/protocol.ts";
 export const leaseMs = 2_000;
 
 /** Whoever is asked to leave and is still there after this hangs. */
-export const leaveMs = 60_000;
+export const exitTimeoutMs = 60_000;
 
 /** What a runner is told when it starts. Every line behind it is an `Errand`. */
-export interface RunnerOrders {
+export interface RunnerOptions {
   readonly backend: Backend;
   readonly target: string;
   readonly owner: OwnerId;
@@ -23,7 +23,7 @@ export interface RunnerOrders {
 }
 
 /** What a client wants, through whichever door. */
-export type Wish =
+export type ClientRequest =
   | { readonly act: "create" }
   | {
       readonly act: "send";
@@ -46,9 +46,9 @@ export type Wish =
       readonly session: SessionId;
     };
 
-export interface Errand {
+export interface RunnerRequest {
   readonly number: number;
-  readonly wish: Wish;
+  readonly wish: ClientRequest;
 }
 
 /**
@@ -58,7 +58,7 @@ export interface Errand {
  * - `failed`: the store could not, or does not know.
  * - `lost`: no answer came in time; whether it was done is not known.
  */
-export type Answer =
+export type ClientResponse =
   | {
       readonly kind: "done";
       readonly session?: SessionId;
@@ -66,21 +66,21 @@ export type Answer =
       readonly runId?: RunId;
       readonly seq?: Seq;
       /** What was read, in short: the same for everybody who reads the same. */
-      readonly read?: ReadInShort;
+      readonly read?: ReadSummary;
     }
   | { readonly kind: "refused" | "failed"; readonly code: string }
   | { readonly kind: "lost"; readonly why: string };
 
-export interface ReadInShort {
+export interface ReadSummary {
   readonly head: number;
   readonly entries: string;
   readonly inbox: number;
 }
 
 /** What a runner says, a line each, at once. */
-export type Saying =
+export type RunnerMessage =
   | { readonly word: "ready" }
-  | { readonly word: "answer"; readonly number: number; readonly answer: Answer }
+  | { readonly word: "answer"; readonly number: number; readonly answer: ClientResponse }
   /** `head`: the session's newest number when the lease was already ours. */
   | {
       readonly word: "leased";

@@ -1,10 +1,14 @@
 import type { Store } from "@holdfast/engine";
 import type { OwnerId } from "@holdfast/protocol";
 
-import type { Saying } from "./protocol.ts";
+import type { RunnerMessage } from "./protocol.ts";
 
 /** The store, with a word about each fence that was given and each commit under one. */
-export function recordingStore(store: Store, owner: OwnerId, say: (saying: Saying) => void): Store {
+export function recordingStore(
+  store: Store,
+  owner: OwnerId,
+  say: (saying: RunnerMessage) => void,
+): Store {
   const leases = instead(store.leases, {
     async acquire(request) {
       const result = await store.leases.acquire(request);

@@ -6,21 +6,26 @@ import { createLog, type Log } from "@holdfast/engine";
 import { ownerId } from "@holdfast/protocol";
 
 import { findFreePort } from "@holdfast/testing/process/free-port";
-import { requireBuilt } from "../built-host.ts";
-import { Book } from "./known-sessions.ts";
+import { ensureBuilt } from "../built-host.ts";
+import { KnownSessions } from "./known-sessions.ts";
 import { checkAll } from "./check.ts";
 import { ChaosClient } from "./client.ts";
-import { type DoorMember, hostDoor, type MemberWorld, runnerDoor } from "./endpoints.ts";
+import {
+  type ProcessEndpoint,
+  hostEndpoint,
+  type EndpointDeps,
+  runnerEndpoint,
+} from "./endpoints.ts";
 import { figuresOf } from "./figures.ts";
 import { followAll, followInProcess, followOverHttp } from "./followers.ts";
 import { History } from "./history.ts";
 import { Nemesis } from "./nemesis.ts";
-import { makePlace, type Place } from "./store-under-test.ts";
+import { createStoreUnderTest, type StoreUnderTest } from "./store-under-test.ts";
 import type { Effect } from "./protocol.ts";
 import { processesWith, settle } from "./settle.ts";
-import { seededChance } from "@holdfast/testing/simulator/chance";
+import { seededRandom } from "@holdfast/testing/simulator/chance";
 import type { ChaosResult } from "../report.ts";
-import { type Backend, openTarget } from "../store/protocol.ts";
+import { type Backend, openStore } from "../store/protocol.ts";
 
 export interface ProcessChaosOptions {
   readonly backend: Backend;
@@ -46,13 +51,13 @@ const owner = ownerId.parse("owner");
 export async function runProcessChaos(options: ProcessChaosOptions): Promise<ChaosResult> {
   const { backend, kills, seed } = options;
   const startedAt = performance.now();
-  requireBuilt();
+  ensureBuilt();
   const records = mkdtempSync(join(tmpdir(), "holdfast-nemesis-"));
   const history = new History(join(records, "history.jsonl"));
-  await using place = await makePlace(backend);
+  await using place = await createStoreUnderTest(backend);
   const effects = join(records, "effects.jsonl");
   writeFileSync(effects, "");
-  const store = await openTarget(backend, place.target);
+  const store = await openStore(backend, place.target);
   try {
     const log = createLog(store);
     const cast = { ...options, place, history, log, effects };
@@ -76,7 +81,7 @@ export async function runProcessChaos(options: ProcessChaosOptions): Promise<Cha
 }
 
 interface Cast extends ProcessChaosOptions {
-  readonly place: Place;
+  readonly place: StoreUnderTest;
   readonly history: History;
   readonly log: Log;
   readonly effects: string;
@@ -85,22 +90,22 @@ interface Cast extends ProcessChaosOptions {
 /** From the first process to the last. Answers with what everybody read in the end. */
 async function play(cast: Cast) {
   const { backend, kills, seed, place, history, log, say = () => {} } = cast;
-  const chance = seededChance(seed);
-  const world: MemberWorld = {
+  const chance = seededRandom(seed);
+  const world: EndpointDeps = {
     history,
     isTroubled: () => nemesis.isTroubled,
     orders: { backend, target: place.target, owner, effects: cast.effects },
     folder: place.folder,
     nextSeed: () => chance.between(1, 1e9),
   };
-  const host = hostDoor("host", await findFreePort(), world);
+  const host = hostEndpoint("host", await findFreePort(), world);
   const runners = Array.from({ length: cast.runners ?? 2 }, (_, n) =>
-    runnerDoor(`runner${n + 1}`, world),
+    runnerEndpoint(`runner${n + 1}`, world),
   );
-  const members: DoorMember[] = [...runners, host];
+  const members: ProcessEndpoint[] = [...runners, host];
   const nemesis = new Nemesis({ kills, chance, members, place, history, say });
 
-  const book = new Book();
+  const book = new KnownSessions();
   const quiet = new AbortController();
   const over = new AbortController();
   const follower = { book, history };
@@ -117,7 +122,7 @@ async function play(cast: Cast) {
         book,
         doors: members,
         history,
-        chance: seededChance(chance.between(1, 1e9)),
+        chance: seededRandom(chance.between(1, 1e9)),
         sessions: cast.sessions ?? 4,
       }).talk(quiet.signal),
     );

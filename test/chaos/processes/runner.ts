@@ -8,17 +8,17 @@ import { createLiveness, currentHolder } from "@holdfast/store/identity";
 import { openSpillFolder } from "@holdfast/store/spill";
 
 import { scriptedTurns, toolsWithEffects } from "./scripted-agent.ts";
-import { grantWish } from "./serve-request.ts";
-import { type Errand, leaseMs, type RunnerOrders, type Saying } from "./protocol.ts";
+import { serveRequest } from "./serve-request.ts";
+import { type RunnerRequest, leaseMs, type RunnerOptions, type RunnerMessage } from "./protocol.ts";
 import { recordingStore } from "./recording-store.ts";
-import { seededChance } from "@holdfast/testing/simulator/chance";
-import { sayLine } from "../write-line.ts";
-import { openTarget } from "../store/protocol.ts";
+import { seededRandom } from "@holdfast/testing/simulator/chance";
+import { writeLine } from "../write-line.ts";
+import { openStore } from "../store/protocol.ts";
 
-const say = (saying: Saying): void => sayLine(saying);
+const say = (saying: RunnerMessage): void => writeLine(saying);
 const lines = createInterface(process.stdin)[Symbol.asyncIterator]();
 const first = await lines.next();
-const orders = JSON.parse(first.value ?? "") as RunnerOrders;
+const orders = JSON.parse(first.value ?? "") as RunnerOptions;
 const { backend, target, owner, name, effects, spill, seed } = orders;
 
 function tellError(error: unknown): void {
@@ -27,12 +27,12 @@ function tellError(error: unknown): void {
   say({ word: "error", code, text });
 }
 
-const opened = await openTarget(backend, target);
+const opened = await openStore(backend, target);
 const store = recordingStore(opened, owner, say);
 const log = createLog(store);
 const journals = await openSpillFolder(spill);
 await journals.reserve();
-const tools = toolsWithEffects(effects, name, seededChance(seed));
+const tools = toolsWithEffects(effects, name, seededRandom(seed));
 const holder = () => currentHolder("chaos");
 const runner = new Runner({
   log,
@@ -50,7 +50,7 @@ const runner = new Runner({
   tools: new Map(tools.map((tool) => [tool.name, tool])),
   modelFor: async () => ({ name: "scripted", model: scriptedTurns(name) }),
   system: async () => "You are being tested.",
-  journals,
+  spills: journals,
   onError: tellError,
 });
 runner.start();
@@ -59,8 +59,8 @@ process.once("SIGTERM", () => void leave().catch(tellError));
 flushCompileCache();
 say({ word: "ready" });
 
-async function runErrand({ number, wish }: Errand): Promise<void> {
-  const answer = await grantWish({ log, ids, runner, holder }, owner, wish);
+async function runErrand({ number, wish }: RunnerRequest): Promise<void> {
+  const answer = await serveRequest({ log, ids, runner, holder }, owner, wish);
   say({ word: "answer", number, answer });
 }
 
@@ -71,5 +71,5 @@ async function leave(): Promise<void> {
 }
 
 // Whoever started it holds the other end: when they are gone, so is this.
-for await (const line of lines) void runErrand(JSON.parse(line) as Errand).catch(tellError);
+for await (const line of lines) void runErrand(JSON.parse(line) as RunnerRequest).catch(tellError);
 process.exit(1);

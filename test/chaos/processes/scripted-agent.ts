@@ -9,10 +9,10 @@ import {
 } from "@holdfast/engine";
 
 import type { Effect } from "./protocol.ts";
-import type { Chance } from "@holdfast/testing/simulator/chance";
+import type { SeededRandom } from "@holdfast/testing/simulator/chance";
 
 /** What a message asks for, in the words that the host's own rehearsal model understands too. */
-export function writeScript(chance: Chance): string {
+export function writeScript(chance: SeededRandom): string {
   const parts = [`{rate:${chance.pick([150, 400, 1_000])}}`];
   for (let left = chance.between(1, 2); left > 0; left -= 1) {
     parts.push(`{words:${chance.between(5, 80)}}`);
@@ -73,7 +73,7 @@ async function* sayWords(
 }
 
 /** Tools whose every run leaves a synced line behind, outside of the store: a run that was repeated is seen. */
-export function toolsWithEffects(file: string, by: string, chance: Chance): readonly Tool[] {
+export function toolsWithEffects(file: string, by: string, chance: SeededRandom): readonly Tool[] {
   const make = (name: string, replay: Tool["replay"], asks: "none" | "ask" = "none"): Tool => ({
     name,
     description: "Leaves a line behind.",

@@ -24,15 +24,19 @@ import {
 } from "@holdfast/engine";
 import { entriesOf, type OwnerId, type SessionId } from "@holdfast/protocol";
 
-import type { Answer, ReadInShort, Wish } from "./protocol.ts";
+import type { ClientResponse, ReadSummary, ClientRequest } from "./protocol.ts";
 
-interface Granting extends HistoryDeps {
+interface ServeRequestDeps extends HistoryDeps {
   readonly runner: Runner;
   readonly holder: () => Holder;
 }
 
 /** Does what a client wants with the engine's own functions, and answers when the store has. */
-export async function grantWish(deps: Granting, owner: OwnerId, wish: Wish): Promise<Answer> {
+export async function serveRequest(
+  deps: ServeRequestDeps,
+  owner: OwnerId,
+  wish: ClientRequest,
+): Promise<ClientResponse> {
   try {
     return await grant(deps, owner, wish);
   } catch (error) {
@@ -42,7 +46,11 @@ export async function grantWish(deps: Granting, owner: OwnerId, wish: Wish): Pro
   }
 }
 
-async function grant(deps: Granting, owner: OwnerId, wish: Wish): Promise<Answer> {
+async function grant(
+  deps: ServeRequestDeps,
+  owner: OwnerId,
+  wish: ClientRequest,
+): Promise<ClientResponse> {
   const { log, ids, runner } = deps;
   if (wish.act === "create") {
     const { session, result } = await log.createSession({ owner, settings: {} });
@@ -54,12 +62,12 @@ async function grant(deps: Granting, owner: OwnerId, wish: Wish): Promise<Answer
     case "send": {
       const { clientId, text, mode } = wish;
       const admission = await admitMessage(log, ids, { ...target, clientId, text, mode });
-      runner.poke(owner, session);
+      runner.notify(owner, session);
       return admitted(admission);
     }
     case "retry": {
       const admission = await retry(deps, target, { clientId: wish.clientId });
-      runner.poke(owner, session);
+      runner.notify(owner, session);
       return admission.status === "accepted" ? admitted(admission) : notDone(admission);
     }
     case "cancel": {
@@ -77,7 +85,7 @@ async function grant(deps: Granting, owner: OwnerId, wish: Wish): Promise<Answer
     case "answer": {
       const { approvalId, decision } = wish;
       const result = await answerApproval(log, ids, owner, approvalId, decision);
-      runner.poke(owner, session);
+      runner.notify(owner, session);
       if (result.status === "answered") return { kind: "done" };
       if (result.status === "not_found") return { kind: "refused", code: "approval_not_found" };
       return notDone(result);
@@ -106,17 +114,17 @@ async function grant(deps: Granting, owner: OwnerId, wish: Wish): Promise<Answer
 
 type NotDone = { readonly status: "refused" | "failed"; readonly code: string };
 
-function notDone({ status, code }: NotDone): Answer {
+function notDone({ status, code }: NotDone): ClientResponse {
   return { kind: status, code };
 }
 
-function admitted(admission: Admission): Answer {
+function admitted(admission: Admission): ClientResponse {
   if (admission.status !== "accepted") return notDone(admission);
   const { messageId, runId, seq } = admission;
   return { kind: "done", messageId, runId, seq };
 }
 
-function changed(result: HistoryResult | Refused | Failed): Answer {
+function changed(result: HistoryResult | Refused | Failed): ClientResponse {
   return result.status === "committed" ? { kind: "done", seq: result.last } : notDone(result);
 }
 
@@ -124,16 +132,20 @@ function changed(result: HistoryResult | Refused | Failed): Answer {
 const entryLimit = 100;
 
 /** As the API reads, by the same functions. */
-async function readThrough({ log }: HistoryDeps, owner: OwnerId, id: SessionId): Promise<Answer> {
+async function readThrough(
+  { log }: HistoryDeps,
+  owner: OwnerId,
+  id: SessionId,
+): Promise<ClientResponse> {
   const { reads } = log.store;
   const snapshot = await reads.snapshot(owner, id, { limit: entryLimit });
   if (snapshot === null) return { kind: "refused", code: "session_not_found" };
   const { session, entries, inbox } = snapshot;
   const visible = await withAmendments(reads, session, entries.entries, "newest");
-  return { kind: "done", read: readInShort(session.head, [...entriesOf(visible)], inbox.length) };
+  return { kind: "done", read: summarizeRead(session.head, [...entriesOf(visible)], inbox.length) };
 }
 
-export function readInShort(head: number, entries: unknown, inbox: number): ReadInShort {
+export function summarizeRead(head: number, entries: unknown, inbox: number): ReadSummary {
   const digest = createHash("sha256").update(inOrder(entries)).digest("hex");
   return { head, entries: digest, inbox };
 }

@@ -4,26 +4,26 @@ import { setTimeout as rest } from "node:timers/promises";
 import { answerApproval, type Log } from "@holdfast/engine";
 import { ids, type OwnerId, type SessionId } from "@holdfast/protocol";
 
-import type { Book } from "./known-sessions.ts";
-import type { DoorMember } from "./endpoints.ts";
+import type { KnownSessions } from "./known-sessions.ts";
+import type { ProcessEndpoint } from "./endpoints.ts";
 import type { History } from "./history.ts";
-import { type Answer, leaveMs } from "./protocol.ts";
+import { type ClientResponse, exitTimeoutMs } from "./protocol.ts";
 
 export interface SettleOptions {
-  readonly members: readonly DoorMember[];
-  readonly book: Book;
+  readonly members: readonly ProcessEndpoint[];
+  readonly book: KnownSessions;
   readonly history: History;
   readonly log: Log;
   readonly owner: OwnerId;
 }
 
 /** What each process read of each session in the end. */
-export type LastReads = ReadonlyMap<SessionId, ReadonlyMap<string, Answer>>;
+export type FinalReads = ReadonlyMap<SessionId, ReadonlyMap<string, ClientResponse>>;
 
 const patienceMs = 180_000;
 
 /** Without faults everything must come to its end: every run, every follower, every process. */
-export async function settle(options: SettleOptions): Promise<LastReads> {
+export async function settle(options: SettleOptions): Promise<FinalReads> {
   const { members, history } = options;
   const wrong = (what: string): void => history.note({ kind: "wrong", what });
   for (const { member } of members) member.start();
@@ -35,7 +35,7 @@ export async function settle(options: SettleOptions): Promise<LastReads> {
   const blind = await followersBehind(options);
   if (blind.length > 0) wrong(`not shown to the end: ${blind.join(", ")}`);
   const reads = await readEverywhere(options);
-  await Promise.all(members.map(({ member }) => member.leave(leaveMs)));
+  await Promise.all(members.map(({ member }) => member.leave(exitTimeoutMs)));
   return reads;
 }
 
@@ -98,12 +98,12 @@ async function followersBehind({ book, history, log, owner }: SettleOptions): Pr
   return behind;
 }
 
-async function readEverywhere({ members, book, history }: SettleOptions): Promise<LastReads> {
-  const reads = new Map<SessionId, Map<string, Answer>>();
+async function readEverywhere({ members, book, history }: SettleOptions): Promise<FinalReads> {
+  const reads = new Map<SessionId, Map<string, ClientResponse>>();
   for (const session of book.all.keys()) {
     // A read may itself bring in what a runner had spilled; the next one then sees it.
     await within(60_000, async () => {
-      const answers = new Map<string, Answer>();
+      const answers = new Map<string, ClientResponse>();
       for (const door of members)
         answers.set(door.name, await door.ask(history.nextNumber(), { act: "read", session }));
       reads.set(session, answers);

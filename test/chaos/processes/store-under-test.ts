@@ -10,7 +10,7 @@ import { startPostgresProxy } from "@holdfast/testing/postgres/postgres-proxy";
 import type { Backend } from "../store/protocol.ts";
 
 /** Where the store is, and what can be done to it. */
-export interface Place extends AsyncDisposable {
+export interface StoreUnderTest extends AsyncDisposable {
   readonly folder: string;
   readonly target: string;
   /** While one goes on, whoever starts may not reach the store. */
@@ -30,7 +30,7 @@ export interface StoreFault {
 
 const rest = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-export function makePlace(backend: Backend): Promise<Place> {
+export function createStoreUnderTest(backend: Backend): Promise<StoreUnderTest> {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-chaos-"));
   return backend === "sqlite" ? makeDisk(folder) : makeDatabase(folder);
 }
@@ -38,7 +38,7 @@ export function makePlace(backend: Backend): Promise<Place> {
 const diskSize = 256 * 1024 * 1024;
 
 /** A small disk of its own for the store, where mounting one is allowed; else a folder that cannot be filled. */
-async function makeDisk(folder: string): Promise<Place> {
+async function makeDisk(folder: string): Promise<StoreUnderTest> {
   const disk = join(folder, "disk");
   mkdirSync(disk);
   const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${diskSize}`, "tmpfs", disk]);
@@ -97,7 +97,7 @@ function writesWhole(descriptor: number, piece: Buffer): boolean {
 }
 
 /** A PostgreSQL of its own, with someone in between who cuts connections. */
-async function makeDatabase(folder: string): Promise<Place> {
+async function makeDatabase(folder: string): Promise<StoreUnderTest> {
   const server = await startPostgres();
   const proxy = await startPostgresProxy(server.url);
   const cut: StoreFault = {

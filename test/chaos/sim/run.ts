@@ -5,10 +5,10 @@ import {
   type SimResult,
   simulate,
 } from "@holdfast/testing/simulator/simulate";
-import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 
-export const openMemory: OpenSimStore = (clock) => {
-  const store = createMemoryStore({ clock });
+export const openReferenceStore: OpenSimStore = (clock) => {
+  const store = createReferenceStore({ clock });
   return () => store.open();
 };
 
@@ -41,7 +41,7 @@ export async function runSimulations(run: SimRun): Promise<SimRunResult> {
   const { profile, plant, plantJournals } = run;
   for (let seeds = 1; seeds <= run.seeds; seeds += 1) {
     const seed = run.from + seeds - 1;
-    const options = { openStore: openMemory, profile, plant, plantJournals };
+    const options = { openStore: openReferenceStore, profile, plant, plantJournals };
     const result = await simulate(seed, options);
     for (const name of Object.keys(figures) as SimFigure[]) figures[name] += result.figures[name];
     if (result.problems.length > 0) return { seeds, figures, failed: result };
@@ -52,7 +52,7 @@ export async function runSimulations(run: SimRun): Promise<SimRunResult> {
 const linesShown = 60;
 
 /** What broke, how to see it again, and what led to it. */
-export function tellFailure({ seed, problems, profile, trace }: SimResult): string {
+export function describeFailure({ seed, problems, profile, trace }: SimResult): string {
   const lines = trace();
   return [
     `Seed ${seed} (${profile.mode}) broke a promise. Again: npm run chaos -- sim --trace ${seed}`,

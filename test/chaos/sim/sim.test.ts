@@ -2,15 +2,15 @@ import { forgottenSpill, plantedBugs } from "@holdfast/testing/simulator/planted
 import { simulate } from "@holdfast/testing/simulator/simulate";
 import { describe, expect, test } from "vitest";
 
-import { openMemory, runSimulations, tellFailure } from "./run.ts";
+import { openReferenceStore, runSimulations, describeFailure } from "./run.ts";
 
 describe("the simulator", () => {
   test.each([1, 2, 3, 4, 5, 6, 7, 8])(
     "seed %i is the same run each time, byte for byte",
     async (seed) => {
       const [first, second] = [
-        await simulate(seed, { openStore: openMemory }),
-        await simulate(seed, { openStore: openMemory }),
+        await simulate(seed, { openStore: openReferenceStore }),
+        await simulate(seed, { openStore: openReferenceStore }),
       ];
       expect(first.trace().length).toBeGreaterThan(50);
       expect(second.trace().join("\n")).toBe(first.trace().join("\n"));
@@ -21,7 +21,7 @@ describe("the simulator", () => {
     "[P4] 75 seeds from %i on break no promise, and everything ends once troubles stop",
     async (from) => {
       const { failed, figures } = await runSimulations({ from, seeds: 75 });
-      expect(failed && tellFailure(failed)).toBeNull();
+      expect(failed && describeFailure(failed)).toBeNull();
       expect(figures.runs).toBeGreaterThan(75);
       expect(figures.effects).toBeGreaterThan(20);
     },
@@ -48,7 +48,7 @@ describe("the simulator", () => {
       nemesis,
     } as const;
     const honest = await runSimulations({ from: 1, seeds: 20, profile });
-    expect(honest.failed && tellFailure(honest.failed)).toBeNull();
+    expect(honest.failed && describeFailure(honest.failed)).toBeNull();
     expect(honest.figures.spilled).toBeGreaterThan(0);
     const { failed } = await runSimulations({
       from: 1,

@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 
 import { simulate } from "@holdfast/testing/simulator/simulate";
 
-import { openMemory, tellFailure } from "./run.ts";
+import { openReferenceStore, describeFailure } from "./run.ts";
 import { simulateInWorkers } from "./worker-pool.ts";
 import { type Subject, UsageError, wholeNumber } from "../subject.ts";
 
@@ -55,11 +55,11 @@ export const simSubject: Subject = {
 /** One seed with everything that happened in it. */
 async function trace(seed: number, mode: "safety" | "liveness" | undefined): Promise<number> {
   const result = await simulate(seed, {
-    openStore: openMemory,
+    openStore: openReferenceStore,
     ...(mode && { profile: { mode } }),
   });
   console.log(result.trace().join("\n"));
   if (result.problems.length === 0) console.log("No promise was broken.");
-  else console.log(tellFailure(result));
+  else console.log(describeFailure(result));
   return result.problems.length === 0 ? 0 : 1;
 }

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 
-import { runSimulations, tellFailure } from "./run.ts";
+import { runSimulations, describeFailure } from "./run.ts";
 import type { SimChunk, SimReport } from "./worker-pool.ts";
 
 /** Simulates the seeds that it is given, chunk by chunk, and tells how each went. */
@@ -15,7 +15,7 @@ async function work({ from, seeds }: SimChunk): Promise<void> {
   });
   const report: SimReport = {
     figures: { seeds: done.seeds, ...figures },
-    failed: failed && { seed: failed.seed, told: tellFailure(failed) },
+    failed: failed && { seed: failed.seed, told: describeFailure(failed) },
   };
   parentPort?.postMessage(report, []);
 }

@@ -1,17 +1,17 @@
 import { type Commit, runFsck, type Store } from "@holdfast/engine";
-import { at } from "@holdfast/testing/fixtures/factories";
+import { toSeq } from "@holdfast/testing/fixtures/factories";
 import type { Seq, StoredEvent } from "@holdfast/protocol";
 
-import type { Saying } from "./protocol.ts";
+import type { WriterMessage } from "./protocol.ts";
 
-type Acknowledgement = Extract<Saying, { word: "acknowledged" }>;
+type Acknowledgement = Extract<WriterMessage, { word: "acknowledged" }>;
 
 /** Everything that the writers were told, whoever of them is still alive to remember. */
 export class Ledger {
   readonly acknowledged: Acknowledgement[] = [];
   readonly counts: Record<string, number> = {};
 
-  note(saying: Saying): void {
+  note(saying: WriterMessage): void {
     const name = "code" in saying ? `${saying.word} ${saying.code}` : saying.word;
     this.counts[name] = (this.counts[name] ?? 0) + 1;
     if (saying.word === "acknowledged") this.acknowledged.push(saying);
@@ -40,7 +40,7 @@ async function readAll(
   session: Commit["session"],
 ): Promise<StoredEvent[]> {
   const events: StoredEvent[] = [];
-  let after: Seq = at(0);
+  let after: Seq = toSeq(0);
   for (;;) {
     const page = await store.reads.events(owner, session, { after, limit: 1_000 });
     if (page === null) return events;

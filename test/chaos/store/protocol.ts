@@ -4,7 +4,7 @@ import { openPostgresStore, openSqliteStore } from "@holdfast/store";
 export type Backend = "sqlite" | "postgres";
 
 /** What a writer is told when it starts. */
-export interface Orders {
+export interface WriterTask {
   /** `warm up`: open the store, close it, and leave its compiled sources to those who will have no time for that. */
   readonly task: "write" | "warm up";
   readonly backend: Backend;
@@ -21,7 +21,7 @@ export interface Orders {
 }
 
 /** What a writer says, a line each, at once. */
-export type Saying =
+export type WriterMessage =
   | { readonly word: "ready" }
   | { readonly word: "sending"; readonly commit: Commit }
   | {
@@ -36,7 +36,7 @@ export type Saying =
   | { readonly word: "failed"; readonly code: string }
   | { readonly word: "took over" };
 
-export function openTarget(backend: Backend, target: string) {
+export function openStore(backend: Backend, target: string) {
   return backend === "sqlite"
     ? openSqliteStore({ file: target, checkpointPages: 50 })
     : openPostgresStore({ url: target });

@@ -4,15 +4,15 @@ import { join } from "node:path";
 
 import type { Store } from "@holdfast/engine";
 import { anOwner } from "@holdfast/testing/fixtures/factories";
-import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 
 import { startPostgres } from "@holdfast/testing/postgres/start-postgres";
-import { compiledIn } from "../built-host.ts";
-import { type Chance, seededChance } from "@holdfast/testing/simulator/chance";
+import { compileCacheEnv } from "../built-host.ts";
+import { type SeededRandom, seededRandom } from "@holdfast/testing/simulator/chance";
 import type { ChaosResult } from "../report.ts";
 import { Ledger } from "./ledger.ts";
-import { type Backend, openTarget, type Orders } from "./protocol.ts";
-import { Writer } from "./writer-process.ts";
+import { type Backend, openStore, type WriterTask } from "./protocol.ts";
+import { WriterProcess } from "./writer-process.ts";
 
 export interface StoreChaosOptions {
   readonly backend: Backend;
@@ -40,10 +40,12 @@ async function makePlace(backend: Backend): Promise<Place> {
   };
 }
 
-async function makeSessions(store: Store): Promise<Pick<Orders, "owner" | "shared" | "contested">> {
+async function makeSessions(
+  store: Store,
+): Promise<Pick<WriterTask, "owner" | "shared" | "contested">> {
   const owner = anOwner();
   const sessions = await Promise.all(
-    Array.from({ length: 6 }, () => openSession(store, {}, owner)),
+    Array.from({ length: 6 }, () => openTestSession(store, {}, owner)),
   );
   const ids = sessions.map(({ session }) => session);
   return { owner, shared: ids.slice(0, 4), contested: ids.slice(4) };
@@ -56,17 +58,22 @@ async function makeSessions(store: Store): Promise<Pick<Orders, "owner" | "share
 export async function runStoreChaos(options: StoreChaosOptions): Promise<ChaosResult> {
   const { backend, kills, seed, writers: count = 3 } = options;
   const startedAt = performance.now();
-  const chance = seededChance(seed);
+  const chance = seededRandom(seed);
   const ledger = new Ledger();
   await using place = await makePlace(backend);
-  const first = await openTarget(backend, place.target);
+  const first = await openStore(backend, place.target);
   const sessions = await makeSessions(first);
   await first.close();
 
   const orders = { backend, target: place.target, ...sessions };
   const writers = Array.from(
     { length: count },
-    () => new Writer({ orders, ledger, compiled: compiledIn(join(place.folder, "compiled")) }),
+    () =>
+      new WriterProcess({
+        orders,
+        ledger,
+        compiled: compileCacheEnv(join(place.folder, "compiled")),
+      }),
   );
   let told;
   try {
@@ -76,7 +83,7 @@ export async function runStoreChaos(options: StoreChaosOptions): Promise<ChaosRe
     await Promise.all(writers.map((writer) => writer.kill()));
   }
 
-  const store = await openTarget(backend, place.target);
+  const store = await openStore(backend, place.target);
   try {
     // What nobody was answered for is sent once more: it stands once, whether it stood before or not.
     for (const writer of writers) await writer.resendUnanswered(store);
@@ -115,8 +122,8 @@ function sumOf(counts: Readonly<Record<string, number>>, prefix: string): number
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 interface Wreakage extends Pick<StoreChaosOptions, "kills" | "say"> {
-  readonly chance: Chance;
-  readonly writers: readonly Writer[];
+  readonly chance: SeededRandom;
+  readonly writers: readonly WriterProcess[];
 }
 
 async function wreak({ kills, chance, writers, say = () => {} }: Wreakage) {

@@ -1,6 +1,6 @@
 import { aNotice } from "@holdfast/testing/fixtures/factories";
-import { openSession } from "@holdfast/testing/fixtures/open-session";
-import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, test } from "vitest";
 
 import { runStoreChaos } from "./run.ts";
@@ -19,8 +19,8 @@ test("[P1] processes that are killed and paused at random lose nothing that was 
 }, 240_000);
 
 test("the check sees what is lost, what stands elsewhere, and what a late holder wrote", async () => {
-  const store = createMemoryStore({ clock: () => 1 });
-  const chat = await openSession(store);
+  const store = createReferenceStore({ clock: () => 1 });
+  const chat = await openTestSession(store);
   const [first, second] = [aNotice(), aNotice()];
   await chat.commit([first, second]);
   const { owner, session } = chat;

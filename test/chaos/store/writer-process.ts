@@ -5,26 +5,26 @@ import { fileURLToPath } from "node:url";
 import type { Commit, Store } from "@holdfast/engine";
 
 import type { Ledger } from "./ledger.ts";
-import type { Orders, Saying } from "./protocol.ts";
+import type { WriterTask, WriterMessage } from "./protocol.ts";
 
 const script = fileURLToPath(new URL("./writer.ts", import.meta.url));
 
-export interface WriterOptions {
-  readonly orders: Omit<Orders, "task" | "seed" | "unanswered">;
+export interface WriterProcessDeps {
+  readonly orders: Omit<WriterTask, "task" | "seed" | "unanswered">;
   readonly ledger: Ledger;
   /** Where compiled sources are kept, so that a successor starts fast. */
   readonly compiled: Readonly<Record<string, string>>;
 }
 
 /** One writer after another in the same place: each gets what its predecessor was not answered for. */
-export class Writer {
-  readonly #options: WriterOptions;
+export class WriterProcess {
+  readonly #options: WriterProcessDeps;
   readonly #unanswered = new Map<string, Commit>();
   #child: ChildProcess | undefined;
   #ended: Promise<unknown> = Promise.resolve();
   #ready = Promise.withResolvers<void>();
 
-  constructor(options: WriterOptions) {
+  constructor(options: WriterProcessDeps) {
     this.#options = options;
   }
 
@@ -43,7 +43,7 @@ export class Writer {
     await this.#ended;
   }
 
-  #spawn(given: Pick<Orders, "task" | "seed" | "unanswered">): void {
+  #spawn(given: Pick<WriterTask, "task" | "seed" | "unanswered">): void {
     const { orders, compiled } = this.#options;
     const env = { ...process.env, ...compiled };
     const child = spawn(process.execPath, [script], { env, stdio: ["pipe", "pipe", "inherit"] });
@@ -58,7 +58,7 @@ export class Writer {
       for (const line of lines) this.#hear(line);
     });
     this.#ended = once(child, "close").finally(resolve);
-    const told: Orders = { ...orders, ...given };
+    const told: WriterTask = { ...orders, ...given };
     // A writer may be killed before it has read them.
     child.stdin.on("error", () => {});
     child.stdin.end(JSON.stringify(told));
@@ -94,7 +94,7 @@ export class Writer {
   }
 
   #hear(line: string): void {
-    const saying = JSON.parse(line) as Saying;
+    const saying = JSON.parse(line) as WriterMessage;
     if (saying.word === "ready") return this.#ready.resolve();
     if (saying.word === "sending") {
       const { commit } = saying;

@@ -15,20 +15,20 @@ import {
 } from "@holdfast/testing/fixtures/factories";
 import type { NewEvent, RunId } from "@holdfast/protocol";
 
-import { seededChance } from "@holdfast/testing/simulator/chance";
-import { sayLine } from "../write-line.ts";
-import { openTarget, type Orders, type Saying } from "./protocol.ts";
+import { seededRandom } from "@holdfast/testing/simulator/chance";
+import { writeLine } from "../write-line.ts";
+import { openStore, type WriterTask, type WriterMessage } from "./protocol.ts";
 
 const leaseMs = 1_500;
 
-const orders = JSON.parse(readFileSync(0, "utf8")) as Orders;
-const chance = seededChance(orders.seed);
-const store: Store = await openTarget(orders.backend, orders.target);
+const orders = JSON.parse(readFileSync(0, "utf8")) as WriterTask;
+const chance = seededRandom(orders.seed);
+const store: Store = await openStore(orders.backend, orders.target);
 const holder = aHolder({ pid: process.pid, thread: threadId });
 
 const rest = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-const say = (saying: Saying): void => sayLine(saying);
+const say = (saying: WriterMessage): void => writeLine(saying);
 
 /** Sends it until the store has answered; a failure is sent again with the same ids. */
 async function send(commit: Commit): Promise<CommitResult> {

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { hear } from "./page-hear.ts";
+import { replaceAnswers } from "./page-hear.ts";
 import { answers, createPageRig, say, untilDone } from "./page-rig.ts";
 
 const rig = createPageRig();
@@ -22,7 +22,7 @@ async function openAnswer(text: string, before?: (tab: Page) => Promise<void>) {
   await untilDone(tab);
   const plain = [...asked];
   await before?.(tab);
-  await hear(tab, text);
+  await replaceAnswers(tab, text);
   return { tab, complaints, sentAway, plain };
 }
 

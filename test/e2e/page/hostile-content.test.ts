@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hear } from "./page-hear.ts";
+import { replaceAnswers } from "./page-hear.ts";
 import { answers, createPageRig, say, sessionOf, untilDone } from "./page-rig.ts";
 
 const rig = createPageRig();
@@ -31,7 +31,7 @@ test("[safety] hostile content is shown as what it is: no script, no handler, no
   tab.on("request", (request) => asked.push(request.url()));
   await say(tab, "<b>not bold</b> <script>window.owned = 12</script> {words:3}");
   await untilDone(tab);
-  await hear(tab, hostile);
+  await replaceAnswers(tab, hostile);
   await answers(tab).getByText("raw link").waitFor();
   await answers(tab).locator("code.hljs, pre code span").first().waitFor();
 
@@ -70,7 +70,10 @@ test("a title, a tool's words and a giant line break nothing", async () => {
   const title = "<img src=x onerror='window.owned=1'>\u202egnp.exe";
   const id = sessionOf(tab);
   await rig.client().changeSession({ params: { id }, body: { title } });
-  await hear(tab, `${"y".repeat(20_000)}\n\n| a | b |\n|---|---|\n| ${"z".repeat(3000)} | 1 |`);
+  await replaceAnswers(
+    tab,
+    `${"y".repeat(20_000)}\n\n| a | b |\n|---|---|\n| ${"z".repeat(3000)} | 1 |`,
+  );
   await tab.locator(".talk-title").getByText("<img src=x").waitFor();
   expect(await tab.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
   expect(await tab.evaluate(() => "owned" in window)).toBe(false);

@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import { answers } from "./page-rig.ts";
 
 /** The conversation as the host answers it, with what another model would have said in place of what was said. */
-export async function hear(tab: Page, text: string): Promise<void> {
+export async function replaceAnswers(tab: Page, text: string): Promise<void> {
   await tab.route(/\/api\/sessions\/ses_[^/?]+(\?.*)?$/, async (route) => {
     const answer = await route.fetch();
     const read: SessionRead = sessionRead.parse(await answer.json());

@@ -48,7 +48,7 @@ export function createPageRig(settings: Record<string, string> = {}): PageRig {
 
   async function serve(more: Record<string, string>): Promise<void> {
     const env = settingsFor({ HOLDFAST_HOME: home, ...settings, ...more });
-    host = startHost(["serve"], { env, whenOver });
+    host = startHost(["serve"], { env, onCleanup: whenOver });
     const line = await host.line((text) => text.startsWith("Holdfast is at "));
     address = /^Holdfast is at ([^\s#]+)/.exec(line)?.[1] ?? "";
     token = readFileSync(join(home, "token"), "utf8").trim();

@@ -1,5 +1,5 @@
 /** An answer with everything that Markdown is used for, for looking at. */
-export const storyAnswer = `Let the machine's own supervisor do it. Three things matter:
+export const markdownAnswer = `Let the machine's own supervisor do it. Three things matter:
 
 1. **It starts again by itself**, after a crash and after a reboot.
 2. **It stops cleanly**: what was accepted is kept.
@@ -25,7 +25,7 @@ Then \`docker compose up -d\`, and watch it for a day. What to expect when somet
 > Ropes are inspected on the day when nothing has gone wrong.`;
 
 /** And one with formulas and a diagram. */
-export const drawnAnswer = `Because the moon does not only pull: it pulls **harder on the near side** than on the far one. At a distance $d$ from the moon, across a radius $r$, what is left of its pull is
+export const diagramAnswer = `Because the moon does not only pull: it pulls **harder on the near side** than on the far one. At a distance $d$ from the moon, across a radius $r$, what is left of its pull is
 
 $$
 \\Delta a \\approx \\frac{2\\,G M_{\\text{moon}}\\, r}{d^{3}} \\approx 1.1 \\times 10^{-6}\\ \\mathrm{m/s^2}

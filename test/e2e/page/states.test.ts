@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
 import { createPageRig } from "./page-rig.ts";
-import { drawnAnswer, storyAnswer } from "./sample-answers.ts";
+import { diagramAnswer, markdownAnswer } from "./sample-answers.ts";
 import { followUntil, hasEnded } from "../client.ts";
 
 const rig = createPageRig();
@@ -254,8 +254,8 @@ test.each(looks)(
       reducedMotion: "reduce",
       ...(size === "phone" && { hasTouch: true, isMobile: true }),
     });
-    await tellStory(tab, "story", "How do I keep a small service running?", storyAnswer);
-    await tellStory(tab, "drawn", "Why do tides come twice a day?", drawnAnswer);
+    await tellStory(tab, "story", "How do I keep a small service running?", markdownAnswer);
+    await tellStory(tab, "drawn", "Why do tides come twice a day?", diagramAnswer);
     const found: string[] = [];
     for (const state of some) {
       await tab.goto(new URL(state.at(), rig.address()).href);

@@ -7,7 +7,7 @@ import {
   problemMediaType,
   ownerId,
 } from "@holdfast/protocol";
-import { blankRead } from "../reducer/reducer-state.ts";
+import { emptySessionRead } from "../reducer/reducer-state.ts";
 import { testId } from "@holdfast/testing/session-logs/write-log";
 import { createClient } from "./create-client.ts";
 import { type Fetch } from "./link.ts";
@@ -21,7 +21,7 @@ interface Sent {
 }
 
 const id = testId("session", 1);
-const { session } = blankRead(id, ownerId.parse("me"));
+const { session } = emptySessionRead(id, ownerId.parse("me"));
 const accepted = { messageId: testId("message", 1), runId: testId("run", 1), seq: 4 };
 
 /** A host that answers from a list, one answer a request, and remembers what it was sent. */
@@ -51,7 +51,7 @@ const lost = () => {
 
 describe("a call", () => {
   test("goes to the route's address with its values as text and the token", async () => {
-    const read = { ...blankRead(id, ownerId.parse("me")) };
+    const read = { ...emptySessionRead(id, ownerId.parse("me")) };
     const { client, sent } = hostWith(json(200, read));
     const result = await client.readSession({
       params: { id },

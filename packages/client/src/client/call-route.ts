@@ -18,7 +18,7 @@ export type Result<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly error: ApiError };
 
-export function failed(error: ApiError): { readonly ok: false; readonly error: ApiError } {
+export function failedResult(error: ApiError): { readonly ok: false; readonly error: ApiError } {
   return { ok: false, error };
 }
 

@@ -1,10 +1,10 @@
 import { type Route, problem, problemMediaType } from "@holdfast/protocol";
-import { backoffMs, type Link } from "./link.ts";
-import { type AnyInput, type BuiltRequest, buildRequest, send } from "./request.ts";
+import { backoffMs, type Transport } from "./link.ts";
+import { type RouteArguments, type BuiltRequest, buildRequest, sendRequest } from "./request.ts";
 import {
   aborted,
   type ApiError,
-  failed,
+  failedResult,
   networkError,
   problemError,
   type Result,
@@ -15,59 +15,59 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
-const tries = 4;
-const never = new AbortController().signal;
+const maxTries = 4;
+const neverAborted = new AbortController().signal;
 
 /**
  * One call, repeated after a lost connection where that is safe. A POST keeps its key through its own
  * repetitions, so the host does it once however often it arrives.
  */
 export async function callRoute(
-  link: Link,
+  link: Transport,
   route: Route,
-  input: AnyInput,
-  { signal = never }: CallOptions,
+  input: RouteArguments,
+  { signal = neverAborted }: CallOptions,
 ): Promise<Result<unknown>> {
   const built = buildRequest(link, route, input);
   if (!built.ok) return built;
-  const request = withKey(link, route, built.value);
+  const request = withIdempotencyKey(link, route, built.value);
   for (let failures = 1; ; failures++) {
     const result = await tryOnce(link, route, request, signal);
-    const mayRepeat = route.repeat !== "never" && failures < tries;
+    const mayRepeat = route.repeat !== "never" && failures < maxTries;
     if (result.ok || result.error.kind !== "network" || !mayRepeat) return result;
     await link.sleep(backoffMs(failures, link.random), signal);
-    if (signal.aborted) return failed(aborted);
+    if (signal.aborted) return failedResult(aborted);
   }
 }
 
-function withKey(link: Link, route: Route, request: BuiltRequest): BuiltRequest {
+function withIdempotencyKey(link: Transport, route: Route, request: BuiltRequest): BuiltRequest {
   if (route.repeat !== "key") return request;
   const headers = { "idempotency-key": link.newKey(), ...request.headers };
   return { ...request, headers };
 }
 
 async function tryOnce(
-  link: Link,
+  link: Transport,
   route: Route,
   request: BuiltRequest,
   signal: AbortSignal,
 ): Promise<Result<unknown>> {
   try {
-    const response = await send(link, request, signal);
-    return await readAnswer(route, response);
+    const response = await sendRequest(link, request, signal);
+    return await readResponse(route, response);
   } catch (cause) {
-    return failed(signal.aborted ? aborted : networkError(cause));
+    return failedResult(signal.aborted ? aborted : networkError(cause));
   }
 }
 
-async function readAnswer(route: Route, response: Response): Promise<Result<unknown>> {
+async function readResponse(route: Route, response: Response): Promise<Result<unknown>> {
   const { answer } = route;
-  if (!response.ok) return failed(await readProblem(response));
+  if (!response.ok) return failedResult(await readProblem(response));
   switch (answer.media) {
     case "json": {
       const parsed = answer.schema.safeParse(parseJson(await response.text()));
       if (parsed.success) return { ok: true, value: parsed.data };
-      return failed(unexpectedAnswer(response.status, parsed.error.message));
+      return failedResult(unexpectedAnswer(response.status, parsed.error.message));
     }
     case "text":
       return { ok: true, value: await response.text() };
@@ -76,7 +76,7 @@ async function readAnswer(route: Route, response: Response): Promise<Result<unkn
     case "none":
       return { ok: true, value: undefined };
     case "events":
-      return failed(unexpectedAnswer(response.status, "A stream is followed, not called."));
+      return failedResult(unexpectedAnswer(response.status, "A stream is followed, not called."));
   }
 }
 

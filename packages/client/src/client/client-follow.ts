@@ -9,8 +9,8 @@ import {
   type Resync,
   type StreamStatus,
 } from "@holdfast/protocol";
-import { keepConnected, type StreamEnded, type StreamOptions } from "./follow.ts";
-import type { Link } from "./link.ts";
+import { streamWithReconnect, type StreamEnded, type StreamOptions } from "./follow.ts";
+import type { Transport } from "./link.ts";
 import { buildRequest } from "./request.ts";
 
 export type FollowItem =
@@ -22,7 +22,7 @@ export type FollowItem =
 
 /** A session's events after a number: each once, in order, over any number of connections. */
 export async function* followSession(
-  link: Link,
+  link: Transport,
   id: SessionId,
   after: Seq,
   options: StreamOptions,
@@ -30,7 +30,7 @@ export async function* followSession(
   let cursor = after;
   const request = () =>
     buildRequest(link, routes.followSession, { params: { id }, query: { after: cursor } });
-  for await (const item of keepConnected(link, request, options)) {
+  for await (const item of streamWithReconnect(link, request, options)) {
     if (item.kind === "list") continue;
     if (item.kind === "event") {
       if (item.event.seq <= cursor) continue;
@@ -51,14 +51,14 @@ export type WatchItem =
 
 /** One stream for several sessions. Each keeps its own order; between them there is none. */
 export async function* watchSessions(
-  link: Link,
+  link: Transport,
   from: Cursors,
   options: StreamOptions,
 ): AsyncGenerator<WatchItem, void, undefined> {
   const cursors = new Map(from);
   const request = () =>
     buildRequest(link, routes.watchSessions, { query: { watch: encodeCursors(cursors) } });
-  for await (const item of keepConnected(link, request, options)) {
+  for await (const item of streamWithReconnect(link, request, options)) {
     if (item.kind === "event") {
       const { sessionId, event } = item;
       const cursor = sessionId === undefined ? undefined : cursors.get(sessionId);

@@ -11,9 +11,9 @@ import {
 import { callRoute, type CallOptions } from "./call.ts";
 import type { StreamOptions } from "./follow.ts";
 import { type FollowItem, followSession, type WatchItem, watchSessions } from "./client-follow.ts";
-import { type ClientOptions, createLink } from "./link.ts";
+import { type ClientOptions, createTransport } from "./link.ts";
 import { type OpenItem, openSession } from "./open-session.ts";
-import type { AnyInput } from "./request.ts";
+import type { RouteArguments } from "./request.ts";
 import type { Result } from "./call-route.ts";
 
 export type { CallOptions } from "./call.ts";
@@ -23,23 +23,23 @@ export type { ClientOptions, Fetch } from "./link.ts";
 export type { OpenItem } from "./open-session.ts";
 export type { ApiError, Result } from "./call-route.ts";
 
-type CallName = {
+type CallableRouteName = {
   [N in RouteName]: Routes[N]["answer"]["media"] extends "events" ? never : N;
 }[RouteName];
 
-type Arguments<Input> =
+type CallArguments<Input> =
   Record<string, never> extends Input
     ? [input?: Input, options?: CallOptions]
     : [input: Input, options?: CallOptions];
 
 /** Every route of the contract as a function that resolves to a value, whatever happens. */
-type Calls = {
-  readonly [N in CallName]: (
-    ...given: Arguments<RouteInput<Routes[N]>>
+type RouteCalls = {
+  readonly [N in CallableRouteName]: (
+    ...given: CallArguments<RouteInput<Routes[N]>>
   ) => Promise<Result<RouteOutput<Routes[N]>>>;
 };
 
-export interface Client extends Calls {
+export interface Client extends RouteCalls {
   /** Read a session and keep its state current, through lost connections and new reads. */
   open(id: SessionId, options?: StreamOptions): AsyncIterable<OpenItem>;
   /** Follow one session by cursor; it reconnects by itself and ends on `resync` or when the host refuses. */
@@ -49,14 +49,14 @@ export interface Client extends Calls {
 }
 
 export function createClient(options: ClientOptions = {}): Client {
-  const link = createLink(options);
+  const link = createTransport(options);
   const calls = Object.entries(routes).map(([name, route]) => [
     name,
-    (input: AnyInput = {}, given: CallOptions = {}) => callRoute(link, route, input, given),
+    (input: RouteArguments = {}, given: CallOptions = {}) => callRoute(link, route, input, given),
   ]);
   const client: Client = {
     // The table that makes the functions is the table that their types are inferred from.
-    ...(Object.fromEntries(calls) as Calls),
+    ...(Object.fromEntries(calls) as RouteCalls),
     open: (id, given = {}) => openSession(link, client, id, given),
     follow: (id, after, given = {}) => followSession(link, id, after, given),
     watch: (cursors, given = {}) => watchSessions(link, cursors, given),

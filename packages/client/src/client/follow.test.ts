@@ -8,11 +8,11 @@ import {
   makeProblem,
   problemMediaType,
   decodeCursors,
-  encodeComment,
-  encodeEventFrame,
-  encodeResync,
-  encodeStatus,
-  encodeWatchedFrame,
+  encodeSseComment,
+  encodeEventSseFrame,
+  encodeResyncSseFrame,
+  encodeStatusSseFrame,
+  encodeWatchedSseFrame,
 } from "@holdfast/protocol";
 import { sessionLog } from "@holdfast/testing/session-logs/index";
 import { testId } from "@holdfast/testing/session-logs/write-log";
@@ -58,8 +58,8 @@ function hostOf(log: readonly StoredEvent[], faults: readonly Fault[]) {
     if (fault?.kind === "silent") return streamOf(bytesOf(""), "stay");
     const broken = fault?.kind === "broken" ? fault : undefined;
     const from = after - (broken?.again ?? 0);
-    const frames = log.filter(({ seq }) => seq > from).map(encodeEventFrame);
-    const bytes = bytesOf(encodeComment("hello") + frames.join(""));
+    const frames = log.filter(({ seq }) => seq > from).map(encodeEventSseFrame);
+    const bytes = bytesOf(encodeSseComment("hello") + frames.join(""));
     return broken === undefined
       ? streamOf(bytes, "stay")
       : streamOf(bytes.subarray(0, broken.bytes), "close");
@@ -140,7 +140,10 @@ describe("following a session", () => {
   test("hands a resync on and ends there", async () => {
     const resync = { reason: "behind" as const, seq: 9 as Seq };
     const status = { code: "store_unavailable" };
-    const text = encodeStatus(status) + encodeResync(resync) + log.map(encodeEventFrame).join("");
+    const text =
+      encodeStatusSseFrame(status) +
+      encodeResyncSseFrame(resync) +
+      log.map(encodeEventSseFrame).join("");
     const client = createClient({
       baseUrl: "http://host",
       fetch: () => streamOf(bytesOf(text), "close"),
@@ -166,7 +169,7 @@ describe("following a session", () => {
     let signal: AbortSignal | null | undefined;
     const fetch: Fetch = (_, init) => {
       ({ signal } = init);
-      return streamOf(bytesOf(encodeEventFrame(log[0]!)), "stay");
+      return streamOf(bytesOf(encodeEventSseFrame(log[0]!)), "stay");
     };
     const client = createClient({ baseUrl: "http://host", fetch });
     const items: FollowItem[] = [];
@@ -182,7 +185,7 @@ describe("following a session", () => {
     let signal: AbortSignal | null | undefined;
     const fetch: Fetch = (_, init) => {
       ({ signal } = init);
-      return streamOf(bytesOf(encodeEventFrame(log[0]!)), "stay");
+      return streamOf(bytesOf(encodeEventSseFrame(log[0]!)), "stay");
     };
     await take(createClient({ baseUrl: "http://host", fetch }).follow(id, 0 as Seq), 1);
     expect(signal?.aborted).toBe(true);
@@ -196,11 +199,11 @@ describe("watching several sessions", () => {
   test("keeps each one's cursor over reconnects, and goes on from a resync", async () => {
     const asked: (string | null)[] = [];
     const frame = (session: SessionId, n: number) =>
-      encodeWatchedFrame(session, events[n - 1]!, new Map());
+      encodeWatchedSseFrame(session, events[n - 1]!, new Map());
     const resync = { reason: "behind" as const, seq: 40 as Seq, sessionId: b };
     const answers = [
       frame(a, 1) + frame(b, 1) + frame(a, 1),
-      frame(a, 2) + encodeResync(resync),
+      frame(a, 2) + encodeResyncSseFrame(resync),
       frame(a, 3),
     ];
     const fetch: Fetch = (url) => {

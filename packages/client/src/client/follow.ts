@@ -1,10 +1,15 @@
-import { createSseDecoder, decodeFrame, type SseItem, type StreamItem } from "@holdfast/protocol";
+import {
+  createSseDecoder,
+  decodeSseFrame,
+  type SseItem,
+  type StreamItem,
+} from "@holdfast/protocol";
 import { readProblem } from "./call.ts";
-import { backoffMs, type Link } from "./link.ts";
-import { type BuiltRequest, send } from "./request.ts";
+import { backoffMs, type Transport } from "./link.ts";
+import { type BuiltRequest, sendRequest } from "./request.ts";
 import {
   type ApiError,
-  failed,
+  failedResult,
   networkError,
   type Result,
   unexpectedAnswer,
@@ -26,19 +31,19 @@ export interface StreamEnded {
   readonly error: ApiError;
 }
 
-const offlineAfter = 3;
+const offlineAfterFailures = 3;
 
 /**
  * What the stream says, over as many connections as it takes. `request` is asked anew for each of them, so
  * that it can name the cursor as it is then.
  */
-export async function* keepConnected(
-  link: Link,
+export async function* streamWithReconnect(
+  link: Transport,
   request: () => Result<BuiltRequest>,
   options: StreamOptions,
 ): AsyncGenerator<StreamItem | StreamEnded, void, undefined> {
   const stop = options.signal ?? new AbortController().signal;
-  const tell = createTeller(options);
+  const tell = notifyOnChange(options);
   for (let failures = 1; !stop.aborted; failures++) {
     const built = request();
     if (!built.ok) {
@@ -48,15 +53,15 @@ export async function* keepConnected(
     const connection = new AbortController();
     const signal = AbortSignal.any([stop, connection.signal]);
     try {
-      const opened = await open(link, built.value, signal, options.silenceMs);
+      const opened = await connect(link, built.value, signal, options.silenceMs);
       if (opened.ok) {
         tell("live");
-        for await (const item of readItems(link, opened.value, signal, options.silenceMs)) {
+        for await (const item of readSseItems(link, opened.value, signal, options.silenceMs)) {
           failures = 0;
-          const decoded = item.kind === "frame" ? decodeFrame(item.frame) : null;
+          const decoded = item.kind === "frame" ? decodeSseFrame(item.frame) : null;
           if (decoded !== null) yield decoded;
         }
-      } else if (!mayPass(opened.error)) {
+      } else if (!isTransient(opened.error)) {
         yield { kind: "ended", error: opened.error };
         return;
       }
@@ -64,17 +69,17 @@ export async function* keepConnected(
       connection.abort();
     }
     if (stop.aborted) return;
-    tell(stateAfter(failures));
+    tell(connectionStateAfter(failures));
     await link.sleep(backoffMs(Math.max(1, failures), link.random), stop);
   }
 }
 
-export function stateAfter(failures: number): ConnectionState {
-  return failures < offlineAfter ? "reconnecting" : "offline";
+export function connectionStateAfter(failures: number): ConnectionState {
+  return failures < offlineAfterFailures ? "reconnecting" : "offline";
 }
 
 /** Tells each state once, when it changes. */
-export function createTeller({ onConnection }: StreamOptions): (state: ConnectionState) => void {
+export function notifyOnChange({ onConnection }: StreamOptions): (state: ConnectionState) => void {
   let told: ConnectionState | null = null;
   return (state) => {
     if (state !== told) onConnection?.(state);
@@ -83,32 +88,37 @@ export function createTeller({ onConnection }: StreamOptions): (state: Connectio
 }
 
 /** Whether waiting may help: the network, an overload, a host that is starting. */
-export function mayPass(error: ApiError): boolean {
+export function isTransient(error: ApiError): boolean {
   if (error.kind === "problem") return error.problem.status >= 500 || error.problem.status === 429;
   if (error.kind === "unexpected") return error.status >= 500 || error.status === 429;
   return true;
 }
 
-async function open(
-  link: Link,
+async function connect(
+  link: Transport,
   request: BuiltRequest,
   signal: AbortSignal,
   silenceMs?: number,
 ): Promise<Result<ReadableStream<Uint8Array>>> {
   try {
-    const response = await orSilence(link, send(link, request, signal), signal, silenceMs);
-    if (response === "silent") return failed(networkError("The host does not answer."));
-    if (!response.ok) return failed(await readProblem(response));
+    const response = await withSilenceTimeout(
+      link,
+      sendRequest(link, request, signal),
+      signal,
+      silenceMs,
+    );
+    if (response === "silent") return failedResult(networkError("The host does not answer."));
+    if (!response.ok) return failedResult(await readProblem(response));
     if (response.body !== null) return { ok: true, value: response.body };
-    return failed(unexpectedAnswer(response.status, "The stream has no body."));
+    return failedResult(unexpectedAnswer(response.status, "The stream has no body."));
   } catch (cause) {
-    return failed(networkError(cause));
+    return failedResult(networkError(cause));
   }
 }
 
 /** Ends when the connection does, whoever ended it and however. */
-async function* readItems(
-  link: Link,
+async function* readSseItems(
+  link: Transport,
   body: ReadableStream<Uint8Array>,
   signal: AbortSignal,
   silenceMs?: number,
@@ -118,7 +128,7 @@ async function* readItems(
   try {
     for (;;) {
       const lost = () => "silent" as const;
-      const piece = await orSilence(link, reader.read().catch(lost), signal, silenceMs);
+      const piece = await withSilenceTimeout(link, reader.read().catch(lost), signal, silenceMs);
       if (piece === "silent" || piece.done) return;
       yield* decoder.push(piece.value);
     }
@@ -128,8 +138,8 @@ async function* readItems(
 }
 
 /** `silent` when nothing came in time, and when the signal says stop, which an injected `fetch` may not heed. */
-async function orSilence<T>(
-  link: Link,
+async function withSilenceTimeout<T>(
+  link: Transport,
   awaited: Promise<T>,
   signal: AbortSignal,
   silenceMs = 45_000,

@@ -17,7 +17,7 @@ export interface ClientOptions {
 }
 
 /** How a client reaches its host: everything from outside, in one place. */
-export interface Link {
+export interface Transport {
   readonly baseUrl: string;
   readonly fetch: Fetch;
   readonly headers: Readonly<Record<string, string>>;
@@ -26,7 +26,7 @@ export interface Link {
   readonly newKey: () => string;
 }
 
-export function createLink(options: ClientOptions): Link {
+export function createTransport(options: ClientOptions): Transport {
   return {
     baseUrl: (options.baseUrl ?? "").replace(/\/+$/, ""),
     fetch: options.fetch ?? ((url, init) => fetch(url, init)),

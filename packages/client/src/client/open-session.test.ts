@@ -5,12 +5,12 @@ import {
   type StoredEvent,
   makeProblem,
   problemMediaType,
-  encodeEventFrame,
-  encodeResync,
+  encodeEventSseFrame,
+  encodeResyncSseFrame,
   type Seq,
 } from "@holdfast/protocol";
 import { type SessionState, startState } from "../reducer/reducer-state.ts";
-import { readOf } from "@holdfast/testing/session-logs/session-log";
+import { hostReadOf } from "@holdfast/testing/session-logs/session-log";
 import { sessionLog } from "@holdfast/testing/session-logs/index";
 import { testId } from "@holdfast/testing/session-logs/write-log";
 import { createClient } from "./create-client.ts";
@@ -42,16 +42,16 @@ function hostOf(log: readonly StoredEvent[], firstRead: number, faults: readonly
   return (url) => {
     const address = new URL(url);
     if (!address.pathname.endsWith("/events"))
-      return Response.json(readOf(reads++ === 0 ? log.slice(0, firstRead) : log));
+      return Response.json(hostReadOf(reads++ === 0 ? log.slice(0, firstRead) : log));
     const missing = log.filter(({ seq }) => seq > Number(address.searchParams.get("after")));
     const fault = faults[streams++];
-    if (fault === undefined) return streamOf(missing.map(encodeEventFrame).join(""), "stay");
+    if (fault === undefined) return streamOf(missing.map(encodeEventSseFrame).join(""), "stay");
     if (fault.kind === "refused") throw new TypeError("connection refused");
     if (fault.kind === "resync")
-      return streamOf(encodeResync({ reason: "behind", seq: log.length as Seq }), "close");
+      return streamOf(encodeResyncSseFrame({ reason: "behind", seq: log.length as Seq }), "close");
     const place = fault.place % Math.max(1, missing.length);
     const sent = fault.kind === "cut" ? missing.slice(0, place) : missing.toSpliced(place, 1);
-    return streamOf(sent.map(encodeEventFrame).join(""), "close");
+    return streamOf(sent.map(encodeEventSseFrame).join(""), "close");
   };
 }
 
@@ -84,7 +84,7 @@ describe("an open session", () => {
         const state = await lastState(fetch, log.length);
         // While a run is going on, what is missing may still turn out to be pruned.
         fc.pre(state?.gaps.length === 0);
-        expect(state).toStrictEqual(startState(readOf(log)));
+        expect(state).toStrictEqual(startState(hostReadOf(log)));
       }),
       { numRuns: 200 },
     );

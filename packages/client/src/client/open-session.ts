@@ -1,21 +1,21 @@
 import type { StoredEvent, SessionRead, Seq, SessionId, StreamStatus } from "@holdfast/protocol";
-import { keepTail } from "../reducer/keep-tail.ts";
+import { dropOldEntries } from "../reducer/keep-tail.ts";
 import { reduceEvent } from "../reducer/reduce.ts";
 import { type SessionState, startState } from "../reducer/reducer-state.ts";
 import {
-  createTeller,
-  mayPass,
-  stateAfter,
+  notifyOnChange,
+  isTransient,
+  connectionStateAfter,
   type StreamEnded,
   type StreamOptions,
 } from "./follow.ts";
 import type { CallOptions } from "./call.ts";
 import type { FollowItem } from "./client-follow.ts";
-import { backoffMs, type Link } from "./link.ts";
+import { backoffMs, type Transport } from "./link.ts";
 import type { Result } from "./call-route.ts";
 
 /** What it takes to keep a session's state current. */
-interface Reader {
+interface SessionReader {
   readSession(
     input: { readonly params: { id: SessionId } },
     options: CallOptions,
@@ -34,18 +34,18 @@ export type OpenItem =
  * on. This is all that a page or a terminal has to show.
  */
 export async function* openSession(
-  link: Link,
-  client: Reader,
+  link: Transport,
+  client: SessionReader,
   id: SessionId,
   options: StreamOptions,
 ): AsyncGenerator<OpenItem, void, undefined> {
   const signal = options.signal ?? new AbortController().signal;
-  const tell = createTeller(options);
+  const tell = notifyOnChange(options);
   for (let failures = 1; !signal.aborted; failures++) {
     const read = await client.readSession({ params: { id } }, { signal });
     if (read.ok) {
       failures = 0;
-      const followed = followFrom(client, startState(read.value), {
+      const followed = followUntilReread(client, startState(read.value), {
         ...options,
         onConnection: tell,
       });
@@ -55,19 +55,19 @@ export async function* openSession(
       }
       continue;
     }
-    if (!mayPass(read.error)) {
+    if (!isTransient(read.error)) {
       yield { kind: "ended", error: read.error };
       return;
     }
     if (signal.aborted) return;
-    tell(stateAfter(failures));
+    tell(connectionStateAfter(failures));
     await link.sleep(backoffMs(failures, link.random), signal);
   }
 }
 
 /** Ends where the session must be read again. */
-async function* followFrom(
-  client: Reader,
+async function* followUntilReread(
+  client: SessionReader,
   start: SessionState,
   options: StreamOptions,
 ): AsyncGenerator<OpenItem, void, undefined> {
@@ -76,7 +76,7 @@ async function* followFrom(
   for await (const item of client.follow(state.session.id, state.seq, options)) {
     if (item.kind === "resync") return;
     if (item.kind === "event") {
-      state = keepTail(reduceEvent(state, item.event));
+      state = dropOldEntries(reduceEvent(state, item.event));
       yield { kind: "state", state, by: item.event };
       if (state.readAgain !== null) return;
     } else yield item;

@@ -1,11 +1,11 @@
 import { z } from "zod";
 
 import { type Route, fieldErrors, makeProblem } from "@holdfast/protocol";
-import type { Link } from "./link.ts";
-import { failed, problemError, type Result } from "./call-route.ts";
+import type { Transport } from "./link.ts";
+import { failedResult, problemError, type Result } from "./call-route.ts";
 
 /** What any route may be given; each route's own type says which of it. */
-export interface AnyInput {
+export interface RouteArguments {
   readonly params?: unknown;
   readonly query?: unknown;
   readonly headers?: unknown;
@@ -20,13 +20,17 @@ export interface BuiltRequest {
   readonly body?: BodyInit;
 }
 
-const texts = z.record(z.string(), z.string().optional());
+const optionalStrings = z.record(z.string(), z.string().optional());
 
 /** A value that the contract refuses is refused here already, in the host's own words. */
-export function buildRequest(link: Link, route: Route, input: AnyInput): Result<BuiltRequest> {
-  const params = encodeTexts(route.params, input.params);
-  const query = encodeTexts(route.query, input.query);
-  const headers = encodeTexts(route.headers, input.headers);
+export function buildRequest(
+  link: Transport,
+  route: Route,
+  input: RouteArguments,
+): Result<BuiltRequest> {
+  const params = encodeStrings(route.params, input.params);
+  const query = encodeStrings(route.query, input.query);
+  const headers = encodeStrings(route.headers, input.headers);
   if (!params.ok) return params;
   if (!query.ok) return query;
   if (!headers.ok) return headers;
@@ -39,13 +43,13 @@ export function buildRequest(link: Link, route: Route, input: AnyInput): Result<
     value: {
       url: `${link.baseUrl}${path}${search === "" ? "" : `?${search}`}`,
       method: route.method,
-      headers: { ...link.headers, ...headers.value, ...mediaOf(route, input) },
-      ...bodyOf(route, input),
+      headers: { ...link.headers, ...headers.value, ...mediaHeaders(route, input) },
+      ...requestBody(route, input),
     },
   };
 }
 
-function encodeTexts(
+function encodeStrings(
   schema: z.ZodType | undefined,
   value: unknown,
 ): Result<Record<string, string>> {
@@ -53,13 +57,15 @@ function encodeTexts(
   const encoded = z.safeEncode(schema, value ?? {});
   if (!encoded.success) {
     const problem = makeProblem("invalid_request", { errors: fieldErrors(encoded.error) });
-    return failed(problemError(problem));
+    return failedResult(problemError(problem));
   }
-  const given = Object.entries(texts.parse(encoded.data)).filter((pair) => pair[1] !== undefined);
+  const given = Object.entries(optionalStrings.parse(encoded.data)).filter(
+    (pair) => pair[1] !== undefined,
+  );
   return { ok: true, value: Object.fromEntries(given) as Record<string, string> };
 }
 
-function mediaOf(route: Route, input: AnyInput): Record<string, string> {
+function mediaHeaders(route: Route, input: RouteArguments): Record<string, string> {
   const accept = route.answer.media === "events" ? "text/event-stream" : "*/*";
   if (route.body === undefined) return { accept };
   if (route.body !== "bytes") return { accept, "content-type": "application/json" };
@@ -67,14 +73,14 @@ function mediaOf(route: Route, input: AnyInput): Record<string, string> {
   return { accept, "content-type": input.mediaType || "application/octet-stream" };
 }
 
-function bodyOf(route: Route, input: AnyInput): { body?: BodyInit } {
+function requestBody(route: Route, input: RouteArguments): { body?: BodyInit } {
   if (route.body === undefined) return {};
   if (route.body !== "bytes") return { body: JSON.stringify(input.body ?? {}) };
   return { body: input.body as BodyInit };
 }
 
-export async function send(
-  link: Link,
+export async function sendRequest(
+  link: Transport,
   { url, ...init }: BuiltRequest,
   signal: AbortSignal,
 ): Promise<Response> {

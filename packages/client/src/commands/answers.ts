@@ -30,7 +30,7 @@ export type CommandAnswer =
       /** `which`: several fit what was asked for, and one has to be named. */
       readonly why: "listed" | "which";
     }
-  | { readonly kind: "changed"; readonly what: Change; readonly session: SessionView }
+  | { readonly kind: "changed"; readonly what: SessionChange; readonly session: SessionView }
   | {
       readonly kind: "sent";
       readonly how: "queued" | "steered" | "retried" | "edited" | "continued";
@@ -80,27 +80,27 @@ export type CommandAnswer =
       readonly text: string;
     }
   | { readonly kind: "hits"; readonly words: string; readonly hits: readonly SearchHitView[] }
-  | Refused;
+  | CommandRefusal;
 
-export type Change = "undone" | "redone" | "titled" | "model_chosen";
+export type SessionChange = "undone" | "redone" | "titled" | "model_chosen";
 
 /** It was not done. `sentence` says why, and what may help. */
-export interface Refused {
+export interface CommandRefusal {
   readonly kind: "refused";
   readonly code: string;
   readonly sentence: string;
 }
 
-export function refused(code: string, sentence: string): Refused {
+export function refuseCommand(code: string, sentence: string): CommandRefusal {
   return { kind: "refused", code, sentence };
 }
 
-export function refusedBy(error: ApiError): Refused {
-  return refused(error.code, sentenceOf(error));
+export function refusalFrom(error: ApiError): CommandRefusal {
+  return refuseCommand(error.code, describeError(error));
 }
 
 /** What a person is told when a call was not done. */
-export function sentenceOf(error: ApiError): string {
+export function describeError(error: ApiError): string {
   switch (error.kind) {
     case "problem": {
       const { title, detail, next } = error.problem;

@@ -2,7 +2,7 @@ import type { Client } from "../client/create-client.ts";
 import type { LaneKey, SessionId } from "@holdfast/protocol";
 
 /** Where a command was typed, and what it can reach from there. */
-export interface CommandPlace {
+export interface CommandContext {
   readonly client: Client;
   /** The session that the surface is in; `null` before the first. */
   readonly sessionId: SessionId | null;
@@ -19,13 +19,13 @@ export interface CommandPlace {
 }
 
 /** A place that is in a session. */
-export interface SessionPlace extends CommandPlace {
+export interface SessionCommandContext extends CommandContext {
   readonly sessionId: SessionId;
 }
 
 /** Those of them that may be told of here. */
-export async function reachable<T>(
-  { mayReach }: CommandPlace,
+export async function filterReachable<T>(
+  { mayReach }: CommandContext,
   found: readonly T[],
   sessionOf: (each: T) => SessionId,
 ): Promise<readonly T[]> {
@@ -34,6 +34,6 @@ export async function reachable<T>(
   return found.filter((_, index) => isWithin[index]);
 }
 
-export function keyed(place: CommandPlace): { readonly "idempotency-key": string } {
+export function idempotencyHeader(place: CommandContext): { readonly "idempotency-key": string } {
   return { "idempotency-key": place.key };
 }

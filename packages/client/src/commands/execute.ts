@@ -1,68 +1,107 @@
-import { compact, exportSession, redo, retry, say, showInbox, stop, undo } from "./conversation.ts";
-import { processes } from "./about-processes.ts";
-import { beginSession, branch, listSessions, resume, search, status } from "./sessions.ts";
-import { memory, model, schedule, title, usage } from "./settings.ts";
-import { type CommandAnswer, refused } from "./answers.ts";
+import {
+  compactSession,
+  exportSession,
+  redo,
+  retryMessage,
+  sendMessage,
+  showInbox,
+  cancelRun,
+  undo,
+} from "./conversation.ts";
+import { listOrStopProcesses } from "./about-processes.ts";
+import {
+  newSession,
+  branch,
+  listSessions,
+  resumeSession,
+  searchSessions,
+  sessionStatus,
+} from "./sessions.ts";
+import {
+  readMemory,
+  readOrSetModel,
+  listSchedules,
+  readOrSetTitle,
+  readUsage,
+} from "./settings.ts";
+import { type CommandAnswer, refuseCommand } from "./answers.ts";
 import { nearestName } from "./nearest.ts";
 import type { Invocation } from "./parse.ts";
-import type { CommandPlace, SessionPlace } from "./command.ts";
-import { type CommandName, commandNamed, commandNames, commands } from "@holdfast/protocol";
+import type { CommandContext, SessionCommandContext } from "./command.ts";
+import { type CommandName, findCommand, commandNames, commands } from "@holdfast/protocol";
 
-export type { CommandPlace } from "./command.ts";
+export type { CommandContext } from "./command.ts";
 
 /** Does what was typed, through the client alone, and resolves to what became of it. */
 export async function executeCommand(
-  place: CommandPlace,
+  place: CommandContext,
   { name, argument }: Invocation,
 ): Promise<CommandAnswer> {
-  if (isFree(name)) return anywhere[name](place, argument);
+  if (isSessionless(name)) return sessionlessCommands[name](place, argument);
   if (place.sessionId === null)
-    return refused("no_session", "There is no session here yet: say something, or /resume one.");
-  return inSession[name]({ ...place, sessionId: place.sessionId }, argument);
+    return refuseCommand(
+      "no_session",
+      "There is no session here yet: say something, or /resume one.",
+    );
+  return sessionCommands[name]({ ...place, sessionId: place.sessionId }, argument);
 }
 
-type Free = "help" | "new" | "sessions" | "resume" | "memory" | "usage" | "schedule" | "search";
+type SessionlessCommand =
+  | "help"
+  | "new"
+  | "sessions"
+  | "resume"
+  | "memory"
+  | "usage"
+  | "schedule"
+  | "search";
 
-const anywhere: Record<Free, (place: CommandPlace, argument: string) => Promise<CommandAnswer>> = {
-  help: async (_, asked) => help(asked),
-  new: beginSession,
+const sessionlessCommands: Record<
+  SessionlessCommand,
+  (place: CommandContext, argument: string) => Promise<CommandAnswer>
+> = {
+  help: async (_, asked) => describeCommands(asked),
+  new: newSession,
   sessions: listSessions,
-  resume,
-  memory,
-  usage,
-  schedule,
-  search,
+  resume: resumeSession,
+  memory: readMemory,
+  usage: readUsage,
+  schedule: listSchedules,
+  search: searchSessions,
 };
 
-const inSession: Record<
-  Exclude<CommandName, Free>,
-  (place: SessionPlace, argument: string) => Promise<CommandAnswer>
+const sessionCommands: Record<
+  Exclude<CommandName, SessionlessCommand>,
+  (place: SessionCommandContext, argument: string) => Promise<CommandAnswer>
 > = {
   undo,
   redo,
-  retry: (place) => retry(place, ""),
-  edit: retry,
+  retry: (place) => retryMessage(place, ""),
+  edit: retryMessage,
   branch,
-  title,
-  compact,
-  model,
-  processes,
-  status,
-  stop,
-  queue: (place, text) => (text === "" ? showInbox(place) : say(place, text, "queue")),
-  steer: (place, text) => say(place, text, "steer"),
+  title: readOrSetTitle,
+  compact: compactSession,
+  model: readOrSetModel,
+  processes: listOrStopProcesses,
+  status: sessionStatus,
+  stop: cancelRun,
+  queue: (place, text) => (text === "" ? showInbox(place) : sendMessage(place, text, "queue")),
+  steer: (place, text) => sendMessage(place, text, "steer"),
   export: exportSession,
 };
 
-function isFree(name: CommandName): name is Free {
-  return Object.hasOwn(anywhere, name);
+function isSessionless(name: CommandName): name is SessionlessCommand {
+  return Object.hasOwn(sessionlessCommands, name);
 }
 
-function help(asked: string): CommandAnswer {
+function describeCommands(asked: string): CommandAnswer {
   if (asked === "") return { kind: "help", commands };
   const name = asked.replace(/^\//, "");
-  const command = commandNamed(name);
+  const command = findCommand(name);
   if (command !== undefined) return { kind: "help", commands: [command] };
   const nearest = nearestName(name, commandNames) ?? "help";
-  return refused("unknown_command", `There is no command /${name}. Did you mean /${nearest}?`);
+  return refuseCommand(
+    "unknown_command",
+    `There is no command /${name}. Did you mean /${nearest}?`,
+  );
 }

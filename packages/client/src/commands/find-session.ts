@@ -12,8 +12,8 @@ export type FoundSessions =
   | { readonly ok: false; readonly error: ApiError };
 
 const pageSize = 200;
-const mostPages = 10;
-const shortest = 4;
+const maxPages = 10;
+const minIdSuffix = 4;
 
 /**
  * The sessions that a person may mean: by a whole id, by the end of one, by a title, or by words of a title. What fits
@@ -32,7 +32,7 @@ export async function findSessions(
   const wanted = asked.toLowerCase();
   const fits: SessionView[][] = [[], [], []];
   let cursor: string | undefined;
-  for (let page = 0; page < mostPages; page += 1) {
+  for (let page = 0; page < maxPages; page += 1) {
     const query = {
       limit: pageSize,
       ...(shelf === "archived" && { archived: true }),
@@ -41,7 +41,7 @@ export async function findSessions(
     };
     const listed = await client.listSessions({ query });
     if (!listed.ok) return listed;
-    for (const session of listed.value.sessions) fits[fitOf(session, wanted)]?.push(session);
+    for (const session of listed.value.sessions) fits[matchRank(session, wanted)]?.push(session);
     if (listed.value.nextCursor === null) break;
     cursor = listed.value.nextCursor;
   }
@@ -49,8 +49,8 @@ export async function findSessions(
 }
 
 /** 0 fits best; 3 does not fit. */
-function fitOf({ id, title }: SessionView, wanted: string): number {
-  if (wanted.length >= shortest && id.endsWith(wanted)) return 0;
+function matchRank({ id, title }: SessionView, wanted: string): number {
+  if (wanted.length >= minIdSuffix && id.endsWith(wanted)) return 0;
   const name = title?.toLowerCase() ?? "";
   if (name === wanted) return 1;
   return name.includes(wanted) ? 2 : 3;

@@ -11,7 +11,7 @@ export function nearestName(typed: string, names: readonly string[]): string | u
 }
 
 /** Those that may have been meant, the likeliest first: none where what was typed is like none of them. */
-export function nearNames(typed: string, names: readonly string[]): string[] {
+export function similarNames(typed: string, names: readonly string[]): string[] {
   const asked = typed.toLowerCase().slice(0, 40);
   const allowed = Math.max(1, Math.floor(asked.length / 3));
   return names

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { completeTyped } from "./complete.ts";
+import { completeInput } from "./complete.ts";
 import { editDistance, nearestName } from "./nearest.ts";
-import { parseTyped, typedFor } from "./parse.ts";
-import { commandNamed, commandNames, commands, usageOf } from "@holdfast/protocol";
+import { parseInput, escapeMessage } from "./parse.ts";
+import { findCommand, commandNames, commands, commandUsage } from "@holdfast/protocol";
 
 const anyText = fc.string({ unit: "binary", maxLength: 200 });
 const words = fc
@@ -26,7 +26,7 @@ test("every text is a message, a command, or told apart, and none is lost on the
   );
   fc.assert(
     fc.property(typed, (text) => {
-      const parsed = parseTyped(text);
+      const parsed = parseInput(text);
       const isCommand = ["command", "unknown", "misused"].includes(parsed.kind);
       const seen = parsed.kind === "message" ? `says ${parsed.text}` : parsed.kind;
       expect(isCommand ? "command" : seen).toBe(ruleFor(text));
@@ -43,17 +43,17 @@ test("what is to be said can be typed, whatever it begins with", () => {
     fc.property(
       said.filter((text) => text.trim() !== ""),
       (text) => {
-        expect(parseTyped(typedFor(text))).toEqual({ kind: "message", text });
+        expect(parseInput(escapeMessage(text))).toEqual({ kind: "message", text });
       },
     ),
   );
 });
 
 test("each name leads to its command, however it is capitalised and spaced", () => {
-  const takingWords = commandNames.filter((name) => commandNamed(name)?.takes.kind === "words");
+  const takingWords = commandNames.filter((name) => findCommand(name)?.takes.kind === "words");
   const typing = fc.constantFrom(...takingWords).chain((name) =>
     fc.record({
-      name: fc.constant(commandNamed(name)?.name),
+      name: fc.constant(findCommand(name)?.name),
       typed: fc.mixedCase(fc.constant(name)),
       gap: fc.constantFrom(" ", "  ", "\t", "\n"),
       argument: words,
@@ -61,7 +61,7 @@ test("each name leads to its command, however it is capitalised and spaced", () 
   );
   fc.assert(
     fc.property(typing, ({ name, typed, gap, argument }) => {
-      const parsed = parseTyped(`/${typed}${gap}${argument}`);
+      const parsed = parseInput(`/${typed}${gap}${argument}`);
       expect(parsed).toEqual({ kind: "command", invocation: { name, argument } });
     }),
   );
@@ -76,8 +76,8 @@ test("a command that takes nothing, a number or a choice refuses everything else
       const fits =
         (takes.kind === "count" && /^[1-9]\d*$/.test(text) && Number(text) <= takes.most) ||
         (takes.kind === "choice" && takes.choices.includes(text.toLowerCase()));
-      const parsed = parseTyped(`/${command.name} ${text}`);
-      const showsUse = parsed.kind === "misused" && parsed.sentence.includes(usageOf(command));
+      const parsed = parseInput(`/${command.name} ${text}`);
+      const showsUse = parsed.kind === "misused" && parsed.sentence.includes(commandUsage(command));
       expect([parsed.kind, showsUse]).toEqual(fits ? ["command", false] : ["misused", true]);
     }),
   );
@@ -94,15 +94,15 @@ test("a slip of one letter is answered with the command that was meant", () => {
   fc.assert(
     fc.property(slips, ({ name, at, letter }) => {
       const typed = name.slice(0, at) + letter + name.slice(at);
-      fc.pre(commandNamed(typed) === undefined);
-      const parsed = parseTyped(`/${typed}`);
+      fc.pre(findCommand(typed) === undefined);
+      const parsed = parseInput(`/${typed}`);
       expect(parsed.kind).toBe("unknown");
       const nearest = parsed.kind === "unknown" ? parsed.nearest : "";
       // Another name may be as near; none may be nearer than the one that is named.
       const nearestOf = (each: string) =>
         Math.min(
           ...commandNames
-            .filter((other) => commandNamed(other)?.name === each)
+            .filter((other) => findCommand(other)?.name === each)
             .map((other) => (other.startsWith(typed) ? 0.5 : editDistance(typed, other))),
         );
       expect(nearestOf(nearest)).toBeLessThanOrEqual(nearestOf(name));
@@ -129,23 +129,23 @@ test("every completion goes on from what was typed and means a command", () => {
     .chain((name) => fc.nat({ max: name.length }).map((length) => `/${name.slice(0, length)}`));
   fc.assert(
     fc.property(begun, (text) => {
-      const { values } = completeTyped(text);
+      const { values } = completeInput(text);
       expect(values.length).toBeGreaterThan(0);
       for (const value of values) {
         expect(value.startsWith(text)).toBe(true);
-        expect(["command", "misused"]).toContain(parseTyped(value).kind);
+        expect(["command", "misused"]).toContain(parseInput(value).kind);
       }
     }),
   );
 });
 
 test("arguments are completed where their values are known, and asked for where a host knows them", () => {
-  expect(completeTyped("/export h")).toEqual({ values: ["/export html"] });
-  expect(completeTyped("/help un")).toEqual({ values: ["/help undo"] });
-  expect(completeTyped("/resume gar")).toEqual({
+  expect(completeInput("/export h")).toEqual({ values: ["/export html"] });
+  expect(completeInput("/help un")).toEqual({ values: ["/help undo"] });
+  expect(completeInput("/resume gar")).toEqual({
     values: [],
     asks: { what: "session", typed: "gar", before: "/resume " },
   });
   for (const text of ["", "hello", "//un", "/undo 1", "/nothing x", "/ex\nport"])
-    expect(completeTyped(text).values).toEqual([]);
+    expect(completeInput(text).values).toEqual([]);
 });

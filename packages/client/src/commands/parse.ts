@@ -1,10 +1,10 @@
 import { nearestName } from "./nearest.ts";
 import {
   type CommandName,
-  commandNamed,
+  findCommand,
   commandNames,
   type commands,
-  usageOf,
+  commandUsage,
 } from "@holdfast/protocol";
 
 /** A command with what stands behind it: trimmed, and checked as far as its own shape goes. */
@@ -14,7 +14,7 @@ export interface Invocation {
 }
 
 /** What a typed text is. */
-export type Typed =
+export type ParsedInput =
   | { readonly kind: "nothing" }
   | { readonly kind: "message"; readonly text: string }
   | { readonly kind: "command"; readonly invocation: Invocation }
@@ -26,33 +26,34 @@ export type Typed =
  * A text that begins with a slash is a command; `//text` is the message `/text`. Anything else is a message, just as
  * it was typed.
  */
-export function parseTyped(text: string): Typed {
+export function parseInput(text: string): ParsedInput {
   if (text.trim() === "") return { kind: "nothing" };
   if (!text.startsWith("/")) return { kind: "message", text };
   if (text.startsWith("//")) return { kind: "message", text: text.slice(1) };
   const [, typed = "", argument = ""] = /^\/(\S*)\s*([\s\S]*)$/.exec(text) ?? [];
-  const command = commandNamed(typed);
-  if (command === undefined) return { kind: "unknown", name: typed, nearest: nearestTo(typed) };
-  return check(command, argument.trim());
+  const command = findCommand(typed);
+  if (command === undefined)
+    return { kind: "unknown", name: typed, nearest: nearestCommand(typed) };
+  return checkArgument(command, argument.trim());
 }
 
 /** The text that is sent as this message, whatever it begins with. */
-export function typedFor(message: string): string {
+export function escapeMessage(message: string): string {
   return message.startsWith("/") ? `/${message}` : message;
 }
 
-function nearestTo(typed: string): CommandName {
+function nearestCommand(typed: string): CommandName {
   const name = nearestName(typed, commandNames) ?? "";
-  return commandNamed(name)?.name ?? "help";
+  return findCommand(name)?.name ?? "help";
 }
 
-function check(command: (typeof commands)[number], argument: string): Typed {
+function checkArgument(command: (typeof commands)[number], argument: string): ParsedInput {
   const { name, takes } = command;
-  const done: Typed = { kind: "command", invocation: { name, argument } };
-  const misused = (why: string): Typed => ({
+  const done: ParsedInput = { kind: "command", invocation: { name, argument } };
+  const misused = (why: string): ParsedInput => ({
     kind: "misused",
     name,
-    sentence: `${why} It is used like this: ${usageOf(command)}`,
+    sentence: `${why} It is used like this: ${commandUsage(command)}`,
   });
   switch (takes.kind) {
     case "nothing":

@@ -1,101 +1,116 @@
 import type { Result } from "../client/call-route.ts";
 import { terminalStates, type RunView, type SessionRead } from "@holdfast/protocol";
-import { type CommandAnswer, refused, refusedBy } from "./answers.ts";
+import { type CommandAnswer, refuseCommand, refusalFrom } from "./answers.ts";
 import { findSessions } from "./find-session.ts";
-import { type CommandPlace, keyed, reachable, type SessionPlace } from "./command.ts";
+import {
+  type CommandContext,
+  idempotencyHeader,
+  filterReachable,
+  type SessionCommandContext,
+} from "./command.ts";
 
-const listed = 20;
+const maxListed = 20;
 /** Where only some may be told of, they are looked for among so many. */
-const lookedAt = 200;
+const maxScanned = 200;
 
 /** Commands that lead from one session to another, or tell of them. */
-export async function beginSession(place: CommandPlace, title: string): Promise<CommandAnswer> {
+export async function newSession(place: CommandContext, title: string): Promise<CommandAnswer> {
   const { client, sessionId, lane } = place;
   const begun = await client.createSession({
-    headers: keyed(place),
+    headers: idempotencyHeader(place),
     body: {
       ...(title !== "" && { title }),
       ...(lane !== undefined && { lane }),
       ...(sessionId !== null && { previousSessionId: sessionId }),
     },
   });
-  if (!begun.ok) return refusedBy(begun.error);
+  if (!begun.ok) return refusalFrom(begun.error);
   return { kind: "moved", how: "begun", session: begun.value.session };
 }
 
-export async function listSessions(place: CommandPlace, words: string): Promise<CommandAnswer> {
+export async function listSessions(place: CommandContext, words: string): Promise<CommandAnswer> {
   const { client, sessionId: current } = place;
-  const limit = place.mayReach === undefined ? listed : lookedAt;
+  const limit = place.mayReach === undefined ? maxListed : maxScanned;
   const query = { limit, ...(words !== "" && { q: words.slice(0, 200) }) };
   const found = await client.listSessions({ query });
-  if (!found.ok) return refusedBy(found.error);
-  const all = await reachable(place, found.value.sessions, ({ id }) => id);
-  const sessions = all.slice(0, listed);
+  if (!found.ok) return refusalFrom(found.error);
+  const all = await filterReachable(place, found.value.sessions, ({ id }) => id);
+  const sessions = all.slice(0, maxListed);
   if (words !== "" && sessions.length === 0)
-    return refused("session_not_found", `No session holds “${words}”. /sessions lists them all.`);
+    return refuseCommand(
+      "session_not_found",
+      `No session holds “${words}”. /sessions lists them all.`,
+    );
   return { kind: "sessions", sessions, current, why: "listed" };
 }
 
-export async function resume(place: CommandPlace, asked: string): Promise<CommandAnswer> {
-  if (asked === "") return place.sessionId === null ? listSessions(place, "") : goOn(place);
+export async function resumeSession(place: CommandContext, asked: string): Promise<CommandAnswer> {
+  if (asked === "")
+    return place.sessionId === null ? listSessions(place, "") : resumeInterruptedRun(place);
   const found = await findSessions(place.client, asked);
-  if (!found.ok) return refusedBy(found.error);
-  const sessions = await reachable(place, found.sessions, ({ id }) => id);
+  if (!found.ok) return refusalFrom(found.error);
+  const sessions = await filterReachable(place, found.sessions, ({ id }) => id);
   const [session, ...others] = sessions;
   if (session === undefined)
-    return refused("session_not_found", `No session fits “${asked}”. /sessions lists them.`);
+    return refuseCommand("session_not_found", `No session fits “${asked}”. /sessions lists them.`);
   if (others.length > 0) {
     const { sessionId: current } = place;
-    return { kind: "sessions", sessions: sessions.slice(0, listed), current, why: "which" };
+    return { kind: "sessions", sessions: sessions.slice(0, maxListed), current, why: "which" };
   }
   return { kind: "moved", how: "resumed", session };
 }
 
 /** Alone it means the answer that was broken off here; where there is none, it shows where one could go. */
-async function goOn(place: CommandPlace): Promise<CommandAnswer> {
+async function resumeInterruptedRun(place: CommandContext): Promise<CommandAnswer> {
   if (place.sessionId === null) return listSessions(place, "");
-  const read = await readHere({ ...place, sessionId: place.sessionId });
-  if (!read.ok) return refusedBy(read.error);
+  const read = await readCurrentSession({ ...place, sessionId: place.sessionId });
+  if (!read.ok) return refusalFrom(read.error);
   const { run } = read.value;
-  if (!isBrokenOff(run)) return listSessions(place, "");
-  const resumed = await place.client.resumeRun({ params: { id: run.id }, headers: keyed(place) });
-  if (!resumed.ok) return refusedBy(resumed.error);
+  if (!isInterrupted(run)) return listSessions(place, "");
+  const resumed = await place.client.resumeRun({
+    params: { id: run.id },
+    headers: idempotencyHeader(place),
+  });
+  if (!resumed.ok) return refusalFrom(resumed.error);
   const { id: runId, sessionId } = resumed.value.run;
   return { kind: "sent", how: "continued", sessionId, runId, messageId: null };
 }
 
-function isBrokenOff(run: RunView | null): run is RunView {
+function isInterrupted(run: RunView | null): run is RunView {
   if (run === null) return false;
   return run.state === "paused" || (terminalStates.has(run.state) && run.state !== "completed");
 }
 
-export async function branch(place: SessionPlace, title: string): Promise<CommandAnswer> {
+export async function branch(place: SessionCommandContext, title: string): Promise<CommandAnswer> {
   const branched = await place.client.branch({
     params: { id: place.sessionId },
-    headers: keyed(place),
+    headers: idempotencyHeader(place),
     body: title === "" ? {} : { title },
   });
-  if (!branched.ok) return refusedBy(branched.error);
+  if (!branched.ok) return refusalFrom(branched.error);
   return { kind: "moved", how: "branched", session: branched.value.session };
 }
 
-export async function status(place: SessionPlace): Promise<CommandAnswer> {
-  const read = await readHere(place);
-  if (!read.ok) return refusedBy(read.error);
+export async function sessionStatus(place: SessionCommandContext): Promise<CommandAnswer> {
+  const read = await readCurrentSession(place);
+  if (!read.ok) return refusalFrom(read.error);
   const asked = await place.client.listApprovals({ query: { sessionId: place.sessionId } });
-  if (!asked.ok) return refusedBy(asked.error);
+  if (!asked.ok) return refusalFrom(asked.error);
   const { session, run, inbox } = read.value;
   return { kind: "status", session, run, inbox, approvals: asked.value.approvals };
 }
 
 /** The session without its conversation. */
-export function readHere({ client, sessionId: id }: SessionPlace): Promise<Result<SessionRead>> {
+export function readCurrentSession({
+  client,
+  sessionId: id,
+}: SessionCommandContext): Promise<Result<SessionRead>> {
   return client.readSession({ params: { id }, query: { limit: 1 } });
 }
 
-export async function search(place: CommandPlace, words: string): Promise<CommandAnswer> {
-  const found = await place.client.search({ query: { q: words.slice(0, 200), limit: listed } });
-  if (!found.ok) return refusedBy(found.error);
-  const hits = await reachable(place, found.value.hits, ({ sessionId }) => sessionId);
+export async function searchSessions(place: CommandContext, words: string): Promise<CommandAnswer> {
+  const found = await place.client.search({ query: { q: words.slice(0, 200), limit: maxListed } });
+  if (!found.ok) return refusalFrom(found.error);
+  const hits = await filterReachable(place, found.value.hits, ({ sessionId }) => sessionId);
   return { kind: "hits", words, hits };
 }

@@ -1,44 +1,54 @@
-import { readHere } from "./sessions.ts";
-import { type CommandAnswer, refusedBy } from "./answers.ts";
-import type { CommandPlace, SessionPlace } from "./command.ts";
+import { readCurrentSession } from "./sessions.ts";
+import { type CommandAnswer, refusalFrom } from "./answers.ts";
+import type { CommandContext, SessionCommandContext } from "./command.ts";
 
-export async function title(place: SessionPlace, words: string): Promise<CommandAnswer> {
+export async function readOrSetTitle(
+  place: SessionCommandContext,
+  words: string,
+): Promise<CommandAnswer> {
   if (words === "") {
-    const read = await readHere(place);
-    if (!read.ok) return refusedBy(read.error);
+    const read = await readCurrentSession(place);
+    if (!read.ok) return refusalFrom(read.error);
     return { kind: "title", title: read.value.session.title };
   }
-  return change(place, "titled", { title: words });
+  return changeSession(place, "titled", { title: words });
 }
 
-export async function model(place: SessionPlace, name: string): Promise<CommandAnswer> {
-  if (name !== "") return change(place, "model_chosen", { model: name });
-  const [read, listed] = await Promise.all([readHere(place), place.client.listModels()]);
-  if (!read.ok) return refusedBy(read.error);
-  if (!listed.ok) return refusedBy(listed.error);
+export async function readOrSetModel(
+  place: SessionCommandContext,
+  name: string,
+): Promise<CommandAnswer> {
+  if (name !== "") return changeSession(place, "model_chosen", { model: name });
+  const [read, listed] = await Promise.all([readCurrentSession(place), place.client.listModels()]);
+  if (!read.ok) return refusalFrom(read.error);
+  if (!listed.ok) return refusalFrom(listed.error);
   const { usual, models } = listed.value;
   const usable = models.filter((each) => each.usable).map((each) => each.name);
   return { kind: "model", model: read.value.session.model, usual, models: usable };
 }
 
-async function change(
-  { client, sessionId: id }: SessionPlace,
+async function changeSession(
+  { client, sessionId: id }: SessionCommandContext,
   what: "titled" | "model_chosen",
   body: { readonly title?: string; readonly model?: string },
 ): Promise<CommandAnswer> {
   const changed = await client.changeSession({ params: { id }, body });
-  if (!changed.ok) return refusedBy(changed.error);
+  if (!changed.ok) return refusalFrom(changed.error);
   return { kind: "changed", what, session: changed.value.session };
 }
 
-export async function memory({ client }: CommandPlace): Promise<CommandAnswer> {
+export async function readMemory({ client }: CommandContext): Promise<CommandAnswer> {
   const read = await client.readMemory();
-  if (!read.ok) return refusedBy(read.error);
+  if (!read.ok) return refusalFrom(read.error);
   const { sessions, turns, oldestAt, failing } = read.value.backlog;
   return { kind: "memory", sessions, turns, oldestAt, failing };
 }
 
-export async function usage({ client, sessionId, now }: CommandPlace): Promise<CommandAnswer> {
+export async function readUsage({
+  client,
+  sessionId,
+  now,
+}: CommandContext): Promise<CommandAnswer> {
   const today = new Date(now());
   const since = today.setHours(0, 0, 0, 0);
   const [all, day, own] = await Promise.all([
@@ -46,9 +56,9 @@ export async function usage({ client, sessionId, now }: CommandPlace): Promise<C
     client.readUsage({ query: { since } }),
     sessionId === null ? null : client.readUsage({ query: { sessionId } }),
   ]);
-  if (!all.ok) return refusedBy(all.error);
-  if (!day.ok) return refusedBy(day.error);
-  if (own !== null && !own.ok) return refusedBy(own.error);
+  if (!all.ok) return refusalFrom(all.error);
+  if (!day.ok) return refusalFrom(day.error);
+  if (own !== null && !own.ok) return refusalFrom(own.error);
   return {
     kind: "usage",
     session: own?.value.usage ?? null,
@@ -57,10 +67,10 @@ export async function usage({ client, sessionId, now }: CommandPlace): Promise<C
   };
 }
 
-export async function schedule(place: CommandPlace): Promise<CommandAnswer> {
+export async function listSchedules(place: CommandContext): Promise<CommandAnswer> {
   const { client, lane, mayReach } = place;
   const listed = await client.listSchedules();
-  if (!listed.ok) return refusedBy(listed.error);
+  if (!listed.ok) return refusalFrom(listed.error);
   const { schedules } = listed.value;
   if (mayReach === undefined) return { kind: "schedules", schedules };
   const isHere = await Promise.all(

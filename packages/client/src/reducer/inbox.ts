@@ -1,6 +1,6 @@
 import type { EventData, KnownEvent, InboxItem } from "@holdfast/protocol";
 
-export function changeInbox(
+export function foldInbox(
   inbox: readonly InboxItem[],
   event: Extract<KnownEvent, { type: `input.${string}` }>,
 ): readonly InboxItem[] {
@@ -11,7 +11,7 @@ export function changeInbox(
     }
     case "input.changed":
       return inbox.map((item) =>
-        item.messageId === event.data.messageId ? rewriteItem(item, event.data) : item,
+        item.messageId === event.data.messageId ? replaceContent(item, event.data) : item,
       );
     case "input.removed":
       return inbox.filter((item) => item.messageId !== event.data.messageId);
@@ -19,6 +19,6 @@ export function changeInbox(
 }
 
 /** The new content stands for the whole: without attachments it has none. */
-function rewriteItem(item: InboxItem, data: EventData<"input.changed">): InboxItem {
+function replaceContent(item: InboxItem, data: EventData<"input.changed">): InboxItem {
   return { ...item, text: data.text, attachments: data.attachments ?? [] };
 }

@@ -7,12 +7,12 @@ import {
   roleOf,
   type StoredEvent,
   terminalStates,
-  foldJournal,
+  foldLiveJournal,
   type Seq,
 } from "@holdfast/protocol";
 import { liveRun, prependEntries, type SessionState, startState } from "./reducer-state.ts";
 import { reduceEvent, reduceEvents } from "./reduce.ts";
-import { blankState as blank, readOf } from "@holdfast/testing/session-logs/session-log";
+import { emptyState as blank, hostReadOf } from "@holdfast/testing/session-logs/session-log";
 import { sessionLog } from "@holdfast/testing/session-logs/index";
 
 const runs = { numRuns: 400 };
@@ -27,7 +27,7 @@ function follow(
     next = reduceEvent(next, event);
     if (next.readAgain === null) continue;
     expect(next.readAgain).toBe("history_returned");
-    next = startState(readOf(whole.filter(({ seq }) => seq <= next.seq)));
+    next = startState(hostReadOf(whole.filter(({ seq }) => seq <= next.seq)));
   }
   return next;
 }
@@ -80,10 +80,10 @@ describe("from any log, a reader's state", () => {
           number,
           number,
         ];
-        const opened = startState(readOf(log.slice(0, low)));
+        const opened = startState(hostReadOf(log.slice(0, low)));
         const midway = follow(opened, log.slice(low, high), log);
-        expect(midway).toStrictEqual(startState(readOf(log.slice(0, high))));
-        expect(follow(midway, log.slice(high), log)).toStrictEqual(startState(readOf(log)));
+        expect(midway).toStrictEqual(startState(hostReadOf(log.slice(0, high))));
+        expect(follow(midway, log.slice(high), log)).toStrictEqual(startState(hostReadOf(log)));
       }),
       runs,
     );
@@ -102,7 +102,7 @@ describe("from any log, a reader's state", () => {
           reached = Math.max(reached, to);
         }
         state = follow(state, log.slice(reached), log);
-        expect(state).toStrictEqual(startState(readOf(log)));
+        expect(state).toStrictEqual(startState(hostReadOf(log)));
         expect(reduceEvents(state, log)).toBe(state);
       }),
       runs,
@@ -116,13 +116,13 @@ describe("from any log, a reader's state", () => {
         const gone = prunable(log);
         const pruned = log.filter(({ seq }) => !gone.has(seq) || keep[seq % keep.length]);
         const k = at(log, place);
-        const opened = startState(readOf(log.slice(0, k)));
+        const opened = startState(hostReadOf(log.slice(0, k)));
         const state = follow(
           opened,
           pruned.filter(({ seq }) => seq > k),
           log,
         );
-        expect(state).toStrictEqual(startState(readOf(log)));
+        expect(state).toStrictEqual(startState(hostReadOf(log)));
       }),
       runs,
     );
@@ -216,7 +216,7 @@ describe("from any log, a reader's state", () => {
           ({ type, runId, data }) =>
             type === "step.started" && runId === run.id && data["step"] === run.step,
         );
-        expect(foldJournal(run.id, prefix.slice(Math.max(0, begun)))).toStrictEqual(state.live);
+        expect(foldLiveJournal(run.id, prefix.slice(Math.max(0, begun)))).toStrictEqual(state.live);
       }),
       { numRuns: 300 },
     );
@@ -225,7 +225,7 @@ describe("from any log, a reader's state", () => {
   test("takes earlier pages above what it holds, each entry once", () => {
     fc.assert(
       fc.property(sessionLog, cursor, cursor, (log, place, overlap) => {
-        const read = readOf(log);
+        const read = hostReadOf(log);
         const cutAt = place % (read.entries.length + 1);
         const state = startState({
           ...read,

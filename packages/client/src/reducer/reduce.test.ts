@@ -9,12 +9,12 @@ import {
   type JsonObject,
 } from "@holdfast/protocol";
 import { testId } from "@holdfast/testing/session-logs/write-log";
-import { blankRead, type SessionState, startState } from "./reducer-state.ts";
+import { emptySessionRead, type SessionState, startState } from "./reducer-state.ts";
 import { reduceEvent, reduceEvents } from "./reduce.ts";
 
 const runId = testId("run", 1);
 const messageId = testId("message", 2);
-const blank = startState(blankRead(testId("session", 1), ownerId.parse("me")));
+const blank = startState(emptySessionRead(testId("session", 1), ownerId.parse("me")));
 
 function at<T extends EventType>(seq: number, type: T, data: EventData<T>): StoredEvent {
   return {

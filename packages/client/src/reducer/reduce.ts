@@ -4,17 +4,17 @@ import {
   type KnownEvent,
   type StoredEvent,
   entryOf,
-  rewordNotice,
+  changeNotice,
   isLate,
-  viewsInPlace,
-  visibleIn,
-  emptyLive,
-  foldLive,
-  foldSession,
+  entriesInReadingOrder,
+  visibleEntries,
+  emptyLiveView,
+  foldLiveView,
+  foldSessionFacts,
 } from "@holdfast/protocol";
-import { explainGaps, openGap } from "./state.ts";
-import { changeInbox } from "./inbox.ts";
-import { changeRun, requestCancel } from "./run.ts";
+import { removeFromGaps, addGap } from "./state.ts";
+import { foldInbox } from "./inbox.ts";
+import { foldRunState, markCancelRequested } from "./run.ts";
 import { liveRun, type SessionState } from "./reducer-state.ts";
 
 /**
@@ -27,11 +27,14 @@ export function reduceEvent(state: SessionState, event: StoredEvent): SessionSta
   const next: SessionState = {
     ...state,
     seq: event.seq,
-    gaps: openGap(state.gaps, state.seq, event.seq),
-    session: foldSession(state.session, decoded),
+    gaps: addGap(state.gaps, state.seq, event.seq),
+    session: foldSessionFacts(state.session, decoded),
   };
   // What a newer host wrote, or what does not decode, holds its number and shows nothing.
-  return decideGaps(next, decoded.kind === "known" ? applyEvent(next, decoded.event) : next);
+  return rereadIfGapsRemain(
+    next,
+    decoded.kind === "known" ? applyEvent(next, decoded.event) : next,
+  );
 }
 
 export function reduceEvents(state: SessionState, events: Iterable<StoredEvent>): SessionState {
@@ -44,15 +47,15 @@ function applyEvent(state: SessionState, event: KnownEvent): SessionState {
   switch (event.type) {
     case "session.created":
       // A branch shows entries of another log, which no event of this one carries.
-      return event.data.origin === undefined ? state : historyReturned(state);
+      return event.data.origin === undefined ? state : requestReread(state);
     case "input.accepted":
     case "input.changed":
     case "input.removed":
-      return { ...state, inbox: changeInbox(state.inbox, event) };
+      return { ...state, inbox: foldInbox(state.inbox, event) };
     case "run.state":
-      return changeRun(state, event);
+      return foldRunState(state, event);
     case "run.cancel":
-      return requestCancel(state, event);
+      return markCancelRequested(state, event);
     case "step.started":
       return startStep(state, event);
     case "message.user":
@@ -62,13 +65,13 @@ function applyEvent(state: SessionState, event: KnownEvent): SessionState {
     case "notice.added":
     case "context.compacted":
     case "context.epoch":
-      return addEntry(explained(state, event), event);
+      return addEntry(withGapsExplained(state, event), event);
     case "notice.changed":
-      return { ...state, entries: rewordNotice(state.entries, event) };
+      return { ...state, entries: changeNotice(state.entries, event) };
     case "history.cut":
       return cutHistory(state, event);
     case "history.restored":
-      return historyReturned(cutHistory(state, event));
+      return requestReread(cutHistory(state, event));
     case "message.delta":
     case "tool.started":
     case "tool.output":
@@ -92,16 +95,16 @@ function applyEvent(state: SessionState, event: KnownEvent): SessionState {
 }
 
 /** Numbers that are missing because an entry stands for them. */
-function explained(state: SessionState, event: KnownEvent): SessionState {
+function withGapsExplained(state: SessionState, event: KnownEvent): SessionState {
   const deltas = deltasSettledBy(event);
-  return deltas === undefined ? state : { ...state, gaps: explainGaps(state.gaps, deltas) };
+  return deltas === undefined ? state : { ...state, gaps: removeFromGaps(state.gaps, deltas) };
 }
 
 function addEntry(state: SessionState, event: KnownEvent): SessionState {
   const entry = entryOf(event);
   if (entry === null) return state;
   const entries = [...state.entries, entry];
-  return { ...state, entries: isLate(entry) ? viewsInPlace(entries) : entries };
+  return { ...state, entries: isLate(entry) ? entriesInReadingOrder(entries) : entries };
 }
 
 /** The entry comes and what stood for it goes in one step: nothing is shown twice, or not at all. */
@@ -114,17 +117,17 @@ function settleMessage(
     const inbox = added.inbox.filter((item) => item.messageId !== event.data.messageId);
     return { ...added, inbox };
   }
-  return changeLive(explained(added, event), event);
+  return changeLive(withGapsExplained(added, event), event);
 }
 
 function cutHistory(
   state: SessionState,
   event: Extract<KnownEvent, { type: "history.cut" | "history.restored" }>,
 ): SessionState {
-  return { ...state, entries: visibleIn(state.entries, event.data.ranges) };
+  return { ...state, entries: visibleEntries(state.entries, event.data.ranges) };
 }
 
-function historyReturned(state: SessionState): SessionState {
+function requestReread(state: SessionState): SessionState {
   return { ...state, readAgain: state.readAgain ?? "history_returned" };
 }
 
@@ -135,21 +138,21 @@ function startStep(
 ): SessionState {
   const run = liveRun(state);
   if (run === null || event.runId !== run.id || run.step === event.data.step) return state;
-  return { ...state, run: { ...run, step: event.data.step }, live: emptyLive(run.id) };
+  return { ...state, run: { ...run, step: event.data.step }, live: emptyLiveView(run.id) };
 }
 
 /** Only the run that is going on has a journal to show. */
 function changeLive(state: SessionState, event: KnownEvent): SessionState {
   const run = liveRun(state);
   if (run === null || event.runId !== run.id) return state;
-  return { ...state, live: foldLive(state.live ?? emptyLive(run.id), event) };
+  return { ...state, live: foldLiveView(state.live ?? emptyLiveView(run.id), event) };
 }
 
 /**
  * Pruned deltas stand in a settled message of their own step. So a gap that nothing explained is lost once
  * its step is over, and at once where no run is going on that could have written deltas.
  */
-function decideGaps(before: SessionState, after: SessionState): SessionState {
+function rereadIfGapsRemain(before: SessionState, after: SessionState): SessionState {
   if (after.gaps.length === 0 || after.readAgain !== null) return after;
   const stepGoesOn = liveRun(after) !== null && stepOf(before) === stepOf(after);
   return stepGoesOn ? after : { ...after, readAgain: "events_lost" };

@@ -18,7 +18,7 @@ import type { Gap } from "./state.ts";
  * - `events_lost`: numbers are missing, and no settled message accounts for them.
  * - `history_returned`: entries came back into view that this reader may not hold.
  */
-export type ReadAgain = "events_lost" | "history_returned";
+export type RereadReason = "events_lost" | "history_returned";
 
 /** What a page shows of a session: a read, brought forward by events. Plain JSON. */
 export interface SessionState {
@@ -33,7 +33,7 @@ export interface SessionState {
   /** Numbers that were skipped and are not accounted for yet. */
   readonly gaps: readonly Gap[];
   /** Stays until the next read. The state is still good to show meanwhile. */
-  readonly readAgain: ReadAgain | null;
+  readonly readAgain: RereadReason | null;
 }
 
 export function startState(read: SessionRead): SessionState {
@@ -42,7 +42,7 @@ export function startState(read: SessionRead): SessionState {
 }
 
 /** A session before its first event, for a reader that follows from number 0. */
-export function blankRead(id: SessionId, owner: OwnerId): SessionRead {
+export function emptySessionRead(id: SessionId, owner: OwnerId): SessionRead {
   const session: SessionView = {
     id,
     owner,

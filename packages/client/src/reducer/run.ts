@@ -4,7 +4,7 @@ import {
   terminalStates,
   type RunView,
   type RunId,
-  emptyLive,
+  emptyLiveView,
 } from "@holdfast/protocol";
 import type { SessionState } from "./reducer-state.ts";
 
@@ -12,20 +12,20 @@ import type { SessionState } from "./reducer-state.ts";
  * The run that is shown is the one that was claimed last. A queued run is shown by its item in the inbox,
  * and one that ends in the queue goes with it.
  */
-export function changeRun(
+export function foldRunState(
   state: SessionState,
   event: Extract<KnownEvent, { type: "run.state" }>,
 ): SessionState {
   const id = event.runId;
   if (id === undefined) return state;
   if (terminalStates.has(event.data.state)) return endRun(state, id, event.data, event.at);
-  if (state.run?.id === id) return { ...state, run: moveRun(state.run, event.data) };
+  if (state.run?.id === id) return { ...state, run: changeRunState(state.run, event.data) };
   if (event.data.state === "queued") return state;
-  const run = moveRun(beginRun(state, id, event.at), event.data);
-  return { ...state, run, live: emptyLive(id) };
+  const run = changeRunState(newRunView(state, id, event.at), event.data);
+  return { ...state, run, live: emptyLiveView(id) };
 }
 
-export function requestCancel(
+export function markCancelRequested(
   state: SessionState,
   event: Extract<KnownEvent, { type: "run.cancel" }>,
 ): SessionState {
@@ -42,10 +42,10 @@ function endRun(
 ): SessionState {
   const inbox = state.inbox.filter((item) => item.runId !== id);
   if (state.run?.id !== id) return { ...state, inbox };
-  return { ...state, inbox, run: { ...moveRun(state.run, data), endedAt: at }, live: null };
+  return { ...state, inbox, run: { ...changeRunState(state.run, data), endedAt: at }, live: null };
 }
 
-function beginRun(state: SessionState, id: RunId, at: number): RunView {
+function newRunView(state: SessionState, id: RunId, at: number): RunView {
   return {
     id,
     sessionId: state.session.id,
@@ -61,7 +61,7 @@ function beginRun(state: SessionState, id: RunId, at: number): RunView {
 }
 
 /** A cause belongs to its state and goes with it. */
-function moveRun(run: RunView, data: EventData<"run.state">): RunView {
+function changeRunState(run: RunView, data: EventData<"run.state">): RunView {
   return {
     ...run,
     state: data.state,

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 
 import type { EntryView, NoticeId, Seq } from "@holdfast/protocol";
-import { blankState } from "@holdfast/testing/session-logs/session-log";
+import { emptyState } from "@holdfast/testing/session-logs/session-log";
 import { testId } from "@holdfast/testing/session-logs/write-log";
-import { keepTail } from "./keep-tail.ts";
+import { dropOldEntries } from "./keep-tail.ts";
 import { prependEntries } from "./reducer-state.ts";
 
 const message = (seq: number, above?: NoticeId): EntryView => ({
@@ -18,10 +18,10 @@ const message = (seq: number, above?: NoticeId): EntryView => ({
 const messages = (count: number) => Array.from({ length: count }, (_, at) => message(at + 1));
 
 test("what is followed for long keeps its end, and the rest can be read again as a page above it", () => {
-  const few = { ...blankState, entries: messages(600) };
-  expect(keepTail(few)).toBe(few);
+  const few = { ...emptyState, entries: messages(600) };
+  expect(dropOldEntries(few)).toBe(few);
   const all = messages(601);
-  const kept = keepTail({ ...blankState, entries: all });
+  const kept = dropOldEntries({ ...emptyState, entries: all });
   expect(kept.entries).toEqual(all.slice(-300));
   expect(kept.earlier).toBe(kept.entries[0]?.seq);
   const page = { entries: all.slice(0, -300), earlier: null };
@@ -31,7 +31,7 @@ test("what is followed for long keeps its end, and the rest can be read again as
 test("what came late is not parted from the notice that it stands above", () => {
   const notice = testId("notice", 1);
   const all = messages(601).with(300, message(900, notice)).with(299, message(901, notice));
-  const kept = keepTail({ ...blankState, entries: all });
+  const kept = dropOldEntries({ ...emptyState, entries: all });
   expect(kept.entries).toEqual(all.slice(299));
   expect(kept.earlier).toBe(all[301]?.seq);
 });

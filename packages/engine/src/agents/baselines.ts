@@ -10,7 +10,7 @@ export type BaselineKey = SessionId | "any";
  * - `behind`: somebody else has changed the session since.
  * - `unknown`: nobody can tell; the agent is used as it is.
  */
-export type Standing = "current" | "new" | "behind" | "unknown";
+export type BaselineStatus = "current" | "new" | "behind" | "unknown";
 
 export interface Baseline<Kept> {
   readonly version: number;
@@ -31,7 +31,7 @@ export class Baselines<Kept> {
   }
 
   /** `live: null`: the stored version could not be read. */
-  standing(session: SessionId, live: number | null): Standing {
+  statusFor(session: SessionId, live: number | null): BaselineStatus {
     if (live === null) return "unknown";
     const known = this.get(session) ?? this.get("any");
     if (known === undefined) return "new";

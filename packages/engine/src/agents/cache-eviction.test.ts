@@ -1,34 +1,34 @@
 import type { LaneKey, SessionId } from "@holdfast/protocol";
-import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { aLane } from "@holdfast/testing/fixtures/factories";
-import { gated } from "@holdfast/testing/rigs/run-words";
+import { createGate } from "@holdfast/testing/rigs/run-words";
 import { openAgentCache } from "@holdfast/testing/rigs/agent-rig";
-import { type OpenSession, openSession } from "@holdfast/testing/fixtures/open-session";
+import { type TestSession, openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
-import { turn } from "@holdfast/testing/fakes/manual-clock";
+import { nextTurn } from "@holdfast/testing/fakes/manual-clock";
 import type { AgentCache } from "./cache.ts";
 
 let harness: StoreHarness;
-let a: OpenSession;
-let b: OpenSession;
+let a: TestSession;
+let b: TestSession;
 
 beforeEach(async () => {
-  harness = await memoryHarness.open();
-  a = await openSession(harness.store);
-  b = await openSession(harness.store, {}, a.owner);
+  harness = await referenceHarness.open();
+  a = await openTestSession(harness.store);
+  b = await openTestSession(harness.store, {}, a.owner);
 });
 afterEach(() => harness.close());
 
 const lane = aLane();
-const on = ({ owner, session }: OpenSession, where: LaneKey = lane) => ({
+const on = ({ owner, session }: TestSession, where: LaneKey = lane) => ({
   owner,
   session,
   lane: where,
 });
 
-async function takeTurn(cache: AgentCache<string>, chat: OpenSession): Promise<void> {
+async function takeTurn(cache: AgentCache<string>, chat: TestSession): Promise<void> {
   const borrowed = await cache.borrow(on(chat));
   borrowed.release(await chat.row());
 }
@@ -54,12 +54,12 @@ describe("eviction", () => {
     const { cache, made, clock } = openAgentCache(harness.store, { memory: () => memory });
     await takeTurn(cache, a);
     await clock.advance(1_000);
-    cache.tend();
+    cache.evictIfNeeded();
     await cache.settled();
     expect(made[0]?.closed).toBe(1);
     await takeTurn(cache, a);
     memory = "scarce";
-    cache.tend();
+    cache.evictIfNeeded();
     await cache.settled();
     expect(made[1]?.closed).toBe(1);
     expect(cache.figures()).toMatchObject({ agents: 0, evictions: { idle: 1, pressure: 1 } });
@@ -75,7 +75,7 @@ describe("eviction", () => {
     });
     await takeTurn(cache, a);
     const evicted = cache.evict(lane);
-    await turn();
+    await nextTurn();
     expect(asked).toEqual([[a.session]]);
     const other = await cache.borrow(on(b, aLane()));
     other.release();
@@ -97,7 +97,7 @@ test("at its end the cache lets go of every agent that nobody uses, each once", 
 });
 
 test("[S1.9] a store that does not answer holds up its own run, and neither the event loop nor another lane", async () => {
-  const stuck = gated();
+  const stuck = createGate();
   const { cache } = openAgentCache(harness.store, {
     readVersion: async (_owner, session) => {
       if (session === a.session) await stuck.promise;
@@ -105,7 +105,10 @@ test("[S1.9] a store that does not answer holds up its own run, and neither the 
     },
   });
   const waiting = cache.borrow(on(a));
-  const goesOn = await Promise.race([waiting.then(() => "borrowed"), turn().then(() => "free")]);
+  const goesOn = await Promise.race([
+    waiting.then(() => "borrowed"),
+    nextTurn().then(() => "free"),
+  ]);
   expect(goesOn).toBe("free");
   const other = await cache.borrow(on(b, aLane()));
   other.release({ version: 0 });

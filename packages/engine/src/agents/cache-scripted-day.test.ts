@@ -1,11 +1,11 @@
-import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { expect, test } from "vitest";
 
-import { liveScriptedDay } from "@holdfast/testing/rigs/scripted-day";
+import { runScriptedDay } from "@holdfast/testing/rigs/scripted-day";
 
 test("[P9] over a day of 500 turns every request begins with the one before, or the log says why not", async () => {
-  const harness = await memoryHarness.open();
-  const { requests, stable, explained, acts } = await liveScriptedDay(harness.store, {
+  const harness = await referenceHarness.open();
+  const { requests, stable, explained, acts } = await runScriptedDay(harness.store, {
     turns: 500,
     seed: 1,
   });

@@ -1,24 +1,24 @@
 import type { LaneKey, SessionId } from "@holdfast/protocol";
-import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import type { Agent, AgentRequest } from "../ports/agent.ts";
 import { aLane, aUserMessage } from "@holdfast/testing/fixtures/factories";
-import { anAgent, openAgentCache } from "@holdfast/testing/rigs/agent-rig";
-import { type OpenSession, openSession } from "@holdfast/testing/fixtures/open-session";
+import { createTestAgent, openAgentCache } from "@holdfast/testing/rigs/agent-rig";
+import { type TestSession, openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { type AgentCache, type AgentCacheDeps } from "./cache.ts";
 import { CacheEntry } from "./cache-entry.ts";
 
 let harness: StoreHarness;
-let a: OpenSession;
-let b: OpenSession;
+let a: TestSession;
+let b: TestSession;
 let lane: LaneKey;
 
 beforeEach(async () => {
-  harness = await memoryHarness.open();
-  a = await openSession(harness.store);
-  b = await openSession(harness.store, {}, a.owner);
+  harness = await referenceHarness.open();
+  a = await openTestSession(harness.store);
+  b = await openTestSession(harness.store, {}, a.owner);
   lane = aLane();
 });
 afterEach(() => harness.close());
@@ -26,17 +26,17 @@ afterEach(() => harness.close());
 const openCache = (rest: Partial<AgentCacheDeps<string>> = {}) =>
   openAgentCache(harness.store, rest);
 
-const of = ({ owner, session }: OpenSession): AgentRequest => ({ owner, session, lane });
+const of = ({ owner, session }: TestSession): AgentRequest => ({ owner, session, lane });
 
 /** A turn: borrows, writes as a run would, gives the agent back at the version of its own last write. */
-async function takeTurn(cache: AgentCache<string>, chat: OpenSession) {
+async function takeTurn(cache: AgentCache<string>, chat: TestSession) {
   const borrowed = await cache.borrow(of(chat));
   const { version } = await chat.commit([aUserMessage("a turn")]);
   borrowed.release({ version });
   return borrowed;
 }
 
-const write = (chat: OpenSession) => chat.commit([aUserMessage("from elsewhere")]);
+const write = (chat: TestSession) => chat.commit([aUserMessage("from elsewhere")]);
 
 describe("reuse", () => {
   test("[S1.1] another session under the same lane gets the cached agent, and it stays in the cache", async () => {
@@ -44,7 +44,7 @@ describe("reuse", () => {
     const first = await takeTurn(cache, a);
     const second = await takeTurn(cache, b);
     expect(second.agent).toBe(first.agent);
-    expect(second.standing).toBe("new");
+    expect(second.status).toBe("new");
     expect(cache.entriesOf(lane).map((entry) => entry.agent)).toEqual([first.agent]);
     expect(made).toHaveLength(1);
   });
@@ -63,9 +63,9 @@ describe("reuse", () => {
     await takeTurn(cache, a);
     await takeTurn(cache, b);
     await write(a);
-    expect((await takeTurn(cache, a)).standing).toBe("behind");
-    expect((await takeTurn(cache, b)).standing).toBe("current");
-    expect((await takeTurn(cache, a)).standing).toBe("current");
+    expect((await takeTurn(cache, a)).status).toBe("behind");
+    expect((await takeTurn(cache, b)).status).toBe("current");
+    expect((await takeTurn(cache, a)).status).toBe("current");
     expect(cache.figures()).toMatchObject({ folds: 1, builds: 1 });
   });
 
@@ -99,7 +99,7 @@ describe("reuse", () => {
     await expect(cache.borrow(of(a))).rejects.toThrow("no key");
     expect(cache.entriesOf(lane)).toEqual([]);
     factory.build = build;
-    expect((await takeTurn(cache, a)).standing).toBe("new");
+    expect((await takeTurn(cache, a)).status).toBe("new");
   });
 });
 
@@ -108,7 +108,7 @@ describe("re-baselining", () => {
     const entry = new CacheEntry<string>({
       lane,
       signature: "same",
-      agent: anAgent(),
+      agent: createTestAgent(),
       usedAt: 0,
       mostBaselines: 8,
       ...rest,
@@ -135,7 +135,7 @@ describe("re-baselining", () => {
     if (entry === undefined) throw new Error("The agent is not in the cache.");
     cache.rebaseline(entry, a.session, version);
     expect(entry.baselines.get(a.session)?.version).toBe(version);
-    expect((await takeTurn(cache, a)).standing).toBe("current");
+    expect((await takeTurn(cache, a)).status).toBe("current");
   });
 
   test("[S1.6] leaves entries that opted out and placeholders untouched, and both count as reusable", async () => {
@@ -143,7 +143,7 @@ describe("re-baselining", () => {
     const optedOut = new CacheEntry<string>({
       lane,
       signature: "same",
-      agent: anAgent(),
+      agent: createTestAgent(),
       usedAt: 0,
       mostBaselines: 8,
       coherence: "unchecked",
@@ -159,7 +159,7 @@ describe("re-baselining", () => {
     await write(a);
     const borrowed = await cache.borrow(of(a));
     expect(borrowed).toMatchObject({ agent: optedOut.agent, standing: "unknown" });
-    expect(placeholder.baselines.standing(a.session, 1)).toBe("current");
+    expect(placeholder.baselines.statusFor(a.session, 1)).toBe("current");
   });
 
   test("[S1.7] checks an entry that knows its version but not its session, and re-baselines it", async () => {
@@ -172,7 +172,7 @@ describe("re-baselining", () => {
     const borrowed = await cache.borrow(of(a));
     expect(borrowed).toMatchObject({ agent: entry.agent, standing: "behind", baseline: version });
     borrowed.release(await write(a));
-    expect((await cache.borrow(of(a))).standing).toBe("current");
+    expect((await cache.borrow(of(a))).status).toBe("current");
   });
 
   test("[S1.8] reuses the agent when the stored version cannot be read, and when none is known", async () => {
@@ -200,6 +200,6 @@ describe("re-baselining", () => {
     await takeTurn(cache, a);
     await takeTurn(cache, b);
     await write(a);
-    expect((await takeTurn(cache, a)).standing).toBe("new");
+    expect((await takeTurn(cache, a)).status).toBe("new");
   });
 });

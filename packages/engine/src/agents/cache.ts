@@ -2,9 +2,14 @@ import type { LaneKey, OwnerId, SessionId } from "@holdfast/protocol";
 
 import type { Agent, AgentFactory, AgentRequest } from "../ports/agent.ts";
 import type { Clock } from "../ports/clock.ts";
-import type { Standing } from "./baselines.ts";
+import type { BaselineStatus } from "./baselines.ts";
 import { CacheEntry } from "./cache-entry.ts";
-import { type CacheLimits, chooseVictims, type EvictionReason, type Victim } from "./victims.ts";
+import {
+  type CacheLimits,
+  chooseEvictions,
+  type EvictionReason,
+  type Eviction,
+} from "./victims.ts";
 
 export interface AgentCacheDeps<Kept> {
   readonly factory: AgentFactory;
@@ -26,7 +31,7 @@ export interface AgentCacheDeps<Kept> {
 export interface BorrowedAgent<Kept> {
   readonly agent: Agent;
   /** How what the agent knows stands to what is stored: only when it is `behind`, something has to be folded in. */
-  readonly standing: Standing;
+  readonly status: BaselineStatus;
   /** The version that the agent knew of this session. */
   readonly baseline: number | null;
   /** What it knew of it. The borrower may change it, and says at its release whether it still holds. */
@@ -75,8 +80,8 @@ export class AgentCache<Kept = never> {
     const agent = found?.agent ?? (await this.#build(entry, request));
     const { session } = request;
     const live = await this.#liveVersion(request);
-    const standing: Standing =
-      entry.coherence === "unchecked" ? "unknown" : entry.baselines.standing(session, live);
+    const standing: BaselineStatus =
+      entry.coherence === "unchecked" ? "unknown" : entry.baselines.statusFor(session, live);
     const baseline = entry.baselines.get(session) ?? entry.baselines.get("any");
     entry.session = session;
     if (found !== undefined && standing === "behind") this.#folds += 1;
@@ -84,7 +89,7 @@ export class AgentCache<Kept = never> {
     let isBorrowed = true;
     return {
       agent,
-      standing,
+      status: standing,
       baseline: baseline?.version ?? null,
       kept: baseline?.kept,
       signature,
@@ -95,7 +100,7 @@ export class AgentCache<Kept = never> {
         else this.rebaseline(entry, session, at.version, at.kept);
         entry.isBorrowed = false;
         entry.usedAt = this.#deps.clock.now();
-        this.tend();
+        this.evictIfNeeded();
       },
     };
   }
@@ -111,7 +116,7 @@ export class AgentCache<Kept = never> {
   /** Puts an agent that was made elsewhere into the cache. */
   add(entry: CacheEntry<Kept>): void {
     this.#entries.add(entry);
-    this.tend();
+    this.evictIfNeeded();
   }
 
   entriesOf(lane: LaneKey): readonly CacheEntry<Kept>[] {
@@ -119,9 +124,9 @@ export class AgentCache<Kept = never> {
   }
 
   /** Lets go of what is idle for too long or too much. Chooses at once; the rest goes on behind. */
-  tend(): void {
+  evictIfNeeded(): void {
     const { limits, clock, memory } = this.#deps;
-    this.#retire(chooseVictims(this.#sizes(), limits, clock.now(), memory()));
+    this.#retire(chooseEvictions(this.#sizes(), limits, clock.now(), memory()));
   }
 
   /** Lets go of a lane's idle agents, and waits until they are closed. */
@@ -193,7 +198,7 @@ export class AgentCache<Kept = never> {
       const agent = await this.#deps.factory.build(request, entry.signature);
       this.#builds += 1;
       entry.agent = agent;
-      this.tend();
+      this.evictIfNeeded();
       return agent;
     } catch (error) {
       this.#entries.delete(entry);
@@ -211,7 +216,7 @@ export class AgentCache<Kept = never> {
     }
   }
 
-  #retire(victims: readonly Victim<Kept>[]): void {
+  #retire(victims: readonly Eviction<Kept>[]): void {
     for (const { entry, reason } of victims) {
       this.#entries.delete(entry);
       this.#evictions[reason] = (this.#evictions[reason] ?? 0) + 1;

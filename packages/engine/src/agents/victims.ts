@@ -10,7 +10,7 @@ export interface CacheLimits {
   readonly baselines: number;
 }
 
-export interface Victim<Kept> {
+export interface Eviction<Kept> {
   readonly entry: CacheEntry<Kept>;
   readonly reason: EvictionReason;
 }
@@ -19,13 +19,13 @@ export interface Victim<Kept> {
  * Of the entries with their sizes, who has to go, the one that was not used longest first. An agent that is borrowed is never chosen, so the cache may be
  * over its limits as long as that many run.
  */
-export function chooseVictims<Kept>(
+export function chooseEvictions<Kept>(
   entries: ReadonlyMap<CacheEntry<Kept>, number>,
   limits: CacheLimits,
   now: number,
   memory: "enough" | "scarce",
-): readonly Victim<Kept>[] {
-  const victims: Victim<Kept>[] = [];
+): readonly Eviction<Kept>[] {
+  const victims: Eviction<Kept>[] = [];
   let bytes = entries.values().reduce((sum, size) => sum + size, 0);
   let count = entries.size;
   const idle = [...entries.keys()]

@@ -3,7 +3,7 @@ import type { Seq, ToolSpec } from "@holdfast/protocol";
 import type { CountTokens } from "../ports/background-models.ts";
 import type { ModelMessage } from "../ports/model.ts";
 import { shortHash } from "../hash.ts";
-import { quoted, type RenderedMessage, renderEntries } from "./messages.ts";
+import { quoteMaterial, type RenderedMessage, renderEntries } from "./messages.ts";
 import type { AppliedEpoch, ContextEntries } from "./read-context.ts";
 
 /** How the context begins, in its exact bytes. */
@@ -32,7 +32,7 @@ export interface BuiltContext {
 export type HashMemo = Map<string, Pick<Block, "hash" | "tokens">>;
 
 /** For whoever has no better way. */
-const byLength: CountTokens = (text) => Math.ceil(text.length / 4);
+const countByLength: CountTokens = (text) => Math.ceil(text.length / 4);
 
 /** About what a picture takes that a provider has made small enough for its model. */
 const imageTokens = 1_600;
@@ -41,7 +41,7 @@ export function buildContext(
   entries: ContextEntries,
   frame: FrameBytes,
   memo: HashMemo,
-  count: CountTokens = byLength,
+  count: CountTokens = countByLength,
 ): BuiltContext {
   const rendered = renderContext(entries);
   const texts = [
@@ -54,10 +54,10 @@ export function buildContext(
     })),
   ];
   const blocks = texts.map(({ seq, text, images }): Block => {
-    const { hash, tokens } = known(text, memo, count);
+    const { hash, tokens } = hashAndCount(text, memo, count);
     return { seq, hash, tokens: tokens + images * imageTokens };
   });
-  forgetOthers(memo, texts);
+  dropUnused(memo, texts);
   return {
     messages: [{ role: "system", text: frame.system }, ...rendered.map(({ message }) => message)],
     tools: frame.tools,
@@ -71,21 +71,25 @@ function renderContext({ head, epoch, tail }: ContextEntries): readonly Rendered
   if (epoch === null) return rest;
   const summary = renderSummary(epoch);
   // The summary stands on the person's side: what follows it is an answer, or a person's word behind one.
-  const read = rest[0]?.message.role === "user" ? [{ seq: epoch.seq, message: hasRead }] : [];
+  const read = rest[0]?.message.role === "user" ? [{ seq: epoch.seq, message: summaryRead }] : [];
   return [...renderEntries(head), summary, ...read, ...rest];
 }
 
-const hasRead: ModelMessage = {
+const summaryRead: ModelMessage = {
   role: "assistant",
   parts: [{ kind: "text", text: "I have read the summary." }],
 };
 
 function renderSummary({ seq, number, covers, summary }: AppliedEpoch): RenderedMessage {
   const source = `summary ${number} of the entries ${covers.from} to ${covers.to} of this conversation, written by a model`;
-  return { seq, message: { role: "user", text: quoted(source, summary) } };
+  return { seq, message: { role: "user", text: quoteMaterial(source, summary) } };
 }
 
-function known(text: string, memo: HashMemo, count: CountTokens): Pick<Block, "hash" | "tokens"> {
+function hashAndCount(
+  text: string,
+  memo: HashMemo,
+  count: CountTokens,
+): Pick<Block, "hash" | "tokens"> {
   const before = memo.get(text);
   if (before !== undefined) return before;
   const block = { hash: shortHash(text), tokens: count(text) };
@@ -93,7 +97,7 @@ function known(text: string, memo: HashMemo, count: CountTokens): Pick<Block, "h
   return block;
 }
 
-function forgetOthers(memo: HashMemo, texts: readonly { readonly text: string }[]): void {
+function dropUnused(memo: HashMemo, texts: readonly { readonly text: string }[]): void {
   if (memo.size <= texts.length) return;
   const used = new Set(texts.map(({ text }) => text));
   for (const text of memo.keys()) if (!used.has(text)) memo.delete(text);

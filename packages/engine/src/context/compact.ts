@@ -11,7 +11,7 @@ import { type CommitResult, type Failed } from "../ports/commit.ts";
 import { type CountTokens, type Summariser } from "../ports/background-models.ts";
 import { type Holder, type SessionRow } from "../ports/rows.ts";
 import { StoreFailure } from "../ports/store.ts";
-import { backedOffUntil, backOff } from "./compaction-back-off.ts";
+import { backedOffUntil, backOffNotice } from "./compaction-back-off.ts";
 import type { CompactionLock, HeldLock } from "./compaction-lock.ts";
 import {
   type CompactionPlan,
@@ -91,14 +91,18 @@ export async function compactSession(
     const now = await deps.log.store.now();
     if (reason !== "asked" && backedOffUntil(entries) > now)
       return { status: "refused", code: "backed_off" };
-    return await unlessGone(deps, target, await compactUnder(deps, target, { lock, row, entries }));
+    return await unlessGone(
+      deps,
+      target,
+      await compactUnderLock(deps, target, { lock, row, entries }),
+    );
   } finally {
-    await deps.lock.release(session, holder).catch(leftToRunOut);
+    await deps.lock.release(session, holder).catch(ignoreStoreFailure);
   }
 }
 
 /** What was done stands, whether or not its lock could be given back: that one runs out by itself. */
-function leftToRunOut(error: unknown): void {
+function ignoreStoreFailure(error: unknown): void {
   if (!(error instanceof StoreFailure)) throw error;
 }
 
@@ -114,27 +118,27 @@ async function unlessGone(
   return row.trashedAt === null ? compaction : { status: "refused", code: "session_trashed" };
 }
 
-interface Hold {
+interface LockedSession {
   readonly lock: HeldLock;
   readonly row: SessionRow;
   readonly entries: ContextEntries;
 }
 
-async function compactUnder(
+async function compactUnderLock(
   deps: CompactionDeps,
   target: CompactionTarget,
-  { lock, row, entries }: Hold,
+  { lock, row, entries }: LockedSession,
 ): Promise<Compaction> {
   await deps.learn?.(countedTexts(entries, target.sizes));
   const plan = planCompaction(entries, deps.count, target.sizes);
-  if (plan === null) return inVain(deps, target, entries);
+  if (plan === null) return recordNoGain(deps, target, entries);
   const heartbeat = deps.lock.keep(lock);
   try {
     const signal = AbortSignal.any([heartbeat.lost, ...(target.signal ? [target.signal] : [])]);
     const summary = await writeSummary(deps, target, plan, signal);
     if (signal.aborted) return { status: "deferred", why: "lost" };
     const summaryTokens = deps.count(summary);
-    if (!isWorthIt(plan, summaryTokens)) return await inVain(deps, target, entries);
+    if (!isWorthIt(plan, summaryTokens)) return await recordNoGain(deps, target, entries);
     const epoch = row.epoch + 1;
     const result = await deps.log.commit({
       owner: target.owner,
@@ -185,7 +189,7 @@ function outcomeOf(
 }
 
 /** A person who asks is answered; for the others it is written down when it may be tried again. */
-async function inVain(
+async function recordNoGain(
   { log, ids }: CompactionDeps,
   { owner, session, reason }: CompactionTarget,
   entries: ContextEntries,
@@ -193,7 +197,7 @@ async function inVain(
   if (reason !== "asked") {
     const notice = newEvent(ids.make("event"), "notice.added", {
       noticeId: ids.make("notice"),
-      ...backOff(entries, await log.store.now()),
+      ...backOffNotice(entries, await log.store.now()),
     });
     const result = await log.commit({ owner, session, events: [notice], touch: "quiet" });
     if (result.status === "failed") return result;

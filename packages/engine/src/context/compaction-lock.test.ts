@@ -1,17 +1,17 @@
 import { ids } from "@holdfast/protocol";
-import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { describe, expect, test } from "vitest";
 
 import type { Failed } from "../ports/commit.ts";
 import type { LeaseRef, Leases, RenewResult } from "../ports/lease.ts";
 import { StoreFailure } from "../ports/store.ts";
-import { aFence, aHolder } from "@holdfast/testing/fixtures/factories";
+import { toFence, aHolder } from "@holdfast/testing/fixtures/factories";
 import { compactionLockCases } from "@holdfast/testing/conformance/compaction-lock";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
-import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { createCompactionLock } from "./compaction-lock.ts";
 
-describe.each([memoryHarness])("the lock on the $name store", ({ open }) => {
+describe.each([referenceHarness])("the lock on the $name store", ({ open }) => {
   test.each(compactionLockCases)("$title", async ({ run }) => {
     const harness = await open();
     try {
@@ -24,8 +24,8 @@ describe.each([memoryHarness])("the lock on the $name store", ({ open }) => {
 });
 
 test("of two who replace the same dead holder, one wins", async () => {
-  const harness = await memoryHarness.open();
-  const { session } = await openSession(harness.store);
+  const harness = await referenceHarness.open();
+  const { session } = await openTestSession(harness.store);
   const gone = aHolder();
   const liveness = {
     isDead: ({ nonce }: { nonce: string }) => (nonce === gone.nonce ? "dead" : "unknown"),
@@ -44,7 +44,7 @@ describe("a heartbeat", () => {
   const failed: Failed = { status: "failed", code: "store_unavailable", message: "away" };
   const renewed: RenewResult = { status: "renewed", lost: [] };
   const session = ids.make("session");
-  const ref: LeaseRef = { kind: "compaction", session, fence: aFence(3) };
+  const ref: LeaseRef = { kind: "compaction", session, fence: toFence(3) };
 
   function keepWith(renew: () => Promise<RenewResult>) {
     const clock = manualClock();
@@ -114,8 +114,8 @@ describe("a heartbeat", () => {
 });
 
 test("a store that cannot answer is neither a yes nor a no", async () => {
-  const harness = await memoryHarness.open();
-  const { session } = await openSession(harness.store);
+  const harness = await referenceHarness.open();
+  const { session } = await openTestSession(harness.store);
   await harness.close();
   const lock = createCompactionLock(harness.store.leases);
   await expect(lock.acquire(session, aHolder())).rejects.toBeInstanceOf(StoreFailure);

@@ -7,7 +7,7 @@ import { type LeaseRequest, type LeaseResult, type Leases } from "../ports/lease
 import { type Liveness } from "../ports/liveness.ts";
 import { StoreFailure } from "../ports/store.ts";
 import { sameHolder } from "../log/leases.ts";
-import { type Heartbeat, keepLease } from "../log/compaction-lock-heartbeat.ts";
+import { type Heartbeat, startHeartbeat } from "../log/compaction-lock-heartbeat.ts";
 
 export interface CompactionLockOptions {
   /** Five minutes unless set. */
@@ -87,7 +87,7 @@ export function createCompactionLock(
 
     keep({ session, fence, safeUntil }, everyMs = ttlMs / 3) {
       const ref = { kind: "compaction", session, fence } as const;
-      return keepLease({ leases, ref, clock, ttlMs, everyMs, safeUntil });
+      return startHeartbeat({ leases, ref, clock, ttlMs, everyMs, safeUntil });
     },
   };
 }

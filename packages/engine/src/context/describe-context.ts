@@ -57,7 +57,7 @@ export async function describeContext(
   const usage = await Promise.all(past.turns.map(({ runId }) => reads.usage(owner, { runId })));
   const turns = past.turns.map((turn, index) => ({
     ...turn,
-    usage: counted(usage[index] ?? nothing),
+    usage: withHitShare(usage[index] ?? noUsage),
   }));
   return {
     model: row.model ?? turns[0]?.model ?? null,
@@ -65,7 +65,7 @@ export async function describeContext(
     epoch: entries.epoch?.number ?? 0,
     epochs: past.epochs,
     turns,
-    totals: counted(await reads.usage(owner, { session })),
+    totals: withHitShare(await reads.usage(owner, { session })),
     more: past.more,
   };
 }
@@ -87,7 +87,7 @@ function tokensByKind(
   return tokens;
 }
 
-const nothing: UsageTotals = {
+const noUsage: UsageTotals = {
   input: 0,
   output: 0,
   cacheRead: 0,
@@ -97,7 +97,7 @@ const nothing: UsageTotals = {
 };
 
 /** Providers differ in whether `input` holds what they had kept: whichever is larger was sent. */
-function counted(usage: UsageTotals): CountedUsage {
+function withHitShare(usage: UsageTotals): CountedUsage {
   const sent = Math.max(usage.input, usage.cacheRead + usage.cacheWrite);
   return { ...usage, hitShare: sent === 0 ? null : usage.cacheRead / sent };
 }

@@ -62,16 +62,16 @@ function causeOf(known: ContextFrame | null, signature: string): string {
   if (known.rendering !== rendering) return "rendering";
   if (known.signature === signature) return "lost";
   const before = new Set(known.signature.split(" "));
-  const names = signature.split(" ").map((part) => (before.has(part) ? "" : nameOf(part)));
+  const names = signature.split(" ").map((part) => (before.has(part) ? "" : partName(part)));
   const changed = names.filter((name) => name !== "");
-  const isNamed = changed.length > 0 && !changed.includes(unnamed);
+  const isNamed = changed.length > 0 && !changed.includes(unnamedPart);
   return isNamed ? changed.join(" ").slice(0, longestCause) : "configuration";
 }
 
-const unnamed = "?";
+const unnamedPart = "?";
 
-function nameOf(part: string): string {
-  return /^(?<name>[a-z]+)=/u.exec(part)?.groups?.["name"] ?? unnamed;
+function partName(part: string): string {
+  return /^(?<name>[a-z]+)=/u.exec(part)?.groups?.["name"] ?? unnamedPart;
 }
 
 /** How a context begins, as it was stored. `null`: the bytes are gone, or are not what they were. */

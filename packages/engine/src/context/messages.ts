@@ -1,7 +1,7 @@
 import {
   type CallId,
   decodeEvent,
-  inPlace,
+  eventsInReadingOrder,
   type Part,
   type Seq,
   type StoredEvent,
@@ -24,7 +24,7 @@ export interface RenderedMessage {
  * comes behind it, but for a call whose result is still to come.
  */
 export function renderEntries(visible: readonly StoredEvent[]): readonly RenderedMessage[] {
-  const entries = inContext(visible);
+  const entries = entriesForModel(visible);
   const results = resultsIn(entries);
   const rendered: RenderedMessage[] = [];
   for (const entry of entries) {
@@ -36,22 +36,22 @@ export function renderEntries(visible: readonly StoredEvent[]): readonly Rendere
     if (event.type === "message.user") add(userMessage(event.data.parts));
     if (event.type !== "message.assistant") continue;
     const parts = assistantParts(event.data.parts);
-    if (!parts.some(isSaid)) continue;
+    if (!parts.some(hasContent)) continue;
     add({ role: "assistant", parts });
     const calls = callsOf(event.data.parts);
     for (const call of calls) add(toolMessage(call, results.get(call.callId)));
     const { partial } = event.data;
-    if (partial !== undefined && calls.length === 0) add(cutOff(partial));
+    if (partial !== undefined && calls.length === 0) add(partialNotice(partial));
   }
   return rendered;
 }
 
-function isSaid(part: AssistantPart): boolean {
+function hasContent(part: AssistantPart): boolean {
   return part.kind === "call" || (part.kind === "text" && part.text !== "");
 }
 
 /** A model is not asked to go on with its own words: some providers refuse a request that ends with them. */
-function cutOff(cause: string): ModelMessage {
+function partialNotice(cause: string): ModelMessage {
   return { role: "notice", text: `[host: the answer above ended early (${cause}).]` };
 }
 
@@ -68,20 +68,20 @@ function userText(parts: readonly Part[]): string {
   for (const part of parts) {
     if (part.type === "file" || part.type === "image")
       texts.push(`[attached: ${part.name ?? "image"}, ${part.mediaType}, ${part.blobId}]`);
-    if (part.type === "attached") texts.push(quoted(part.source, part.text));
+    if (part.type === "attached") texts.push(quoteMaterial(part.source, part.text));
   }
   return texts.filter((text) => text !== "").join("\n\n");
 }
 
 /** Text that did not come from the person: set off, with where it came from, and without power over what is around it. */
-export function quoted(source: string, text: string): string {
+export function quoteMaterial(source: string, text: string): string {
   const lines = text.split("\n").map((line) => `> ${line}`);
   return `[${source}: material from the host, not a request]\n${lines.join("\n")}`;
 }
 
 /** The calls of the newest assistant message that have no result yet: what a run that goes on has to do first. */
 export function pendingCalls(visible: readonly StoredEvent[]): readonly ModelCall[] {
-  const entries = inContext(visible);
+  const entries = entriesForModel(visible);
   const results = resultsIn(entries);
   const newest = entries.findLast(
     (entry) => entry.type === "message.assistant" || entry.type === "message.user",
@@ -92,8 +92,8 @@ export function pendingCalls(visible: readonly StoredEvent[]): readonly ModelCal
 }
 
 /** In the order in which a person reads them, without what another attempt has replaced. */
-function inContext(visible: readonly StoredEvent[]): readonly StoredEvent[] {
-  return inPlace(visible).filter((entry) => entry.data["superseded"] !== true);
+function entriesForModel(visible: readonly StoredEvent[]): readonly StoredEvent[] {
+  return eventsInReadingOrder(visible).filter((entry) => entry.data["superseded"] !== true);
 }
 
 function assistantParts(parts: readonly Part[]): readonly AssistantPart[] {

@@ -50,7 +50,7 @@ export interface PastRequests {
 }
 
 /** A long history is looked through no further than this: the panel shows what is recent. */
-const mostEntries = 2_000;
+const maxEntriesScanned = 2_000;
 
 type Answer = Extract<KnownEvent, { type: "message.assistant" }>;
 
@@ -67,7 +67,7 @@ export async function readRequests(
   let more = false;
   for await (const entry of newestFirst(reads, owner, session)) {
     const isFull = answers.size === wanted.turns;
-    if (seen === mostEntries || (isFull && epochs.length >= wanted.epochs)) {
+    if (seen === maxEntriesScanned || (isFull && epochs.length >= wanted.epochs)) {
       more = true;
       break;
     }

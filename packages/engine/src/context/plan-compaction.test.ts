@@ -2,7 +2,7 @@ import { ids, type StoredEvent } from "@holdfast/protocol";
 import { array, assert, integer, property, record } from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { aMessageId, anEvent, at } from "@holdfast/testing/fixtures/factories";
+import { aMessageId, anEvent, toSeq } from "@holdfast/testing/fixtures/factories";
 import { buildContext } from "./build-context.ts";
 import { type CompactionPlan, planCompaction } from "./plan-compaction.ts";
 import type { ContextEntries } from "./read-context.ts";
@@ -28,7 +28,7 @@ function talk(
 ) {
   const entries: StoredEvent[] = [];
   const add = (event: ReturnType<typeof anEvent>) => {
-    const seq = at(entries.length + 2);
+    const seq = toSeq(entries.length + 2);
     entries.push({ ...event, seq, at: 0 });
   };
   const text = (words: number, of: string) => ({
@@ -76,7 +76,7 @@ function talk(
 const whole = (tail: readonly StoredEvent[]): ContextEntries => ({
   version: 1,
   epochs: 0,
-  ranges: [{ from: at(1), to: null }],
+  ranges: [{ from: toSeq(1), to: null }],
   frame: null,
   epoch: null,
   head: [],
@@ -88,7 +88,7 @@ function carriedOut(before: ContextEntries, { covers }: CompactionPlan): Context
   const all = [...before.head, ...before.tail];
   return {
     ...before,
-    epoch: { number: 1, seq: at(9_999), covers, summary: "In short." },
+    epoch: { number: 1, seq: toSeq(9_999), covers, summary: "In short." },
     head: all.filter(({ seq }) => seq < covers.from),
     tail: before.tail.filter(({ seq }) => seq > covers.to),
   };

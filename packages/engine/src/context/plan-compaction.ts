@@ -21,7 +21,7 @@ export interface CompactionPlan {
 }
 
 /** A compaction has to free this part of what is live, or it is not worth what it costs. */
-const leastFreed = 0.2;
+const minFreedShare = 0.2;
 
 /**
  * What a summary would stand for. It begins behind the first turn, or where the last summary began, and ends before the
@@ -36,7 +36,7 @@ export function planCompaction(
   const { epoch, head, tail } = entries;
   const units = unitsOf(tail, count);
   const begin = epoch === null ? afterFirstTurn(units) : 0;
-  const end = tailBegin(units, begin, sizes.tailTokens);
+  const end = tailStart(units, begin, sizes.tailTokens);
   const covered = units.slice(begin, end);
   const [first] = covered;
   const last = covered.at(-1);
@@ -59,7 +59,7 @@ export function isWorthIt(
   { coveredTokens, liveTokens }: Pick<CompactionPlan, "coveredTokens" | "liveTokens">,
   summaryTokens: number,
 ): boolean {
-  return coveredTokens - summaryTokens >= liveTokens * leastFreed;
+  return coveredTokens - summaryTokens >= liveTokens * minFreedShare;
 }
 
 /** The first message with its answer says what the conversation is about. A first message alone would stand before the summary as a second request. */
@@ -68,7 +68,7 @@ function afterFirstTurn(units: readonly Unit[]): number {
   return first?.kind === "user" && second?.kind === "answer" ? 2 : 0;
 }
 
-function tailBegin(units: readonly Unit[], begin: number, tailTokens: number): number {
+function tailStart(units: readonly Unit[], begin: number, tailTokens: number): number {
   const newest = units.findLastIndex(({ kind }) => kind === "user");
   let end = newest === -1 ? units.length : newest;
   let kept = tokensOf(units.slice(end));

@@ -1,19 +1,19 @@
-import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { type OpenSession, openSession } from "@holdfast/testing/fixtures/open-session";
+import { type TestSession, openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { anEvent } from "@holdfast/testing/fixtures/factories";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { type Framed, frameContext } from "./frame.ts";
 import { readContext } from "./read-context.ts";
 
 let harness: StoreHarness;
-let chat: OpenSession;
+let chat: TestSession;
 let notes = "Likes tea.";
 
 beforeEach(async () => {
-  harness = await memoryHarness.open();
-  chat = await openSession(harness.store);
+  harness = await referenceHarness.open();
+  chat = await openTestSession(harness.store);
 });
 afterEach(() => harness.close());
 
@@ -63,7 +63,7 @@ test("[P9] a change of what it is made from is an event that says so", async () 
 test("sessions that begin alike store their beginning once", async () => {
   notes = "Likes tea.";
   const first = await frame("persona 1");
-  chat = await openSession(harness.store, {}, chat.owner);
+  chat = await openTestSession(harness.store, {}, chat.owner);
   const second = await frame("persona 1");
   expect(second.event?.cause).toBe("first");
   expect(second.frame).toEqual(first.frame);

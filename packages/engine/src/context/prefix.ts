@@ -16,17 +16,17 @@ export interface SentRequest {
 }
 
 /** The newest request that the entries tell of. A record that goes on from one that is not here tells only half. */
-export function sentBefore({ head, epoch, tail }: ContextEntries): SentRequest | null {
+export function lastSentRequest({ head, epoch, tail }: ContextEntries): SentRequest | null {
   const entries = epoch === null ? tail : [...head, ...tail];
   return entries.reduce<SentRequest | null>((sent, entry) => {
     const record = recordIn(entry);
     if (record === undefined) return sent;
-    const hashes = continued(sent?.hashes ?? null, record);
+    const hashes = appendHashes(sent?.hashes ?? null, record);
     return { seq: entry.seq, hashes, model: modelIn(entry), knownFrom: "log" };
   }, null);
 }
 
-function continued(
+function appendHashes(
   before: readonly string[] | null,
   { from, hashes }: RequestRecord,
 ): readonly string[] | null {
@@ -78,7 +78,7 @@ function summaryBlock({ epoch }: ContextEntries, blocks: readonly Block[]): numb
   );
 }
 
-const explaining: ReadonlySet<string> = new Set([
+const explainingTypes: ReadonlySet<string> = new Set([
   "context.framed",
   "context.compacted",
   "context.epoch",
@@ -90,7 +90,7 @@ function explanation(
   after: Seq,
   { tail, ranges }: ContextEntries,
 ): { seq: Seq; type: string } | undefined {
-  const event = tail.findLast(({ seq, type }) => seq > after && explaining.has(type));
+  const event = tail.findLast(({ seq, type }) => seq > after && explainingTypes.has(type));
   if (event !== undefined) return { seq: event.seq, type: event.type };
   return cutBehind(after, { ranges });
 }

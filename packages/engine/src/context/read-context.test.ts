@@ -1,37 +1,42 @@
 import { createIds, type RequestRecord, type Seq } from "@holdfast/protocol";
-import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { array, assert, asyncProperty, constantFrom } from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { redo } from "../history/redo.ts";
 import { truncate, undo } from "../history/cut.ts";
 import { createLog } from "../log/log.ts";
-import { aMessageId, anEvent, at, aUserMessage } from "@holdfast/testing/fixtures/factories";
-import { type OpenSession, openSession, present } from "@holdfast/testing/fixtures/open-session";
+import { aMessageId, anEvent, toSeq, aUserMessage } from "@holdfast/testing/fixtures/factories";
+import {
+  type TestSession,
+  openTestSession,
+  assertPresent,
+} from "@holdfast/testing/fixtures/open-session";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
-import { wordsIn } from "@holdfast/testing/rigs/run-words";
+import { modelMessageText } from "@holdfast/testing/rigs/run-words";
 import { buildContext } from "./build-context.ts";
 import { type ContextEntries, readContext, refreshContext } from "./read-context.ts";
-import { recordRequest, sentBefore } from "./prefix.ts";
+import { recordRequest, lastSentRequest } from "./prefix.ts";
 
 let harness: StoreHarness;
-let chat: OpenSession;
+let chat: TestSession;
 const ids = createIds();
 const frame = { system: "You are being tested.", tools: [] };
 
 beforeEach(async () => {
-  harness = await memoryHarness.open();
-  chat = await openSession(harness.store);
+  harness = await referenceHarness.open();
+  chat = await openTestSession(harness.store);
 });
 afterEach(() => harness.close());
 
-const read = async () => present(await readContext(harness.store.reads, chat.owner, chat.session));
+const read = async () =>
+  assertPresent(await readContext(harness.store.reads, chat.owner, chat.session));
 const history = () => ({ log: createLog(harness.store), ids });
 const build = (entries: ContextEntries) => buildContext(entries, frame, new Map());
 const texts = async () =>
   build(await read())
     .messages.slice(1)
-    .map(wordsIn);
+    .map(modelMessageText);
 
 function anAnswer(text: string, request?: RequestRecord) {
   return anEvent("message.assistant", {
@@ -46,21 +51,22 @@ async function turn(text: string): Promise<RequestRecord> {
   await chat.commit([aUserMessage(text)]);
   const entries = await read();
   const { blocks } = build(entries);
-  const sent = sentBefore(entries);
+  const sent = lastSentRequest(entries);
   const record = recordRequest(sent, sent?.hashes ?? null, entries, { blocks, model: "m" });
   await chat.commit([anAnswer(`Answer to ${text}`, record)]);
   return record;
 }
 
 async function compact(epoch: number, from: number, to: number): Promise<Seq> {
-  const covers = { from: at(from), to: at(to) };
+  const covers = { from: toSeq(from), to: toSeq(to) };
   const summary = `Summary ${epoch}`;
   return (await chat.commit([anEvent("context.compacted", { epoch, covers, summary })])).last;
 }
 
 const seqOfUser = async (text: string) =>
-  present((await chat.entries()).find((entry) => JSON.stringify(entry.data).includes(`"${text}"`)))
-    .seq;
+  assertPresent(
+    (await chat.entries()).find((entry) => JSON.stringify(entry.data).includes(`"${text}"`)),
+  ).seq;
 
 describe("what the model gets", () => {
   test("is head, summary and tail: the summary stands where what it covers stood", async () => {
@@ -113,11 +119,11 @@ describe("what the model gets", () => {
     const act = constantFrom("say", "say", "answer", "undo", "redo", "compact", "epoch");
     await assert(
       asyncProperty(array(array(act, { maxLength: 3 }), { maxLength: 12 }), async (all) => {
-        chat = await openSession(harness.store);
+        chat = await openTestSession(harness.store);
         let known = await read();
         for (const acts of all) {
           for (const each of acts) await perform(each);
-          known = present(
+          known = assertPresent(
             await refreshContext(harness.store.reads, chat.owner, chat.session, known),
           );
           expect(known).toEqual(await read());
@@ -162,8 +168,8 @@ describe("[P9] what was sent", () => {
   test("names the first block that differs, and the event that explains it", async () => {
     for (const each of ["one", "two"]) await turn(each);
     const entries = await read();
-    const sent = sentBefore(entries);
-    const { seq } = present(sent);
+    const sent = lastSentRequest(entries);
+    const { seq } = assertPresent(sent);
     await undo(history(), chat);
     await chat.commit([aUserMessage("other")]);
     const after = await read();
@@ -189,6 +195,8 @@ describe("[P9] what was sent", () => {
     const entries = await read();
     const { blocks } = buildContext(entries, { ...frame, system: "Another." }, new Map());
     const asked = { blocks, model: "m" };
-    expect(recordRequest(sentBefore(entries), null, entries, asked).differs).toEqual({ block: 0 });
+    expect(recordRequest(lastSentRequest(entries), null, entries, asked).differs).toEqual({
+      block: 0,
+    });
   });
 });

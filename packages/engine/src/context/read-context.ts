@@ -100,9 +100,9 @@ async function readOnce(
   session: SessionId,
 ): Promise<Omit<ContextEntries, "version" | "ranges" | "epochs">> {
   const found: StoredEvent[] = [];
-  let choice: Choice | undefined;
+  let choice: EpochChoice | undefined;
   for await (const entry of newestFirst(reads, owner, session)) {
-    choice ??= await choiceMadeBy(reads, owner, session, entry);
+    choice ??= await epochChoiceOf(reads, owner, session, entry);
     if (choice?.epoch && entry.seq <= choice.epoch.covers.to) break;
     found.push(entry);
   }
@@ -117,20 +117,20 @@ function sameRanges(some: readonly SeqRange[], others: readonly SeqRange[]): boo
 }
 
 /** The newest entry that speaks of epochs decides; `epoch: null` is the whole conversation. */
-interface Choice {
+interface EpochChoice {
   readonly epoch: AppliedEpoch | null;
   readonly frame: ContextFrame | null;
 }
 
-async function choiceMadeBy(
+async function epochChoiceOf(
   reads: Reads,
   owner: OwnerId,
   session: SessionId,
   entry: StoredEvent,
-): Promise<Choice | undefined> {
+): Promise<EpochChoice | undefined> {
   if (!entry.type.startsWith("context.")) return undefined;
   const event = knownEvent(entry);
-  if (event?.type === "context.compacted") return choiceOf(event);
+  if (event?.type === "context.compacted") return compactedChoice(event);
   if (event?.type !== "context.epoch") return undefined;
   const { at } = event.data;
   const page =
@@ -141,10 +141,13 @@ async function choiceMadeBy(
   // An epoch counts only while it is visible, and it stands above everything that it covers.
   if (restored?.seq !== at || restored?.type !== "context.compacted")
     return { epoch: null, frame: null };
-  return choiceOf(restored);
+  return compactedChoice(restored);
 }
 
-function choiceOf({ seq, data }: Extract<KnownEvent, { type: "context.compacted" }>): Choice {
+function compactedChoice({
+  seq,
+  data,
+}: Extract<KnownEvent, { type: "context.compacted" }>): EpochChoice {
   const { epoch: number, covers, summary, frame } = data;
   return { epoch: { number, seq, covers, summary }, frame: frame ?? null };
 }

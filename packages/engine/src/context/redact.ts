@@ -2,7 +2,7 @@
  * Forms that secrets have. A summary outlives what it was made from, and goes to a model that may be another's. Whatever can
  * run on begins where a word does: a model must not be able to make the search for them take long.
  */
-const forms: readonly (readonly [RegExp, string])[] = [
+const secretPatterns: readonly (readonly [RegExp, string])[] = [
   [
     /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
     "[private key]",
@@ -23,5 +23,5 @@ const forms: readonly (readonly [RegExp, string])[] = [
 ];
 
 export function redactSecrets(text: string): string {
-  return forms.reduce((left, [form, name]) => left.replaceAll(form, name), text);
+  return secretPatterns.reduce((left, [form, name]) => left.replaceAll(form, name), text);
 }

@@ -31,7 +31,7 @@ export async function restoreEpoch(
 ): Promise<EpochResult> {
   const row = await log.store.reads.session(owner, session);
   if (row === null) return noSession;
-  const at = number === 0 ? null : await placeOf(log, owner, session, number);
+  const at = number === 0 ? null : await epochSeq(log, owner, session, number);
   if (at === undefined)
     return {
       status: "refused",
@@ -51,7 +51,7 @@ export async function restoreEpoch(
 }
 
 /** Where the summary of that epoch stands; `null` for one that is the whole conversation, `undefined` for none. */
-async function placeOf(
+async function epochSeq(
   log: Log,
   owner: OwnerId,
   session: SessionId,

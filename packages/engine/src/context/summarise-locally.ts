@@ -1,6 +1,6 @@
 import type { CountTokens, SummaryMaterial } from "../ports/background-models.ts";
 
-const longestLine = 240;
+const maxLineLength = 240;
 
 /**
  * A summary without a model: what the person asked for, how each answer began, what tools did. Nothing is invented, and
@@ -30,7 +30,7 @@ const speakers = { user: "The person", assistant: "The answer", tool: "A tool" }
 function lineOf({ role, text }: SummaryMaterial): string {
   const words = text.replaceAll(/\s+/g, " ").trim();
   if (words === "") return "";
-  const isLong = words.length > longestLine;
-  const short = isLong ? `${words.slice(0, longestLine).toWellFormed()}…` : words;
+  const isLong = words.length > maxLineLength;
+  const short = isLong ? `${words.slice(0, maxLineLength).toWellFormed()}…` : words;
   return `${speakers[role]}: ${short}`;
 }

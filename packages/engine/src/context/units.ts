@@ -19,10 +19,10 @@ export function unitsOf(entries: readonly StoredEvent[], count: CountTokens): re
   for (const entry of entries) {
     const before = units.at(-1);
     // Nothing was said yet.
-    if (before === undefined && !begins(entry)) continue;
+    if (before === undefined && !startsUnit(entry)) continue;
     const said = materialOf(entry);
     const tokens = said.reduce((sum, { text }) => sum + count(text), 0);
-    if (before !== undefined && !begins(entry)) {
+    if (before !== undefined && !startsUnit(entry)) {
       const material = [...before.material, ...said];
       units[units.length - 1] = {
         ...before,
@@ -38,7 +38,7 @@ export function unitsOf(entries: readonly StoredEvent[], count: CountTokens): re
   return units;
 }
 
-function begins({ type }: StoredEvent): boolean {
+function startsUnit({ type }: StoredEvent): boolean {
   return type === "message.user" || type === "message.assistant";
 }
 

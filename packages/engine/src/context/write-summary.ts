@@ -9,8 +9,8 @@ import { redactSecrets } from "./redact.ts";
 import { summariseLocally } from "./summarise-locally.ts";
 
 /** How much of a conversation a summariser gets at once, in tokens, and the most that a single message may bring. */
-const pieceTokens = 24_000;
-const longestText = 16_000;
+const maxPieceTokens = 24_000;
+const maxTextLength = 16_000;
 
 /**
  * Writes the summary of a plan, piece by piece, each one an update of the one before. Secrets go neither in nor out. When
@@ -25,7 +25,7 @@ export async function writeSummary(
   const { owner, session, focus, sizes } = target;
   const limitTokens = sizes.summaryTokens;
   let summary = plan.previous;
-  for (const material of piecesOf(plan.material, count)) {
+  for (const material of splitMaterial(plan.material, count)) {
     if (signal.aborted) break;
     const request = { owner, session, previous: summary, material, focus, limitTokens };
     const answer = await summariser.summarise(request, signal);
@@ -39,7 +39,7 @@ export async function writeSummary(
   return summary ?? "";
 }
 
-function piecesOf(
+function splitMaterial(
   material: readonly SummaryMaterial[],
   count: CountTokens,
 ): readonly (readonly SummaryMaterial[])[] {
@@ -47,11 +47,11 @@ function piecesOf(
   let room = 0;
   for (const { role, text } of material) {
     // Redacted first: a secret across the cut would leave half of itself behind.
-    const shown = { role, text: shortened(redactSecrets(text)) };
+    const shown = { role, text: truncateMiddle(redactSecrets(text)) };
     const tokens = count(shown.text);
     if (tokens > room || pieces.length === 0) {
       pieces.push([]);
-      room = pieceTokens;
+      room = maxPieceTokens;
     }
     pieces.at(-1)?.push(shown);
     room -= tokens;
@@ -60,8 +60,8 @@ function piecesOf(
 }
 
 /** The beginning and the end of what is too long. */
-function shortened(text: string): string {
-  if (text.length <= longestText) return text;
-  const half = longestText / 2;
+function truncateMiddle(text: string): string {
+  if (text.length <= maxTextLength) return text;
+  const half = maxTextLength / 2;
   return `${text.slice(0, half)}\n[…]\n${text.slice(-half)}`.toWellFormed();
 }

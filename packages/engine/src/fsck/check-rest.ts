@@ -5,20 +5,24 @@ import type { LeaseRow } from "../ports/rows.ts";
 import type { Finding } from "./findings.ts";
 
 /** Longer than any lease is ever taken for. */
-const longestLeaseMs = 24 * 60 * 60 * 1000;
+const maxLeaseMs = 24 * 60 * 60 * 1000;
 
 export async function* checkLeases(audit: Audit, now: number): AsyncIterable<Finding> {
   for await (const lease of audit.leases()) {
-    const message = await problemOf(audit, lease, now);
+    const message = await leaseProblem(audit, lease, now);
     if (message === undefined) continue;
     const { kind, session } = lease;
     yield { code: "lease_unsound", table: "leases", session, key: `${kind} ${session}`, message };
   }
 }
 
-async function problemOf(audit: Audit, lease: LeaseRow, now: number): Promise<string | undefined> {
+async function leaseProblem(
+  audit: Audit,
+  lease: LeaseRow,
+  now: number,
+): Promise<string | undefined> {
   if (!fence.safeParse(lease.fence).success) return `Its fence is ${lease.fence}.`;
-  if (lease.expiresAt > now + longestLeaseMs) return "It runs out later than any lease can.";
+  if (lease.expiresAt > now + maxLeaseMs) return "It runs out later than any lease can.";
   const derived = await audit.derived(lease.session);
   if (derived === null) return "Its session does not exist.";
   return derived.session.trashedAt === null ? undefined : "Its session is in the trash.";

@@ -4,7 +4,7 @@ import { outboxKey } from "../log/fold-outbound.ts";
 import type { Audit, Derived } from "../ports/audit.ts";
 import type { SessionRow } from "../ports/rows.ts";
 import { compareTable, differences } from "./compare-rows.ts";
-import { Derivation } from "./derive-session.ts";
+import { SessionDerivation } from "./derive-session.ts";
 import type { Finding } from "./findings.ts";
 
 export type FsckMode = "check" | "rebuild";
@@ -13,7 +13,7 @@ export type SessionReport =
   | {
       readonly status: "checked";
       readonly findings: readonly Finding[];
-      readonly derivation: Derivation;
+      readonly derivation: SessionDerivation;
       readonly stored: Derived;
     }
   /** It was written each time that it was looked at. */
@@ -50,8 +50,8 @@ export async function checkSession(
   return { status: "moving" };
 }
 
-async function derive(audit: Audit, stored: SessionRow): Promise<Derivation> {
-  const derivation = new Derivation(stored);
+async function derive(audit: Audit, stored: SessionRow): Promise<SessionDerivation> {
+  const derivation = new SessionDerivation(stored);
   for await (const raw of audit.events(stored.id)) derivation.add(raw);
   derivation.close();
   return derivation;
@@ -61,7 +61,7 @@ async function derive(audit: Audit, stored: SessionRow): Promise<Derivation> {
 async function rebuild(
   audit: Audit,
   stored: Derived,
-  derivation: Derivation,
+  derivation: SessionDerivation,
 ): Promise<"done" | "failed" | "moved"> {
   const written = derivedRows(stored, derivation);
   if (written === null) return "failed";
@@ -74,7 +74,7 @@ async function rebuild(
   return compare(after, derivation).length === 0 ? "done" : "failed";
 }
 
-function derivedRows(stored: Derived, derivation: Derivation): Derived | null {
+function derivedRows(stored: Derived, derivation: SessionDerivation): Derived | null {
   const session = expectedSession(stored.session, derivation);
   if (session === null) return null;
   const { runs, inputs, usage, approvals, memory, outbox } = derivation;
@@ -92,11 +92,11 @@ function derivedRows(stored: Derived, derivation: Derivation): Derived | null {
 }
 
 /** Which lanes are its own depends on other sessions too; here only what this log cannot have said is corrected. */
-function expectedLanes(stored: Derived, { lanes }: Derivation): Derived["lanes"] {
+function expectedLanes(stored: Derived, { lanes }: SessionDerivation): Derived["lanes"] {
   return stored.lanes.flatMap(({ lane }) => lanes.get(lane)?.row ?? []);
 }
 
-function expectedSession(stored: SessionRow, derivation: Derivation): SessionRow | null {
+function expectedSession(stored: SessionRow, derivation: SessionDerivation): SessionRow | null {
   const { session, activityUpTo } = derivation;
   if (session === null) return null;
   const { activityAt } = stored;
@@ -104,7 +104,7 @@ function expectedSession(stored: SessionRow, derivation: Derivation): SessionRow
   return isPossible ? { ...session, activityAt } : session;
 }
 
-function compare(stored: Derived, derivation: Derivation): Finding[] {
+function compare(stored: Derived, derivation: SessionDerivation): Finding[] {
   const { id: session } = stored.session;
   const { runs, inputs, usage, approvals, memory, outbox } = derivation;
   const named = (table: string) => ({ table, session });
@@ -135,7 +135,7 @@ function compareSession(stored: SessionRow, derived: SessionRow | null): Finding
 }
 
 /** A head above the last row is a missing number; one below it would give a number twice. */
-function headFindings({ id, head }: SessionRow, { session }: Derivation): Finding[] {
+function headFindings({ id, head }: SessionRow, { session }: SessionDerivation): Finding[] {
   if (session === null || session.head <= head) return [];
   const message = `The head is ${head}, and the log goes on to ${session.head}.`;
   return [{ code: "head_differs", table: "sessions", session: id, key: id, message }];

@@ -16,7 +16,7 @@ export function differences(stored: object, derived: object): string[] {
     .filter((field) => !sameValue(Reflect.get(stored, field), Reflect.get(derived, field)))
     .map((field) => {
       const [is, should] = [Reflect.get(stored, field), Reflect.get(derived, field)] as unknown[];
-      return `${field} is ${short(is)} and should be ${short(should)}`;
+      return `${field} is ${shortJson(is)} and should be ${shortJson(should)}`;
     });
 }
 
@@ -24,7 +24,7 @@ function fieldsOf(a: object, b: object): string[] {
   return [...new Set([...Object.keys(a), ...Object.keys(b)])];
 }
 
-function short(value: unknown): string {
+function shortJson(value: unknown): string {
   const text = JSON.stringify(value) ?? "absent";
   return text.length > 120 ? `${text.slice(0, 119)}…` : text;
 }

@@ -13,13 +13,13 @@ import {
   type StoredEvent,
 } from "@holdfast/protocol";
 
-import { blobsIn, foldInput, foldRun, laneOf, usageOf } from "../log/fold-rows.ts";
+import { blobsIn, foldInput, foldRun, laneRowOf, usageRowOf } from "../log/fold-rows.ts";
 import { emptySession } from "../log/begin-session.ts";
 import { foldApprovals } from "../log/fold-approvals.ts";
-import { foldDelta, foldSession } from "../log/fold-session.ts";
+import { foldDelta, foldSessionRow } from "../log/fold-session.ts";
 import { inputNamedBy } from "../log/needs.ts";
 import { memoryChangeOf, MemoryRows } from "../log/fold-memory.ts";
-import { outboxRowOf, putChunk } from "../log/fold-outbound.ts";
+import { outboxRowOf, mergeChunk } from "../log/fold-outbound.ts";
 import type {
   ApprovalRow,
   InputRow,
@@ -31,7 +31,7 @@ import type {
 } from "../ports/rows.ts";
 import type { RawEvent } from "../ports/audit.ts";
 import type { Finding, FindingCode } from "./findings.ts";
-import { NumberLedger, spanText } from "./number-ledger.ts";
+import { SeqLedger, spanText } from "./number-ledger.ts";
 
 export interface LaneBinding {
   readonly row: LaneRow;
@@ -39,7 +39,7 @@ export interface LaneBinding {
 }
 
 /** One session's log, read once from its beginning: what follows from it, and what is wrong with it. */
-export class Derivation {
+export class SessionDerivation {
   readonly findings: Finding[] = [];
   readonly runs = new Map<RunId, RunRow>();
   readonly inputs = new Map<MessageId, InputRow>();
@@ -59,11 +59,11 @@ export class Derivation {
   /** Everything that the rows follow from was there and could be read. */
   isWhole = true;
   readonly #stored: SessionRow;
-  readonly #ledger: NumberLedger;
+  readonly #ledger: SeqLedger;
 
   constructor(stored: SessionRow) {
     this.#stored = stored;
-    this.#ledger = new NumberLedger((stored.origin?.seq ?? 0) + 1);
+    this.#ledger = new SeqLedger((stored.origin?.seq ?? 0) + 1);
   }
 
   add(raw: RawEvent): void {
@@ -115,27 +115,28 @@ export class Derivation {
       this.#spoil("event_invalid", event.seq, `${event.type}: ${decoded.reason}`);
     }
     if (decoded.kind === "known") this.#foldRows(session, decoded.event);
-    this.session = foldSession(session, decoded);
+    this.session = foldSessionRow(session, decoded);
   }
 
   /** In the same order as a commit does it, from the session as it was before the event. */
   #foldRows(session: SessionRow, event: KnownEvent): void {
     const runId = event.type === "input.accepted" ? event.data.runId : event.runId;
-    if (runId !== undefined) put(this.runs, runId, foldRun(this.runs.get(runId), event, session));
+    if (runId !== undefined)
+      setIfDefined(this.runs, runId, foldRun(this.runs.get(runId), event, session));
     const message = inputNamedBy(event);
     if (message !== undefined) {
-      put(this.inputs, message, foldInput(this.inputs.get(message), event, session));
+      setIfDefined(this.inputs, message, foldInput(this.inputs.get(message), event, session));
     }
-    const lane = laneOf(event, session);
+    const lane = laneRowOf(event, session);
     if (lane !== undefined) this.lanes.set(lane.lane, { row: lane, by: event.id });
-    const used = usageOf(event, session);
+    const used = usageRowOf(event, session);
     if (used !== undefined) this.usage.push(used);
     for (const row of foldApprovals(this.approvals.values(), event, session))
       this.approvals.set(row.id, row);
     const memory = memoryChangeOf(event, session);
     if (memory !== undefined) this.memory.apply(memory);
     const chunk = outboxRowOf(event, session);
-    if (chunk !== undefined) putChunk(this.outbox, chunk);
+    if (chunk !== undefined) mergeChunk(this.outbox, chunk);
     for (const blob of blobsIn(event)) this.blobs.set(blob, (this.blobs.get(blob) ?? 0) + 1);
     for (const span of deltasSettledBy(event) ?? []) this.#settle(event, span);
   }
@@ -164,6 +165,6 @@ export class Derivation {
   }
 }
 
-function put<K, V>(map: Map<K, V>, key: K, value: V | undefined): void {
+function setIfDefined<K, V>(map: Map<K, V>, key: K, value: V | undefined): void {
   if (value !== undefined) map.set(key, value);
 }

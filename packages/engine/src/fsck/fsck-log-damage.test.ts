@@ -1,21 +1,25 @@
 import { ids, type LaneKey, type StoredEvent } from "@holdfast/protocol";
-import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { type Audit, type RawEvent } from "../ports/audit.ts";
-import { aLane, aRange, at } from "@holdfast/testing/fixtures/factories";
-import { openFullSession, withDerived, withEvents } from "@holdfast/testing/fixtures/damaged-audit";
-import { present, type OpenSession } from "@holdfast/testing/fixtures/open-session";
+import { aLane, aRange, toSeq } from "@holdfast/testing/fixtures/factories";
+import {
+  openFullSession,
+  auditWithDerived,
+  auditWithEvents,
+} from "@holdfast/testing/fixtures/damaged-audit";
+import { assertPresent, type TestSession } from "@holdfast/testing/fixtures/open-session";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { type FsckMode } from "./check-session.ts";
 import { fsckExit } from "./findings.ts";
 import { runFsck } from "./fsck.ts";
 
 let harness: StoreHarness;
-let chat: OpenSession;
+let chat: TestSession;
 let lane: LaneKey;
 beforeEach(async () => {
-  harness = await memoryHarness.open();
+  harness = await referenceHarness.open();
   lane = aLane();
   ({ chat } = await openFullSession(harness.store, lane));
 });
@@ -31,13 +35,13 @@ const codesOf = async (given: Audit): Promise<string[]> => {
 const indexOf = (events: RawEvent[], type: string): number =>
   events.findIndex((raw) => raw.event?.type === type);
 const changed = (raw: RawEvent | undefined, data: StoredEvent["data"]): RawEvent => {
-  const { event, ...rest } = present(raw);
-  return { ...rest, event: { ...present(event), data } };
+  const { event, ...rest } = assertPresent(raw);
+  return { ...rest, event: { ...assertPresent(event), data } };
 };
 
 describe("[P14] damage in the log is found", () => {
   test("a row that is gone", async () => {
-    const given = withEvents(audit(), chat.session, (events) =>
+    const given = auditWithEvents(audit(), chat.session, (events) =>
       events.toSpliced(indexOf(events, "usage.recorded"), 1),
     );
     expect(await codesOf(given)).toEqual(["number_missing"]);
@@ -45,54 +49,59 @@ describe("[P14] damage in the log is found", () => {
 
   test("the newest row that is gone", async () => {
     expect(
-      await codesOf(withEvents(audit(), chat.session, (events) => events.slice(0, -1))),
+      await codesOf(auditWithEvents(audit(), chat.session, (events) => events.slice(0, -1))),
     ).toEqual(["number_missing"]);
   });
 
   test("a number that is given twice", async () => {
-    const given = withEvents(audit(), chat.session, (events) => [
+    const given = auditWithEvents(audit(), chat.session, (events) => [
       ...events.slice(0, 3),
-      present(events[2]),
+      assertPresent(events[2]),
       ...events.slice(3),
     ]);
     expect(await codesOf(given)).toEqual(["number_repeated"]);
   });
 
   test("two entries that stand for the same number", async () => {
-    const given = withEvents(audit(), chat.session, (events) => {
+    const given = auditWithEvents(audit(), chat.session, (events) => {
       const index = indexOf(events, "message.assistant");
-      const { data } = present(events[index]?.event);
+      const { data } = assertPresent(events[index]?.event);
       const [range] = data["deltas"] as [number, number][];
       return events.with(
         index,
-        changed(events[index], { ...data, deltas: [...(data["deltas"] as []), present(range)] }),
+        changed(events[index], {
+          ...data,
+          deltas: [...(data["deltas"] as []), assertPresent(range)],
+        }),
       );
     });
     expect(await codesOf(given)).toEqual(["number_explained_twice"]);
   });
 
   test("a settled row that is kept as open, and an open one that is marked for deletion", async () => {
-    const settled = withEvents(audit(), chat.session, (events) =>
+    const settled = auditWithEvents(audit(), chat.session, (events) =>
       events.map((raw) => (raw.place === "pruned" ? { ...raw, place: "delta" } : raw)),
     );
     expect(await codesOf(settled)).toEqual(["delta_misplaced"]);
-    const open = withEvents(audit(), chat.session, (events) =>
+    const open = auditWithEvents(audit(), chat.session, (events) =>
       events.map((raw) => (raw.place === "delta" ? { ...raw, place: "pruned" } : raw)),
     );
     expect(await codesOf(open)).toEqual(["delta_misplaced"]);
   });
 
   test("a payload whose checksum is wrong, by its id, and without a verdict on what follows from it", async () => {
-    const given = withEvents(audit(), chat.session, (events) => {
+    const given = auditWithEvents(audit(), chat.session, (events) => {
       const index = indexOf(events, "usage.recorded");
       return events.with(index, {
-        ...present(events[index]),
+        ...assertPresent(events[index]),
         event: null,
         problem: "the checksum does not match",
       });
     });
     const { found, exitCode } = await check(given, "rebuild");
-    const seq = present((await chat.events()).find((event) => event.type === "usage.recorded")).seq;
+    const seq = assertPresent(
+      (await chat.events()).find((event) => event.type === "usage.recorded"),
+    ).seq;
     expect(found).toMatchObject([
       {
         code: "event_unreadable",
@@ -105,9 +114,9 @@ describe("[P14] damage in the log is found", () => {
   });
 
   test("an unreadable row that may name a blob: a rebuild does not take its reference away", async () => {
-    const given = withEvents(audit(), chat.session, (events) => {
+    const given = auditWithEvents(audit(), chat.session, (events) => {
       const index = indexOf(events, "input.accepted");
-      return events.with(index, { ...present(events[index]), event: null });
+      return events.with(index, { ...assertPresent(events[index]), event: null });
     });
     const { found, unproven } = await check(given, "rebuild");
     expect(found.map((finding) => finding.code)).toEqual(["event_unreadable"]);
@@ -116,7 +125,7 @@ describe("[P14] damage in the log is found", () => {
   });
 
   test("a row that its own schema refuses, while a foreign type is fine", async () => {
-    const given = withEvents(audit(), chat.session, (events) => {
+    const given = auditWithEvents(audit(), chat.session, (events) => {
       const index = indexOf(events, "usage.recorded");
       return events.with(index, changed(events[index], { model: 7 }));
     });
@@ -124,19 +133,19 @@ describe("[P14] damage in the log is found", () => {
   });
 
   test("a log that does not begin with its session", async () => {
-    const given = withEvents(audit(), chat.session, (events) =>
+    const given = auditWithEvents(audit(), chat.session, (events) =>
       events.with(0, {
-        ...present(events[0]),
-        event: { ...present(events[0]?.event), type: "future.thing" },
+        ...assertPresent(events[0]),
+        event: { ...assertPresent(events[0]?.event), type: "future.thing" },
       }),
     );
     expect(await codesOf(given)).toEqual(["session_unfounded"]);
   });
 
   test("a head that is below the last row", async () => {
-    const given = withDerived(audit(), chat.session, (derived) => ({
+    const given = auditWithDerived(audit(), chat.session, (derived) => ({
       ...derived,
-      session: { ...derived.session, head: at(derived.session.head - 1) },
+      session: { ...derived.session, head: toSeq(derived.session.head - 1) },
     }));
     expect(await codesOf(given)).toContain("head_differs");
   });
@@ -149,7 +158,7 @@ describe("[P14] damage in the log is found", () => {
     ["end before they begin", [aRange(4, 3)]],
     ["are open in another log", [aRange(1, null, ids.make("session"))]],
   ])("visible stretches that %s", async (_name, ranges) => {
-    const given = withDerived(audit(), chat.session, (derived) => ({
+    const given = auditWithDerived(audit(), chat.session, (derived) => ({
       ...derived,
       session: { ...derived.session, ranges },
     }));

@@ -1,22 +1,33 @@
 import { type BlobId, ids, type LaneKey } from "@holdfast/protocol";
-import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { type Audit, type Derived } from "../ports/audit.ts";
-import { aFence, aHolder, aLane, anEvent, anOwner, at } from "@holdfast/testing/fixtures/factories";
-import { openFullSession, withDerived } from "@holdfast/testing/fixtures/damaged-audit";
-import { openSession, present, type OpenSession } from "@holdfast/testing/fixtures/open-session";
+import {
+  toFence,
+  aHolder,
+  aLane,
+  anEvent,
+  anOwner,
+  toSeq,
+} from "@holdfast/testing/fixtures/factories";
+import { openFullSession, auditWithDerived } from "@holdfast/testing/fixtures/damaged-audit";
+import {
+  openTestSession,
+  assertPresent,
+  type TestSession,
+} from "@holdfast/testing/fixtures/open-session";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { type FsckMode } from "./check-session.ts";
 import { fsckExit } from "./findings.ts";
 import { runFsck } from "./fsck.ts";
 
 let harness: StoreHarness;
-let chat: OpenSession;
+let chat: TestSession;
 let blob: BlobId;
 let lane: LaneKey;
 beforeEach(async () => {
-  harness = await memoryHarness.open();
+  harness = await referenceHarness.open();
   lane = aLane();
   ({ chat, blob } = await openFullSession(harness.store, lane));
 });
@@ -84,7 +95,7 @@ describe("[P14] damage in what is derived is found, repaired by a rebuild, and p
       "a cost that nobody had",
       "usage",
       "row_extra",
-      (d) => ({ ...d, usage: [...d.usage, { ...present(d.usage[0]), seq: at(1) }] }),
+      (d) => ({ ...d, usage: [...d.usage, { ...assertPresent(d.usage[0]), seq: toSeq(1) }] }),
     ],
     [
       "a lane with another time",
@@ -94,25 +105,25 @@ describe("[P14] damage in what is derived is found, repaired by a rebuild, and p
     ],
   ];
   test.each(damages)("%s", async (_name, table, code, change) => {
-    const { found, exitCode } = await check(withDerived(audit(), chat.session, change));
+    const { found, exitCode } = await check(auditWithDerived(audit(), chat.session, change));
     expect(new Set(found.map((finding) => `${finding.table} ${finding.code}`))).toEqual(
       new Set([`${table} ${code}`]),
     );
     expect(found.every((finding) => finding.repair === "possible")).toBe(true);
     expect(exitCode).toBe(fsckExit.damaged);
 
-    const rebuilt = await check(withDerived(audit(), chat.session, change), "rebuild");
+    const rebuilt = await check(auditWithDerived(audit(), chat.session, change), "rebuild");
     expect(rebuilt.found.map((finding) => finding.repair)).toEqual(found.map(() => "done"));
     expect(rebuilt.exitCode).toBe(fsckExit.repaired);
     expect((await check()).found).toEqual([]);
   });
 
   test("a lane that points at a session which another has followed", async () => {
-    const other = await openSession(harness.store, {}, chat.owner);
-    const before = present(await audit().derived(chat.session));
+    const other = await openTestSession(harness.store, {}, chat.owner);
+    const before = assertPresent(await audit().derived(chat.session));
     await harness.advanceClock(1_000);
     await other.commit([anEvent("lane.bound", { lane })]);
-    const later = present(await audit().derived(other.session));
+    const later = assertPresent(await audit().derived(other.session));
     await audit().replaceDerived({ ...later, lanes: [] });
     await audit().replaceDerived(before);
     expect((await check()).found).toMatchObject([
@@ -124,27 +135,30 @@ describe("[P14] damage in what is derived is found, repaired by a rebuild, and p
   });
 
   test("a lane that is lost, unless the session that had it last may have been purged", async () => {
-    const derived = present(await audit().derived(chat.session));
+    const derived = assertPresent(await audit().derived(chat.session));
     await audit().replaceDerived({ ...derived, lanes: [] });
     const lost = [{ code: "lane_differs", session: chat.session, repair: "possible" }];
     expect((await check()).found).toMatchObject(lost);
-    const gone = await openSession(harness.store, {}, chat.owner);
+    const gone = await openTestSession(harness.store, {}, chat.owner);
     await gone.commit([anEvent("session.trashed", {})]);
     await harness.store.purge(gone.owner, gone.session);
     expect((await check()).found).toEqual([]);
   });
 
   test("a lane is not taken back by a clock that stepped back", async () => {
-    const other = await openSession(harness.store, {}, chat.owner);
+    const other = await openTestSession(harness.store, {}, chat.owner);
     await harness.advanceClock(-1_000);
-    const late = await openSession(harness.store, {}, chat.owner);
+    const late = await openTestSession(harness.store, {}, chat.owner);
     await other.commit([anEvent("lane.bound", { lane })]);
     await late.commit([anEvent("lane.bound", { lane })]);
     expect((await check()).found).toEqual([]);
   });
 
   test("a rebuild whose rows do not come back equal has failed", async () => {
-    const forgetful = withDerived(audit(), chat.session, (derived) => ({ ...derived, usage: [] }));
+    const forgetful = auditWithDerived(audit(), chat.session, (derived) => ({
+      ...derived,
+      usage: [],
+    }));
     const stubborn: Audit = { ...forgetful, replaceDerived: async () => "replaced" };
     const { found, exitCode } = await check(stubborn, "rebuild");
     expect(found).toMatchObject([{ code: "row_missing", table: "usage", repair: "failed" }]);
@@ -172,17 +186,17 @@ describe("[P14] damage beside the log is found", () => {
 
   test("leases with an impossible fence, time or session", async () => {
     const now = await harness.store.now();
-    const trashed = await openSession(harness.store);
+    const trashed = await openTestSession(harness.store);
     await trashed.commit([anEvent("session.trashed", {})]);
     const sound = {
       kind: "run",
       session: chat.session,
-      fence: aFence(1),
+      fence: toFence(1),
       holder: aHolder(),
       expiresAt: now,
     } as const;
     const unsound = [
-      { ...sound, fence: aFence(0) },
+      { ...sound, fence: toFence(0) },
       { ...sound, expiresAt: now + 1e12 },
       { ...sound, session: ids.make("session") },
       { ...sound, session: trashed.session },

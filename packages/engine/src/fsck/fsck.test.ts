@@ -1,5 +1,5 @@
 import { type Fence, ids, type LaneKey } from "@holdfast/protocol";
-import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { type Audit } from "../ports/audit.ts";
@@ -14,20 +14,28 @@ import {
   aSettledMessage,
   aUsage,
   aUserMessage,
-  at,
+  toSeq,
 } from "@holdfast/testing/fixtures/factories";
-import { committed, openSession, type OpenSession } from "@holdfast/testing/fixtures/open-session";
-import { openFullSession, withDerived, withEvents } from "@holdfast/testing/fixtures/damaged-audit";
+import {
+  assertCommitted,
+  openTestSession,
+  type TestSession,
+} from "@holdfast/testing/fixtures/open-session";
+import {
+  openFullSession,
+  auditWithDerived,
+  auditWithEvents,
+} from "@holdfast/testing/fixtures/damaged-audit";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { type FsckMode } from "./check-session.ts";
 import { fsckExit } from "./findings.ts";
 import { runFsck } from "./fsck.ts";
 
 let harness: StoreHarness;
-let chat: OpenSession;
+let chat: TestSession;
 let lane: LaneKey;
 beforeEach(async () => {
-  harness = await memoryHarness.open();
+  harness = await referenceHarness.open();
   lane = aLane();
   ({ chat } = await openFullSession(harness.store, lane));
 });
@@ -41,19 +49,19 @@ const damaged = (parts: Partial<Audit>): Audit => ({ ...audit(), ...parts });
 describe("[P14] a store that is as it should be", () => {
   test("has no finding, whatever happened in it", async () => {
     const { store } = harness;
-    const other = await openSession(store, {}, chat.owner);
+    const other = await openTestSession(store, {}, chat.owner);
     await other.commit([anEvent("lane.bound", { lane })]);
     await other.lease("memory");
     const branch = aSession(
       {
-        origin: { sessionId: chat.session, seq: at(5) },
+        origin: { sessionId: chat.session, seq: toSeq(5) },
         ranges: [aRange(1, 5, chat.session), aRange(6)],
       },
       chat.owner,
       aUserMessage("on its own way"),
     );
-    committed(await store.commit(branch));
-    const gone = await openSession(store, {}, chat.owner);
+    assertCommitted(await store.commit(branch));
+    const gone = await openTestSession(store, {}, chat.owner);
     await gone.commit([aUsage(undefined), anEvent("session.trashed", {})]);
     expect(await store.purge(gone.owner, gone.session)).toMatchObject({ status: "purged" });
     expect(await check()).toMatchObject({
@@ -68,16 +76,16 @@ describe("[P14] a store that is as it should be", () => {
     const { store } = harness;
     const branch = aSession(
       {
-        origin: { sessionId: chat.session, seq: at(4) },
+        origin: { sessionId: chat.session, seq: toSeq(4) },
         ranges: [aRange(1, 4, chat.session), aRange(5)],
       },
       chat.owner,
     );
-    committed(await store.commit(branch));
+    assertCommitted(await store.commit(branch));
     await chat.commit([anEvent("session.trashed", {})]);
     expect(await store.purge(chat.owner, chat.session)).toMatchObject({ status: "purged" });
     expect(await check()).toMatchObject({ found: [], unproven: [] });
-    const hidden = withEvents(audit(), chat.session, () => []);
+    const hidden = auditWithEvents(audit(), chat.session, () => []);
     expect(await check(hidden, "rebuild")).toMatchObject({
       found: [],
       unproven: ["lanes", "blob references"],
@@ -85,7 +93,7 @@ describe("[P14] a store that is as it should be", () => {
   });
 
   test("stays so when the last activity was output that is deleted since, and its settlement was quiet", async () => {
-    const session = await openSession(harness.store);
+    const session = await openTestSession(harness.store);
     const { runId, under } = await session.startRun();
     await harness.advanceClock(5_000);
     const { first } = await session.commit([aDelta(runId)], { under });
@@ -95,7 +103,7 @@ describe("[P14] a store that is as it should be", () => {
     expect((await check()).found).toEqual([]);
     await harness.advanceClock(5_000);
     await session.commit([aNotice()]);
-    const wrong = withDerived(audit(), session.session, (derived) => ({
+    const wrong = auditWithDerived(audit(), session.session, (derived) => ({
       ...derived,
       session: { ...derived.session, activityAt: derived.session.activityAt - 1 },
     }));
@@ -107,7 +115,7 @@ describe("[P14] a store that is as it should be", () => {
     const ref = { session, runId: ids.make("run"), fence: 3 as Fence, place: "here" };
     const header = { ...ref, owner, ingestId: ids.make("event") };
     const journals = { left: async () => [header] };
-    const found = await runFsck(audit(), { now: await harness.store.now(), journals });
+    const found = await runFsck(audit(), { now: await harness.store.now(), spills: journals });
     expect(found).toMatchObject({ findings: 0, exitCode: fsckExit.clean });
     expect(found.spills).toEqual([{ session, runId: ref.runId }]);
   });
@@ -115,7 +123,7 @@ describe("[P14] a store that is as it should be", () => {
   test("tells how far it is", async () => {
     const seen: number[] = [];
     const onProgress = ({ sessions }: { sessions: number }) => void seen.push(sessions);
-    await openSession(harness.store);
+    await openTestSession(harness.store);
     await runFsck(harness.store.audit, { now: 0, onProgress });
     expect(seen).toEqual([1, 2]);
   });

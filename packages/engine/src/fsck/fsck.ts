@@ -1,7 +1,7 @@
 import type { OwnerId, SessionId } from "@holdfast/protocol";
 
 import { type Audit } from "../ports/audit.ts";
-import { type JournalPlace } from "../ports/spill.ts";
+import { type SpillStore } from "../ports/spill.ts";
 import { StoreFailure } from "../ports/store.ts";
 import { BlobAccounts, checkBlobs } from "./check-across-sessions.ts";
 import { LaneAccounts } from "./check-lanes.ts";
@@ -21,7 +21,7 @@ export interface FsckOptions {
   readonly now: number;
   readonly onProgress?: (progress: FsckProgress) => void;
   /** Where runners of this home spill. */
-  readonly journals?: Pick<JournalPlace, "left">;
+  readonly spills?: Pick<SpillStore, "left">;
 }
 
 /**
@@ -40,7 +40,7 @@ export async function* fsck(audit: Audit, options: FsckOptions): AsyncGenerator<
     if (!(error instanceof StoreFailure)) throw error;
     failure = `${error.code}: ${error.message}`;
   }
-  const left = (await options.journals?.left()) ?? [];
+  const left = (await options.spills?.left()) ?? [];
   const spills = left.map(({ session, runId }) => ({ session, runId }));
   yield { kind: "summary", summary: { ...run.summary(failure), spills } };
 }

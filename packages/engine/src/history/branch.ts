@@ -6,9 +6,9 @@ import type { SessionRow } from "../ports/rows.ts";
 import {
   type HistoryDeps,
   type HistoryTarget,
-  impossible,
-  type Impossible,
-  moved,
+  refuseHistory,
+  type HistoryRefusal,
+  headMoved,
   noSession,
 } from "./cut.ts";
 import { branchRanges } from "./ranges.ts";
@@ -18,7 +18,7 @@ export type BranchResult =
   | { readonly status: "branched"; readonly session: SessionId }
   | Refused
   | Failed
-  | Impossible;
+  | HistoryRefusal;
 
 export interface BranchOptions {
   /** The last entry that the branch keeps; the newest when absent. */
@@ -41,12 +41,12 @@ export async function branch(
   const { owner, session: origin, expectedHead } = target;
   if ((await log.store.reads.session(owner, session)) !== null)
     return { status: "branched", session };
-  const found = await findPoint(log, target, at);
+  const found = await findBranchPoint(log, target, at);
   if (found === null) return noSession;
   const { row, point } = found;
   const hasMoved = expectedHead !== undefined && expectedHead !== row.head;
-  if (hasMoved || point === "moving") return moved(row);
-  if (point === null) return impossible("entry_not_found", "There is no such entry in view.");
+  if (hasMoved || point === "moving") return headMoved(row);
+  if (point === null) return refuseHistory("entry_not_found", "There is no such entry in view.");
   const created = newEvent(ids.make("event"), "session.created", {
     origin: { sessionId: origin, seq: point.seq },
     ranges: branchRanges(row.ranges, origin, point.seq),
@@ -75,31 +75,31 @@ export async function duplicate(
   return branch(deps, target, { title: named, session });
 }
 
-const longestTitle = 300;
+const maxTitleLength = 300;
 
 function titleOfCopy(title: string): string {
   const suffix = " (copy)";
-  return `${title.slice(0, longestTitle - suffix.length)}${suffix}`;
+  return `${title.slice(0, maxTitleLength - suffix.length)}${suffix}`;
 }
 
-interface Point {
+interface BranchPoint {
   readonly seq: Seq;
   /** What the list says of the part up to here. */
   readonly messageCount: number;
   readonly preview: string;
 }
 
-const tries = 20;
+const maxTries = 20;
 
 /**
  * The row and the entries are read one after the other. That they belong together is proven by the version, which
  * every entry and every cut moves.
  */
-async function findPoint(
+async function findBranchPoint(
   log: HistoryDeps["log"],
   { owner, session }: HistoryTarget,
   at: Seq | undefined,
-): Promise<{ readonly row: SessionRow; readonly point: Point | "moving" | null } | null> {
+): Promise<{ readonly row: SessionRow; readonly point: BranchPoint | "moving" | null } | null> {
   const { reads } = log.store;
   for (let attempt = 1; ; attempt += 1) {
     const row = await reads.session(owner, session);
@@ -107,7 +107,7 @@ async function findPoint(
     const point = await walkTo(log, row, at);
     const after = await reads.session(owner, session);
     if (after?.version === row.version) return { row, point };
-    if (attempt === tries) return { row, point: "moving" };
+    if (attempt === maxTries) return { row, point: "moving" };
   }
 }
 
@@ -115,7 +115,7 @@ async function walkTo(
   log: HistoryDeps["log"],
   row: SessionRow,
   at: Seq | undefined,
-): Promise<Point | null> {
+): Promise<BranchPoint | null> {
   let messageCount = row.messageCount;
   let seq: Seq | null = at === undefined ? row.head : null;
   for await (const entry of newestFirst(log.store.reads, row.owner, row.id)) {

@@ -1,14 +1,14 @@
 import { createIds, type Seq, type StoredEvent } from "@holdfast/protocol";
-import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { aHolder } from "@holdfast/testing/fixtures/factories";
-import { fsckStore } from "@holdfast/testing/conformance/fsck-store";
+import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
 import { hang, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { openRunRig, type RunRig } from "@holdfast/testing/rigs/run-rig";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
-import { streamed, until } from "@holdfast/testing/rigs/run-words";
+import { untilStreamed, until } from "@holdfast/testing/rigs/run-words";
 import { branch } from "./branch.ts";
 import { clear, truncate, undo } from "./cut.ts";
 import { redo } from "./redo.ts";
@@ -22,7 +22,7 @@ const ids = createIds();
 
 /** Three turns: one, two, three, each answered by its own words. */
 beforeEach(async () => {
-  harness = await memoryHarness.open();
+  harness = await referenceHarness.open();
   rig = await openRunRig(harness.store, {
     model: scriptedModel((_request, before) => says(`Answer ${before + 1}`)),
   });
@@ -159,7 +159,7 @@ describe("a branch", () => {
     expect(await other.read()).toEqual(everything.slice(0, 4));
     expect(await other.row()).toMatchObject({ messageCount: 4, preview: "Answer 2" });
     await rig.say("elsewhere", { session: other.session });
-    rig.runner.poke(rig.chat.owner, other.session);
+    rig.runner.notify(rig.chat.owner, other.session);
     await rig.runner.idle();
     expect(await other.read()).toEqual([...everything.slice(0, 4), "elsewhere", "Answer 4"]);
     expect(await shown()).toEqual(everything);
@@ -174,7 +174,7 @@ describe("a branch", () => {
   test("of a branch reads every part from the log where it lies", async () => {
     const first = await branched(await seqOf("Answer 1"));
     await rig.say("in the first", { session: first.session });
-    rig.runner.poke(rig.chat.owner, first.session);
+    rig.runner.notify(rig.chat.owner, first.session);
     await rig.runner.idle();
     const result = await branch(deps(), { owner: rig.chat.owner, session: first.session });
     if (result.status !== "branched") throw new Error(JSON.stringify(result));
@@ -204,8 +204,8 @@ test("a session with more waiting than one commit takes goes to the trash with e
   const busy = await openRunRig(harness.store, { model, clock });
   const { owner, session } = busy.chat;
   const { runId } = await busy.say("Go on");
-  busy.runner.poke(owner, session);
-  await streamed(busy, "So far");
+  busy.runner.notify(owner, session);
+  await untilStreamed(busy, "So far");
   for (const text of waiting) await busy.say(text);
   const holding = { ...deps(), holder: () => aHolder() };
   expect(await trash(holding, { owner, session })).toMatchObject({ status: "committed" });
@@ -221,5 +221,5 @@ test("a session with more waiting than one commit takes goes to the trash with e
   const said = texts(await busy.entries());
   expect(said.filter((text) => text.endsWith("w"))).toEqual(waiting);
   expect(said.filter((text) => text === "So far")).toHaveLength(1);
-  expect(await fsckStore(harness.store)).toEqual([]);
+  expect(await fsckFindings(harness.store)).toEqual([]);
 });

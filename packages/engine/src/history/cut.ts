@@ -31,18 +31,18 @@ export interface HistoryDeps {
   readonly ids: IdSource;
 }
 
-export interface Impossible {
+export interface HistoryRefusal {
   readonly status: "refused";
   readonly code: "nothing_to_undo" | "nothing_to_redo" | "entry_not_found";
   readonly message: string;
 }
 
-export type HistoryResult = Committed | Refused | Failed | Impossible;
+export type HistoryResult = Committed | Refused | Failed | HistoryRefusal;
 
 type Reason = EventData<"history.cut">["reason"];
 
 /** Where to cut: the first entry that goes, what stays in the list's words. */
-export interface Place {
+export interface CutPoint {
   readonly row: SessionRow;
   readonly from: StoredEvent | null;
   readonly messageCount: number;
@@ -51,13 +51,13 @@ export interface Place {
 
 /** Takes the last turns out of view: from their user message on. Rows stay; a redo brings them back. */
 export function undo(deps: HistoryDeps, target: HistoryTarget, turns = 1): Promise<HistoryResult> {
-  return once(deps, target, async () => {
+  return runOnce(deps, target, async () => {
     let left = turns;
     const isFirst = (entry: StoredEvent) => entry.type === "message.user" && (left -= 1) === 0;
-    const place = await findPlace(deps.log, target, isFirst);
+    const place = await findCutPoint(deps.log, target, isFirst);
     if (place === null) return noSession;
     if (place.from === null)
-      return impossible("nothing_to_undo", "There is no earlier message to go back to.");
+      return refuseHistory("nothing_to_undo", "There is no earlier message to go back to.");
     return cut(deps, target, place, "undo", []);
   });
 }
@@ -68,18 +68,18 @@ export function truncate(
   target: HistoryTarget,
   from: Seq,
 ): Promise<HistoryResult> {
-  return once(deps, target, async () => {
-    const place = await findPlace(deps.log, target, (entry) => entry.seq === from);
+  return runOnce(deps, target, async () => {
+    const place = await findCutPoint(deps.log, target, (entry) => entry.seq === from);
     if (place === null) return noSession;
     if (place.from === null)
-      return impossible("entry_not_found", "There is no such entry in view.");
+      return refuseHistory("entry_not_found", "There is no such entry in view.");
     return cut(deps, target, place, "truncate", []);
   });
 }
 
 /** Takes everything out of view. The session, its id and its rows stay. */
 export function clear(deps: HistoryDeps, target: HistoryTarget): Promise<HistoryResult> {
-  return once(deps, target, async () => {
+  return runOnce(deps, target, async () => {
     const row = await deps.log.store.reads.session(target.owner, target.session);
     if (row === null) return noSession;
     return cut(deps, target, { row, from: null, messageCount: 0, preview: "" }, "clear", []);
@@ -90,21 +90,21 @@ export function clear(deps: HistoryDeps, target: HistoryTarget): Promise<History
  * A command that was carried out before, and whose answer got lost, would be computed anew on what it left behind. Its
  * event tells: then it is answered as the first time.
  */
-export async function once<R extends { readonly status: string }>(
+export async function runOnce<R extends { readonly status: string }>(
   { log }: HistoryDeps,
   target: HistoryTarget,
   act: () => Promise<R>,
 ): Promise<R | Committed> {
-  const done = await doneBefore(log, target);
-  return done ?? whileItMoves(target, act);
+  const done = await findEarlierResult(log, target);
+  return done ?? retryWhileHeadMoves(target, act);
 }
 
-const tries = 20;
+const maxTries = 20;
 
 /**
  * Between the look and the write a title may come, or a message: who named no head did not mean one, and looks again.
  */
-export async function whileItMoves<R extends { readonly status: string }>(
+export async function retryWhileHeadMoves<R extends { readonly status: string }>(
   { expectedHead }: HistoryTarget,
   act: () => Promise<R>,
 ): Promise<R> {
@@ -112,11 +112,11 @@ export async function whileItMoves<R extends { readonly status: string }>(
     const result = await act();
     const hasMoved =
       result.status === "refused" && "code" in result && result.code === "head_moved";
-    if (expectedHead !== undefined || !hasMoved || attempt === tries) return result;
+    if (expectedHead !== undefined || !hasMoved || attempt === maxTries) return result;
   }
 }
 
-export async function doneBefore(
+export async function findEarlierResult(
   log: Log,
   { owner, session, command }: HistoryTarget,
 ): Promise<Committed | null> {
@@ -130,11 +130,11 @@ export async function doneBefore(
 }
 
 /** Walks back to the entry that is looked for, counting what would go. `from: null`: it is not there. */
-export async function findPlace(
+export async function findCutPoint(
   log: Log,
   { owner, session }: HistoryTarget,
   isFirstToGo: (entry: StoredEvent) => boolean,
-): Promise<Place | null> {
+): Promise<CutPoint | null> {
   const row = await log.store.reads.session(owner, session);
   if (row === null) return null;
   let { messageCount } = row;
@@ -153,7 +153,7 @@ export async function findPlace(
 export function cut(
   { log, ids }: HistoryDeps,
   { owner, session, expectedHead, command = ids.make("event") }: HistoryTarget,
-  { row, from, messageCount, preview }: Place,
+  { row, from, messageCount, preview }: CutPoint,
   reason: Reason,
   behind: readonly NewEvent[],
 ): Promise<CommitResult> {
@@ -169,11 +169,11 @@ export function cut(
   if (row.liveRun !== null) return Promise.resolve(runLive);
   const expect = { head: expectedHead ?? row.head, idle: true } as const;
   // Both must hold: what the person saw, and what was counted here.
-  if (expect.head !== row.head) return Promise.resolve(moved(row));
+  if (expect.head !== row.head) return Promise.resolve(headMoved(row));
   return log.commit({ owner, session, events: [event, ...behind], expect });
 }
 
-export function moved(row: SessionRow): Refused {
+export function headMoved(row: SessionRow): Refused {
   return {
     status: "refused",
     code: "head_moved",
@@ -181,7 +181,7 @@ export function moved(row: SessionRow): Refused {
   };
 }
 
-export function impossible(code: Impossible["code"], message: string): Impossible {
+export function refuseHistory(code: HistoryRefusal["code"], message: string): HistoryRefusal {
   return { status: "refused", code, message };
 }
 

@@ -7,7 +7,7 @@ import type { Holder, LeaseRow } from "../ports/rows.ts";
 import type { Snapshot } from "../ports/reads.ts";
 import { requestCancel } from "../run/cancel.ts";
 import { type Runner } from "../run/runner.ts";
-import { type HistoryTarget, moved, noSession } from "./cut.ts";
+import { type HistoryTarget, headMoved, noSession } from "./cut.ts";
 
 export interface InterruptDeps {
   readonly log: Log;
@@ -15,9 +15,9 @@ export interface InterruptDeps {
   readonly clock: Clock;
   readonly holder: () => Holder;
   /** The runner of this process notices sooner when it is told; those of others look by themselves. */
-  readonly runner: Pick<Runner, "poke">;
+  readonly runner: Pick<Runner, "notify">;
   /** How long a run may take to end before the person is told that it has not. */
-  readonly patienceMs?: number;
+  readonly timeoutMs?: number;
 }
 
 /** The run was asked to end, which is durable, and has not ended in the time that a person waits. */
@@ -27,18 +27,18 @@ export interface StillRunning {
   readonly message: string;
 }
 
-interface Answer {
+interface StatusResult {
   readonly status: string;
 }
 
-const defaultPatienceMs = 15_000;
+const defaultTimeoutMs = 15_000;
 
 /**
  * Carries a command out, ending a run that is in its way: the run is cancelled, its end awaited, then the command is done.
  * Meanwhile nothing new is claimed, so a message that waits runs after the cut and not into it. A command that could not
  * be done anyway interrupts nothing.
  */
-export async function interrupting<R extends Answer>(
+export async function interruptThen<R extends StatusResult>(
   deps: InterruptDeps,
   target: HistoryTarget,
   act: (target: HistoryTarget) => Promise<R>,
@@ -47,35 +47,35 @@ export async function interrupting<R extends Answer>(
   const snapshot = await deps.log.store.reads.snapshot(owner, session, { limit: 1 });
   if (snapshot === null) return noSession;
   if (snapshot.run === null) return act(target);
-  if (saidAfter(snapshot, expectedHead)) return moved(snapshot.session);
+  if (hasNewerEntry(snapshot, expectedHead)) return headMoved(snapshot.session);
   // The run itself moves the head with every word, which is no reason to refuse what would end it.
   const anyHead = { ...target, expectedHead: undefined };
   const first = await act(anyHead);
   if (!isRefused(first, "run_live")) return first;
 
-  const lease = await holdBack(deps, target);
+  const lease = await blockNewRuns(deps, target);
   if ("status" in lease) return lease;
   try {
     return (await endLiveRun(deps, target)) ?? (await act(anyHead));
   } finally {
     await deps.log.store.leases.release(lease);
     // What waits was held back until now.
-    deps.runner.poke(owner, session);
+    deps.runner.notify(owner, session);
   }
 }
 
-function isRefused(answer: Answer, code: string): boolean {
+function isRefused(answer: StatusResult, code: string): boolean {
   return answer.status === "refused" && "code" in answer && answer.code === code;
 }
 
-function saidAfter({ entries }: Snapshot, expectedHead: Seq | undefined): boolean {
+function hasNewerEntry({ entries }: Snapshot, expectedHead: Seq | undefined): boolean {
   const newest = entries.entries.at(-1);
   return expectedHead !== undefined && newest !== undefined && newest.seq > expectedHead;
 }
 
 /** Nothing new is claimed while this is held; it runs out by itself if we do not come back. */
-async function holdBack(
-  { log, holder, patienceMs = defaultPatienceMs }: InterruptDeps,
+async function blockNewRuns(
+  { log, holder, timeoutMs: patienceMs = defaultTimeoutMs }: InterruptDeps,
   { session }: HistoryTarget,
 ): Promise<LeaseRow | Refused | Failed> {
   const ttlMs = patienceMs + 5_000;
@@ -110,14 +110,14 @@ async function endLiveRun(
   if (row?.liveRun == null) return undefined;
   const asked = await requestCancel(log, ids, owner, row.liveRun);
   if (asked.status === "refused" || asked.status === "failed") return asked;
-  deps.runner.poke(owner, session);
-  return (await hasEnded(deps, { owner, session }, row.liveRun)) ? undefined : stillRunning;
+  deps.runner.notify(owner, session);
+  return (await waitForEnd(deps, { owner, session }, row.liveRun)) ? undefined : stillRunning;
 }
 
-const lookAgainMs = 250;
+const pollMs = 250;
 
-async function hasEnded(
-  { log, clock, patienceMs = defaultPatienceMs }: InterruptDeps,
+async function waitForEnd(
+  { log, clock, timeoutMs: patienceMs = defaultTimeoutMs }: InterruptDeps,
   { owner, session }: HistoryTarget,
   runId: RunId,
 ): Promise<boolean> {
@@ -130,7 +130,7 @@ async function hasEnded(
       const run = await log.store.reads.run(owner, runId);
       if (run === null || terminalStates.has(run.state)) return true;
       if (clock.now() >= deadline) return false;
-      await clock.sleep(lookAgainMs, woken.signal);
+      await clock.sleep(pollMs, woken.signal);
     }
   } finally {
     unwatch();

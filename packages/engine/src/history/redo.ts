@@ -11,10 +11,10 @@ import {
   type HistoryDeps,
   type HistoryResult,
   type HistoryTarget,
-  impossible,
-  moved,
+  refuseHistory,
+  headMoved,
   noSession,
-  once,
+  runOnce,
   runLive,
 } from "./cut.ts";
 
@@ -22,7 +22,7 @@ type Cut = EventData<"history.cut">;
 
 /** Brings back what was cut last. Whatever is said after a cut ends the redo. */
 export function redo(deps: HistoryDeps, target: HistoryTarget): Promise<HistoryResult> {
-  return once(deps, target, () => restoreLastCut(deps, target));
+  return runOnce(deps, target, () => restoreLastCut(deps, target));
 }
 
 async function restoreLastCut(
@@ -34,10 +34,13 @@ async function restoreLastCut(
   if (row === null) return noSession;
   if (row.liveRun !== null) return runLive;
   // What was looked at below must be what stands when it is written.
-  if (expectedHead !== undefined && expectedHead !== row.head) return moved(row);
+  if (expectedHead !== undefined && expectedHead !== row.head) return headMoved(row);
   const before = await lastCut(log.store.reads, target, row);
   if (before === null)
-    return impossible("nothing_to_redo", "Nothing was taken out of view since the last message.");
+    return refuseHistory(
+      "nothing_to_redo",
+      "Nothing was taken out of view since the last message.",
+    );
   const { ranges, messageCount, preview } = before;
   const event = newEvent(command, "history.restored", { ranges, messageCount, preview });
   return log.commit({
@@ -48,7 +51,7 @@ async function restoreLastCut(
   });
 }
 
-const window = 200;
+const pageSize = 200;
 
 /**
  * Cuts and redos are a stack at the end of the log: each redo has used up one cut. What was said since ends it, also
@@ -61,9 +64,9 @@ async function lastCut(
 ): Promise<NonNullable<Cut["before"]> | null> {
   let used = 0;
   const takenBack = new Set<unknown>();
-  for (let upTo: number = row.head; upTo > 0; upTo -= window) {
-    const after = Math.max(0, upTo - window) as Seq;
-    const page = await reads.events(owner, session, { after, upTo: upTo as Seq, limit: window });
+  for (let upTo: number = row.head; upTo > 0; upTo -= pageSize) {
+    const after = Math.max(0, upTo - pageSize) as Seq;
+    const page = await reads.events(owner, session, { after, upTo: upTo as Seq, limit: pageSize });
     for (const event of page?.events.toReversed() ?? []) {
       if (event.type === "input.removed") takenBack.add(event.data["messageId"]);
       if (endsRedo(event, takenBack)) return null;

@@ -7,21 +7,21 @@ import {
 } from "@holdfast/protocol";
 
 import type { Refused } from "../ports/commit.ts";
-import { type Admission, inputEvents } from "../run/admit.ts";
+import { type Admission, acceptInput } from "../run/admit.ts";
 import {
   cut,
-  doneBefore,
-  findPlace,
+  findEarlierResult,
+  findCutPoint,
   type HistoryDeps,
   type HistoryTarget,
-  impossible,
-  type Impossible,
+  refuseHistory,
+  type HistoryRefusal,
   noSession,
-  whileItMoves,
+  retryWhileHeadMoves,
 } from "./cut.ts";
-import { idFor } from "../derived-id.ts";
+import { deterministicId } from "../derived-id.ts";
 
-export interface NewWords {
+export interface RetryInput {
   /** The message to ask again from; the last one when absent. */
   readonly from?: Seq | undefined;
   readonly text?: string | undefined;
@@ -38,62 +38,65 @@ export interface NewWords {
 export async function retry(
   deps: HistoryDeps,
   target: HistoryTarget,
-  words: NewWords,
-): Promise<Admission | Impossible> {
+  words: RetryInput,
+): Promise<Admission | HistoryRefusal> {
   const { owner, session } = target;
-  const command = await idFor("event", "retry", owner, session, words.clientId);
-  const earlier = await retriedBefore(deps.log, { ...target, command }, words);
-  return earlier ?? whileItMoves(target, () => askAgain(deps, { ...target, command }, words));
+  const command = await deterministicId("event", "retry", owner, session, words.clientId);
+  const earlier = await findEarlierRetry(deps.log, { ...target, command }, words);
+  return (
+    earlier ??
+    retryWhileHeadMoves(target, () => retryFromEntry(deps, { ...target, command }, words))
+  );
 }
 
-async function askAgain(
+async function retryFromEntry(
   deps: HistoryDeps,
   target: HistoryTarget,
-  words: NewWords,
-): Promise<Admission | Impossible> {
+  words: RetryInput,
+): Promise<Admission | HistoryRefusal> {
   const { from } = words;
   const isAsked = (entry: StoredEvent) =>
     entry.type === "message.user" && (from === undefined || entry.seq === from);
-  const place = await findPlace(deps.log, target, isAsked);
+  const place = await findCutPoint(deps.log, target, isAsked);
   if (place === null) return noSession;
   if (place.from === null) {
     return from === undefined
-      ? impossible("nothing_to_undo", "There is no message to ask again.")
-      : impossible("entry_not_found", "There is no such message in view.");
+      ? refuseHistory("nothing_to_undo", "There is no message to ask again.")
+      : refuseHistory("entry_not_found", "There is no such message in view.");
   }
   const said = contentOf(place.from);
   const { owner, session } = target;
   const { text = said.text, attachments = said.attachments, clientId } = words;
   const input = { owner, session, clientId, text, attachments, mode: "interrupt" } as const;
-  const { events, refused, answer } = await inputEvents(deps.ids, input);
+  const { events, refused, answer } = await acceptInput(deps.ids, input);
   if (refused !== undefined) return refused;
   const isEdit = words.text !== undefined || words.attachments !== undefined;
   const result = await cut(deps, target, place, isEdit ? "edit" : "retry", events);
   // The cut is named by the request, the message behind it is not: whoever was faster has accepted one of its own.
   const wasFaster = result.status === "committed" && result.repeated === true;
-  const earlier = wasFaster ? await retriedBefore(deps.log, target, words) : null;
+  const earlier = wasFaster ? await findEarlierRetry(deps.log, target, words) : null;
   return earlier ?? answer(result);
 }
 
 /** Where the cut of an earlier retry stands, its message follows. */
-async function retriedBefore(
+async function findEarlierRetry(
   log: HistoryDeps["log"],
   target: HistoryTarget,
-  words: NewWords,
+  words: RetryInput,
 ): Promise<Admission | null> {
   const { owner, session } = target;
-  const cutBefore = await doneBefore(log, target);
+  const cutBefore = await findEarlierResult(log, target);
   if (cutBefore === null) return null;
   const page = await log.store.reads.events(owner, session, { after: cutBefore.first, limit: 1 });
   const next = page?.events[0];
   const decoded = next && decodeEvent(next);
   if (decoded?.kind !== "known" || decoded.event.type !== "input.accepted") return null;
   const { messageId, runId, text } = decoded.event.data;
-  if (words.text !== undefined && words.text !== text) return otherWords;
+  if (words.text !== undefined && words.text !== text) return clientIdConflict;
   return { status: "accepted", messageId, runId, seq: decoded.event.seq, repeated: true };
 }
 
-const otherWords: Refused = {
+const clientIdConflict: Refused = {
   status: "refused",
   code: "idempotency_conflict",
   message: "This client id was used for another message.",

@@ -4,10 +4,10 @@ import type { Log } from "../log/log.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { SessionRow } from "../ports/rows.ts";
 import type { Titler, TitleResult } from "../ports/titler.ts";
-import { usageOfCall } from "../run/settle.ts";
+import { usageData } from "../run/settle.ts";
 import { textOfEntry } from "./visible.ts";
 
-export interface TitlesDeps {
+export interface TitleGeneratorDeps {
   readonly log: Log;
   readonly ids: IdSource;
   readonly clock: Clock;
@@ -18,10 +18,10 @@ export interface TitlesDeps {
 const sweepMs = 60_000;
 /** Who ended the run titles at once. Whoever sweeps leaves it this long. */
 const graceMs = 30_000;
-const patienceMs = 30_000;
-const mostAtOnce = 2;
+const titlerTimeoutMs = 30_000;
+const maxConcurrent = 2;
 const pageSize = 20;
-const tries = 3;
+const maxTries = 3;
 
 type Titled = Extract<TitleResult, { status: "titled" }>;
 
@@ -30,15 +30,15 @@ type Titled = Extract<TitleResult, { status: "titled" }>;
  * no run waits for it. What there is to do stands in the store, so a restart forgets nothing; a session that has its title
  * is never looked at again.
  */
-export class Titles {
-  readonly #deps: TitlesDeps;
+export class TitleGenerator {
+  readonly #deps: TitleGeneratorDeps;
   readonly #stop = new AbortController();
   readonly #waiting = new Map<SessionId, OwnerId>();
   readonly #failures = new Map<SessionId, number>();
   readonly #underWay = new Map<SessionId, Promise<void>>();
   #loop: Promise<void> = Promise.resolve();
 
-  constructor(deps: TitlesDeps) {
+  constructor(deps: TitleGeneratorDeps) {
     this.#deps = deps;
   }
 
@@ -47,7 +47,7 @@ export class Titles {
   }
 
   /** Says that a run of the session has ended. */
-  poke(owner: OwnerId, session: SessionId): void {
+  notify(owner: OwnerId, session: SessionId): void {
     if (this.#stop.signal.aborted || this.#underWay.has(session)) return;
     this.#waiting.set(session, owner);
     this.#begin();
@@ -70,7 +70,7 @@ export class Titles {
     const now = await log.store.now();
     for (const { owner, session } of await log.store.work.untitled(pageSize)) {
       const row = await log.store.reads.session(owner, session);
-      if (row !== null && row.activityAt + graceMs <= now) this.poke(owner, session);
+      if (row !== null && row.activityAt + graceMs <= now) this.notify(owner, session);
     }
   }
 
@@ -84,7 +84,7 @@ export class Titles {
 
   #begin(): void {
     for (const [session, owner] of this.#waiting) {
-      if (this.#underWay.size >= mostAtOnce) return;
+      if (this.#underWay.size >= maxConcurrent) return;
       this.#waiting.delete(session);
       const work = this.#titleSession(owner, session)
         .catch((error: unknown) => this.#deps.onError(error))
@@ -106,7 +106,7 @@ export class Titles {
     const failures = (this.#failures.get(session) ?? 0) + 1;
     this.#failures.set(session, failures);
     // Nobody will find a better one: the derived title stands for good, and the session is done with.
-    if (failures >= tries && row.title !== null)
+    if (failures >= maxTries && row.title !== null)
       await this.#write(owner, session, { title: row.title });
   }
 
@@ -121,7 +121,7 @@ export class Titles {
     if (question === undefined || answer === undefined) return { status: "failed" };
     const done = new AbortController();
     const late = AbortSignal.any([this.#stop.signal, done.signal]);
-    const over = clock.sleep(patienceMs, late).then((): TitleResult => ({ status: "failed" }));
+    const over = clock.sleep(titlerTimeoutMs, late).then((): TitleResult => ({ status: "failed" }));
     const request = {
       owner,
       session,
@@ -158,7 +158,7 @@ export class Titles {
     });
     const spent =
       usage && model !== undefined
-        ? [newEvent(ids.make("event"), "usage.recorded", usageOfCall(model, usage))]
+        ? [newEvent(ids.make("event"), "usage.recorded", usageData(model, usage))]
         : [];
     for (;;) {
       const row = await log.store.reads.session(owner, session);

@@ -3,20 +3,20 @@ import { newEvent, type NewEvent, type Seq } from "@holdfast/protocol";
 import type { CommitResult, Failed } from "../ports/commit.ts";
 import type { InputRow, LeaseRow } from "../ports/rows.ts";
 import type { Reads, Snapshot } from "../ports/reads.ts";
-import { type AskedIn, tellUnrun } from "../run/begun-calls.ts";
-import { entriesOfAStep } from "../recovery/take-over.ts";
+import { type StepEntries, settleUnrunCalls } from "../run/begun-calls.ts";
+import { maxEntriesPerStep } from "../recovery/take-over.ts";
 import { foldStep } from "../run/fold-step.ts";
-import { type RunWriter, writerFor } from "../run/settle.ts";
-import { leftoversOf } from "../recovery/settle-journal.ts";
-import { takenInput } from "../run/steer.ts";
+import { type RunEvents, createRunEvents } from "../run/settle.ts";
+import { settleJournal } from "../recovery/settle-journal.ts";
+import { inputEntry } from "../run/steer.ts";
 import { type HistoryTarget, noSession } from "./cut.ts";
 import type { InterruptDeps } from "./interrupt.ts";
 
 type TrashDeps = Pick<InterruptDeps, "log" | "ids" | "holder">;
 
 /** So often a stream may come between our look and our write before its runner is shut out. */
-const politeTries = 10;
-const tries = 100;
+const triesBeforeEviction = 10;
+const maxTries = 100;
 
 /**
  * Puts a session in the trash, settled, in one commit: a run that is live ends as cancelled with all that it had said,
@@ -27,33 +27,33 @@ export async function trash(deps: TrashDeps, target: HistoryTarget): Promise<Com
   const { log, ids } = deps;
   const { owner, session } = target;
   for (let attempt = 1; ; attempt += 1) {
-    const snapshot = await log.store.reads.snapshot(owner, session, { limit: entriesOfAStep });
+    const snapshot = await log.store.reads.snapshot(owner, session, { limit: maxEntriesPerStep });
     if (snapshot === null) return noSession;
     const trashed = newEvent(ids.make("event"), "session.trashed", {});
-    const parts = inParts([...(await settleAll(deps, target, snapshot)), trashed]);
+    const parts = splitCommits([...(await settleAll(deps, target, snapshot)), trashed]);
     // Between two parts nobody may claim what the next one settles.
-    const failed = parts.length > 1 ? await shutOut(deps, target) : undefined;
+    const failed = parts.length > 1 ? await evictRunner(deps, target) : undefined;
     if (failed !== undefined) return failed;
     const result = await commitParts(deps, target, snapshot.session.head, parts);
     const hasMoved = result.status === "refused" && result.code === "head_moved";
-    if (!hasMoved || attempt === tries) return result;
-    if (attempt === politeTries) {
-      const refused = await shutOut(deps, target);
+    if (!hasMoved || attempt === maxTries) return result;
+    if (attempt === triesBeforeEviction) {
+      const refused = await evictRunner(deps, target);
       if (refused !== undefined) return refused;
     }
   }
 }
 
-const mostCharacters = 4 * 1024 * 1024;
-const mostEvents = 1_000;
+const maxCharacters = 4 * 1024 * 1024;
+const maxEvents = 1_000;
 
 /** What waits may be more than one commit takes: it is settled in parts, and the last of them is the delete. */
-function inParts(events: readonly NewEvent[]): readonly (readonly NewEvent[])[] {
+function splitCommits(events: readonly NewEvent[]): readonly (readonly NewEvent[])[] {
   const parts: NewEvent[][] = [[]];
   let characters = 0;
   for (const event of events) {
     const size = JSON.stringify(event.data).length;
-    const isFull = characters + size > mostCharacters || (parts.at(-1)?.length ?? 0) >= mostEvents;
+    const isFull = characters + size > maxCharacters || (parts.at(-1)?.length ?? 0) >= maxEvents;
     // A message and the end of its run stay together.
     if (isFull && event.type !== "run.state") {
       parts.push([]);
@@ -85,7 +85,7 @@ async function commitParts(
 export async function restore(deps: TrashDeps, target: HistoryTarget): Promise<CommitResult> {
   const { log, ids } = deps;
   const { owner, session, command = ids.make("event") } = target;
-  const snapshot = await log.store.reads.snapshot(owner, session, { limit: entriesOfAStep });
+  const snapshot = await log.store.reads.snapshot(owner, session, { limit: maxEntriesPerStep });
   if (snapshot === null) return noSession;
   const restored = newEvent(command, "session.restored", {});
   const left = snapshot.session.trashedAt === null ? [] : await settleAll(deps, target, snapshot);
@@ -102,7 +102,7 @@ async function settleAll(
   return [
     ...(run === null
       ? []
-      : await endCutOff(log.store.reads, writerFor(ids, run.id), place, snapshot)),
+      : await endTrashedRun(log.store.reads, createRunEvents(ids, run.id), place, snapshot)),
     ...inbox.flatMap((input) => leaveUnanswered(ids, input)),
     ...(inbox.length === 0 ? [] : [unansweredNotice(ids)]),
   ];
@@ -110,14 +110,14 @@ async function settleAll(
 
 type Ids = TrashDeps["ids"];
 
-async function endCutOff(
+async function endTrashedRun(
   reads: Reads,
-  run: RunWriter,
-  place: AskedIn,
+  run: RunEvents,
+  place: StepEntries,
   snapshot: Snapshot,
 ): Promise<readonly NewEvent[]> {
   const fold = foldStep(snapshot.journal);
-  const left = leftoversOf(run, snapshot, { partial: "cancelled", mayStartAgain: false, fold });
+  const left = settleJournal(run, snapshot, { partial: "cancelled", mayStartAgain: false, fold });
   const warning = left.unknown === "" ? "" : ` ${left.unknown}`;
   const notice = run.event("notice.added", {
     noticeId: run.ids.make("notice"),
@@ -129,7 +129,7 @@ async function endCutOff(
   return [
     run.event("run.cancel", { by: "trash" }),
     ...left.settled,
-    ...(await tellUnrun(reads, run, place, { told: fold.tools })),
+    ...(await settleUnrunCalls(reads, run, place, { told: fold.tools })),
     notice,
     run.event("run.state", { state: "cancelled", cause: "trashed" }),
   ];
@@ -137,8 +137,8 @@ async function endCutOff(
 
 /** P1: what was accepted is not lost. It stands in the conversation, and a person may ask it again. */
 function leaveUnanswered(ids: Ids, input: InputRow): readonly NewEvent[] {
-  const run = writerFor(ids, input.runId);
-  return [takenInput(run, input), run.event("run.state", { state: "cancelled", cause: "trashed" })];
+  const run = createRunEvents(ids, input.runId);
+  return [inputEntry(run, input), run.event("run.state", { state: "cancelled", cause: "trashed" })];
 }
 
 function unansweredNotice(ids: Ids): NewEvent {
@@ -151,7 +151,7 @@ function unansweredNotice(ids: Ids): NewEvent {
 }
 
 /** P3: takes the lease, from whoever has it. From now on a runner's writes are refused. */
-async function shutOut(
+async function evictRunner(
   { log, holder }: TrashDeps,
   { session }: HistoryTarget,
 ): Promise<Failed | undefined> {

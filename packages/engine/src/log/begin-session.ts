@@ -2,21 +2,21 @@ import { decodeEvent, type NewEvent, type Seq } from "@holdfast/protocol";
 
 import type { Commit, Refused } from "../ports/commit.ts";
 import type { SessionRow } from "../ports/rows.ts";
-import type { Loaded } from "./needs.ts";
+import type { LoadedRows } from "./needs.ts";
 import { refuse } from "./check-commit.ts";
 
-export interface Begun {
+export interface StartingSession {
   readonly status: "begun";
   readonly session: SessionRow;
   readonly created: boolean;
 }
 
 /** The row that a commit starts from: the stored one, or an empty one when the commit creates the session. */
-export function beginSession(
-  { session: stored, purged = false }: Pick<Loaded, "session" | "purged">,
+export function startingSession(
+  { session: stored, purged = false }: Pick<LoadedRows, "session" | "purged">,
   commit: Commit,
   now: number,
-): Begun | Refused {
+): StartingSession | Refused {
   const [first] = commit.events;
   if (first === undefined) return refuse("invalid_event", "A commit needs at least one event.");
   if (commit.events.slice(1).some((event) => event.type === "session.created")) {

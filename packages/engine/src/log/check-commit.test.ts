@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import type { Commit } from "../ports/commit.ts";
 import { checkCommit } from "./limits.ts";
-import { byteLength, measureJson } from "./limits-json.ts";
+import { jsonByteLength, measureJson } from "./limits-json.ts";
 
 const owner = ownerId.parse("someone");
 const session = ids.make("session");
@@ -66,7 +66,7 @@ describe("what the types forbid is refused when it comes all the same", () => {
 
 describe("limits", () => {
   const limits = { eventBytes: 1000, commitBytes: 3000, commitEvents: 5 };
-  const frame = byteLength(notice("").data);
+  const frame = jsonByteLength(notice("").data);
 
   test("an event is taken at its limit, refused one byte above it, and the message speaks of a blob", () => {
     expect(checkCommit(commitOf(notice("a".repeat(1000 - frame))), limits)).toBeUndefined();
@@ -101,7 +101,7 @@ describe("limits", () => {
     ];
     for (const sample of samples) {
       const measured = measureJson(sample);
-      expect(measured.status === "plain" && measured.atMost >= byteLength(sample)).toBe(true);
+      expect(measured.status === "plain" && measured.atMost >= jsonByteLength(sample)).toBe(true);
     }
   });
 });

@@ -25,16 +25,16 @@ import type {
 import type { Refused } from "../ports/commit.ts";
 import { checkApproval, foldApprovals } from "./fold-approvals.ts";
 import { checkMemory, type MemoryChange, memoryChangeOf } from "./fold-memory.ts";
-import { checkOutbox, outboxRowOf, putChunk } from "./fold-outbound.ts";
-import { blobsIn, foldInput, foldRun, laneOf, usageOf } from "./fold-rows.ts";
-import { foldDelta, foldSession } from "./fold-session.ts";
-import { inputNamedBy, type Loaded } from "./needs.ts";
+import { checkOutbox, outboxRowOf, mergeChunk } from "./fold-outbound.ts";
+import { blobsIn, foldInput, foldRun, laneRowOf, usageRowOf } from "./fold-rows.ts";
+import { foldDelta, foldSessionRow } from "./fold-session.ts";
+import { inputNamedBy, type LoadedRows } from "./needs.ts";
 import { refuse } from "./check-commit.ts";
-import { mayMove } from "./run-states.ts";
+import { isAllowedTransition } from "./run-states.ts";
 
 /** Folds the events of one commit, one after the other, into rows. The first rule that an event breaks ends it. */
 export class CommitFold {
-  readonly #loaded: Loaded;
+  readonly #loaded: LoadedRows;
   readonly #isBeingCut: boolean;
   readonly log: StoredEvent[] = [];
   readonly deltas: StoredEvent[] = [];
@@ -51,7 +51,7 @@ export class CommitFold {
   /** How many deltas the commit's entries stand for, and how many were open when the first of them came. */
   #settled: { named: number; readonly open: number } | undefined;
 
-  constructor(loaded: Loaded, session: SessionRow, now: number) {
+  constructor(loaded: LoadedRows, session: SessionRow, now: number) {
     this.#loaded = loaded;
     this.#isBeingCut = loaded.leases.some(
       ({ kind, expiresAt }) => kind === "history" && expiresAt > now,
@@ -76,7 +76,7 @@ export class CommitFold {
     const refused = decoded.kind === "known" ? this.#addKnown(decoded.event) : undefined;
     if (refused !== undefined) return refused;
     this.log.push(event);
-    this.session = foldSession(this.session, decoded);
+    this.session = foldSessionRow(this.session, decoded);
     return undefined;
   }
 
@@ -105,18 +105,19 @@ export class CommitFold {
       this.approvals.set(row.id, row);
 
     const runId = runNamedBy(event);
-    if (runId !== undefined) put(this.runs, runId, foldRun(this.#run(runId), event, this.session));
+    if (runId !== undefined)
+      setIfDefined(this.runs, runId, foldRun(this.#run(runId), event, this.session));
     const messageId = inputNamedBy(event);
     if (messageId !== undefined) {
-      put(this.inputs, messageId, foldInput(this.#input(messageId), event, this.session));
+      setIfDefined(this.inputs, messageId, foldInput(this.#input(messageId), event, this.session));
     }
-    const lane = laneOf(event, this.session);
+    const lane = laneRowOf(event, this.session);
     if (lane !== undefined) this.lanes.set(lane.lane, lane);
     const memory = memoryChangeOf(event, this.session);
     if (memory !== undefined) this.memory.push(memory);
     const chunk = outboxRowOf(event, this.session);
-    if (chunk !== undefined) putChunk(this.outbox, chunk);
-    const usage = usageOf(event, this.session);
+    if (chunk !== undefined) mergeChunk(this.outbox, chunk);
+    const usage = usageRowOf(event, this.session);
     if (usage !== undefined) this.usage.push(usage);
     return undefined;
   }
@@ -132,11 +133,11 @@ export class CommitFold {
     if (run !== undefined && terminalStates.has(run.state)) {
       return refuse("run_ended", `The run has ended before: ${run.state}.`);
     }
-    if (!mayMove(run?.state, state)) {
+    if (!isAllowedTransition(run?.state, state)) {
       const from = run?.state ?? "not there";
       return refuse("invalid_event", `A run that is ${from} cannot become ${state}.`);
     }
-    if (state === "claimed" && isNew(run) && this.#isBeingCut)
+    if (state === "claimed" && isUnclaimed(run) && this.#isBeingCut)
       return refuse(
         "history_live",
         "The conversation is being cut: nothing new begins until then.",
@@ -161,7 +162,7 @@ export class CommitFold {
     if (event.type === "input.changed" || event.type === "input.removed") {
       const input = this.#input(event.data.messageId);
       if (input === undefined) return refuse("message_not_found", "There is no such message.");
-      return input.state === "queued" ? undefined : claimed;
+      return input.state === "queued" ? undefined : inputClaimed;
     }
     if (event.type !== "input.accepted") return undefined;
     // The database would refuse a client id that stands twice; here it is refused in words.
@@ -212,13 +213,13 @@ export class CommitFold {
   }
 }
 
-const claimed = refuse(
+const inputClaimed = refuse(
   "input_claimed",
   "The message is not waiting any more: it was taken, or removed.",
 );
 
 /** It has not begun: its first claim is the door that everything new passes through. */
-function isNew(run: RunRow | undefined): boolean {
+function isUnclaimed(run: RunRow | undefined): boolean {
   return run === undefined || run.state === "queued";
 }
 
@@ -226,6 +227,6 @@ function runNamedBy(event: KnownEvent): RunId | undefined {
   return event.type === "input.accepted" ? event.data.runId : event.runId;
 }
 
-function put<K, V>(map: Map<K, V>, key: K, value: V | undefined): void {
+function setIfDefined<K, V>(map: Map<K, V>, key: K, value: V | undefined): void {
   if (value !== undefined) map.set(key, value);
 }

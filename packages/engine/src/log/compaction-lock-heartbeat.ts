@@ -8,7 +8,7 @@ export interface Heartbeat {
   stop(): Promise<void>;
 }
 
-interface Kept {
+interface HeartbeatDeps {
   readonly leases: Leases;
   readonly ref: LeaseRef;
   readonly clock: Clock;
@@ -22,10 +22,10 @@ interface Kept {
  * Renews a lease while its holder works. A renewal that fails or hangs is tried again until the time of the last good
  * one has run out by our own clock; then the lease counts as lost, since another may have it.
  */
-export function keepLease(kept: Kept): Heartbeat {
+export function startHeartbeat(kept: HeartbeatDeps): Heartbeat {
   const lost = new AbortController();
   const stopping = new AbortController();
-  const beating = beat(kept, lost, stopping.signal);
+  const beating = renewUntilStopped(kept, lost, stopping.signal);
   return {
     lost: lost.signal,
     async stop() {
@@ -35,8 +35,8 @@ export function keepLease(kept: Kept): Heartbeat {
   };
 }
 
-async function beat(
-  { leases, ref, clock, ttlMs, everyMs, safeUntil: given }: Kept,
+async function renewUntilStopped(
+  { leases, ref, clock, ttlMs, everyMs, safeUntil: given }: HeartbeatDeps,
   lost: AbortController,
   stopping: AbortSignal,
 ): Promise<void> {

@@ -18,11 +18,11 @@ import type {
   UsageRow,
 } from "../ports/rows.ts";
 import type { Commit, Committed, Refused } from "../ports/commit.ts";
-import { beginSession, type Begun } from "./begin-session.ts";
+import { startingSession, type StartingSession } from "./begin-session.ts";
 import { CommitFold } from "./commit-fold.ts";
 import type { MemoryChange } from "./fold-memory.ts";
-import type { Loaded } from "./needs.ts";
-import { isTooLarge, maxCommitLength } from "./payload-size.ts";
+import type { LoadedRows } from "./needs.ts";
+import { isCommitTooLarge, maxCommitLength } from "./payload-size.ts";
 import { checkExpectations, refuse } from "./check-commit.ts";
 
 /** What a store writes, all in the same transaction. */
@@ -51,7 +51,7 @@ export interface Plan {
 }
 
 /** The session had this input before: nothing is written. */
-export interface Repeated {
+export interface RepeatedInput {
   readonly status: "repeated";
   readonly input: InputRow;
 }
@@ -61,18 +61,18 @@ export interface Repeated {
  * rows that it has locked, and writes what it is told: so the three stores cannot differ in what they accept.
  */
 export function decideCommit(
-  loaded: Loaded,
+  loaded: LoadedRows,
   commit: Commit,
   now: number,
-): Plan | Repeated | Refused {
-  const begun = beginSession(loaded, commit, now);
+): Plan | RepeatedInput | Refused {
+  const begun = startingSession(loaded, commit, now);
   if (begun.status === "refused") return begun;
   const { session: before } = begun;
-  if (isTooLarge(commit.events)) {
+  if (isCommitTooLarge(commit.events)) {
     return refuse("payload_too_large", `A commit has at most ${maxCommitLength} characters.`);
   }
 
-  if (commit.under !== undefined && !holds(loaded.leases, commit.under)) {
+  if (commit.under !== undefined && !holdsLease(loaded.leases, commit.under)) {
     return refuse("fenced", "Another holder has taken over, or the lease was given up.");
   }
   // Before what is expected: a message that was accepted has moved the head itself.
@@ -86,13 +86,13 @@ export function decideCommit(
   }
   const unmet = checkExpectations(before, loaded.leases, commit.expect, now);
   if (unmet !== undefined) return unmet;
-  return fold(loaded, commit, begun, now);
+  return foldCommit(loaded, commit, begun, now);
 }
 
-function fold(
-  loaded: Loaded,
+function foldCommit(
+  loaded: LoadedRows,
   commit: Commit,
-  { session: before, created }: Begun,
+  { session: before, created }: StartingSession,
   now: number,
 ): Plan | Refused {
   const at = Math.max(now, before.activityAt);
@@ -128,11 +128,11 @@ function fold(
     outbox: [...folded.outbox.values()],
     blobs,
     dropsLeases: before.trashedAt === null && session.trashedAt !== null,
-    result: answer(before, session, at, inputs),
+    result: committedResult(before, session, at, inputs),
   };
 }
 
-function answer(
+function committedResult(
   before: SessionRow,
   session: SessionRow,
   at: number,
@@ -153,7 +153,7 @@ function answer(
 }
 
 /** The answer to an input that the session had before. */
-export function answerRepeated({ input }: Repeated, session: SessionRow): Committed {
+export function repeatedInputResult({ input }: RepeatedInput, session: SessionRow): Committed {
   return {
     status: "committed",
     first: input.seq,
@@ -167,12 +167,12 @@ export function answerRepeated({ input }: Repeated, session: SessionRow): Commit
 }
 
 /** The answer to a commit whose first event is found in the store: version and revision are today's, the rest is what it was. */
-export function answerAgain(
+export function repeatedCommitResult(
   commit: Commit,
   found: Pick<StoredEvent, "seq" | "at">,
   session: SessionRow,
 ): Committed {
-  const input = acceptedIn(commit, found.seq);
+  const input = acceptedInputOf(commit, found.seq);
   return {
     status: "committed",
     first: found.seq,
@@ -185,7 +185,7 @@ export function answerAgain(
   };
 }
 
-function acceptedIn(commit: Commit, first: Seq): Committed["input"] {
+function acceptedInputOf(commit: Commit, first: Seq): Committed["input"] {
   for (const [index, event] of commit.events.entries()) {
     if (event.type !== "input.accepted") continue;
     const seq = (first + index) as Seq;
@@ -198,17 +198,20 @@ function acceptedIn(commit: Commit, first: Seq): Committed["input"] {
 }
 
 // P3: the lease row names the one fence that may write. An expired lease that nobody took is still its holder's.
-function holds(leases: readonly LeaseRow[], under: { lease: LeaseKind; fence: number }): boolean {
+function holdsLease(
+  leases: readonly LeaseRow[],
+  under: { lease: LeaseKind; fence: number },
+): boolean {
   return leases.some((lease) => lease.kind === under.lease && lease.fence === under.fence);
 }
 
-const movesWithEveryEvent: ReadonlySet<string> = new Set(["head", "activityAt", "openDeltas"]);
+const checkpointFields: ReadonlySet<string> = new Set(["head", "activityAt", "openDeltas"]);
 
 /** Called for every commit: a plain loop, since copying the row would cost more than all the rest. */
 function differsInHeadOnly(a: SessionRow, b: SessionRow): boolean {
   for (const name in b) {
     const key = name as keyof SessionRow;
-    if (a[key] !== b[key] && !movesWithEveryEvent.has(name)) return false;
+    if (a[key] !== b[key] && !checkpointFields.has(name)) return false;
   }
   return true;
 }

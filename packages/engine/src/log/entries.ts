@@ -2,7 +2,7 @@ import type { OwnerId, Seq, SessionId, StoredEvent } from "@holdfast/protocol";
 
 import type { Reads } from "../ports/reads.ts";
 
-const pageSize = 100;
+const entryPageSize = 100;
 
 /** The visible entries from the newest backwards, page by page, as far as the caller goes. `before` is exclusive. */
 export async function* newestFirst(
@@ -13,7 +13,7 @@ export async function* newestFirst(
 ): AsyncGenerator<StoredEvent> {
   let from = before;
   for (;;) {
-    const query = { limit: pageSize, ...(from !== undefined && { before: from }) };
+    const query = { limit: entryPageSize, ...(from !== undefined && { before: from }) };
     const page = await reads.entries(owner, session, query);
     if (page === null) return;
     yield* page.entries.toReversed();

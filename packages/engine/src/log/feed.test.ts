@@ -1,17 +1,18 @@
 import type { StoredEvent } from "@holdfast/protocol";
 import { describe, expect, test } from "vitest";
 
-import { aNotice, at } from "@holdfast/testing/fixtures/factories";
+import { aNotice, toSeq } from "@holdfast/testing/fixtures/factories";
 import { seqsOf } from "@holdfast/testing/fixtures/open-session";
-import { Ring, type Stretch } from "./hub-ring.ts";
+import { EventRing, type EventSpan } from "./hub-ring.ts";
 
-const event = (seq: number): StoredEvent => ({ ...aNotice(), seq: at(seq), at: 0 });
-const stretch = (after: number, upTo: number): Stretch => ({
-  after: at(after),
-  upTo: at(upTo),
+const event = (seq: number): StoredEvent => ({ ...aNotice(), seq: toSeq(seq), at: 0 });
+const stretch = (after: number, upTo: number): EventSpan => ({
+  after: toSeq(after),
+  upTo: toSeq(upTo),
   events: Array.from({ length: upTo - after }, (_, index) => event(after + 1 + index)),
 });
-const ringOf = (from: number, events = 100): Ring => new Ring(at(from), { events, bytes: 1e6 });
+const ringOf = (from: number, events = 100): EventRing =>
+  new EventRing(toSeq(from), { events, bytes: 1e6 });
 
 describe("a ring", () => {
   test("takes what follows, the new part of what overlaps, and nothing behind a hole", () => {
@@ -20,15 +21,15 @@ describe("a ring", () => {
     expect(ring.append(stretch(7, 9))).toBe(false);
     expect(ring.append(stretch(2, 6))).toBe(false);
     expect(ring.append(stretch(3, 8))).toBe(true);
-    expect(seqsOf(ring.after(at(4))?.events ?? [])).toEqual([5, 6, 7, 8]);
-    expect(seqsOf(ring.after(at(6))?.events ?? [])).toEqual([7, 8]);
-    expect(seqsOf(ring.after(at(7))?.events ?? [])).toEqual([8]);
+    expect(seqsOf(ring.after(toSeq(4))?.events ?? [])).toEqual([5, 6, 7, 8]);
+    expect(seqsOf(ring.after(toSeq(6))?.events ?? [])).toEqual([7, 8]);
+    expect(seqsOf(ring.after(toSeq(7))?.events ?? [])).toEqual([8]);
   });
 
   test("answers only for places that it covers", () => {
     const ring = ringOf(4);
     ring.append(stretch(4, 6));
-    expect([3, 6, 7].map((place) => ring.after(at(place)))).toEqual([
+    expect([3, 6, 7].map((place) => ring.after(toSeq(place)))).toEqual([
       undefined,
       undefined,
       undefined,

@@ -9,10 +9,10 @@ import {
 import { type Clock, type Random } from "../ports/clock.ts";
 import { type EventPage } from "../ports/reads.ts";
 import { type Store, StoreFailure, type WatchPace } from "../ports/store.ts";
-import { Ring, type RingLimits, type Stretch } from "./hub-ring.ts";
+import { EventRing, type RingLimits, type EventSpan } from "./hub-ring.ts";
 import { type Backoff, backoffMs } from "../ports/log-backoff.ts";
 
-export interface FeedOptions {
+export interface FeedDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly ring: RingLimits;
@@ -28,9 +28,9 @@ export interface FeedOptions {
 export interface Follower {
   readonly cursor: Seq;
   /** There may be something to take or to read. */
-  changed(): void;
+  onChange(): void;
   /** What it had not taken yet has been dropped. */
-  overtaken(): void;
+  onOvertaken(): void;
 }
 
 /** `turn` counts the reads of a feed in the order in which they began. */
@@ -47,13 +47,13 @@ export class Feed {
   readonly #store: Store;
   readonly #owner: OwnerId;
   readonly #session: SessionId;
-  readonly #options: FeedOptions;
+  readonly #options: FeedDeps;
   readonly #followers = new Set<Follower>();
   readonly #reads = new Map<Seq, Promise<ReadOutcome>>();
   readonly #closing = new AbortController();
   #unwatch: () => void;
   #pace: WatchPace = "calm";
-  #ring: Ring | null = null;
+  #ring: EventRing | null = null;
   /** The turn of the last read that had begun when the ring got its end. */
   #ringTurn = 0;
   #turns = 0;
@@ -65,7 +65,7 @@ export class Feed {
   #failures = 0;
   #pause: Promise<void> | null = null;
 
-  constructor(store: Store, owner: OwnerId, session: SessionId, options: FeedOptions) {
+  constructor(store: Store, owner: OwnerId, session: SessionId, options: FeedDeps) {
     this.#store = store;
     this.#owner = owner;
     this.#session = session;
@@ -74,7 +74,7 @@ export class Feed {
     this.#unwatch = store.watch(session, this.#pace, () => this.#onWake());
   }
 
-  get turns(): number {
+  get readCount(): number {
     return this.#turns;
   }
 
@@ -100,19 +100,19 @@ export class Feed {
     this.#ring = null;
   }
 
-  take(cursor: Seq): Stretch | undefined {
+  take(cursor: Seq): EventSpan | undefined {
     return this.#ring?.after(cursor);
   }
 
   /** Where to read for this cursor; nowhere when it has all that is known to be there. */
-  placeToRead(cursor: Seq): Seq | undefined {
+  nextReadCursor(cursor: Seq): Seq | undefined {
     if (this.#ring === null || cursor < this.#ring.from) return cursor;
     const isCurrent = cursor === this.#ring.to && this.#wakes === this.#answered;
     return isCurrent ? undefined : this.#ring.to;
   }
 
   /** Events that were committed here: durable, and with the numbers that follow `after`. */
-  publish(stretch: Stretch): void {
+  publish(stretch: EventSpan): void {
     this.#publishedAt = this.#options.clock.now();
     if (stretch.events.some((event) => event.runId !== undefined)) this.#watchAt("calm");
     if (this.#ring === null || stretch.after > this.#ring.to) return this.wake();
@@ -154,7 +154,7 @@ export class Feed {
   #absorb(after: Seq, page: EventPage, turn: number, wakes: number): void {
     // While we write ourselves, a read may meet our own commits before they are published.
     if (!this.#leads()) this.#watchAt(paceAfter(page, this.#pace));
-    const stretch = stretchOf(after, page);
+    const stretch = spanOfPage(after, page);
     const ring = this.#ring;
     const wentBack = ring !== null && page.head < ring.to && turn > this.#ringTurn;
     const isFar = ring !== null && page.head - ring.to > this.#options.maxBehind;
@@ -165,12 +165,12 @@ export class Feed {
     if (!page.more) this.#answered = Math.max(this.#answered, wakes);
     if (ring !== null) return this.#extend(stretch);
     if (page.more || page.head < after) return;
-    this.#ring = new Ring(after, this.#options.ring);
+    this.#ring = new EventRing(after, this.#options.ring);
     this.#ringTurn = this.#turns;
     this.#extend(stretch);
   }
 
-  #extend(stretch: Stretch): void {
+  #extend(stretch: EventSpan): void {
     const ring = this.#ring;
     if (ring === null) return;
     const from = ring.from;
@@ -179,12 +179,12 @@ export class Feed {
     this.#tellFollowers();
     for (const follower of this.#followers) {
       // One that is still on its way through older pages was never in the ring, and is not slow.
-      if (follower.cursor >= from && follower.cursor < ring.from) follower.overtaken();
+      if (follower.cursor >= from && follower.cursor < ring.from) follower.onOvertaken();
     }
   }
 
   #tellFollowers(): void {
-    for (const follower of this.#followers) follower.changed();
+    for (const follower of this.#followers) follower.onChange();
   }
 
   /** A store wakes us for our own commits too; those come by `publish` and need no read. */
@@ -228,7 +228,7 @@ export class Feed {
   }
 }
 
-function stretchOf(after: Seq, { events, head, more }: EventPage): Stretch {
+function spanOfPage(after: Seq, { events, head, more }: EventPage): EventSpan {
   const last = events.at(-1)?.seq ?? after;
   return { after, upTo: more ? last : head, events };
 }

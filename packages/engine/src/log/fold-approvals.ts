@@ -15,7 +15,7 @@ import type { Refused } from "../ports/commit.ts";
 import { refuse } from "./check-commit.ts";
 
 /** An approval that nobody answers is a no after seven days. */
-export const approvalLifeMs = 7 * 24 * 60 * 60 * 1000;
+export const approvalTtlMs = 7 * 24 * 60 * 60 * 1000;
 
 type Asked = Extract<KnownEvent, { type: "approval.asked" }>;
 type Answered = Extract<KnownEvent, { type: "approval.answered" }>;
@@ -54,22 +54,22 @@ export function foldApprovals(
 ): readonly ApprovalRow[] {
   switch (event.type) {
     case "approval.asked":
-      return isKnown(known, event) ? [] : askedOf(event, session);
+      return isKnown(known, event) ? [] : askedRow(event, session);
     case "approval.answered": {
       const { approvalId, decision, answer, rule, by } = event.data;
-      return openOnes(known, (row) => row.id === approvalId).map((row) => ({
+      return openRows(known, (row) => row.id === approvalId).map((row) => ({
         ...row,
         state: "answered",
         decision,
         answeredAt: event.at,
-        details: { ...row.details, ...given({ answer, rule, by }) },
+        details: { ...row.details, ...definedDetails({ answer, rule, by }) },
       }));
     }
     case "run.state":
       if (!terminalStates.has(event.data.state)) return [];
-      return openOnes(known, (row) => row.runId === event.runId).map(withdrawn);
+      return openRows(known, (row) => row.runId === event.runId).map(withdraw);
     case "session.trashed":
-      return openOnes(known, () => true).map(withdrawn);
+      return openRows(known, () => true).map(withdraw);
     default:
       return [];
   }
@@ -79,7 +79,7 @@ function isKnown(known: Iterable<ApprovalRow>, event: Asked): boolean {
   return Iterator.from(known).some((row) => row.id === event.data.approvalId);
 }
 
-function askedOf(event: Asked, { id: session, owner }: SessionRow): readonly ApprovalRow[] {
+function askedRow(event: Asked, { id: session, owner }: SessionRow): readonly ApprovalRow[] {
   if (event.runId === undefined) return [];
   const { approvalId, callId, name, input, inputHash }: EventData<"approval.asked"> = event.data;
   const { kind, place, shown, rules } = event.data;
@@ -94,23 +94,23 @@ function askedOf(event: Asked, { id: session, owner }: SessionRow): readonly App
       input,
       inputHash: columnText(inputHash),
       askedAt: event.at,
-      expiresAt: event.at + approvalLifeMs,
+      expiresAt: event.at + approvalTtlMs,
       state: "open",
       decision: null,
       answeredAt: null,
-      details: given({ kind, place, shown, rules }),
+      details: definedDetails({ kind, place, shown, rules }),
     },
   ];
 }
 
 /** Only what is there: a row reads the same whether its fields were left out or never known. */
-function given(details: { [K in keyof ApprovalDetails]: unknown }): ApprovalDetails {
+function definedDetails(details: { [K in keyof ApprovalDetails]: unknown }): ApprovalDetails {
   return approvalDetails.parse(
     Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined)),
   );
 }
 
-function openOnes(
+function openRows(
   known: Iterable<ApprovalRow>,
   concerns: (row: ApprovalRow) => boolean,
 ): ApprovalRow[] {
@@ -119,7 +119,7 @@ function openOnes(
     .toArray();
 }
 
-function withdrawn(row: ApprovalRow): ApprovalRow {
+function withdraw(row: ApprovalRow): ApprovalRow {
   return { ...row, state: "withdrawn" };
 }
 

@@ -2,7 +2,7 @@ import { columnText, type KnownEvent } from "@holdfast/protocol";
 
 import type { OutboxRow, SessionRow } from "../ports/rows.ts";
 import type { Refused } from "../ports/commit.ts";
-import type { Loaded } from "./needs.ts";
+import type { LoadedRows } from "./needs.ts";
 import { refuse } from "./check-commit.ts";
 
 /**
@@ -10,7 +10,7 @@ import { refuse } from "./check-commit.ts";
  * will carry its answer, so that no answer can be settled without its delivery being owed.
  */
 export function outboxRowOf(event: KnownEvent, session: SessionRow): OutboxRow | undefined {
-  if (event.type === "input.accepted") return owedFor(event, session);
+  if (event.type === "input.accepted") return pendingChunkFor(event, session);
   if (event.type !== "outbox.changed") return undefined;
   const { approvalId, inbound, replyTo, text, platformId, retryAt, code, message } = event.data;
   const { delivery, chunk, kind, lane, begun, state, from, to, attempts } = event.data;
@@ -38,7 +38,7 @@ export function outboxRowOf(event: KnownEvent, session: SessionRow): OutboxRow |
   };
 }
 
-function owedFor(
+function pendingChunkFor(
   event: Extract<KnownEvent, { type: "input.accepted" }>,
   session: SessionRow,
 ): OutboxRow | undefined {
@@ -69,7 +69,7 @@ function owedFor(
 }
 
 /** The key of what came in that an event answers for, and the delivery that does. */
-export function inboundOf(
+export function inboundKeyOf(
   event: KnownEvent,
 ): (Pick<OutboxRow, "delivery"> & { readonly key: string }) | undefined {
   if (event.type === "outbox.changed") {
@@ -84,14 +84,14 @@ export function inboundOf(
 export function checkOutbox(
   event: KnownEvent,
   session: SessionRow,
-  inbound: Loaded["inbound"],
+  inbound: LoadedRows["inbound"],
   before: Iterable<OutboxRow>,
 ): Refused | undefined {
   if (event.type === "input.accepted" && event.data.inbound && event.data.lane === undefined)
     return refuse("invalid_event", "What came from a platform names its lane.");
   if (event.type === "outbox.changed" && event.data.from > event.data.to)
     return refuse("invalid_event", "A chunk ends behind its beginning.");
-  const named = inboundOf(event);
+  const named = inboundKeyOf(event);
   if (named === undefined) return undefined;
   const { key, delivery } = named;
   const stored = inbound.get(key);
@@ -110,7 +110,7 @@ export function outboxKey({ session, delivery, chunk }: OutboxRow): string {
 }
 
 /** Only a delivery's beginning names what it answers; what is said of it later leaves that as it is. */
-export function putChunk(chunks: Map<string, OutboxRow>, row: OutboxRow): void {
+export function mergeChunk(chunks: Map<string, OutboxRow>, row: OutboxRow): void {
   const key = outboxKey(row);
   const inbound = row.inbound ?? chunks.get(key)?.inbound ?? null;
   chunks.set(key, { ...row, inbound });

@@ -11,7 +11,7 @@ import {
 } from "@holdfast/protocol";
 
 import type { InputRow, LaneRow, RunRow, SessionRow, UsageRow } from "../ports/rows.ts";
-import { rests } from "./run-states.ts";
+import { isResting } from "./run-states.ts";
 
 /** A run's row after one of its events. A run begins with the input that asks for it, or with the state that continues another. */
 export function foldRun(
@@ -41,7 +41,7 @@ export function foldRun(
         endedAt: terminalStates.has(state) ? event.at : null,
         journalFrom: state === "claimed" ? event.seq : before.journalFrom,
         tries: triesAfter(before, event.data),
-        ...restOf(before, state, event.at),
+        ...restTimes(before, state, event.at),
       };
     }
     case "run.cancel":
@@ -74,13 +74,13 @@ function triesAfter({ tries }: RunRow, { state, cause }: EventData<"run.state">)
 }
 
 /** Kept while the run lives: once it has ended, nothing is counted any more. */
-function restOf(
+function restTimes(
   { restsSince, restedMs }: RunRow,
   state: RunState,
   at: number,
 ): Pick<RunRow, "restsSince" | "restedMs"> {
   if (terminalStates.has(state)) return { restsSince: null, restedMs: 0 };
-  if (rests(state)) return { restsSince: restsSince ?? at, restedMs };
+  if (isResting(state)) return { restsSince: restsSince ?? at, restedMs };
   return { restsSince: null, restedMs: restedMs + (restsSince === null ? 0 : at - restsSince) };
 }
 
@@ -140,12 +140,12 @@ export function foldInput(
   }
 }
 
-export function laneOf(event: KnownEvent, session: SessionRow): LaneRow | undefined {
+export function laneRowOf(event: KnownEvent, session: SessionRow): LaneRow | undefined {
   if (event.type !== "lane.bound") return undefined;
   return { owner: session.owner, lane: event.data.lane, session: session.id, at: event.at };
 }
 
-export function usageOf(event: KnownEvent, session: SessionRow): UsageRow | undefined {
+export function usageRowOf(event: KnownEvent, session: SessionRow): UsageRow | undefined {
   if (event.type !== "usage.recorded") return undefined;
   const { model, input, output, cacheRead = 0, cacheWrite = 0, costMicros = 0 } = event.data;
   return {
@@ -176,12 +176,12 @@ export function blobsIn(event: KnownEvent): readonly BlobId[] {
     case "tool.ended":
       return [...new Set(blobsOfResult(event.data))];
     case "context.framed":
-      return framed(event.data.frame);
+      return frameBlobs(event.data.frame);
     case "context.compacted":
       return [
         ...new Set([
           ...(event.data.blobId === undefined ? [] : [event.data.blobId]),
-          ...(event.data.frame === undefined ? [] : framed(event.data.frame)),
+          ...(event.data.frame === undefined ? [] : frameBlobs(event.data.frame)),
         ]),
       ];
     default:
@@ -189,6 +189,6 @@ export function blobsIn(event: KnownEvent): readonly BlobId[] {
   }
 }
 
-function framed({ system, tools }: ContextFrame): readonly BlobId[] {
+function frameBlobs({ system, tools }: ContextFrame): readonly BlobId[] {
   return [...new Set([system, tools])];
 }

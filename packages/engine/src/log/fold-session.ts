@@ -1,7 +1,7 @@
 import {
   type DecodedEvent,
   deltasSettledBy,
-  foldSession as foldFacts,
+  foldSessionFacts as foldFacts,
   type KnownEvent,
   type StoredEvent,
 } from "@holdfast/protocol";
@@ -9,9 +9,9 @@ import {
 import type { SessionRow } from "../ports/rows.ts";
 
 /** The session's row after one more event: the facts that every reader knows, and what only the store keeps. */
-export function foldSession(row: SessionRow, decoded: DecodedEvent): SessionRow {
+export function foldSessionRow(row: SessionRow, decoded: DecodedEvent): SessionRow {
   const next = foldFacts(row, decoded);
-  return decoded.kind === "known" ? { ...next, ...keptBeside(decoded.event) } : next;
+  return decoded.kind === "known" ? { ...next, ...storeOnlyFields(decoded.event) } : next;
 }
 
 /** A delta changes nothing but the head, the activity and the count of what is still to be settled. */
@@ -24,7 +24,7 @@ export function foldDelta(row: SessionRow, event: StoredEvent): SessionRow {
   };
 }
 
-function keptBeside(event: KnownEvent): Partial<SessionRow> {
+function storeOnlyFields(event: KnownEvent): Partial<SessionRow> {
   switch (event.type) {
     case "history.cut":
     case "history.restored":

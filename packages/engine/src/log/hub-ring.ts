@@ -8,7 +8,7 @@ export interface RingLimits {
 }
 
 /** Every event after `after`, up to and with `upTo`, that was there to read. */
-export interface Stretch {
+export interface EventSpan {
   readonly after: Seq;
   readonly upTo: Seq;
   readonly events: readonly StoredEvent[];
@@ -18,9 +18,9 @@ export interface Stretch {
  * The newest events of one session, without a hole: stretch by stretch, each beginning where the last one ends. The
  * newest stretch is kept whatever its size, so that a reader who has everything before it never misses it.
  */
-export class Ring {
+export class EventRing {
   readonly #limits: RingLimits;
-  #stretches: (Stretch & { readonly bytes: number })[] = [];
+  #stretches: (EventSpan & { readonly bytes: number })[] = [];
   #events = 0;
   #bytes = 0;
   #from: Seq;
@@ -42,7 +42,7 @@ export class Ring {
   }
 
   /** Takes the part of a stretch that is new. `false` when there is a hole before it, or nothing new. */
-  append({ after, upTo, events }: Stretch): boolean {
+  append({ after, upTo, events }: EventSpan): boolean {
     if (after > this.#to || upTo <= this.#to) return false;
     const fresh = after === this.#to ? events : events.filter((event) => event.seq > this.#to);
     const bytes = fresh.reduce((sum, event) => sum + roughBytes(event), 0);
@@ -55,7 +55,7 @@ export class Ring {
   }
 
   /** Everything after the cursor, or nothing when the ring does not reach back to it. */
-  after(cursor: Seq): Stretch | undefined {
+  after(cursor: Seq): EventSpan | undefined {
     if (cursor < this.#from || cursor >= this.#to) return undefined;
     const needed = this.#stretches.slice(this.#placeOf(cursor));
     const [only] = needed;

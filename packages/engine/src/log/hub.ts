@@ -1,16 +1,16 @@
 import type { OwnerId, SessionId } from "@holdfast/protocol";
 
 import type { Store } from "../ports/store.ts";
-import { Feed, type FeedOptions, type Follower } from "./feed.ts";
-import type { Stretch } from "./hub-ring.ts";
+import { Feed, type FeedDeps, type Follower } from "./feed.ts";
+import type { EventSpan } from "./hub-ring.ts";
 
 /** The sessions that someone in this process looks at, each with its feed. Nothing is kept for the others. */
-export class Hub {
+export class FeedRegistry {
   readonly #store: Store;
-  readonly #options: FeedOptions;
+  readonly #options: FeedDeps;
   readonly #feeds = new Map<string, Feed>();
 
-  constructor(store: Store, options: FeedOptions) {
+  constructor(store: Store, options: FeedDeps) {
     this.#store = store;
     this.#options = options;
   }
@@ -20,7 +20,7 @@ export class Hub {
   }
 
   join(owner: OwnerId, session: SessionId, follower: Follower): Feed {
-    const key = keyOf(owner, session);
+    const key = feedKey(owner, session);
     const feed = this.#feeds.get(key) ?? new Feed(this.#store, owner, session, this.#options);
     this.#feeds.set(key, feed);
     feed.follow(follower);
@@ -28,7 +28,7 @@ export class Hub {
   }
 
   leave(owner: OwnerId, session: SessionId, follower: Follower): void {
-    const key = keyOf(owner, session);
+    const key = feedKey(owner, session);
     const feed = this.#feeds.get(key);
     if (feed === undefined) return;
     feed.unfollow(follower);
@@ -37,16 +37,16 @@ export class Hub {
     feed.close();
   }
 
-  publish(owner: OwnerId, session: SessionId, stretch: Stretch): void {
-    this.#feeds.get(keyOf(owner, session))?.publish(stretch);
+  publish(owner: OwnerId, session: SessionId, stretch: EventSpan): void {
+    this.#feeds.get(feedKey(owner, session))?.publish(stretch);
   }
 
   wake(owner: OwnerId, session: SessionId): void {
-    this.#feeds.get(keyOf(owner, session))?.wake();
+    this.#feeds.get(feedKey(owner, session))?.wake();
   }
 }
 
 /** The owner is part of it: whoever names another's session reads for himself, and finds nothing. */
-function keyOf(owner: OwnerId, session: SessionId): string {
+function feedKey(owner: OwnerId, session: SessionId): string {
   return `${owner} ${session}`;
 }

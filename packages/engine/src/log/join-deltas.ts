@@ -11,30 +11,30 @@ export function joinDeltas(deltas: Iterable<StoredEvent>): JournalEvent[] {
   let stretch: StoredEvent[] = [];
   for (const event of deltas) {
     const last = stretch.at(-1);
-    if (last !== undefined && !goesOn(last, event)) {
-      joined.push(joinStretch(stretch));
+    if (last !== undefined && !continuesDelta(last, event)) {
+      joined.push(joinSpan(stretch));
       stretch = [];
     }
     stretch.push(event);
   }
-  if (stretch.length > 0) joined.push(joinStretch(stretch));
+  if (stretch.length > 0) joined.push(joinSpan(stretch));
   return joined;
 }
 
-function goesOn(last: StoredEvent, event: StoredEvent): boolean {
+function continuesDelta(last: StoredEvent, event: StoredEvent): boolean {
   return (
     event.seq === last.seq + 1 &&
     event.type === last.type &&
     event.v === last.v &&
     event.runId === last.runId &&
     event.quiet === last.quiet &&
-    saysMore(last.data, event.data) &&
+    hasSameFields(last.data, event.data) &&
     roleOf(event) === "delta"
   );
 }
 
 /** The same but for the text. What is more than a word or a number is never the same: it stays in an event of its own. */
-function saysMore(before: StoredEvent["data"], data: StoredEvent["data"]): boolean {
+function hasSameFields(before: StoredEvent["data"], data: StoredEvent["data"]): boolean {
   if (typeof before["text"] !== "string" || typeof data["text"] !== "string") return false;
   const names = Object.keys(data);
   return (
@@ -43,12 +43,12 @@ function saysMore(before: StoredEvent["data"], data: StoredEvent["data"]): boole
   );
 }
 
-function joinStretch(stretch: readonly StoredEvent[]): JournalEvent {
+function joinSpan(stretch: readonly StoredEvent[]): JournalEvent {
   const [first] = stretch;
   const last = stretch.at(-1);
   if (first === undefined || last === undefined) throw new Error("There is nothing to be joined.");
   if (first === last) return first;
-  const texts = stretch.map(textOf);
+  const texts = stretch.map(deltaText);
   return {
     ...last,
     at: first.at,
@@ -61,11 +61,11 @@ function joinStretch(stretch: readonly StoredEvent[]): JournalEvent {
   };
 }
 
-function textOf({ data: { text } }: StoredEvent): string {
+function deltaText({ data: { text } }: StoredEvent): string {
   return typeof text === "string" ? text : "";
 }
 
 /** The numbers that an event of a journal stands for, from and to. */
-export function numbersOf({ seq, joined }: JournalEvent): readonly [Seq, Seq] {
+export function seqSpanOf({ seq, joined }: JournalEvent): readonly [Seq, Seq] {
   return [joined?.from ?? seq, seq];
 }

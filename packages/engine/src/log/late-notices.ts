@@ -49,7 +49,7 @@ function* knownNotices(
 }
 
 /** What became of a notice and of its run, further on in the log. */
-export interface Aftermath {
+export interface NoticeUpdates {
   readonly head: Seq;
   /** The notice itself, new words for it, and what stands above it. */
   readonly amendments: readonly StoredEvent[];
@@ -57,22 +57,22 @@ export interface Aftermath {
   readonly resumed: boolean;
 }
 
-const pageSize = 500;
+const eventPageSize = 500;
 
 /** Reads on from a notice to the head. Only what is undecided, or was decided out of sight, is ever read like this. */
-export async function readAftermath(
+export async function readNoticeUpdates(
   reads: Reads,
   owner: OwnerId,
   session: SessionId,
   notice: { readonly noticeId: NoticeId; readonly seq: Seq; readonly runId?: RunId | undefined },
-): Promise<Aftermath | null> {
+): Promise<NoticeUpdates | null> {
   const amendments: StoredEvent[] = [];
   let resumed = false;
   let after = (notice.seq - 1) as Seq;
   // The state that the notice was written with stands right behind it; it is not a going on.
   let isFirstState = true;
   for (;;) {
-    const page = await reads.events(owner, session, { after, limit: pageSize });
+    const page = await reads.events(owner, session, { after, limit: eventPageSize });
     if (page === null) return null;
     for (const event of page.events) {
       const { noticeId, above, state, continues } = event.data;
@@ -114,7 +114,7 @@ export async function withAmendments(
     const log = session.ranges.find(
       ({ from, to }) => notice.seq >= from && (to === null || notice.seq <= to),
     )?.log;
-    const aftermath = await readAftermath(reads, session.owner, log ?? session.id, notice);
+    const aftermath = await readNoticeUpdates(reads, session.owner, log ?? session.id, notice);
     added.push(...(aftermath?.amendments ?? []).filter(({ id }) => !held.has(id)));
   }
   return [...entries, ...added];

@@ -1,4 +1,4 @@
-export type Measured =
+export type JsonSize =
   /** At most so many bytes of JSON; the exact figure is rarely needed and costs much more. */
   | { readonly status: "plain"; readonly atMost: number }
   | { readonly status: "not_json"; readonly reason: string };
@@ -6,26 +6,26 @@ export type Measured =
 /** Deeper than anything that is written on purpose, and far from where a recursive parser gives up. */
 const maxDepth = 200;
 /** A control character or a lone surrogate becomes `\u00xx`. */
-const bytesPerUnit = 6;
+const maxBytesPerUnit = 6;
 
 /** Walks a value once: is it what JSON can carry, and how large can it get? */
-export function measureJson(value: unknown, depth = 0): Measured {
+export function measureJson(value: unknown, depth = 0): JsonSize {
   if (depth > maxDepth) return notJson(`it is nested deeper than ${maxDepth} levels`);
   switch (typeof value) {
     case "string":
-      return plain(2 + value.length * bytesPerUnit);
+      return plainJson(2 + value.length * maxBytesPerUnit);
     case "boolean":
-      return plain(5);
+      return plainJson(5);
     case "number":
-      return Number.isFinite(value) ? plain(25) : notJson("a number is not finite");
+      return Number.isFinite(value) ? plainJson(25) : notJson("a number is not finite");
     case "object":
-      return value === null ? plain(4) : measureObject(value, depth);
+      return value === null ? plainJson(4) : measureObject(value, depth);
     default:
       return notJson(`a value is of the type ${typeof value}`);
   }
 }
 
-function measureObject(value: object, depth: number): Measured {
+function measureObject(value: object, depth: number): JsonSize {
   let atMost = 2;
   const isArray = Array.isArray(value);
   if (!isArray && !isPlain(value)) return notJson("an object is not a plain one");
@@ -34,12 +34,12 @@ function measureObject(value: object, depth: number): Measured {
     if (each === undefined && !isArray) continue;
     const inner = measureJson(each, depth + 1);
     if (inner.status === "not_json") return inner;
-    atMost += inner.atMost + 1 + (isArray ? 0 : 3 + key.length * bytesPerUnit);
+    atMost += inner.atMost + 1 + (isArray ? 0 : 3 + key.length * maxBytesPerUnit);
   }
-  return plain(atMost);
+  return plainJson(atMost);
 }
 
-export function byteLength(value: unknown): number {
+export function jsonByteLength(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
@@ -48,5 +48,5 @@ function isPlain(value: object): boolean {
   return prototype === Object.prototype || prototype === null;
 }
 
-const plain = (atMost: number): Measured => ({ status: "plain", atMost });
-const notJson = (reason: string): Measured => ({ status: "not_json", reason });
+const plainJson = (atMost: number): JsonSize => ({ status: "plain", atMost });
+const notJson = (reason: string): JsonSize => ({ status: "not_json", reason });

@@ -11,7 +11,7 @@ import {
 } from "@holdfast/protocol";
 
 import type { Commit, Refused } from "../ports/commit.ts";
-import { byteLength, measureJson } from "./limits-json.ts";
+import { jsonByteLength, measureJson } from "./limits-json.ts";
 import { refuse } from "./check-commit.ts";
 
 export interface CommitLimits {
@@ -36,7 +36,7 @@ export function checkCommit(
   commit: Commit,
   limits: CommitLimits = commitLimits,
 ): Refused | undefined {
-  const malformed = checkFields(commit);
+  const malformed = checkCommitFields(commit);
   if (malformed !== undefined) return refuse("invalid_event", malformed);
   const { events } = commit;
   if (events.length > limits.commitEvents) {
@@ -52,7 +52,7 @@ export function checkCommit(
     if (wrong !== undefined) return refuse("invalid_event", wrong);
     if (seen.has(event.id)) return refuse("invalid_event", `The id ${event.id} is used twice.`);
     seen.add(event.id);
-    const size = sizeWithin(event, limits.eventBytes);
+    const size = checkEventSize(event, limits.eventBytes);
     if (typeof size !== "number") return size;
     bytes += size;
   }
@@ -67,13 +67,13 @@ export function checkCommit(
 }
 
 /** The event's size (an upper bound where that is enough), or why it is refused. */
-function sizeWithin(event: NewEvent, limit: number): number | Refused {
+function checkEventSize(event: NewEvent, limit: number): number | Refused {
   const measured = measureJson(event.data);
   if (measured.status === "not_json") {
     return refuse("invalid_event", `${event.type}: the data is not JSON: ${measured.reason}.`);
   }
   if (measured.atMost <= limit) return measured.atMost;
-  const bytes = byteLength(event.data);
+  const bytes = jsonByteLength(event.data);
   if (bytes <= limit) return bytes;
   return refuse(
     "payload_too_large",
@@ -83,7 +83,7 @@ function sizeWithin(event: NewEvent, limit: number): number | Refused {
 }
 
 function exactBytes(events: readonly NewEvent[]): number {
-  return events.reduce((sum, event) => sum + byteLength(event.data), 0);
+  return events.reduce((sum, event) => sum + jsonByteLength(event.data), 0);
 }
 
 function checkSchemas(events: readonly NewEvent[]): Refused | undefined {
@@ -97,11 +97,11 @@ function checkSchemas(events: readonly NewEvent[]): Refused | undefined {
 }
 
 const leaseKinds: ReadonlySet<unknown> = new Set(["run", "compaction", "memory", "outbox"]);
-const touches: ReadonlySet<unknown> = new Set([undefined, "normal", "quiet"]);
-const idles: ReadonlySet<unknown> = new Set([undefined, true]);
-const paces: ReadonlySet<unknown> = new Set([undefined, "now", "tick"]);
+const touchValues: ReadonlySet<unknown> = new Set([undefined, "normal", "quiet"]);
+const idleValues: ReadonlySet<unknown> = new Set([undefined, true]);
+const paceValues: ReadonlySet<unknown> = new Set([undefined, "now", "tick"]);
 
-function checkFields(commit: Commit): string | undefined {
+function checkCommitFields(commit: Commit): string | undefined {
   if (!isObject(commit)) return "A commit is an object.";
   const { owner, session, events, under, expect, touch, pace } = commit;
   if (!ownerId.safeParse(owner).success) return "The owner's name is not a plain one.";
@@ -111,8 +111,8 @@ function checkFields(commit: Commit): string | undefined {
     if (!isObject(under) || !leaseKinds.has(under.lease)) return "There is no such kind of lease.";
     if (!fence.safeParse(under.fence).success) return "A fence is a positive whole number.";
   }
-  if (!touches.has(touch)) return "`touch` is normal or quiet.";
-  if (!paces.has(pace)) return "`pace` is now or tick.";
+  if (!touchValues.has(touch)) return "`touch` is normal or quiet.";
+  if (!paceValues.has(pace)) return "`pace` is now or tick.";
   if (expect === undefined) return undefined;
   if (!isObject(expect)) return "What is expected is an object.";
   const { revision, version, head, epoch, idle } = expect;
@@ -120,7 +120,7 @@ function checkFields(commit: Commit): string | undefined {
   if (!numbers.every((each) => seq.safeParse(each).success)) {
     return "What is expected are whole numbers.";
   }
-  return idles.has(idle) ? undefined : "`idle` is true or absent.";
+  return idleValues.has(idle) ? undefined : "`idle` is true or absent.";
 }
 
 function checkEnvelope(event: NewEvent): string | undefined {

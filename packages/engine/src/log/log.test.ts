@@ -1,17 +1,17 @@
-import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import type { Clock } from "../ports/clock.ts";
 import type { CommitResult, Failed, FailureCode } from "../ports/commit.ts";
 import type { Store } from "../ports/store.ts";
 import { aLane, aNotice, anOwner } from "@holdfast/testing/fixtures/factories";
-import { openSession, present } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession, assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { createLog, type Log } from "./log.ts";
 
-type Harness = Awaited<ReturnType<typeof memoryHarness.open>>;
+type Harness = Awaited<ReturnType<typeof referenceHarness.open>>;
 let harness: Harness;
 beforeEach(async () => {
-  harness = await memoryHarness.open();
+  harness = await referenceHarness.open();
 });
 afterEach(() => harness.close());
 
@@ -54,7 +54,7 @@ function failing(
 }
 
 async function commitThrough(answers: readonly (FailureCode | "lost")[], retryForMs = 1_000) {
-  const session = await openSession(harness.store);
+  const session = await openTestSession(harness.store);
   const store = failing(harness.store, answers);
   const clock = jumpingClock();
   const log = createLog(store, { clock, retryForMs, random: () => 0.5 });
@@ -62,7 +62,10 @@ async function commitThrough(answers: readonly (FailureCode | "lost")[], retryFo
   return { result, store, clock, head: (await session.row()).head };
 }
 
-const refOf = ({ owner, session }: Awaited<ReturnType<typeof openSession>>) => ({ owner, session });
+const refOf = ({ owner, session }: Awaited<ReturnType<typeof openTestSession>>) => ({
+  owner,
+  session,
+});
 
 describe("a commit that failed is sent again", () => {
   test("when the store was busy, with growing waits, and then it stands once", async () => {
@@ -89,7 +92,7 @@ describe("a commit that failed is sent again", () => {
   });
 
   test("nor where the store has sent it again itself", async () => {
-    const session = await openSession(harness.store);
+    const session = await openTestSession(harness.store);
     const answer = { ...failed("store_unknown"), triedAgain: true as const };
     let commits = 0;
     const store = { ...harness.store, commit: async () => ((commits += 1), answer) };
@@ -141,7 +144,7 @@ describe("sessions", () => {
     const lane = aLane();
     const { session, result } = await log.createSession({ owner, settings: { title: "A" }, lane });
     expect(result.status).toBe("committed");
-    expect(present(await harness.store.reads.session(owner, session)).title).toBe("A");
+    expect(assertPresent(await harness.store.reads.session(owner, session)).title).toBe("A");
     expect(await harness.store.reads.lane(owner, lane)).toBe(session);
   });
 

@@ -23,13 +23,13 @@ import {
   type FailureCode,
 } from "../ports/commit.ts";
 import { type Store } from "../ports/store.ts";
-import { Hub } from "./hub.ts";
-import type { FeedOptions } from "./feed.ts";
+import { FeedRegistry } from "./hub.ts";
+import type { FeedDeps } from "./feed.ts";
 import { checkCommit, type CommitLimits, commitLimits } from "./limits.ts";
 import { backoffMs } from "../ports/log-backoff.ts";
 import { Tail, type TailItem, type TailOptions } from "./tail.ts";
 
-export interface LogOptions extends Partial<Omit<FeedOptions, "clock" | "random">> {
+export interface LogOptions extends Partial<Omit<FeedDeps, "clock" | "random">> {
   readonly clock?: Clock;
   readonly random?: Random;
   readonly ids?: IdSource;
@@ -80,7 +80,7 @@ export interface Log {
   restoreSession(owner: OwnerId, session: SessionId): Promise<CommitResult>;
 }
 
-const retryable: ReadonlySet<FailureCode> = new Set(["store_busy", "store_unknown"]);
+const retryableCodes: ReadonlySet<FailureCode> = new Set(["store_busy", "store_unknown"]);
 const commitBackoff = { firstMs: 5, longestMs: 500 };
 const feedDefaults = {
   ring: { events: 2_000, bytes: 4 * 1024 * 1024 },
@@ -93,7 +93,7 @@ const feedDefaults = {
 export function createLog(store: Store, options: LogOptions = {}): Log {
   const { clock = systemClock, random = Math.random, ids = defaultIds } = options;
   const { limits = commitLimits, retryForMs = 10_000 } = options;
-  const hub = new Hub(store, { ...feedDefaults, ...options, clock, random });
+  const hub = new FeedRegistry(store, { ...feedDefaults, ...options, clock, random });
 
   async function send(commit: Commit, given: CommitOptions = {}): Promise<CommitResult> {
     const refused = checkCommit(commit, limits);
@@ -103,7 +103,7 @@ export function createLog(store: Store, options: LogOptions = {}): Log {
     const result = await commitWithRetries(commit, given);
     options.observe?.(commit, result, clock.now() - begun);
     if (result.status === "committed" && result.repeated === undefined) {
-      hub.publish(owner, session, stretchOf(commit, result));
+      hub.publish(owner, session, spanOfCommit(commit, result));
     } else if (result.status !== "refused") {
       // It stands already, or it may: then the store knows, and not we.
       hub.wake(owner, session);
@@ -121,7 +121,7 @@ export function createLog(store: Store, options: LogOptions = {}): Log {
       const wait = backoffMs(commitBackoff, tries, random);
       const isOver = given.signal?.aborted === true || clock.now() + wait > deadline;
       // After one answer was lost, a later "nothing was written" speaks of the later try alone.
-      if (isOver || result.triedAgain || !retryable.has(result.code)) return unknown ?? result;
+      if (isOver || result.triedAgain || !retryableCodes.has(result.code)) return unknown ?? result;
       await clock.sleep(wait, given.signal);
     }
   }
@@ -159,7 +159,7 @@ export function createLog(store: Store, options: LogOptions = {}): Log {
 }
 
 function openTail(
-  hub: Hub,
+  hub: FeedRegistry,
   owner: OwnerId,
   session: SessionId,
   after: Seq,
@@ -178,7 +178,7 @@ async function* noSuchSession(): AsyncGenerator<TailItem, undefined> {
 }
 
 /** The events as the store has just stored them. */
-function stretchOf(
+function spanOfCommit(
   { events, touch }: Commit,
   { first, last, at }: Committed,
 ): {

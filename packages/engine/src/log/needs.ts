@@ -21,11 +21,11 @@ import type {
 } from "../ports/rows.ts";
 import type { Commit } from "../ports/commit.ts";
 import { approvalNamedBy, mayWithdraw } from "./fold-approvals.ts";
-import { inboundOf } from "./fold-outbound.ts";
+import { inboundKeyOf } from "./fold-outbound.ts";
 import { blobsIn } from "./fold-rows.ts";
 
 /** What a store reads, under its lock, before a commit can be decided. */
-export interface Loaded {
+export interface LoadedRows {
   readonly session: SessionRow | null;
   /** There was a session with this id and it was purged. Its id and its numbers are not given again. */
   readonly purged?: boolean;
@@ -44,7 +44,7 @@ export interface Loaded {
 }
 
 /** Which rows those are. */
-export interface Needs {
+export interface CommitNeeds {
   readonly runs: readonly RunId[];
   readonly messages: readonly MessageId[];
   readonly clientIds: readonly string[];
@@ -56,7 +56,7 @@ export interface Needs {
   readonly firstEvent: EventId | undefined;
 }
 
-export function needsOf(commit: Commit): Needs {
+export function needsOf(commit: Commit): CommitNeeds {
   const runs = new Set<RunId>();
   const messages = new Set<MessageId>();
   const clientIds = new Set<string>();
@@ -66,7 +66,7 @@ export function needsOf(commit: Commit): Needs {
   for (const event of commit.events) {
     if (roleOf(event) === "delta") continue;
     if (event.runId !== undefined) runs.add(event.runId);
-    const known = asKnown({ ...event, seq: 0 as Seq, at: 0 });
+    const known = knownEvent({ ...event, seq: 0 as Seq, at: 0 });
     if (known === undefined) continue;
     for (const blob of blobsIn(known)) blobs.add(blob);
     if (known.type === "input.accepted") {
@@ -77,7 +77,7 @@ export function needsOf(commit: Commit): Needs {
     if (messageId !== undefined) messages.add(messageId);
     const approvalId = approvalNamedBy(known);
     if (approvalId !== undefined) approvals.add(approvalId);
-    const came = inboundOf(known);
+    const came = inboundKeyOf(known);
     if (came !== undefined) inbound.add(came.key);
   }
   return {
@@ -104,7 +104,7 @@ export function inputNamedBy(event: KnownEvent): MessageId | undefined {
   }
 }
 
-function asKnown(event: StoredEvent): KnownEvent | undefined {
+function knownEvent(event: StoredEvent): KnownEvent | undefined {
   const decoded = decodeEvent(event);
   return decoded.kind === "known" ? decoded.event : undefined;
 }

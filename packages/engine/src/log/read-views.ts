@@ -11,6 +11,6 @@ export function viewSession(row: SessionRow): SessionView {
 
 const encoder = new TextEncoder();
 
-export function writeListed({ sessions, next }: SessionPage): ListedPage {
+export function encodeSessionPage({ sessions, next }: SessionPage): ListedPage {
   return { json: encoder.encode(JSON.stringify(sessions.map(viewSession))), next };
 }

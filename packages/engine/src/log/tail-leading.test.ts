@@ -1,14 +1,14 @@
-import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { aDelta, aNotice, aRunId } from "@holdfast/testing/fixtures/factories";
 import { nextSeqs, openTailRig } from "@holdfast/testing/rigs/tail-rig";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
-import { turn } from "@holdfast/testing/fakes/manual-clock";
+import { nextTurn } from "@holdfast/testing/fakes/manual-clock";
 
 let harness: StoreHarness;
 beforeEach(async () => {
-  harness = await memoryHarness.open();
+  harness = await referenceHarness.open();
 });
 afterEach(() => harness.close());
 
@@ -17,12 +17,12 @@ async function setUp() {
   const rig = await openTailRig(harness);
   const tail = rig.follow(1);
   const first = nextSeqs(tail);
-  await turn();
+  await nextTurn();
   await rig.here("two");
   expect(await first).toEqual([2]);
   // The store told of this commit before we had written anything, so it is looked for once.
   const second = nextSeqs(tail);
-  await turn();
+  await nextTurn();
   await rig.here("three");
   expect(await second).toEqual([3]);
   return { ...rig, tail };
@@ -74,6 +74,6 @@ test("a read that meets our own commits does not take them for somebody else's",
   await elsewhere.commit([aNotice()]);
   await log.commit({ owner, session, events: [aDelta(runId, "some words")] });
   await next;
-  await turn();
+  await nextTurn();
   expect(watches).toEqual([]);
 });

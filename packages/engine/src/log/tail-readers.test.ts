@@ -1,16 +1,16 @@
 import type { SessionId } from "@holdfast/protocol";
-import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { aNotice, anOwner } from "@holdfast/testing/fixtures/factories";
 import { followFrom, nextSeqs, openTailRig, type TailRig } from "@holdfast/testing/rigs/tail-rig";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
-import { turn } from "@holdfast/testing/fakes/manual-clock";
+import { nextTurn } from "@holdfast/testing/fakes/manual-clock";
 import type { LogOptions } from "./log.ts";
 
 let harness: StoreHarness;
 beforeEach(async () => {
-  harness = await memoryHarness.open();
+  harness = await referenceHarness.open();
 });
 afterEach(() => harness.close());
 const rig = (options?: LogOptions): Promise<TailRig> => openTailRig(harness, options);
@@ -20,7 +20,7 @@ describe("a reader that is slow, fails or leaves", () => {
     const { follow, here, log } = await rig({ ring: { events: 3, bytes: 1e6 } });
     const slow = follow(1);
     const first = nextSeqs(slow);
-    await turn();
+    await nextTurn();
     await here("two");
     expect(await first).toEqual([2]);
     for (const text of ["three", "four", "five", "six"]) await here(text);
@@ -35,7 +35,7 @@ describe("a reader that is slow, fails or leaves", () => {
     const slow = follow(1);
     const quick = follow(1);
     const first = [nextSeqs(slow), nextSeqs(quick)];
-    await turn();
+    await nextTurn();
     await here("x".repeat(5_000));
     expect(await Promise.all(first)).toEqual([[2], [2]]);
     await here("y".repeat(5_000));
@@ -50,7 +50,7 @@ describe("a reader that is slow, fails or leaves", () => {
     await here("two", "three", "four", "five");
     const current = follow(5);
     const waiting = nextSeqs(current);
-    await turn();
+    await nextTurn();
     const behind = follow(0);
     expect(await nextSeqs(behind)).toEqual([1, 2]);
     await here("six");
@@ -66,7 +66,7 @@ describe("a reader that is slow, fails or leaves", () => {
     const { follow, elsewhere, clock, store } = await rig();
     const tail = follow(1);
     const first = tail.next();
-    await turn();
+    await nextTurn();
     store.gate.failing = true;
     await elsewhere.commit([aNotice()]);
     expect((await first).value).toEqual({
@@ -98,7 +98,7 @@ describe("a reader that is slow, fails or leaves", () => {
     const leaving = new AbortController();
     const release = store.hold();
     const reading = follow(0, leaving.signal).next();
-    await turn();
+    await nextTurn();
     expect(store.gate.watches).toBe(1);
     leaving.abort();
     expect((await reading).done).toBe(true);
@@ -106,7 +106,7 @@ describe("a reader that is slow, fails or leaves", () => {
     await release();
     const waiting = follow(1);
     const parked = waiting.next();
-    await turn();
+    await nextTurn();
     expect(log.watchedSessions).toBe(1);
     await waiting.return?.();
     expect((await parked).done).toBe(true);

@@ -1,17 +1,21 @@
 import type { Seq, StoredEvent } from "@holdfast/protocol";
-import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { type Clock } from "../ports/clock.ts";
 import { type Store, StoreFailure } from "../ports/store.ts";
-import { aDelta, aNotice, aSettledMessage, at } from "@holdfast/testing/fixtures/factories";
-import { committed, openSession, present } from "@holdfast/testing/fixtures/open-session";
-import { turn } from "@holdfast/testing/fakes/manual-clock";
+import { aDelta, aNotice, aSettledMessage, toSeq } from "@holdfast/testing/fixtures/factories";
+import {
+  assertCommitted,
+  openTestSession,
+  assertPresent,
+} from "@holdfast/testing/fixtures/open-session";
+import { nextTurn } from "@holdfast/testing/fakes/manual-clock";
 import { createLog, type Log } from "./log.ts";
 
 /** Waiting costs turns of the loop, not time. */
-const quickClock: Clock = { now: () => performance.now(), sleep: () => turn() };
+const quickClock: Clock = { now: () => performance.now(), sleep: () => nextTurn() };
 
 type Step =
   | {
@@ -67,10 +71,10 @@ function moody(store: Store, moods: readonly number[]): Store {
       ...store.reads,
       async events(owner, id, query) {
         const mood = moods[calls++ % moods.length] ?? 0;
-        for (let each = 0; each < mood % 4; each += 1) await turn();
+        for (let each = 0; each < mood % 4; each += 1) await nextTurn();
         if (mood === 7) throw new StoreFailure("store_unavailable", "in a mood");
         const page = await store.reads.events(owner, id, query);
-        for (let each = 0; each < mood % 3; each += 1) await turn();
+        for (let each = 0; each < mood % 3; each += 1) await nextTurn();
         return page;
       },
     },
@@ -101,8 +105,8 @@ async function readAll(
       expect(item.kind).toMatch(/^(events|status|cut)$/);
       if (item.kind !== "events") continue;
       reader.seen.push(...item.events);
-      cursor = present(item.events.at(-1)).seq;
-      for (let each = 0; each < pause; each += 1) await turn();
+      cursor = assertPresent(item.events.at(-1)).seq;
+      for (let each = 0; each < pause; each += 1) await nextTurn();
       if (leaveAfter !== null && reader.seen.length >= leaveAfter) leaving.abort();
       if (cursor >= reader.last) break;
     }
@@ -112,9 +116,9 @@ async function readAll(
 }
 
 async function play(steps: readonly Step[], moods: readonly number[]): Promise<void> {
-  const harness = await memoryHarness.open();
+  const harness = await referenceHarness.open();
   const other = await harness.open();
-  const session = await openSession(other);
+  const session = await openTestSession(other);
   const { runId } = await session.startRun();
   const { owner, session: id } = session;
   const log = createLog(moody(harness.store, moods), {
@@ -128,7 +132,7 @@ async function play(steps: readonly Step[], moods: readonly number[]): Promise<v
   const write = async (place: "here" | "elsewhere", events: Parameters<typeof session.send>[0]) => {
     const commit = { owner, session: id, events };
     const result = await (place === "here" ? log.commit(commit) : other.commit(commit));
-    return committed(result);
+    return assertCommitted(result);
   };
 
   const settle = async (place: "here" | "elsewhere") => {
@@ -138,7 +142,7 @@ async function play(steps: readonly Step[], moods: readonly number[]): Promise<v
   };
 
   for (const each of steps) {
-    if (each.do === "wait") for (let n = 0; n < each.turns; n += 1) await turn();
+    if (each.do === "wait") for (let n = 0; n < each.turns; n += 1) await nextTurn();
     else if (each.do === "prune") await other.prune(100);
     else if (each.do === "settle") await settle(each.where);
     else if (each.do === "write") {
@@ -147,7 +151,7 @@ async function play(steps: readonly Step[], moods: readonly number[]): Promise<v
       if (each.what === "deltas") open.push([first, last]);
     } else {
       const { head } = await session.row();
-      const from = at(Math.max(0, head - each.back));
+      const from = toSeq(Math.max(0, head - each.back));
       const reader: Reader = { from, seen: [], last: Infinity, left: false };
       readers.push({
         reader,

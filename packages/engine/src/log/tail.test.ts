@@ -1,15 +1,15 @@
-import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { aNotice, aRunId, aRunState } from "@holdfast/testing/fixtures/factories";
 import { nextSeqs, openTailRig, type TailRig } from "@holdfast/testing/rigs/tail-rig";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
-import { turn } from "@holdfast/testing/fakes/manual-clock";
+import { nextTurn } from "@holdfast/testing/fakes/manual-clock";
 import type { LogOptions } from "./log.ts";
 
 let harness: StoreHarness;
 beforeEach(async () => {
-  harness = await memoryHarness.open();
+  harness = await referenceHarness.open();
 });
 afterEach(() => harness.close());
 const rig = (options?: LogOptions): Promise<TailRig> => openTailRig(harness, options);
@@ -30,7 +30,7 @@ describe("[P5] a tail yields exactly the missing suffix", () => {
     const release = store.hold();
     const tail = follow(0);
     const first = nextSeqs(tail);
-    await turn();
+    await nextTurn();
     await here("two");
     await release();
     expect(await first).toEqual([1]);
@@ -41,7 +41,7 @@ describe("[P5] a tail yields exactly the missing suffix", () => {
     const { follow, elsewhere } = await rig();
     const tail = follow(1);
     const next = nextSeqs(tail);
-    await turn();
+    await nextTurn();
     await elsewhere.commit([aNotice()]);
     expect(await next).toEqual([2]);
   });
@@ -54,11 +54,11 @@ describe("[P5] a tail yields exactly the missing suffix", () => {
     const release = store.hold();
     const tail = follow(1);
     const first = nextSeqs(tail);
-    await turn();
+    await nextTurn();
     await elsewhere.commit([aNotice()]);
     await release();
     expect(await first).toEqual([2]);
-    const late = turn().then(turn);
+    const late = nextTurn().then(nextTurn);
     expect(await Promise.race([nextSeqs(tail), late])).toEqual([3]);
   });
 
@@ -66,14 +66,14 @@ describe("[P5] a tail yields exactly the missing suffix", () => {
     const { follow, elsewhere, here, clock, store } = await rig();
     const tail = follow(1);
     const first = nextSeqs(tail);
-    await turn();
+    await nextTurn();
     await here("two");
     expect(await first).toEqual([2]);
     const second = nextSeqs(tail);
-    await turn();
+    await nextTurn();
     const readsBefore = store.gate.reads;
     await elsewhere.commit([aNotice()]);
-    await turn();
+    await nextTurn();
     expect(store.gate.reads).toBe(readsBefore);
     await clock.advance(250);
     expect(await second).toEqual([3]);
@@ -83,11 +83,11 @@ describe("[P5] a tail yields exactly the missing suffix", () => {
     const { follow, elsewhere, here } = await rig();
     const tail = follow(1);
     const first = nextSeqs(tail);
-    await turn();
+    await nextTurn();
     await here("two");
     expect(await first).toEqual([2]);
     const second = nextSeqs(tail);
-    await turn();
+    await nextTurn();
     await elsewhere.commit([aNotice()]);
     await here("four");
     expect(await second).toEqual([3, 4]);
@@ -107,7 +107,7 @@ describe("[P5] a tail yields exactly the missing suffix", () => {
     store.watch = () => () => undefined;
     const tail = follow(1);
     const next = nextSeqs(tail);
-    await turn();
+    await nextTurn();
     const result = await log.commit({ owner, session, events: [aNotice()] }, { retryForMs: 0 });
     expect(result).toMatchObject({ status: "failed", code: "store_unknown" });
     expect(await next).toEqual([2]);
@@ -119,12 +119,12 @@ describe("reads are shared", () => {
     const { follow, here, store } = await rig();
     const tails = Array.from({ length: 1000 }, () => follow(1));
     const first = tails.map((tail) => tail.next());
-    await turn();
+    await nextTurn();
     await here("two");
     await Promise.all(first);
     expect(store.gate.watches).toBe(1);
     let next = tails.map((tail) => nextSeqs(tail));
-    await turn();
+    await nextTurn();
     const readsBefore = store.gate.reads;
     for (const seq of [3, 4, 5]) {
       await here("more");
@@ -138,7 +138,7 @@ describe("reads are shared", () => {
     const { follow, elsewhere, store } = await rig();
     const tails = Array.from({ length: 1000 }, () => follow(1));
     const next = tails.map((tail) => nextSeqs(tail));
-    await turn();
+    await nextTurn();
     expect(store.gate.reads).toBe(1);
     await elsewhere.commit([aNotice()]);
     expect(await Promise.all(next)).toEqual(tails.map(() => [2]));
@@ -168,7 +168,7 @@ describe("resync", () => {
     const release = store.hold();
     const early = follow(2);
     const first = early.next();
-    await turn();
+    await nextTurn();
     await here("two");
     const late = follow(2);
     const next = nextSeqs(late);

@@ -2,9 +2,9 @@ import type { OwnerId, Seq, SessionId, StoredEvent } from "@holdfast/protocol";
 
 import type { EventPage } from "../ports/reads.ts";
 import type { FailureCode } from "../ports/commit.ts";
-import type { Hub } from "./hub.ts";
+import type { FeedRegistry } from "./hub.ts";
 import type { Feed, Follower, ReadOutcome } from "./feed.ts";
-import type { Stretch } from "./hub-ring.ts";
+import type { EventSpan } from "./hub-ring.ts";
 
 export type TailItem =
   /** The events after the last ones, in order. A number that is missing belongs to a delta that a settled entry names. */
@@ -23,15 +23,15 @@ export interface TailOptions {
   readonly signal?: AbortSignal;
 }
 
-type Result = IteratorResult<TailItem, undefined>;
-const done: Result = { done: true, value: undefined };
+type TailResult = IteratorResult<TailItem, undefined>;
+const tailEnded: TailResult = { done: true, value: undefined };
 
 /**
  * P5: follows one session from a cursor: the exact suffix, in order, once, and nothing that is not durable. It holds
  * no events of its own: it takes them from the feed's ring, or reads pages until it has reached the ring.
  */
 export class Tail implements AsyncIterator<TailItem, undefined>, Follower {
-  readonly #hub: Hub;
+  readonly #hub: FeedRegistry;
   readonly #owner: OwnerId;
   readonly #session: SessionId;
   readonly #signal: AbortSignal | undefined;
@@ -44,10 +44,16 @@ export class Tail implements AsyncIterator<TailItem, undefined>, Follower {
   /** Already counted in the cursor, to be handed out next. */
   #held: TailItem | undefined;
   #queue: Promise<unknown> = Promise.resolve();
-  #answer: ((result: Result) => void) | null = null;
+  #answer: ((result: TailResult) => void) | null = null;
   #unpark: (() => void) | null = null;
 
-  constructor(hub: Hub, owner: OwnerId, session: SessionId, after: Seq, { signal }: TailOptions) {
+  constructor(
+    hub: FeedRegistry,
+    owner: OwnerId,
+    session: SessionId,
+    after: Seq,
+    { signal }: TailOptions,
+  ) {
     this.#hub = hub;
     this.#owner = owner;
     this.#session = session;
@@ -59,22 +65,22 @@ export class Tail implements AsyncIterator<TailItem, undefined>, Follower {
     return this.#cursor;
   }
 
-  next(): Promise<Result> {
+  next(): Promise<TailResult> {
     const result = this.#queue.then(() => this.#nextResult());
     this.#queue = result.catch(() => undefined);
     return result;
   }
 
-  return(): Promise<Result> {
+  return(): Promise<TailResult> {
     this.#end();
-    return Promise.resolve(done);
+    return Promise.resolve(tailEnded);
   }
 
-  changed(): void {
+  onChange(): void {
     this.#unpark?.();
   }
 
-  overtaken(): void {
+  onOvertaken(): void {
     if (this.#state !== "open") return;
     this.#release();
     this.#state = "overtaken";
@@ -82,12 +88,12 @@ export class Tail implements AsyncIterator<TailItem, undefined>, Follower {
   }
 
   /** Answered by the next item or by the end, whichever is first: a read that hangs does not hold up an abort. */
-  #nextResult(): Promise<Result> {
+  #nextResult(): Promise<TailResult> {
     if (this.#state === "new") this.#open();
     return new Promise((resolve, reject) => {
       this.#answer = resolve;
       this.#nextItem()
-        .then((item) => resolve(item === undefined ? done : { done: false, value: item }))
+        .then((item) => resolve(item === undefined ? tailEnded : { done: false, value: item }))
         .catch((error: unknown) => {
           this.#end();
           reject(error instanceof Error ? error : new Error(String(error)));
@@ -109,7 +115,7 @@ export class Tail implements AsyncIterator<TailItem, undefined>, Follower {
   }
 
   async #waitOrRead(feed: Feed): Promise<TailItem | undefined> {
-    const place = feed.placeToRead(this.#cursor);
+    const place = feed.nextReadCursor(this.#cursor);
     if (place === undefined) return this.#park(feed);
     const outcome = await feed.read(place);
     return this.#state === "open" ? this.#judge(outcome, feed) : undefined;
@@ -150,7 +156,7 @@ export class Tail implements AsyncIterator<TailItem, undefined>, Follower {
   }
 
   /** The one place where the cursor goes forward: it only does so over what is handed out. */
-  #move(stretch: Stretch | undefined, head = stretch?.upTo): TailItem | undefined {
+  #move(stretch: EventSpan | undefined, head = stretch?.upTo): TailItem | undefined {
     if (stretch === undefined || head === undefined || stretch.upTo <= this.#cursor)
       return undefined;
     const isWhole = stretch.after === this.#cursor && (stretch.events[0]?.seq ?? 0) > this.#cursor;
@@ -167,7 +173,7 @@ export class Tail implements AsyncIterator<TailItem, undefined>, Follower {
 
   #setCursor(cursor: Seq): void {
     this.#cursor = cursor;
-    this.#since = this.#feed?.turns ?? 0;
+    this.#since = this.#feed?.readCount ?? 0;
   }
 
   #cut(): TailItem {
@@ -180,12 +186,12 @@ export class Tail implements AsyncIterator<TailItem, undefined>, Follower {
     this.#state = "open";
     this.#signal?.addEventListener("abort", this.#end);
     this.#feed = this.#hub.join(this.#owner, this.#session, this);
-    this.#since = this.#feed.turns;
+    this.#since = this.#feed.readCount;
   }
 
   readonly #end = (): void => {
     this.#finish();
-    this.#answer?.(done);
+    this.#answer?.(tailEnded);
   };
 
   #finish(): void {

@@ -10,22 +10,22 @@ import {
 
 import type { MemoryTurn } from "../ports/memory.ts";
 import type { Reads } from "../ports/reads.ts";
-import { beginningOf, clearedEntries } from "./cleared.ts";
+import { runStartedAt, clearedEntries } from "./cleared.ts";
 import type { Segment } from "./segment.ts";
 
 const pageSize = 200;
 /** Of one message. What is longer is material, and not what a person would remember of a talk. */
-const longestText = 32_000;
+const maxTextLength = 32_000;
 
-export type Said = MemoryTurn["messages"][number];
+export type SpokenMessage = MemoryTurn["messages"][number];
 
 /** Whether a person has said it, by where it came from and what its sender calls it. */
-export type IsPersons = (from: {
+export type IsFromPerson = (from: {
   readonly lane: string | null;
   readonly clientId: string | null;
 }) => boolean;
 
-export const everybodys: IsPersons = () => true;
+export const allFromPeople: IsFromPerson = () => true;
 
 /**
  * The turns of a segment. One that was undone is left out; one that was cleared is not, since clearing ends a talk and
@@ -36,14 +36,14 @@ export async function captureTurns(
   owner: OwnerId,
   session: SessionId,
   segment: Pick<Segment, "marks" | "upTo">,
-  isPersons: IsPersons,
+  isPersons: IsFromPerson,
 ): Promise<readonly MemoryTurn[]> {
   const inView = await readInView(reads, owner, session, segment);
   const turns: MemoryTurn[] = [];
   for (const mark of segment.marks) {
     const { seq: generation, runId, at } = mark;
     const entries = inView.get(runId) ?? (await clearedEntries(reads, owner, mark));
-    const messages = entries.flatMap((entry) => wordsOf(entry, isPersons));
+    const messages = entries.flatMap((entry) => spokenMessages(entry, isPersons));
     if (hasPerson(messages)) turns.push({ generation, runId, at, messages });
   }
   return turns;
@@ -59,7 +59,7 @@ async function readInView(
   const found = new Map<RunId, StoredEvent[]>();
   const [first] = marks;
   if (first === undefined) return found;
-  const begun = await beginningOf(reads, owner, first);
+  const begun = await runStartedAt(reads, owner, first);
   const runs = new Set(marks.map(({ runId }) => runId));
   let before = (upTo + 1) as Seq;
   for (;;) {
@@ -67,7 +67,11 @@ async function readInView(
     const [oldest] = page?.entries ?? [];
     for (const entry of page?.entries.toReversed() ?? []) {
       const { runId } = entry;
-      if (runId === undefined || !runs.has(runId) || wordsOf(entry, everybodys).length === 0)
+      if (
+        runId === undefined ||
+        !runs.has(runId) ||
+        spokenMessages(entry, allFromPeople).length === 0
+      )
         continue;
       found.set(runId, [entry, ...(found.get(runId) ?? [])]);
     }
@@ -77,12 +81,15 @@ async function readInView(
 }
 
 /** Whether somebody is among those who speak whose words are worth keeping. */
-export function hasPerson(said: readonly Said[]): boolean {
+export function hasPerson(said: readonly SpokenMessage[]): boolean {
   return said.some(({ role }) => role === "user");
 }
 
 /** What was given to the model beside a person's words is no part of them: what is recalled is not remembered again. */
-export function wordsOf(entry: StoredEvent, isPersons: IsPersons): readonly Said[] {
+export function spokenMessages(
+  entry: StoredEvent,
+  isPersons: IsFromPerson,
+): readonly SpokenMessage[] {
   const decoded = decodeEvent(entry);
   if (decoded.kind !== "known" || entry.data["superseded"] === true) return [];
   const { event } = decoded;
@@ -92,6 +99,6 @@ export function wordsOf(entry: StoredEvent, isPersons: IsPersons): readonly Said
     const { lane = null, clientId = null } = event.data;
     if (!isPersons({ lane, clientId })) return [];
   }
-  const text = textOf(event.data.parts).slice(0, longestText);
+  const text = textOf(event.data.parts).slice(0, maxTextLength);
   return text === "" ? [] : [{ role, text }];
 }

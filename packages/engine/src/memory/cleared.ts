@@ -10,7 +10,7 @@ import {
 import type { MarkRow } from "../ports/rows.ts";
 import type { Reads } from "../ports/reads.ts";
 
-const pageSize = 500;
+const eventPageSize = 500;
 
 /** The messages of a turn that went out of view when its session was cleared; none when it was undone. */
 export async function clearedEntries(
@@ -30,7 +30,7 @@ export async function clearedEntries(
   let hiddenBy: EventData<"history.cut">["reason"] | undefined;
   for await (const event of eventsOf(reads, owner, mark, { after: seq })) {
     const decoded = decodeEvent(event);
-    if (decoded.kind !== "known" || !isHistory(decoded.event)) continue;
+    if (decoded.kind !== "known" || !isHistoryEvent(decoded.event)) continue;
     const { type, data } = decoded.event;
     const isInView = data.ranges.some(
       ({ from, to, log = session }) =>
@@ -43,19 +43,19 @@ export async function clearedEntries(
 }
 
 /** By the store's clock: nothing of its run stands before this. */
-export async function beginningOf(reads: Reads, owner: OwnerId, mark: MarkRow): Promise<number> {
+export async function runStartedAt(reads: Reads, owner: OwnerId, mark: MarkRow): Promise<number> {
   return (await reads.run(owner, mark.runId))?.startedAt ?? 0;
 }
 
-type History = Extract<KnownEvent, { type: "history.cut" | "history.restored" }>;
+type HistoryEvent = Extract<KnownEvent, { type: "history.cut" | "history.restored" }>;
 
-function isHistory(event: KnownEvent): event is History {
+function isHistoryEvent(event: KnownEvent): event is HistoryEvent {
   return event.type === "history.cut" || event.type === "history.restored";
 }
 
 /** The newest number before the run began, found by halves: times only grow along a log. */
 async function lastBefore(reads: Reads, owner: OwnerId, mark: MarkRow): Promise<Seq> {
-  const begun = await beginningOf(reads, owner, mark);
+  const begun = await runStartedAt(reads, owner, mark);
   let low = 0;
   let high = mark.seq - 1;
   while (low < high) {
@@ -76,7 +76,7 @@ async function* eventsOf(
 ): AsyncGenerator<StoredEvent> {
   let after = from;
   for (;;) {
-    const query = { after, limit: pageSize, ...(upTo !== undefined && { upTo }) };
+    const query = { after, limit: eventPageSize, ...(upTo !== undefined && { upTo }) };
     const page = await reads.events(owner, session, query);
     yield* page?.events ?? [];
     const last = page?.events.at(-1);

@@ -7,16 +7,16 @@ import {
   type SessionId,
 } from "@holdfast/protocol";
 
-import { keepLease } from "../log/compaction-lock-heartbeat.ts";
+import { startHeartbeat } from "../log/compaction-lock-heartbeat.ts";
 import type { Log } from "../log/log.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Holder, LeaseRow } from "../ports/rows.ts";
 import type { Liveness } from "../ports/liveness.ts";
 import type { MemoryAnswer, MemoryHandle, MemoryTurn } from "../ports/memory.ts";
-import { captureTurns, everybodys, type IsPersons } from "./capture.ts";
-import { mostTurns, nextSegment, type Segment } from "./segment.ts";
+import { captureTurns, allFromPeople, type IsFromPerson } from "./capture.ts";
+import { maxSegmentTurns, nextSegment, type Segment } from "./segment.ts";
 
-export interface CommitDeps {
+export interface SegmentCommitDeps {
   readonly log: Log;
   readonly ids: IdSource;
   readonly clock: Clock;
@@ -25,12 +25,12 @@ export interface CommitDeps {
   readonly liveness?: Liveness;
   readonly leaseMs: number;
   /** How long a provider may take; then it has failed. */
-  readonly patienceMs: number;
+  readonly providerTimeoutMs: number;
   /** Everything that was said is a person's, unless this says otherwise. */
-  readonly isPersons?: IsPersons;
+  readonly isFromPerson?: IsFromPerson;
 }
 
-export interface Target {
+export interface SessionTarget {
   readonly owner: OwnerId;
   readonly session: SessionId;
 }
@@ -52,11 +52,14 @@ export interface SegmentCommit {
 export type FindHandle = (segment: Segment) => Promise<MemoryHandle | undefined | "fail">;
 
 const firstPauseMs = 60_000;
-const longestPauseMs = 60 * 60_000;
-const longestMessage = 500;
+const maxPauseMs = 60 * 60_000;
+const maxMessageLength = 500;
 
-export async function readSegment(log: Log, { owner, session }: Target): Promise<Segment | null> {
-  return nextSegment(session, await log.store.reads.unremembered(owner, session, mostTurns));
+export async function readSegment(
+  log: Log,
+  { owner, session }: SessionTarget,
+): Promise<Segment | null> {
+  return nextSegment(session, await log.store.reads.unremembered(owner, session, maxSegmentTurns));
 }
 
 /**
@@ -65,17 +68,17 @@ export async function readSegment(log: Log, { owner, session }: Target): Promise
  * completed meanwhile is not in it.
  */
 export async function commitSegment(
-  deps: CommitDeps,
-  target: Target,
+  deps: SegmentCommitDeps,
+  target: SessionTarget,
   find: FindHandle,
   stopping: AbortSignal,
 ): Promise<SegmentCommit> {
   const { log, clock, leaseMs } = deps;
   const askedAt = clock.now();
-  const lease = await takeLease(deps, target.session);
+  const lease = await acquireMemoryLease(deps, target.session);
   if (lease === null) return { outcome: "held", segment: null };
   const { kind, session, fence } = lease;
-  const heartbeat = keepLease({
+  const heartbeat = startHeartbeat({
     leases: log.store.leases,
     ref: { kind, session, fence },
     clock,
@@ -85,23 +88,23 @@ export async function commitSegment(
   });
   try {
     const signal = AbortSignal.any([heartbeat.lost, stopping]);
-    return await underLease(deps, target, { lease, find, signal });
+    return await commitUnderLease(deps, target, { lease, find, signal });
   } finally {
     await heartbeat.stop();
     await log.store.leases.release(lease);
   }
 }
 
-interface Work {
+interface LeasedWork {
   readonly lease: LeaseRow;
   readonly find: FindHandle;
   readonly signal: AbortSignal;
 }
 
-async function underLease(
-  deps: CommitDeps,
-  target: Target,
-  { lease, find, signal }: Work,
+async function commitUnderLease(
+  deps: SegmentCommitDeps,
+  target: SessionTarget,
+  { lease, find, signal }: LeasedWork,
 ): Promise<SegmentCommit> {
   const { log } = deps;
   const { owner, session } = target;
@@ -119,8 +122,8 @@ async function underLease(
   const tries = segment.tries + 1;
   async function fail(failure: Extract<MemoryAnswer, { status: "failed" }>): Promise<"failed"> {
     const { code, message, retryAfterMs = 0 } = failure;
-    const retryAt = (await log.store.now()) + Math.max(pauseBehind(tries), retryAfterMs);
-    const words = { code: code.slice(0, 100), message: message.slice(0, longestMessage) };
+    const retryAt = (await log.store.now()) + Math.max(retryDelayMs(tries), retryAfterMs);
+    const words = { code: code.slice(0, 100), message: message.slice(0, maxMessageLength) };
     await write("memory.failed", { key, upTo, tries, retryAt, ...words });
     return "failed";
   }
@@ -134,7 +137,7 @@ async function underLease(
     owner,
     session,
     segment,
-    deps.isPersons ?? everybodys,
+    deps.isFromPerson ?? allFromPeople,
   );
   // Everything in it was undone: there is nobody to tell.
   if (turns.length === 0) return { outcome: await clear(), segment };
@@ -144,7 +147,7 @@ async function underLease(
   // P10: before the provider is called, so that whoever goes on after a crash calls it under the same key.
   const tried = await write("memory.tried", { key, upTo, tries, owner: { ...segment.owner } });
   if (tried.status !== "committed") return { outcome: "failed", segment, handle };
-  const answer = await ask(deps, handle, { ...target, key, turns }, signal);
+  const answer = await callProvider(deps, handle, { ...target, key, turns }, signal);
   // Nobody knows whether it has them: whoever goes on asks again under the same key, and need not wait for that.
   if (answer === "given_up") return { outcome: "failed", segment, handle };
   const outcome = answer.status === "committed" ? await clear() : await fail(answer);
@@ -164,10 +167,10 @@ const providerLate = {
 } as const;
 
 /** A provider that throws has failed, and one that says nothing for too long too. It is left alone then. */
-async function ask(
-  { clock, patienceMs }: CommitDeps,
+async function callProvider(
+  { clock, providerTimeoutMs: patienceMs }: SegmentCommitDeps,
   handle: MemoryHandle,
-  batch: Target & { readonly key: string; readonly turns: readonly MemoryTurn[] },
+  batch: SessionTarget & { readonly key: string; readonly turns: readonly MemoryTurn[] },
   signal: AbortSignal,
 ): Promise<MemoryAnswer | "given_up"> {
   const over = new AbortController();
@@ -186,8 +189,8 @@ async function ask(
   }
 }
 
-async function takeLease(
-  { log, holder, liveness, leaseMs: ttlMs }: CommitDeps,
+async function acquireMemoryLease(
+  { log, holder, liveness, leaseMs: ttlMs }: SegmentCommitDeps,
   session: SessionId,
 ): Promise<LeaseRow | null> {
   const request = { kind: "memory", session, holder: holder(), ttlMs } as const;
@@ -199,6 +202,6 @@ async function takeLease(
   return taken.status === "acquired" ? taken.lease : null;
 }
 
-function pauseBehind(tries: number): number {
-  return Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(tries - 1, 20));
+function retryDelayMs(tries: number): number {
+  return Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(tries - 1, 20));
 }

@@ -2,16 +2,16 @@ import type { OwnerId, Seq, SessionId } from "@holdfast/protocol";
 
 import type { MemoryHandle, MemoryProviders } from "../ports/memory.ts";
 import {
-  type CommitDeps,
+  type SegmentCommitDeps,
   commitSegment,
   readSegment,
   type SegmentOutcome,
-  type Target,
+  type SessionTarget,
 } from "./commit-segment.ts";
-import { Handles } from "./handles.ts";
+import { MemoryHandles } from "./handles.ts";
 import { ownerKey, type Segment } from "./segment.ts";
 
-export interface MemoryKeeperDeps extends CommitDeps {
+export interface MemoryCommitterDeps extends SegmentCommitDeps {
   readonly providers: MemoryProviders;
   /** A session in which nothing was completed for so long has come to its end, for now. */
   readonly idleMs: number;
@@ -34,7 +34,7 @@ export type Boundary =
 /** An empty id stands for "no session": nothing is done, and the questions answer no. */
 type MaybeSession = SessionId | "";
 
-interface Asked {
+interface CommitRequest {
   readonly handle?: MemoryHandle | undefined;
   /** `due`: not before its time, if it has failed. */
   readonly when: "now" | "due";
@@ -43,22 +43,22 @@ interface Asked {
 }
 
 const pageSize = 1_000;
-const mostAtOnce = 4;
+const maxConcurrent = 4;
 
 /**
  * Sees to it that completed turns reach their memory provider. A turn only marks; boundaries commit, one at a time for a
  * session and outside of every lock. What is to do stands in the store: a process that dies forgets nothing.
  */
-export class MemoryKeeper {
-  readonly #deps: MemoryKeeperDeps;
-  readonly #handles = new Handles();
+export class MemoryCommitter {
+  readonly #deps: MemoryCommitterDeps;
+  readonly #handles = new MemoryHandles();
   readonly #turns = new Map<SessionId, Promise<void>>();
   readonly #boundaries = new Map<SessionId, Promise<void>>();
   readonly #counts: Partial<Record<Boundary, number>> = {};
   readonly #stop = new AbortController();
   #loop: Promise<void> = Promise.resolve();
 
-  constructor(deps: MemoryKeeperDeps) {
+  constructor(deps: MemoryCommitterDeps) {
     this.#deps = deps;
   }
 
@@ -73,7 +73,7 @@ export class MemoryKeeper {
   /** The oldest segment, with its own owner. `false`: there was nothing, nobody to commit it with, or it failed. */
   async commit(owner: OwnerId, session: MaybeSession, handle?: MemoryHandle): Promise<boolean> {
     if (session === "") return false;
-    const asked: Asked = { handle, when: "now", reach: "known" };
+    const asked: CommitRequest = { handle, when: "now", reach: "known" };
     return (await this.#commitNext({ owner, session }, asked)) === "committed";
   }
 
@@ -167,7 +167,7 @@ export class MemoryKeeper {
   async #commitDue(restingSince: number, why: Boundary): Promise<void> {
     const since = Math.min(restingSince, Number.MAX_SAFE_INTEGER);
     const away = new Set<string>();
-    let page: readonly Target[];
+    let page: readonly SessionTarget[];
     let done: number;
     do {
       page = await this.#deps.log.store.work.unremembered(pageSize, since);
@@ -176,10 +176,14 @@ export class MemoryKeeper {
   }
 
   /** How many segments that were. */
-  async #commitAll(page: readonly Target[], why: Boundary, away: Set<string>): Promise<number> {
+  async #commitAll(
+    page: readonly SessionTarget[],
+    why: Boundary,
+    away: Set<string>,
+  ): Promise<number> {
     const waiting = [...page];
     let done = 0;
-    const workers = Array.from({ length: mostAtOnce }, async () => {
+    const workers = Array.from({ length: maxConcurrent }, async () => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
         if (this.#stop.signal.aborted) return;
         this.#counts[why] = (this.#counts[why] ?? 0) + 1;
@@ -192,8 +196,8 @@ export class MemoryKeeper {
 
   /** Segment after segment. `begins` is called when the first of them is looked at: who comes later is not too late. */
   async #flush(
-    target: Target,
-    asked: Asked,
+    target: SessionTarget,
+    asked: CommitRequest,
     begins: () => void = () => {},
     away: Set<string> = new Set(),
   ): Promise<number> {
@@ -207,8 +211,8 @@ export class MemoryKeeper {
   }
 
   #commitNext(
-    target: Target,
-    asked: Asked,
+    target: SessionTarget,
+    asked: CommitRequest,
     begins: () => void = () => {},
     away: Set<string> = new Set(),
   ): Promise<SegmentOutcome> {
@@ -223,7 +227,11 @@ export class MemoryKeeper {
     });
   }
 
-  async #commitWith(target: Target, asked: Asked, away: Set<string>): Promise<SegmentOutcome> {
+  async #commitWith(
+    target: SessionTarget,
+    asked: CommitRequest,
+    away: Set<string>,
+  ): Promise<SegmentOutcome> {
     const opened: MemoryHandle[] = [];
     const find = async (segment: Segment): Promise<MemoryHandle | undefined | "fail"> => {
       const known = this.#known(target.session, segment, asked.handle);

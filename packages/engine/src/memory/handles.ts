@@ -3,7 +3,7 @@ import type { OwnerId, SessionId } from "@holdfast/protocol";
 import type { MemoryHandle, MemoryOwner } from "../ports/memory.ts";
 import { ownerKey } from "./segment.ts";
 
-interface Known {
+interface SessionHandles {
   readonly owner: OwnerId;
   /** The one that the session works with. */
   registered: MemoryHandle | null;
@@ -12,11 +12,11 @@ interface Known {
 }
 
 /** More are forgotten, oldest first: whoever looks after the backlog can open another. */
-const mostSessions = 5_000;
+const maxSessions = 5_000;
 
 /** Ways to reach the owners of a session's turns, as far as this process knows some. Nothing durable depends on it. */
-export class Handles {
-  readonly #sessions = new Map<SessionId, Known>();
+export class MemoryHandles {
+  readonly #sessions = new Map<SessionId, SessionHandles>();
 
   /** The one that was registered before goes on being known: its turns are its own to commit. */
   register(owner: OwnerId, session: SessionId, handle: MemoryHandle): void {
@@ -66,12 +66,12 @@ export class Handles {
     return this.#sessions.size;
   }
 
-  #known(owner: OwnerId, session: SessionId): Known {
+  #known(owner: OwnerId, session: SessionId): SessionHandles {
     const known = this.#sessions.get(session) ?? { owner, registered: null, kept: new Map() };
     this.#sessions.delete(session);
     this.#sessions.set(session, known);
     const [oldest] = this.#sessions.keys();
-    if (this.#sessions.size > mostSessions && oldest !== undefined) this.#sessions.delete(oldest);
+    if (this.#sessions.size > maxSessions && oldest !== undefined) this.#sessions.delete(oldest);
     return known;
   }
 }

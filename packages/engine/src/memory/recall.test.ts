@@ -1,8 +1,8 @@
-import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import type { Tool } from "../ports/tool.ts";
-import { aTool, gated, ok } from "@holdfast/testing/rigs/run-words";
+import { createTool, createGate, okResult } from "@holdfast/testing/rigs/run-words";
 import {
   calls,
   says,
@@ -10,23 +10,23 @@ import {
   type ScriptedReply,
 } from "@holdfast/testing/fakes/scripted-model";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
-import { NotedMemory, openMemory } from "@holdfast/testing/rigs/memory-rig";
+import { RecordingMemory, openMemoryRig } from "@holdfast/testing/rigs/memory-rig";
 import { openRunRig } from "@holdfast/testing/rigs/run-rig";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { createRecall } from "./recall.ts";
 
 let harness: StoreHarness;
-beforeEach(async () => void (harness = await memoryHarness.open()));
+beforeEach(async () => void (harness = await referenceHarness.open()));
 afterEach(() => harness.close());
 
 /** A runner that asks a memory before it claims a message. */
 async function openRecalling(
-  memory: NotedMemory,
+  memory: RecordingMemory,
   script: () => ScriptedReply = () => says("Well."),
   tools: readonly Tool[] = [],
 ) {
   const clock = manualClock();
-  const rig = openMemory(harness.store);
+  const rig = openMemoryRig(harness.store);
   const model = scriptedModel(script);
   rig.turnTo(memory);
   rig.reachable.set("one", memory);
@@ -35,7 +35,7 @@ async function openRecalling(
   const talk = await openRunRig(harness.store, {
     model,
     tools,
-    deps: { recall, remembers: rig.remembers },
+    deps: { recall, memoryOwnerOf: rig.remembers },
   });
   const attached = async () =>
     (await talk.entries()).flatMap(({ type, data }) =>
@@ -45,7 +45,7 @@ async function openRecalling(
 }
 
 test("what is recalled is attached to the message, stored as sent and quoted to the model", async () => {
-  const memory = new NotedMemory("one");
+  const memory = new RecordingMemory("one");
   memory.recollections = [{ text: "the gate opens at seven" }];
   const talk = await openRecalling(memory);
   await talk.say("When does it open?");
@@ -61,7 +61,7 @@ test("what is recalled is attached to the message, stored as sent and quoted to 
 });
 
 test("as much is attached as there is room for, whole recollections only", async () => {
-  const memory = new NotedMemory("one");
+  const memory = new RecordingMemory("one");
   memory.recollections = Array.from({ length: 9 }, (_, each) => ({
     text: `${each}`.repeat(1_000),
   }));
@@ -77,15 +77,15 @@ test("as much is attached as there is room for, whole recollections only", async
 });
 
 test("a memory that is away or hangs costs a message a second and a half, and nothing else", async () => {
-  const memory = new NotedMemory("one");
-  const asked = gated();
+  const memory = new RecordingMemory("one");
+  const asked = createGate();
   memory.recall = async () => {
     asked.open();
     return new Promise(() => {});
   };
   const talk = await openRecalling(memory);
   const { runId } = await talk.say("Hello");
-  talk.runner.poke(talk.chat.owner, talk.chat.session);
+  talk.runner.notify(talk.chat.owner, talk.chat.session);
   await asked.promise;
   expect((await talk.run(runId)).state).toBe("queued");
   await talk.clock.advance(1_500);
@@ -95,25 +95,25 @@ test("a memory that is away or hangs costs a message a second and a half, and no
     throw new Error("It is away.");
   };
   const second = await talk.say("Again");
-  talk.runner.poke(talk.chat.owner, talk.chat.session);
+  talk.runner.notify(talk.chat.owner, talk.chat.session);
   await talk.runner.idle();
   expect((await talk.run(second.runId)).state).toBe("completed");
 });
 
 test("a message that steers gets nothing beside it", async () => {
-  const memory = new NotedMemory("one");
+  const memory = new RecordingMemory("one");
   memory.recollections = [{ text: "the gate opens at seven" }];
-  const [begun, ended] = [gated(), gated()];
-  const note = aTool("note", async () => {
+  const [begun, ended] = [createGate(), createGate()];
+  const note = createTool("note", async () => {
     begun.open();
     await ended.promise;
-    return ok("noted");
+    return okResult("noted");
   });
   let asked = 0;
   const script = (): ScriptedReply => (++asked === 1 ? calls("note") : says("Then."));
   const talk = await openRecalling(memory, script, [note]);
   await talk.say("Hello");
-  talk.runner.poke(talk.chat.owner, talk.chat.session);
+  talk.runner.notify(talk.chat.owner, talk.chat.session);
   await begun.promise;
   await talk.say("No, the other", { mode: "steer" });
   ended.open();
@@ -122,17 +122,17 @@ test("a message that steers gets nothing beside it", async () => {
 });
 
 test("what is attached to a message that steers is placed, and its place is told with it", async () => {
-  const [begun, ended] = [gated(), gated()];
-  const note = aTool("note", async () => {
+  const [begun, ended] = [createGate(), createGate()];
+  const note = createTool("note", async () => {
     begun.open();
     await ended.promise;
-    return ok("noted");
+    return okResult("noted");
   });
   const part = { type: "attached", source: "workspace", text: "- attachments/plan.txt" } as const;
   const talk = await openRunRig(harness.store, {
     model: scriptedModel([calls("note"), says("Then.")]),
     tools: [note],
-    deps: { place: async ({ attachments = [] }) => attachments.map(() => part) },
+    deps: { placeAttachments: async ({ attachments = [] }) => attachments.map(() => part) },
   });
   const { owner, session } = talk.chat;
   const put = await harness.store.putBlob(owner, Buffer.from("a plan"), "text/plain");
@@ -140,7 +140,7 @@ test("what is attached to a message that steers is placed, and its place is told
   const more = { blobId: put.id, name: "plan.txt", mediaType: "text/plain", size: 6 };
   const file = { type: "file", ...more } as const;
   await talk.say("Hello");
-  talk.runner.poke(owner, session);
+  talk.runner.notify(owner, session);
   await begun.promise;
   await talk.say("By this plan", { mode: "steer", attachments: [file] });
   await talk.say("And quickly", { mode: "steer" });

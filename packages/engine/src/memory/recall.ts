@@ -7,11 +7,11 @@ import { ownerKey } from "./segment.ts";
 export interface RecallDeps {
   readonly providers: MemoryProviders;
   readonly clock: Clock;
-  readonly patienceMs?: number;
-  readonly mostBytes?: number;
+  readonly timeoutMs?: number;
+  readonly maxBytes?: number;
 }
 
-export interface Question {
+export interface RecallQuery {
   readonly owner: OwnerId;
   readonly session: SessionId;
   readonly text: string;
@@ -20,10 +20,10 @@ export interface Question {
 
 /** What there is to say to a message, as it is given to the model beside it; nothing at all when there is nothing to say. */
 export interface Recall {
-  (question: Question): Promise<readonly Part[]>;
+  (question: RecallQuery): Promise<readonly Part[]>;
 }
 
-const longestQuestion = 4_000;
+const maxQueryLength = 4_000;
 
 /**
  * Asks the current provider, for a short time. A message never waits for a memory that is away, and never fails because
@@ -32,8 +32,8 @@ const longestQuestion = 4_000;
 export function createRecall({
   providers,
   clock,
-  patienceMs = 1_500,
-  mostBytes = 4_096,
+  timeoutMs: patienceMs = 1_500,
+  maxBytes: mostBytes = 4_096,
 }: RecallDeps): Recall {
   let open: { readonly key: string; readonly handle: Promise<MemoryHandle | null> } | null = null;
 
@@ -48,11 +48,11 @@ export function createRecall({
     return open.handle;
   }
 
-  async function ask(question: Question, signal: AbortSignal): Promise<readonly Recollection[]> {
+  async function ask(question: RecallQuery, signal: AbortSignal): Promise<readonly Recollection[]> {
     const handle = await current();
     if (handle === null || signal.aborted) return [];
     const { owner, session, text } = question;
-    return handle.recall({ owner, session, text: text.slice(0, longestQuestion) }, signal);
+    return handle.recall({ owner, session, text: text.slice(0, maxQueryLength) }, signal);
   }
 
   return async (question) => {
@@ -62,7 +62,7 @@ export function createRecall({
     const found = ask(question, over.signal).catch((): readonly Recollection[] => []);
     const recollections = await Promise.race([found, late]);
     over.abort();
-    const text = withinBytes(
+    const text = joinWithinBytes(
       recollections.map((each) => `- ${each.text}`),
       mostBytes,
     );
@@ -71,7 +71,7 @@ export function createRecall({
 }
 
 /** Whole recollections only: half of one says something else. */
-function withinBytes(lines: readonly string[], most: number): string {
+function joinWithinBytes(lines: readonly string[], most: number): string {
   let text = "";
   for (const line of lines) {
     const next = text === "" ? line : `${text}\n${line}`;

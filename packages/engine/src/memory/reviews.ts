@@ -6,13 +6,19 @@ import type { MemoryHandle, MemoryProviders } from "../ports/memory.ts";
 import type { ModelUsage } from "../ports/model.ts";
 import type { Reads } from "../ports/reads.ts";
 import type { ReviewAnswer, Reviewer } from "../ports/reviewer.ts";
-import { everybodys, hasPerson, type IsPersons, type Said, wordsOf } from "./capture.ts";
+import {
+  allFromPeople,
+  hasPerson,
+  type IsFromPerson,
+  type SpokenMessage,
+  spokenMessages,
+} from "./capture.ts";
 
 /**
  * What a review works with. It can read, and it can hand over what it found: it has nothing with which it could write to the
  * session, compact it or end it.
  */
-export interface ReviewsDeps {
+export interface ConversationReviewerDeps {
   readonly reads: Pick<Reads, "session" | "entries">;
   readonly clock: Clock;
   readonly reviewer: Reviewer;
@@ -27,9 +33,9 @@ export interface ReviewsDeps {
   readonly onError: (error: unknown) => void;
   /** After so many messages a session is reviewed again. */
   readonly everyMessages: number;
-  readonly patienceMs: number;
+  readonly timeoutMs: number;
   /** Everything that was said is a person's, unless this says otherwise. */
-  readonly isPersons?: IsPersons;
+  readonly isFromPerson?: IsFromPerson;
 }
 
 export interface ReviewFigures {
@@ -50,8 +56,8 @@ const sessions = { waiting: 100, known: 5_000 };
  * Nothing waits for it. What is called off, or falls out of the queue, is simply not reviewed: the turns themselves reach
  * memory in any case.
  */
-export class Reviews {
-  readonly #deps: ReviewsDeps;
+export class ConversationReviewer {
+  readonly #deps: ConversationReviewerDeps;
   readonly #stop = new AbortController();
   readonly #waiting = new Map<SessionId, OwnerId>();
   /** How often a session had come to its next review when it was last seen. */
@@ -61,12 +67,12 @@ export class Reviews {
   #isWorking = false;
   readonly #figures = { reviewed: 0, failed: 0, lessons: 0, usageFailed: 0 };
 
-  constructor(deps: ReviewsDeps) {
+  constructor(deps: ConversationReviewerDeps) {
     this.#deps = deps;
   }
 
   /** Says that a turn of the session has ended. */
-  poke(owner: OwnerId, session: SessionId): void {
+  notify(owner: OwnerId, session: SessionId): void {
     if (this.#stop.signal.aborted) return;
     if (this.#waiting.size >= sessions.waiting && !this.#waiting.has(session)) return;
     this.#waiting.set(session, owner);
@@ -109,8 +115,10 @@ export class Reviews {
     if (handle === null || !(await this.#isDue(owner, session))) return;
     const page = await this.#deps.reads.entries(owner, session, { limit: material.entries });
     const last = page?.entries.at(-1);
-    const { isPersons = everybodys } = this.#deps;
-    const said = newest((page?.entries ?? []).flatMap((entry) => wordsOf(entry, isPersons)));
+    const { isFromPerson: isPersons = allFromPeople } = this.#deps;
+    const said = newestWithinLimit(
+      (page?.entries ?? []).flatMap((entry) => spokenMessages(entry, isPersons)),
+    );
     if (last === undefined || !hasPerson(said)) return;
     const id = `review:${session}:${last.seq}`;
     const stop = new AbortController();
@@ -128,7 +136,7 @@ export class Reviews {
   }
 
   async #keep(
-    { owner, session, id, signal, handle }: Kept,
+    { owner, session, id, signal, handle }: ReviewTarget,
     { lessons: brought, model, usage }: Extract<ReviewAnswer, { status: "reviewed" }>,
   ): Promise<void> {
     if (usage !== null)
@@ -136,7 +144,7 @@ export class Reviews {
         this.#figures.usageFailed += 1;
         this.#deps.onError(error);
       });
-    const texts = brought.slice(0, lessons.most).map(lessonIn).filter(isSaid);
+    const texts = brought.slice(0, lessons.most).map(cleanLesson).filter(isNotEmpty);
     const row = await this.#deps.reads.session(owner, session);
     // What a person has thrown away meanwhile is nobody's to remember.
     if (texts.length > 0 && !signal.aborted && row?.trashedAt === null) {
@@ -148,11 +156,11 @@ export class Reviews {
     this.#figures.reviewed += 1;
   }
 
-  async #teachable(): Promise<Teachable | null> {
+  async #teachable(): Promise<LearningHandle | null> {
     const { providers } = this.#deps;
     const owner = providers.current();
     const handle = owner && (await providers.open(owner));
-    return handle !== null && isTeachable(handle) ? handle : null;
+    return handle !== null && canLearn(handle) ? handle : null;
   }
 
   /** By the number of messages alone: a restart neither repeats a review nor brings it forward by much. */
@@ -174,7 +182,7 @@ export class Reviews {
     signal: AbortSignal,
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T | "over"> {
-    const { clock, patienceMs, onError } = this.#deps;
+    const { clock, timeoutMs: patienceMs, onError } = this.#deps;
     const done = new AbortController();
     const either = AbortSignal.any([signal, done.signal]);
     const over = clock.sleep(patienceMs, either).then((): "over" => "over");
@@ -190,24 +198,24 @@ export class Reviews {
   }
 }
 
-type Teachable = MemoryHandle & Required<Pick<MemoryHandle, "learn">>;
+type LearningHandle = MemoryHandle & Required<Pick<MemoryHandle, "learn">>;
 
-interface Kept {
+interface ReviewTarget {
   readonly owner: OwnerId;
   readonly session: SessionId;
   readonly id: string;
   readonly signal: AbortSignal;
-  readonly handle: Teachable;
+  readonly handle: LearningHandle;
 }
 
-function isTeachable(handle: MemoryHandle): handle is Teachable {
+function canLearn(handle: MemoryHandle): handle is LearningHandle {
   return handle.learn !== undefined;
 }
 
 /** The newest, as many as there is room for, in the order in which they were said. */
-function newest(said: readonly Said[]): readonly Said[] {
+function newestWithinLimit(said: readonly SpokenMessage[]): readonly SpokenMessage[] {
   let room = material.characters;
-  const kept: Said[] = [];
+  const kept: SpokenMessage[] = [];
   for (const { role, text } of said.toReversed()) {
     const words = redactSecrets(text).slice(0, material.charactersOfOne);
     room -= words.length;
@@ -217,8 +225,8 @@ function newest(said: readonly Said[]): readonly Said[] {
   return kept;
 }
 
-function lessonIn(text: string): string {
+function cleanLesson(text: string): string {
   return redactSecrets(text).replaceAll(/\s+/gu, " ").trim().slice(0, lessons.characters);
 }
 
-const isSaid = (text: string): boolean => text !== "";
+const isNotEmpty = (text: string): boolean => text !== "";

@@ -17,7 +17,7 @@ export interface Segment {
 }
 
 /** A provider that was away for long gets what waits in several segments: none is larger than this. */
-export const mostTurns = 50;
+export const maxSegmentTurns = 50;
 
 /**
  * What is committed next. P10: a segment that was tried keeps its range and its key until it is committed, whatever was
@@ -32,7 +32,7 @@ export function nextSegment(session: SessionId, { marks, trying }: Unremembered)
     const { key, upTo, tries, retryAt } = trying;
     return { owner, key, upTo, tries, retryAt, marks: marks.filter(({ seq }) => seq <= upTo) };
   }
-  const other = marks.findIndex((mark) => !isOf(owner, mark));
+  const other = marks.findIndex((mark) => !isOwnedBy(owner, mark));
   const stretch = other === -1 ? marks : marks.slice(0, other);
   const upTo = (stretch.at(-1) ?? first).seq;
   const key = `${session}:${first.seq}-${upTo}:${shortHash(ownerKey(owner))}`;
@@ -43,6 +43,6 @@ export function ownerKey({ provider, configuration }: MemoryOwner): string {
   return `${provider} ${configuration}`;
 }
 
-function isOf(owner: MemoryOwner, mark: MarkRow): boolean {
+function isOwnedBy(owner: MemoryOwner, mark: MarkRow): boolean {
   return ownerKey(owner) === ownerKey(mark);
 }

@@ -13,7 +13,7 @@ export interface Clock {
 export type Random = () => number;
 
 /** Timers count no further, and take what is more for nothing. Whoever waits so long looks again when it is over. */
-const longestMs = 2 ** 31 - 1;
+const maxTimerMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => performance.now(),
@@ -26,7 +26,7 @@ export const systemClock: Clock = {
         resolve();
       };
       // A time that has passed while it was counted is no bug, and no wait.
-      const timer = setTimeout(done, Math.min(Math.max(0, ms), longestMs));
+      const timer = setTimeout(done, Math.min(Math.max(0, ms), maxTimerMs));
       signal?.addEventListener("abort", done);
     }),
 };

@@ -15,7 +15,7 @@ export interface RequestRow {
 }
 
 /** How long an answer is kept. */
-export const answerKeptMs = 7 * 24 * 60 * 60 * 1000;
+export const answerRetentionMs = 7 * 24 * 60 * 60 * 1000;
 
 export interface Requests {
   /** `null` when there was none, or when it is older than an answer is kept. */

@@ -42,7 +42,7 @@ export interface SpillDamage {
  * - `sealed`: its end is known, and there is no output.
  * - `known_empty`: this place is the one that the runner would have written to, it can be read, and there is nothing.
  */
-export type JournalAnswer =
+export type SpillReadResult =
   | { readonly status: "arriving"; readonly isBegun?: true }
   | {
       readonly status: "output";
@@ -78,7 +78,7 @@ export interface SpillFile {
   discard(): Promise<void>;
 }
 
-export type SpillBegun =
+export type SpillBeginResult =
   | { readonly status: "begun"; readonly file: SpillFile }
   | Exclude<SpillResult, { status: "kept" }>;
 
@@ -89,13 +89,13 @@ export type SpillBegun =
  * Writes resolve to a value in every case. `read` and `left` never reject either: a place that cannot be read is one where
  * things may still turn up. What they return was decoded; a file may hold anything.
  */
-export interface JournalPlace {
+export interface SpillStore {
   /** Recorded with the run, so that whoever recovers it knows whether this is where to look. */
   readonly place: string;
   /** Sees to it that there is room for one more spill, before it is needed. */
   reserve(): Promise<void>;
-  begin(header: SpillHeader): Promise<SpillBegun>;
-  read(ref: SpillRef): Promise<JournalAnswer>;
+  begin(header: SpillHeader): Promise<SpillBeginResult>;
+  read(ref: SpillRef): Promise<SpillReadResult>;
   /** Call it when what the spill held is durable in the store. */
   forget(ref: SpillRef): Promise<void>;
   /** The spills that nobody in this process is writing. */

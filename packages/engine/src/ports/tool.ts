@@ -25,7 +25,7 @@ export interface ToolCall {
 }
 
 /** What a tool is given to work with. */
-export interface ToolHands {
+export interface ToolContext {
   /** Aborted by a cancel, by the time limit and by the loss of the lease. What the tool started must end with it. */
   readonly signal: AbortSignal;
   /** Shows output while the tool runs. */
@@ -53,21 +53,21 @@ export interface Tool extends ToolSpec {
    * Whether a call with this input needs a person's word before it runs. None does when this is absent. A `question` waits in
    * the same way, and is given what the person has answered.
    */
-  approval?(input: Json): Asks;
+  approval?(input: Json): ApprovalNeed;
   /**
    * Where a call would work (a folder, for example). What a person allows is allowed there and nowhere else, and `run` is
    * given the very place that was decided on. Rejects when there is no such place: then the call has failed.
    */
   place?(call: ToolCall): Promise<string>;
-  run(call: ToolCall, hands: ToolHands): Promise<ToolResult>;
+  run(call: ToolCall, hands: ToolContext): Promise<ToolResult>;
 }
 
-export type Asks = "none" | "ask" | "question";
+export type ApprovalNeed = "none" | "ask" | "question";
 
 /** A call that is about to run, and what its tool says about it. */
 export interface PolicyQuestion extends ToolCall {
   readonly name: string;
-  readonly asks: Asks;
+  readonly asks: ApprovalNeed;
 }
 
 /** What a person has said for good: calls that the rule covers may run without being asked for. */

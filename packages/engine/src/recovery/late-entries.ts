@@ -7,13 +7,13 @@ import {
   type PendingRecovery,
 } from "@holdfast/protocol";
 
-import type { JournalAnswer } from "../ports/spill.ts";
-import { behind } from "./find-spill.ts";
+import type { SpillReadResult } from "../ports/spill.ts";
+import { eventsAfter } from "./find-spill.ts";
 import { foldStep, type StreamedTool } from "../run/fold-step.ts";
 import type { RunHandle } from "../run/run-handle.ts";
-import { endOf, markedCalls, settledTool, usageEvent } from "../run/settle.ts";
+import { toolEndOf, asRecovered, settledTool, usageEvent } from "../run/settle.ts";
 
-export interface LatePlace {
+export interface LateTarget {
   /** `null`: they stand where they are written, above a notice of their own. */
   readonly above: NoticeId | null;
   readonly isReplaced: boolean;
@@ -22,17 +22,21 @@ export interface LatePlace {
   readonly recovery: PendingRecovery | undefined;
 }
 
-type Output = Extract<JournalAnswer, { status: "output" }>;
+type SpilledOutput = Extract<SpillReadResult, { status: "output" }>;
 
 /** The entries that a late journal becomes: its message, what its tools did, what it cost. */
-export function lateEntries(run: RunHandle, answer: Output, place: LatePlace): readonly NewEvent[] {
+export function lateEntries(
+  run: RunHandle,
+  answer: SpilledOutput,
+  place: LateTarget,
+): readonly NewEvent[] {
   const { end, damage } = answer;
   const { recovery } = place;
   const known = recovery?.tools ?? [];
   const starts = known.map((tool) =>
     newEvent(run.ids.make("event"), "tool.started", { ...tool, replay: "never" }, run.runId),
   );
-  const fold = foldStep([], [...starts, ...behind(answer.events, recovery?.upTo)]);
+  const fold = foldStep([], [...starts, ...eventsAfter(answer.events, recovery?.upTo)]);
   const tools = [...fold.tools.values()];
   // The message that asked for the tools of the notice stands in the transcript already.
   const isKnown = ({ started }: StreamedTool) =>
@@ -41,7 +45,7 @@ export function lateEntries(run: RunHandle, answer: Output, place: LatePlace): r
   const asked = (end?.calls ?? []).filter(
     ({ callId }) => !begun.some((one) => one.callId === callId),
   );
-  const calls = markedCalls([
+  const calls = asRecovered([
     ...begun.map(({ callId, name, input }) => ({ callId, name, input })),
     ...asked,
   ]);
@@ -61,7 +65,7 @@ export function lateEntries(run: RunHandle, answer: Output, place: LatePlace): r
     ...(!isWhole && { partial: "interrupted" as const }),
     ...marks,
   };
-  const ended = tools.filter((tool) => tool.ended !== null || !isKnown(tool)).map(endOf);
+  const ended = tools.filter((tool) => tool.ended !== null || !isKnown(tool)).map(toolEndOf);
   const unbegun = place.isOver ? asked : [];
   const results = [
     ...ended.map((each) => ({ ...each, resultId: run.ids.make("message") })),

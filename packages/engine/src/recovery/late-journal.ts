@@ -12,18 +12,23 @@ import {
   terminalStates,
 } from "@holdfast/protocol";
 
-import { type Aftermath, pendingNotices, readAftermath } from "../log/late-notices.ts";
+import { type NoticeUpdates, pendingNotices, readNoticeUpdates } from "../log/late-notices.ts";
 import { newestFirst } from "../log/entries.ts";
 import type { CommitResult } from "../ports/commit.ts";
-import type { JournalAnswer, JournalPlace, SpillHeader, SpillRef } from "../ports/spill.ts";
+import type { SpillReadResult, SpillStore, SpillHeader, SpillRef } from "../ports/spill.ts";
 import type { LeaseRow } from "../ports/rows.ts";
 import type { ClaimDeps } from "../run/claim.ts";
 import { lateEntries } from "./late-entries.ts";
-import { damageIn, longestWaitMs, mostTries, recoveryNotice } from "./recovery-notice.ts";
+import {
+  damageIn,
+  maxRecoveryWaitMs,
+  maxRecoveryTries,
+  recoveryNotice,
+} from "./recovery-notice.ts";
 import { RunHandle } from "../run/run-handle.ts";
 
 export interface LateDeps extends Pick<ClaimDeps, "log" | "ids" | "clock"> {
-  readonly journals: JournalPlace;
+  readonly spills: SpillStore;
 }
 
 interface NoticeRef {
@@ -33,11 +38,13 @@ interface NoticeRef {
 }
 
 /** Something to be done, found without a lease and done under one. */
-export interface LateWork {
+export interface LateJournal {
   readonly ref: SpillRef;
   /** `null`: no notice in view speaks of it. */
   readonly notice: NoticeRef | null;
-  readonly answer: Exclude<JournalAnswer, { status: "arriving" }> | { readonly status: "too_late" };
+  readonly answer:
+    | Exclude<SpillReadResult, { status: "arriving" }>
+    | { readonly status: "too_late" };
   /** A file that is there is brought in also when its notice has been decided without it. */
   readonly found: "by notice" | "by file";
 }
@@ -46,19 +53,19 @@ export interface LateWork {
  * Looks for what undecided notices wait for. A journal that is still arriving costs nothing: no try, no lease, no write. After
  * a day nobody looks any more.
  */
-export async function lookForLate(
-  { log, journals }: LateDeps,
+export async function findLateJournals(
+  { log, spills: journals }: LateDeps,
   session: SessionId,
   entries: Iterable<StoredEvent>,
-): Promise<readonly LateWork[]> {
+): Promise<readonly LateJournal[]> {
   const pending = pendingNotices(entries);
   if (pending.length === 0) return [];
   const now = await log.store.now();
-  const works: LateWork[] = [];
+  const works: LateJournal[] = [];
   for (const notice of pending) {
     const { runId, recovery } = notice;
-    const ref = refOf(session, runId, recovery);
-    const isTooLate = now - recovery.firstSeen >= longestWaitMs;
+    const ref = spillRefOf(session, runId, recovery);
+    const isTooLate = now - recovery.firstSeen >= maxRecoveryWaitMs;
     const answer = isTooLate ? ({ status: "too_late" } as const) : await journals.read(ref);
     if (answer.status !== "arriving") works.push({ ref, notice, answer, found: "by notice" });
   }
@@ -69,16 +76,16 @@ export async function lookForLate(
  * Finds out whose a file is that lies here although nobody writes it. `null`: it says nothing. One that was begun and never
  * took anything, for a run that nobody drives any more, will not say anything later either.
  */
-export async function lookAtFile(
-  { log, journals }: LateDeps,
+export async function inspectSpill(
+  { log, spills: journals }: LateDeps,
   header: SpillHeader,
-): Promise<LateWork | null> {
+): Promise<LateJournal | null> {
   const answer = await journals.read(header);
   if (answer.status === "arriving") {
     if (answer.isBegun === true) await journals.forget(header);
     return null;
   }
-  const notice = await findNotice(log.store.reads, header);
+  const notice = await findRecoveryNotice(log.store.reads, header);
   return { ref: header, notice, answer, found: "by file" };
 }
 
@@ -86,24 +93,24 @@ export async function lookAtFile(
  * Does it, under the lease. Of several who looked the first one decides; the others find it decided and leave it. What a file
  * holds is in the store once, because its header names the commit that brings it there.
  */
-export async function decideLate(
+export async function ingestLateJournal(
   deps: LateDeps,
   owner: OwnerId,
   lease: LeaseRow,
-  work: LateWork,
+  work: LateJournal,
 ): Promise<CommitResult | null> {
-  const { log, ids, clock, journals } = deps;
+  const { log, ids, clock, spills: journals } = deps;
   const { reads } = log.store;
   const { runId } = work.ref;
   for (;;) {
     const since = work.notice && { ...work.notice, runId };
-    const aftermath = since && (await readAftermath(reads, owner, lease.session, since));
-    if (work.notice !== null && !isOpen(work, aftermath)) return null;
+    const aftermath = since && (await readNoticeUpdates(reads, owner, lease.session, since));
+    if (work.notice !== null && !isUndecided(work, aftermath)) return null;
     const head = aftermath?.head ?? (await reads.session(owner, lease.session))?.head;
     if (head === undefined) return null;
     const row = await reads.run(owner, runId);
     const run = new RunHandle(log, ids, { owner, runId, lease, head }, clock);
-    const { events, isDecided } = eventsFor(run, work, {
+    const { events, isDecided } = ingestEvents(run, work, {
       isReplaced: work.notice?.recovery.resumed ?? aftermath?.resumed ?? true,
       isOver: row === null || terminalStates.has(row.state),
     });
@@ -119,24 +126,27 @@ export async function decideLate(
 }
 
 /** Nobody has decided it since it was looked at, and no other try was counted. An empty file is left to its notice. */
-function isOpen({ found, notice, answer }: LateWork, aftermath: Aftermath | null): boolean {
+function isUndecided(
+  { found, notice, answer }: LateJournal,
+  aftermath: NoticeUpdates | null,
+): boolean {
   if (aftermath === null) return false;
   const current = pendingNotices(aftermath.amendments)[0];
   if (found === "by file") return answer.status === "output" || current === undefined;
   return current !== undefined && current.recovery.tries === notice?.recovery.tries;
 }
 
-interface Decision {
+interface IngestPlan {
   readonly events: readonly NewEvent[];
   /** The file is of no further use. */
   readonly isDecided: boolean;
 }
 
-function eventsFor(
+function ingestEvents(
   run: RunHandle,
-  { notice, answer, found }: LateWork,
+  { notice, answer, found }: LateJournal,
   rest: { readonly isReplaced: boolean; readonly isOver: boolean },
-): Decision {
+): IngestPlan {
   const { runId } = run;
   const damage = answer.status === "too_late" ? [] : damageIn(answer);
   if (answer.status === "output") {
@@ -157,7 +167,7 @@ function eventsFor(
   if (notice === null || found === "by file") return { events: [], isDecided: true };
   const { noticeId, recovery } = notice;
   const tries = recovery.tries + 1;
-  if (answer.status === "sealed" && tries < mostTries) {
+  if (answer.status === "sealed" && tries < maxRecoveryTries) {
     const pending = { ...recovery, tries };
     const words = recoveryNotice("recovering", runId, { pending, damage });
     return { events: [run.event("notice.changed", { noticeId, ...words })], isDecided: false };
@@ -166,14 +176,14 @@ function eventsFor(
   return { events: [run.event("notice.changed", { noticeId, ...words })], isDecided: true };
 }
 
-function refOf(session: SessionId, runId: RunId, { spill }: PendingRecovery): SpillRef {
+function spillRefOf(session: SessionId, runId: RunId, { spill }: PendingRecovery): SpillRef {
   return { session, runId, place: spill.place, fence: spill.fence };
 }
 
-const enoughOlder = 100;
+const maxOlderEntries = 100;
 
 /** The notice that was left for a spill, decided or not, if it is in view. */
-async function findNotice(
+async function findRecoveryNotice(
   reads: LateDeps["log"]["store"]["reads"],
   { owner, session, runId, fence }: SpillHeader,
 ): Promise<NoticeRef | null> {
@@ -182,7 +192,7 @@ async function findNotice(
   for await (const entry of newestFirst(reads, owner, session)) {
     // What is older than the run cannot speak of it; but clocks step back, so a few of them prove nothing.
     older = entry.at < begun ? older + 1 : 0;
-    if (older > enoughOlder) return null;
+    if (older > maxOlderEntries) return null;
     const decoded = entry.type === "notice.added" ? decodeEvent(entry) : undefined;
     if (decoded?.kind !== "known" || decoded.event.type !== "notice.added") continue;
     const { noticeId, details } = decoded.event.data;

@@ -8,15 +8,15 @@ import type {
   StoredEvent,
 } from "@holdfast/protocol";
 
-import type { JournalAnswer, SpillDamage } from "../ports/spill.ts";
-import { type FoundSpill, lastOutput } from "./find-spill.ts";
-import type { Leftovers } from "./settle-journal.ts";
+import type { SpillReadResult, SpillDamage } from "../ports/spill.ts";
+import { type FoundSpill, lastOutputId } from "./find-spill.ts";
+import type { SettledJournal } from "./settle-journal.ts";
 
 /** A sealed journal without output is looked at so often, in case it is a copy that is still under way. */
-export const mostTries = 12;
-export const longestWaitMs = 24 * 60 * 60_000;
+export const maxRecoveryTries = 12;
+export const maxRecoveryWaitMs = 24 * 60 * 60_000;
 
-const words: Record<RecoveryKind, string> = {
+const recoveryTexts: Record<RecoveryKind, string> = {
   recovering:
     "The host stopped in the middle of this answer. What it wrote down elsewhere is being looked for.",
   recovered:
@@ -25,7 +25,8 @@ const words: Record<RecoveryKind, string> = {
     "The host stopped in the middle of this answer. Nothing more of it was recovered.",
 };
 
-const superseded = " It was found after the run had gone on without it, and the model is not told.";
+const supersededText =
+  " It was found after the run had gone on without it, and the model is not told.";
 
 export interface NoticeContent {
   readonly kind: RecoveryKind;
@@ -51,10 +52,10 @@ export function recoveryNotice(
     damage.length === 0
       ? ""
       : ` Parts of its file could not be read (${damage.length}); they are missing.`;
-  const late = rest.superseded === true ? superseded : "";
+  const late = rest.superseded === true ? supersededText : "";
   return {
     kind,
-    text: `${words[kind]}${lost}${late}${warning}`,
+    text: `${recoveryTexts[kind]}${lost}${late}${warning}`,
     details: {
       cause: "host_stopped",
       runId,
@@ -68,11 +69,11 @@ function damageJson({ kind, offset }: SpillDamage): Json {
   return { kind, offset };
 }
 
-export function damageIn(answer: JournalAnswer): readonly SpillDamage[] {
+export function damageIn(answer: SpillReadResult): readonly SpillDamage[] {
   return answer.status === "output" || answer.status === "sealed" ? answer.damage : [];
 }
 
-export interface NoticeReasons {
+export interface TakeOverFacts {
   readonly spill: FoundSpill;
   readonly firstSeen: number;
   readonly goesOn: boolean;
@@ -80,11 +81,11 @@ export interface NoticeReasons {
 }
 
 /** The notice of a take-over. `null` where nothing is left and nothing is missed: the run simply goes on. */
-export function noticeFor(
+export function takeOverNotice(
   runId: RunId,
   journal: readonly StoredEvent[],
-  left: Leftovers,
-  { spill, firstSeen, goesOn }: NoticeReasons,
+  left: SettledJournal,
+  { spill, firstSeen, goesOn }: TakeOverFacts,
 ): NoticeContent | null {
   const { ref, answer } = spill;
   const rest = { unknown: left.unknown, damage: damageIn(answer) };
@@ -93,18 +94,18 @@ export function noticeFor(
     if (hasLeft) return recoveryNotice("recovered", runId, rest);
     return ref === null || goesOn ? null : recoveryNotice("nothing_recovered", runId);
   }
-  const upTo = lastOutput(journal);
+  const upTo = lastOutputId(journal);
   const pending: PendingRecovery = {
     spill: { place: ref.place, fence: ref.fence },
     tries: answer.status === "sealed" ? 1 : 0,
     firstSeen,
     ...(upTo !== undefined && { upTo }),
     ...(goesOn && { resumed: true }),
-    ...(left.unknownTools.length > 0 && { tools: left.unknownTools.map(slim) }),
+    ...(left.unknownTools.length > 0 && { tools: left.unknownTools.map(pendingToolOf) }),
   };
   return recoveryNotice("recovering", runId, { ...rest, pending });
 }
 
-function slim({ callId, resultId, name, input }: EventData<"tool.started">) {
+function pendingToolOf({ callId, resultId, name, input }: EventData<"tool.started">) {
   return { callId, resultId, name, input };
 }

@@ -4,19 +4,19 @@ import type { Snapshot } from "../ports/reads.ts";
 import type { FoundSpill } from "./find-spill.ts";
 import { foldStep, type StepFold, type StreamedTool } from "../run/fold-step.ts";
 import {
-  endOf,
-  markedCalls,
+  toolEndOf,
+  asRecovered,
   type PartialCause,
-  type RunWriter,
+  type RunEvents,
   settledMessage,
   settledTool,
   type ToolEnd,
   usageEvent,
 } from "../run/settle.ts";
-import { fitting, largest } from "../run/sizes.ts";
+import { truncateToBytes, sizeLimits } from "../run/sizes.ts";
 
 /** What a run has left behind in its journal, as entries. */
-export interface Leftovers {
+export interface SettledJournal {
   readonly settled: readonly NewEvent[];
   /** Output that no entry stands for: a notice has to account for its numbers. */
   readonly dropped: readonly [Seq, Seq][];
@@ -25,7 +25,7 @@ export interface Leftovers {
   readonly unknownTools: readonly EventData<"tool.started">[];
 }
 
-export interface LeftoverOptions {
+export interface SettleJournalOptions {
   readonly partial: PartialCause;
   /** The run goes on: a tool that allows it begins anew, and what it had put out is dropped. */
   readonly mayStartAgain: boolean;
@@ -36,24 +36,24 @@ export interface LeftoverOptions {
 }
 
 /** Entries for everything that the journal holds: no delta stays open, and no call that was begun stays untold. */
-export function leftoversOf(
-  run: RunWriter,
+export function settleJournal(
+  run: RunEvents,
   snapshot: Snapshot,
-  { partial, mayStartAgain, spill, ...rest }: LeftoverOptions,
-): Leftovers {
+  { partial, mayStartAgain, spill, ...rest }: SettleJournalOptions,
+): SettledJournal {
   const fold = rest.fold ?? foldStep(snapshot.journal, spill?.events);
   // A settlement ends a step's journal, so every tool in it is one whose result nobody has told yet.
   const begun = [...fold.tools.values()];
   // P7: in a run that ends here, nothing starts again that could tell how it went.
   const isKept = (tool: StreamedTool) =>
     tool.ended !== null || tool.started.replay === "never" || !mayStartAgain;
-  const room = Math.floor(largest.leftovers / Math.max(1, begun.length));
+  const room = Math.floor(sizeLimits.leftovers / Math.max(1, begun.length));
   const kept = begun
     .filter(isKept)
-    .map((tool) => settledTool(run, shortened(endOf(tool), room), tool.deltas));
+    .map((tool) => settledTool(run, truncateOutput(toolEndOf(tool), room), tool.deltas));
   const end = spill?.end ?? null;
   const model = end?.model ?? modelOf(snapshot);
-  const how = spill?.isWhole === true ? { calls: markedCalls(end?.calls ?? []) } : { partial };
+  const how = spill?.isWhole === true ? { calls: asRecovered(end?.calls ?? []) } : { partial };
   const message = settledMessage(run, fold.message, { model, ...how });
   const usages = usageEvent(run, model, end?.usage ?? null);
   const again = begun.filter((tool) => !isKept(tool)).flatMap((tool) => tool.deltas);
@@ -61,18 +61,18 @@ export function leftoversOf(
   return {
     settled: [...message, ...kept, ...usages],
     dropped: [...again, ...fold.stray].map(([from, to]) => [from, to]),
-    unknown: tellUnknown(unknown),
+    unknown: describeUnknown(unknown),
     unknownTools: unknown.map(({ started }) => started),
   };
 }
 
 /** All of it goes into one commit: what many tools had said at once is shared out rather than lost as a whole. */
-function shortened(end: ToolEnd, room: number): ToolEnd {
-  const output = fitting(end.output, room);
+function truncateOutput(end: ToolEnd, room: number): ToolEnd {
+  const output = truncateToBytes(end.output, room);
   return output === end.output ? end : { ...end, output: `${output}\n[The rest is left out.]` };
 }
 
-function tellUnknown(tools: readonly StreamedTool[]): string {
+function describeUnknown(tools: readonly StreamedTool[]): string {
   if (tools.length === 0) return "";
   const names = tools.map((tool) => tool.started.name).join(", ");
   return `It is not known whether this took effect: ${names}.`;

@@ -1,17 +1,17 @@
 import { ids } from "@holdfast/protocol";
-import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { expect, test } from "vitest";
 
 import { createLog } from "../log/log.ts";
-import type { JournalPlace } from "../ports/spill.ts";
+import type { SpillStore } from "../ports/spill.ts";
 import { aDelta } from "@holdfast/testing/fixtures/factories";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
-import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { RunHandle } from "../run/run-handle.ts";
-import { RunSpill } from "./spill.ts";
+import { SpillWriter } from "./spill.ts";
 
 /** A place that remembers which of its files are open. */
-function countingPlace(): JournalPlace & { readonly opened: string[]; readonly open: Set<string> } {
+function countingPlace(): SpillStore & { readonly opened: string[]; readonly open: Set<string> } {
   const opened: string[] = [];
   const open = new Set<string>();
   return {
@@ -33,8 +33,8 @@ function countingPlace(): JournalPlace & { readonly opened: string[]; readonly o
 }
 
 async function openSpill() {
-  const { store } = await memoryHarness.open();
-  const chat = await openSession(store);
+  const { store } = await referenceHarness.open();
+  const chat = await openTestSession(store);
   const lease = await chat.lease();
   const { owner } = chat;
   const runId = ids.make("run");
@@ -42,7 +42,7 @@ async function openSpill() {
   const clock = manualClock();
   const run = new RunHandle(createLog(store), ids, { owner, runId, lease, head }, clock);
   const journals = countingPlace();
-  const spill = new RunSpill({ clock, journals }, run, () => {});
+  const spill = new SpillWriter({ clock, spills: journals }, run, () => {});
   const add = () => spill.add([aDelta(runId)], new Promise(() => {}));
   return { run, runId, spill, journals, add };
 }

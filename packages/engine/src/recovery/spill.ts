@@ -1,7 +1,7 @@
 import type { NewEvent, SessionId, SpillMark, StoredEvent } from "@holdfast/protocol";
 
 import type { Clock } from "../ports/clock.ts";
-import type { JournalPlace, SpillEnd, SpillFile, SpillResult } from "../ports/spill.ts";
+import type { SpillStore, SpillEnd, SpillFile, SpillResult } from "../ports/spill.ts";
 import type { ModelFailure } from "../ports/model.ts";
 import type { RunHandle } from "../run/run-handle.ts";
 
@@ -12,17 +12,17 @@ import type { RunHandle } from "../run/run-handle.ts";
  * - `left`: nowhere any more; what is in the file comes back when the run is recovered.
  * - `restored`: into the store again.
  */
-export type Storing = "local" | "stopped" | "left" | "restored";
+export type SpillState = "local" | "stopped" | "left" | "restored";
 
 export interface SpillDeps {
   readonly clock: Clock;
-  readonly journals?: JournalPlace | undefined;
-  readonly onStoring?: ((session: SessionId, storing: Storing) => void) | undefined;
+  readonly spills?: SpillStore | undefined;
+  readonly onSpillState?: ((session: SessionId, storing: SpillState) => void) | undefined;
 }
 
 /** What a runner says of itself before it lets a model or a tool begin. */
-export function spillMark(
-  journals: JournalPlace | undefined,
+export function spillMarkFor(
+  journals: SpillStore | undefined,
   run: RunHandle,
 ): { readonly spill?: SpillMark } {
   if (journals === undefined) return {};
@@ -30,16 +30,16 @@ export function spillMark(
 }
 
 const firstPauseMs = 100;
-const longestPauseMs = 1_000;
+const maxPauseMs = 1_000;
 
 /** How a commit that was tried ended: stored, the run is lost, or the store is away. */
-export type Attempt = readonly StoredEvent[] | null | "away";
+export type WriteAttempt = readonly StoredEvent[] | null | "away";
 
 /**
  * A run's journal while the store is away. Everything goes into a file, in order, and is offered to the store again until it
  * takes it or the run is lost. Commits are named by their events, so one that stood after all is not written twice.
  */
-export class RunSpill {
+export class SpillWriter {
   readonly #deps: SpillDeps;
   readonly #run: RunHandle;
   readonly #onStored: (events: readonly StoredEvent[]) => void;
@@ -68,10 +68,10 @@ export class RunSpill {
   }
 
   /** `attempt`: the commit of these events, if it is still under way. Resolves when they are in the file. */
-  async add(events: readonly NewEvent[], attempt?: Promise<Attempt>): Promise<void> {
+  async add(events: readonly NewEvent[], attempt?: Promise<WriteAttempt>): Promise<void> {
     this.#kept.push(events);
     if (this.#bringingBack === undefined) {
-      this.#deps.onStoring?.(this.#run.session, "local");
+      this.#deps.onSpillState?.(this.#run.session, "local");
       this.#bringingBack = this.#bringBack(attempt);
       // `settled` hears of what went wrong.
       this.#bringingBack.catch(() => {});
@@ -93,11 +93,11 @@ export class RunSpill {
       if (this.#file === undefined) return;
       await this.#file.close();
       this.#file = undefined;
-      this.#deps.onStoring?.(this.#run.session, "left");
+      this.#deps.onSpillState?.(this.#run.session, "left");
     });
   }
 
-  async #bringBack(first: Promise<Attempt> | undefined): Promise<void> {
+  async #bringBack(first: Promise<WriteAttempt> | undefined): Promise<void> {
     let under = first;
     for (let tries = 0; this.#run.lost === null; tries += 1) {
       const batch = this.#kept[0];
@@ -106,7 +106,7 @@ export class RunSpill {
       under = undefined;
       if (result === null) return;
       if (result === "away") {
-        const pause = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(tries, 10));
+        const pause = Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(tries, 10));
         await this.#deps.clock.sleep(pause, this.#run.lossSignal);
         continue;
       }
@@ -117,7 +117,7 @@ export class RunSpill {
   }
 
   /** A store that never answers must not keep a lost run. */
-  #orLost(attempt: Promise<Attempt>): Promise<Attempt> {
+  #orLost(attempt: Promise<WriteAttempt>): Promise<WriteAttempt> {
     const { lossSignal } = this.#run;
     const { promise, resolve } = Promise.withResolvers<null>();
     const lost = (): void => resolve(null);
@@ -135,7 +135,7 @@ export class RunSpill {
       await this.#file?.discard();
       this.#file = undefined;
     });
-    this.#deps.onStoring?.(this.#run.session, "restored");
+    this.#deps.onSpillState?.(this.#run.session, "restored");
   }
 
   #withFile(write: (file: SpillFile) => Promise<SpillResult>): Promise<void> {
@@ -154,7 +154,7 @@ export class RunSpill {
   }
 
   async #openFile(): Promise<SpillFile | Extract<SpillResult, { status: "failed" }>> {
-    const { journals } = this.#deps;
+    const { spills: journals } = this.#deps;
     if (this.#file !== undefined) return this.#file;
     if (journals === undefined) throw new Error("A spill needs a place.");
     const { owner, session, runId, lease, ids } = this.#run;
@@ -179,6 +179,6 @@ export class RunSpill {
       code: "nowhere_to_store",
       message: `Neither the database nor the disk here could take the answer (${why}). It was stopped; what came before is above.`,
     };
-    this.#deps.onStoring?.(this.#run.session, "stopped");
+    this.#deps.onSpillState?.(this.#run.session, "stopped");
   }
 }

@@ -1,5 +1,5 @@
 import { ids } from "@holdfast/protocol";
-import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { aHolder, anEvent, aRunState } from "@holdfast/testing/fixtures/factories";
@@ -10,14 +10,14 @@ import {
   scriptedModel,
   type ScriptedModel,
 } from "@holdfast/testing/fakes/scripted-model";
-import { streamed, told } from "@holdfast/testing/rigs/run-words";
+import { untilStreamed, transcriptLines } from "@holdfast/testing/rigs/run-words";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { requestCancel } from "../run/cancel.ts";
 import { type ResumePolicy } from "./take-over.ts";
 
 let harness: StoreHarness;
 beforeEach(async () => {
-  harness = await memoryHarness.open();
+  harness = await referenceHarness.open();
 });
 afterEach(() => harness.close());
 
@@ -28,8 +28,8 @@ describe("a run that goes on by a person's word", () => {
     const begun = scriptedModel([[says("It was a dark"), hang]]);
     const rig = await openRunRig(harness.store, { model: begun, holder });
     const { runId } = await rig.say("Begin");
-    rig.runner.poke(rig.chat.owner, rig.chat.session);
-    await streamed(rig, "dark");
+    rig.runner.notify(rig.chat.owner, rig.chat.session);
+    await untilStreamed(rig, "dark");
     const dead = (each: { nonce: string }) => each.nonce === holder.nonce;
     const runner = (model: ScriptedModel, policy: ResumePolicy = "off") =>
       createRunner(harness.store, rig.log, { model, dead, deps: { policy } });
@@ -49,7 +49,7 @@ describe("a run that goes on by a person's word", () => {
       await third.sweep();
       await third.idle();
       expect(await rig.run(runId)).toMatchObject({ state: "completed", attempt: 1 });
-      expect(told(await rig.entries())).toEqual([
+      expect(transcriptLines(await rig.entries())).toEqual([
         "user: Begin",
         "assistant: It was a dark",
         "notice: recovered",
@@ -65,7 +65,7 @@ describe("a run that goes on by a person's word", () => {
       model: scriptedModel([[says("and"), hang]]),
     });
     await third.sweep();
-    await streamed(rig, '"and"');
+    await untilStreamed(rig, '"and"');
     const lease = await harness.store.leases.read("run", rig.chat.session);
     if (lease !== null) await harness.store.leases.release(lease);
     await runner(scriptedModel([says("stormy night.")]), "resume").sweep();
@@ -88,7 +88,7 @@ describe("a run that goes on by a person's word", () => {
     const { rig, runId, runner } = await pausedRun();
     await rig.say("And then?");
     const third = runner(scriptedModel([]));
-    third.poke(rig.chat.owner, rig.chat.session);
+    third.notify(rig.chat.owner, rig.chat.session);
     await third.sweep();
     await third.idle();
     expect(await rig.run(runId)).toMatchObject({ state: "paused", attempt: 1 });

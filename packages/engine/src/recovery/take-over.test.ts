@@ -1,10 +1,17 @@
 import { ids } from "@holdfast/protocol";
-import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import type { Tool } from "../ports/tool.ts";
 import { aHolder } from "@holdfast/testing/fixtures/factories";
-import { aTool, ok, recorded, streamed, told, until } from "@holdfast/testing/rigs/run-words";
+import {
+  createTool,
+  okResult,
+  untilRecorded,
+  untilStreamed,
+  transcriptLines,
+  until,
+} from "@holdfast/testing/rigs/run-words";
 import { calls, hang, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { createRunner, openRunRig } from "@holdfast/testing/rigs/run-rig";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
@@ -13,7 +20,7 @@ import { requestCancel } from "../run/cancel.ts";
 
 let harness: StoreHarness;
 beforeEach(async () => {
-  harness = await memoryHarness.open();
+  harness = await referenceHarness.open();
 });
 afterEach(() => harness.close());
 
@@ -26,18 +33,18 @@ describe("take-over", () => {
     const holder = aHolder();
     const rig = await openRunRig(harness.store, { model: scriptedModel(reply), holder, tools });
     const { runId } = await rig.say("Begin");
-    rig.runner.poke(rig.chat.owner, rig.chat.session);
+    rig.runner.notify(rig.chat.owner, rig.chat.session);
     return { rig, runId, dead: (each: { nonce: string }) => each.nonce === holder.nonce };
   }
 
   test("[P4] a run whose holder is dead goes on at once, with what it had said above a notice", async () => {
     const { rig, runId, dead } = await leaveBehind([[says("It was a dark"), hang]]);
-    await streamed(rig, "dark");
+    await untilStreamed(rig, "dark");
     const model = scriptedModel([says("and stormy night.")]);
     const second = createRunner(harness.store, rig.log, { model, dead });
     await second.sweep();
     await second.idle();
-    expect(told(await rig.entries())).toEqual([
+    expect(transcriptLines(await rig.entries())).toEqual([
       "user: Begin",
       "assistant: It was a dark",
       "notice: recovered",
@@ -52,7 +59,7 @@ describe("take-over", () => {
 
   test("[P7] a tool that was running is unknown, to the person and to the model, and does not run again", async () => {
     let started = 0;
-    const never = aTool("pay", () => ((started += 1), new Promise(() => {})));
+    const never = createTool("pay", () => ((started += 1), new Promise(() => {})));
     const { rig, dead } = await leaveBehind([calls("pay")], [never]);
     await until(() => started === 1);
     const model = scriptedModel([says("I will look first.")]);
@@ -60,7 +67,7 @@ describe("take-over", () => {
     await second.sweep();
     await second.idle();
     expect(started).toBe(1);
-    expect(told(await rig.entries())).toEqual([
+    expect(transcriptLines(await rig.entries())).toEqual([
       "user: Begin",
       "assistant: calls pay",
       "tool: unknown ",
@@ -73,17 +80,17 @@ describe("take-over", () => {
 
   test("[P7] a tool that says that it may be replayed runs again under the same call", async () => {
     const starts: string[] = [];
-    const safe = aTool(
+    const safe = createTool(
       "read",
       ({ callId }, { write }) => {
         starts.push(callId);
         write("some output");
-        return starts.length === 1 ? new Promise(() => {}) : Promise.resolve(ok("the whole"));
+        return starts.length === 1 ? new Promise(() => {}) : Promise.resolve(okResult("the whole"));
       },
       { replay: "safe" },
     );
     const { rig, dead } = await leaveBehind([calls("read")], [safe]);
-    await streamed(rig, "some output");
+    await untilStreamed(rig, "some output");
     const second = createRunner(harness.store, rig.log, {
       model: scriptedModel([says("Read.")]),
       dead,
@@ -92,14 +99,17 @@ describe("take-over", () => {
     await second.sweep();
     await second.idle();
     expect(new Set(starts).size).toBe(1);
-    expect(told(await rig.entries()).slice(-2)).toEqual(["tool: ok the whole", "assistant: Read."]);
+    expect(transcriptLines(await rig.entries()).slice(-2)).toEqual([
+      "tool: ok the whole",
+      "assistant: Read.",
+    ]);
     expect((await rig.chat.row()).openDeltas).toBe(0);
   });
 
   test("[P7] a tool that may be replayed is told as unknown when its run is cancelled instead", async () => {
-    const safe = aTool("read", () => new Promise(() => {}), { replay: "safe" });
+    const safe = createTool("read", () => new Promise(() => {}), { replay: "safe" });
     const { rig, runId, dead } = await leaveBehind([calls("read")], [safe]);
-    await recorded(rig, "tool.started");
+    await untilRecorded(rig, "tool.started");
     await requestCancel(rig.log, ids, rig.chat.owner, runId);
     const second = createRunner(harness.store, rig.log, {
       model: scriptedModel([]),
@@ -109,12 +119,15 @@ describe("take-over", () => {
     await second.sweep();
     await second.idle();
     expect(await rig.run(runId)).toMatchObject({ state: "cancelled" });
-    expect(told(await rig.entries()).slice(-2)).toEqual(["tool: unknown ", "notice: recovered"]);
+    expect(transcriptLines(await rig.entries()).slice(-2)).toEqual([
+      "tool: unknown ",
+      "notice: recovered",
+    ]);
   });
 
   test("a holder that may be alive is left alone until its lease has run out, by both clocks", async () => {
     const { rig, runId } = await leaveBehind([[says("Slow"), hang]]);
-    await streamed(rig, "Slow");
+    await untilStreamed(rig, "Slow");
     const clock = manualClock();
     const second = createRunner(harness.store, rig.log, {
       model: scriptedModel([says("Taken.")]),
@@ -136,7 +149,7 @@ describe("take-over", () => {
     ["off", "interrupted"],
   ] as const)("by the policy %s the run is %s", async (policy, state) => {
     const { rig, runId, dead } = await leaveBehind([[says("Once"), hang]]);
-    await streamed(rig, "Once");
+    await untilStreamed(rig, "Once");
     const second = createRunner(harness.store, rig.log, {
       model: scriptedModel([]),
       dead,
@@ -149,7 +162,7 @@ describe("take-over", () => {
 
   test("[P6] a run that was cancelled while its runner was gone ends cancelled and is not resumed", async () => {
     const { rig, runId, dead } = await leaveBehind([[says("Once"), hang]]);
-    await streamed(rig, "Once");
+    await untilStreamed(rig, "Once");
     await requestCancel(rig.log, ids, rig.chat.owner, runId);
     const second = createRunner(harness.store, rig.log, { model: scriptedModel([]), dead });
     await second.sweep();

@@ -7,35 +7,35 @@ import {
   terminalStates,
 } from "@holdfast/protocol";
 
-import { goesOnByWord, rests } from "../log/run-states.ts";
+import { isResumedByPerson, isResting } from "../log/run-states.ts";
 import type { LeaseRow, RunRow } from "../ports/rows.ts";
 import type { Reads, Snapshot } from "../ports/reads.ts";
-import { tellUnrun } from "../run/begun-calls.ts";
+import { settleUnrunCalls } from "../run/begun-calls.ts";
 import type { ClaimDeps } from "../run/claim.ts";
 import type { RunPosition } from "../run/drive.ts";
-import { waitsToBePassedOn } from "../run/fallback.ts";
+import { awaitsFallback } from "../run/fallback.ts";
 import { findSpill, type FoundSpill } from "./find-spill.ts";
-import { deltaRanges, foldLongStep, foldStep, type StepFold } from "../run/fold-step.ts";
-import { leftoversOf } from "./settle-journal.ts";
-import { markOf, type Remembers } from "../run/mark.ts";
-import { noticeFor, type NoticeReasons } from "./recovery-notice.ts";
+import { deltaRanges, foldStepInSlices, foldStep, type StepFold } from "../run/fold-step.ts";
+import { settleJournal } from "./settle-journal.ts";
+import { memoryMark, type MemoryOwnerOf } from "../run/mark.ts";
+import { takeOverNotice, type TakeOverFacts } from "./recovery-notice.ts";
 import { RunHandle } from "../run/run-handle.ts";
-import { largest } from "../run/sizes.ts";
+import { sizeLimits } from "../run/sizes.ts";
 import type { SpillDeps } from "./spill.ts";
 
 /** What happens to a run whose runner is gone: goes on by itself, waits for a person, or ends. */
 export type ResumePolicy = "resume" | "ask" | "off";
 
-const attempts = 3;
+const maxAttempts = 3;
 /** Enough for the newest message and the results of all of its calls. */
-export const entriesOfAStep = 2 * largest.calls + 50;
+export const maxEntriesPerStep = 2 * sizeLimits.calls + 50;
 
-export interface RecoverDeps extends ClaimDeps, SpillDeps {
+export interface TakeOverDeps extends ClaimDeps, SpillDeps {
   readonly policy: ResumePolicy;
-  readonly remembers?: Remembers;
+  readonly memoryOwnerOf?: MemoryOwnerOf;
 }
 
-export interface Recovered {
+export interface TakenOverRun {
   readonly run: RunHandle;
   readonly position: RunPosition;
 }
@@ -45,43 +45,48 @@ export interface Recovered {
  * tool that it had started and that may not be replayed is unknown. A run that rests is left to its person; one that
  * goes on by a person's word was not interrupted, so there is nothing to tell. `null`: there is nothing to go on with.
  */
-export async function recoverRun(
-  deps: RecoverDeps,
+export async function takeOverRun(
+  deps: TakeOverDeps,
   owner: OwnerId,
   lease: LeaseRow,
-): Promise<Recovered | null> {
+): Promise<TakenOverRun | null> {
   const { log, ids, clock } = deps;
   for (;;) {
     const snapshot = await log.store.reads.snapshot(owner, lease.session, {
-      limit: entriesOfAStep,
+      limit: maxEntriesPerStep,
     });
     if (snapshot === null || snapshot.run === null) return null;
     const { run: row, session } = snapshot;
-    if (rests(row.state) && !row.cancelRequested) return null;
+    if (isResting(row.state) && !row.cancelRequested) return null;
     const { head } = session;
-    const lane = laneIn(snapshot, row);
+    const lane = laneOfRun(snapshot, row);
     const run = new RunHandle(log, ids, { owner, runId: row.id, lease, head, lane }, clock);
     const place = { session: lease.session, runId: row.id };
-    const spill = await findSpill(deps.journals, place, snapshot.journal);
-    const next = isAnswered(spill, row) ? completed : decideNext(row, deps.policy);
+    const spill = await findSpill(deps.spills, place, snapshot.journal);
+    const next = isAnswerComplete(spill, row) ? completed : decideNext(row, deps.policy);
     const firstSeen = await log.store.now();
     const asked = { owner, session: lease.session, entries: snapshot.entries.entries };
-    const isPassedOn = await waitsToBePassedOn(log.store.reads, run, asked.entries);
-    const fold = await foldLongStep(deps.clock, snapshot.journal, spill.events);
+    const isPassedOn = await awaitsFallback(log.store.reads, run, asked.entries);
+    const fold = await foldStepInSlices(deps.clock, snapshot.journal, spill.events);
     const left = [
-      ...settleLeftovers(run, snapshot, fold, { ...next, spill, firstSeen }),
-      ...(next.ends ? await tellUnrun(log.store.reads, run, asked, untold(fold, spill)) : []),
+      ...settleWithNotice(run, snapshot, fold, { ...next, spill, firstSeen }),
+      ...(next.ends
+        ? await settleUnrunCalls(log.store.reads, run, asked, callsToSettle(fold, spill))
+        : []),
     ];
-    const marks = next === completed ? markOf(deps.remembers, run) : [];
-    const events = named([...left, next.event(run), ...marks], spill);
+    const marks = next === completed ? memoryMark(deps.memoryOwnerOf, run) : [];
+    const events = withIngestId([...left, next.event(run), ...marks], spill);
     const result = await run.send({ events, expect: { head: session.head } });
     if (result.status === "refused" && result.code === "head_moved") continue;
     if (result.status === "committed" && spill.answer.status === "output") {
-      await deps.journals?.forget(spill.answer.header);
-      deps.onStoring?.(lease.session, "restored");
+      await deps.spills?.forget(spill.answer.header);
+      deps.onSpillState?.(lease.session, "restored");
     }
     if (result.status === "committed" && next.goesOn)
-      return { run, position: { ...positionOf(row, result.at), ...(isPassedOn && passedOn) } };
+      return {
+        run,
+        position: { ...positionOf(row, result.at), ...(isPassedOn && fallbackPosition) },
+      };
     if (result.status !== "committed") run.loseBy(result);
     if (run.refusal !== null) await giveUpRun(deps, owner, lease, run.refusal.code);
     return null;
@@ -89,7 +94,7 @@ export async function recoverRun(
 }
 
 /** Where the run's message came from, as its entry says. A step of many entries may have left it behind. */
-function laneIn({ entries }: Snapshot, { id }: RunRow): LaneKey | null {
+function laneOfRun({ entries }: Snapshot, { id }: RunRow): LaneKey | null {
   const message = entries.entries.findLast(
     ({ type, runId }) => type === "message.user" && runId === id,
   );
@@ -102,7 +107,7 @@ function positionOf({ step, tries, startedAt, restedMs }: RunRow, now: number): 
   return { step, tries, isPassedOn: false, usedMs, journal: [] };
 }
 
-const passedOn = { tries: 0, isPassedOn: true } as const;
+const fallbackPosition = { tries: 0, isPassedOn: true } as const;
 
 interface NextMove {
   readonly goesOn: boolean;
@@ -117,12 +122,15 @@ const completed: NextMove = {
   event: (run) => run.event("run.state", { state: "completed" }),
 };
 
-function isAnswered({ isWhole, end, saysSomething }: FoundSpill, row: RunRow): boolean {
+function isAnswerComplete(
+  { isWhole, end, hasMessage: saysSomething }: FoundSpill,
+  row: RunRow,
+): boolean {
   return isWhole && saysSomething && end?.calls.length === 0 && !row.cancelRequested;
 }
 
 /** A spill is brought in by the commit that its header names: once, whoever does it. */
-function named(events: readonly NewEvent[], { answer }: FoundSpill): readonly NewEvent[] {
+function withIngestId(events: readonly NewEvent[], { answer }: FoundSpill): readonly NewEvent[] {
   if (answer.status !== "output") return events;
   return events.map((event, index) =>
     index === 0 ? { ...event, id: answer.header.ingestId } : event,
@@ -131,7 +139,7 @@ function named(events: readonly NewEvent[], { answer }: FoundSpill): readonly Ne
 
 /** What a take-over does with the run, by how often it was taken over and what the person wants. */
 function decideNext(row: RunRow, policy: ResumePolicy): NextMove {
-  const isByWord = goesOnByWord(row);
+  const isByWord = isResumedByPerson(row);
   const attempt = row.attempt + (isByWord ? 0 : 1);
   const to = (state: "claimed" | "paused" | "interrupted" | "cancelled", cause?: string) => ({
     goesOn: state === "claimed",
@@ -144,26 +152,26 @@ function decideNext(row: RunRow, policy: ResumePolicy): NextMove {
   // Taken: from here on the cause is gone, and a runner that dies is a runner that dies.
   if (isByWord) return to("claimed");
   if (policy === "off") return to("interrupted", "host_stopped");
-  if (row.attempt + 1 > attempts) return to("interrupted", "too_many_attempts");
+  if (row.attempt + 1 > maxAttempts) return to("interrupted", "too_many_attempts");
   return policy === "ask" ? to("paused", "host_stopped") : to("claimed");
 }
 
 /** What was begun is told with the rest of its journal; the calls of a spilled answer are stored with it. */
-function untold(fold: StepFold, { isWhole, end }: FoundSpill) {
+function callsToSettle(fold: StepFold, { isWhole, end }: FoundSpill) {
   return { told: fold.tools, unstored: isWhole ? (end?.calls ?? []) : [] };
 }
 
 /** Entries for everything that the journal holds, above a notice that says why. */
-function settleLeftovers(
+function settleWithNotice(
   run: RunHandle,
   snapshot: Snapshot,
   fold: StepFold,
-  rest: NoticeReasons,
+  rest: TakeOverFacts,
 ): readonly NewEvent[] {
   const { spill, ends } = rest;
   const options = { partial: "interrupted", mayStartAgain: !ends, spill, fold } as const;
-  const left = leftoversOf(run, snapshot, options);
-  const notice = noticeFor(run.runId, snapshot.journal, left, rest);
+  const left = settleJournal(run, snapshot, options);
+  const notice = takeOverNotice(run.runId, snapshot.journal, left, rest);
   if (notice === null) return left.settled;
   const deltas = left.dropped.length > 0 ? { deltas: [...left.dropped] } : {};
   const noticeId = run.ids.make("notice");
@@ -183,7 +191,7 @@ export async function giveUpRun(
   let kept: "all" | "nothing" = "all";
   for (;;) {
     const snapshot = await log.store.reads.snapshot(owner, lease.session, {
-      limit: entriesOfAStep,
+      limit: maxEntriesPerStep,
     });
     if (snapshot === null || snapshot.run === null) return;
     const { run: row, session } = snapshot;
@@ -191,8 +199,8 @@ export async function giveUpRun(
     const state = row.cancelRequested ? "cancelled" : "failed";
     const left =
       kept === "all"
-        ? await keepAll(log.store.reads, run, snapshot, cause)
-        : keepNothing(run, snapshot, cause);
+        ? await settleAll(log.store.reads, run, snapshot, cause)
+        : dropAll(run, snapshot, cause);
     const events = [...left, run.event("run.state", { state, cause })];
     const result = await run.send({ events, expect: { head: session.head } });
     if (result.status !== "refused") return;
@@ -202,28 +210,32 @@ export async function giveUpRun(
   }
 }
 
-async function keepAll(
+async function settleAll(
   reads: Reads,
   run: RunHandle,
   snapshot: Snapshot,
   cause: string,
 ): Promise<readonly NewEvent[]> {
   const fold = foldStep(snapshot.journal);
-  const left = leftoversOf(run, snapshot, { partial: "failed", mayStartAgain: false, fold });
+  const left = settleJournal(run, snapshot, { partial: "failed", mayStartAgain: false, fold });
   const { owner, session } = run;
   const asked = { owner, session, entries: snapshot.entries.entries };
-  const unrun = await tellUnrun(reads, run, asked, { told: fold.tools, unstored: [] });
+  const unrun = await settleUnrunCalls(reads, run, asked, { told: fold.tools, unstored: [] });
   const warning = left.unknown === "" ? "" : ` ${left.unknown}`;
   const text = `The run could not go on, and has ended. What was said and done until then is above.${warning}`;
-  return [...left.settled, ...unrun, givenUp(run, { kind: "given_up", text, cause }, left.dropped)];
+  return [
+    ...left.settled,
+    ...unrun,
+    givenUpNotice(run, { kind: "given_up", text, cause }, left.dropped),
+  ];
 }
 
-function keepNothing(run: RunHandle, { journal }: Snapshot, cause: string): readonly NewEvent[] {
+function dropAll(run: RunHandle, { journal }: Snapshot, cause: string): readonly NewEvent[] {
   const text = "What was being written could not be stored, and the run has ended.";
-  return [givenUp(run, { kind: "not_kept", text, cause }, deltaRanges(journal))];
+  return [givenUpNotice(run, { kind: "not_kept", text, cause }, deltaRanges(journal))];
 }
 
-function givenUp(
+function givenUpNotice(
   run: RunHandle,
   { kind, text, cause }: { readonly kind: string; readonly text: string; readonly cause: string },
   deltas: readonly (readonly [Seq, Seq])[],

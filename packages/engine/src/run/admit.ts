@@ -14,8 +14,8 @@ import {
 
 import type { Log } from "../log/log.ts";
 import type { CommitResult, Failed, Refused } from "../ports/commit.ts";
-import { hashOf } from "../run-hash.ts";
-import { largest, storedSize } from "./sizes.ts";
+import { sha256OfJson } from "../run-hash.ts";
+import { sizeLimits, jsonSize } from "./sizes.ts";
 
 export interface NewInput {
   readonly owner: OwnerId;
@@ -47,14 +47,14 @@ export type Admission =
  */
 export async function admitMessage(log: Log, ids: IdSource, input: NewInput): Promise<Admission> {
   const { owner, session, mode } = input;
-  const { events, refused, answer } = await inputEvents(ids, input);
+  const { events, refused, answer } = await acceptInput(ids, input);
   if (refused !== undefined) return refused;
   const interrupting = mode === "interrupt" ? await cancelLiveRun(log, ids, owner, session) : [];
   return answer(await log.commit({ owner, session, events: [...events, ...interrupting] }));
 }
 
 /** What accepts a message, for a commit that may carry more, and how to read that commit's result. */
-export async function inputEvents(
+export async function acceptInput(
   ids: IdSource,
   input: NewInput,
 ): Promise<{
@@ -63,7 +63,7 @@ export async function inputEvents(
   answer: (result: CommitResult) => Admission;
 }> {
   const { clientId, text, attachments = [], mode = "queue", lane, inbound } = input;
-  const refused = whyRefused(text, attachments);
+  const refused = refusalOf(text, attachments);
   const runId = ids.make("run");
   const accepted = newEvent(
     ids.make("event"),
@@ -72,7 +72,7 @@ export async function inputEvents(
       messageId: ids.make("message"),
       runId,
       clientId,
-      hash: await hashOf({ text, attachments, mode }),
+      hash: await sha256OfJson({ text, attachments, mode }),
       mode,
       text,
       ...(attachments.length > 0 && { attachments: [...attachments] }),
@@ -83,15 +83,15 @@ export async function inputEvents(
     runId,
   );
   // The acceptance is also the beginning of its run: `queued`.
-  return { events: [accepted], refused, answer: answerOf };
+  return { events: [accepted], refused, answer: admissionOf };
 }
 
 /** What is accepted must fit when it becomes an entry, with what is then added to it. */
-function whyRefused(text: string, attachments: readonly Attachment[]): Refused | undefined {
+function refusalOf(text: string, attachments: readonly Attachment[]): Refused | undefined {
   if (text.trim() === "" && attachments.length === 0) {
     return refuse("invalid_event", "A message needs words or an attachment.");
   }
-  if (storedSize({ text, attachments }) <= largest.input) return undefined;
+  if (jsonSize({ text, attachments }) <= sizeLimits.input) return undefined;
   return refuse("payload_too_large", "The message is too long. Attach it as a file instead.");
 }
 
@@ -99,7 +99,7 @@ function refuse(code: Refused["code"], message: string): Refused {
   return { status: "refused", code, message };
 }
 
-function answerOf(result: CommitResult): Admission {
+function admissionOf(result: CommitResult): Admission {
   if (result.status !== "committed") return result;
   const { input, repeated = false } = result;
   if (input === undefined) throw new Error("A commit with an input was answered without it.");
@@ -118,7 +118,7 @@ async function cancelLiveRun(
   return [newEvent(ids.make("event"), "run.cancel", { by: "interrupt" }, row.liveRun)];
 }
 
-interface InputTarget {
+interface QueuedInputTarget {
   readonly owner: OwnerId;
   readonly session: SessionId;
   readonly messageId: MessageId;
@@ -128,10 +128,10 @@ interface InputTarget {
 export function changeInput(
   log: Log,
   ids: IdSource,
-  { owner, session, messageId }: InputTarget,
+  { owner, session, messageId }: QueuedInputTarget,
   { text, attachments }: { readonly text: string; readonly attachments?: readonly Attachment[] },
 ): Promise<CommitResult> {
-  const refused = whyRefused(text, attachments ?? []);
+  const refused = refusalOf(text, attachments ?? []);
   if (refused !== undefined) return Promise.resolve(refused);
   const changed = newEvent(ids.make("event"), "input.changed", {
     messageId,
@@ -145,7 +145,7 @@ export function changeInput(
 export async function removeInput(
   log: Log,
   ids: IdSource,
-  { owner, session, messageId }: InputTarget,
+  { owner, session, messageId }: QueuedInputTarget,
 ): Promise<CommitResult> {
   const snapshot = await log.store.reads.snapshot(owner, session, { limit: 1 });
   const input = snapshot?.inbox.find((each) => each.messageId === messageId);

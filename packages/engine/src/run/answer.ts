@@ -9,7 +9,7 @@ import {
 
 import { holdsForSession } from "../log/fold-approvals.ts";
 import { type Log } from "../log/log.ts";
-import { type PersonsWord } from "../log/run-states.ts";
+import { type ResumeCause } from "../log/run-states.ts";
 import type { ApprovalRow } from "../ports/rows.ts";
 import type { CommitResult } from "../ports/commit.ts";
 
@@ -19,7 +19,7 @@ export type AnswerResult =
   | Exclude<CommitResult, { status: "committed" }>;
 
 /** What a person says beside yes or no. */
-export interface AnswerWords {
+export interface AnswerDetails {
   /** To a question. */
   readonly answer?: string;
   /** What a yes for more than this call is to cover; the narrowest rule that was offered unless told. */
@@ -37,7 +37,7 @@ export function answerApproval(
   owner: OwnerId,
   approvalId: ApprovalId,
   decision: ApprovalAnswer,
-  words: AnswerWords = {},
+  words: AnswerDetails = {},
 ): Promise<AnswerResult> {
   return closeApproval(log, ids, owner, approvalId, decision, words);
 }
@@ -52,7 +52,7 @@ export function expireApproval(
   return closeApproval(log, ids, owner, approvalId, "expired");
 }
 
-const word: PersonsWord = "answered";
+const answeredCause: ResumeCause = "answered";
 
 async function closeApproval(
   log: Log,
@@ -60,7 +60,7 @@ async function closeApproval(
   owner: OwnerId,
   approvalId: ApprovalId,
   decision: ApprovalDecision,
-  words: AnswerWords = {},
+  words: AnswerDetails = {},
 ): Promise<AnswerResult> {
   const { reads } = log.store;
   for (;;) {
@@ -69,7 +69,7 @@ async function closeApproval(
     // Read behind the session: whatever moves after this moves its head too.
     const row = session && (await reads.approval(owner, approvalId));
     if (row === null || session === null) return { status: "not_found" };
-    if (row.state !== "open") return closedBefore(row, decision, words);
+    if (row.state !== "open") return alreadyClosed(row, decision, words);
     const { runId } = row;
     const said = { ...words, ...ruleOf(row, decision, words) };
     const open = await reads.approvalsFor(owner, session.id, runId);
@@ -82,7 +82,14 @@ async function closeApproval(
       events: [
         newEvent(ids.make("event"), "approval.answered", { approvalId, decision, ...said }, runId),
         ...(wakes
-          ? [newEvent(ids.make("event"), "run.state", { state: "claimed", cause: word }, runId)]
+          ? [
+              newEvent(
+                ids.make("event"),
+                "run.state",
+                { state: "claimed", cause: answeredCause },
+                runId,
+              ),
+            ]
           : []),
       ],
     });
@@ -107,15 +114,15 @@ async function closeApproval(
 function ruleOf(
   { details }: ApprovalRow,
   decision: ApprovalDecision,
-  { rule = details.rules?.[0] }: AnswerWords,
-): Pick<AnswerWords, "rule"> {
+  { rule = details.rules?.[0] }: AnswerDetails,
+): Pick<AnswerDetails, "rule"> {
   return holdsForSession(decision) && rule !== undefined ? { rule } : {};
 }
 
-function closedBefore(
+function alreadyClosed(
   row: ApprovalRow,
   decision: ApprovalDecision,
-  { answer }: AnswerWords,
+  { answer }: AnswerDetails,
 ): AnswerResult {
   if (row.decision === decision && row.details.answer === answer)
     return { status: "answered", approval: row };

@@ -1,17 +1,17 @@
 import { ids } from "@holdfast/protocol";
-import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { aTool, ok, told } from "@holdfast/testing/rigs/run-words";
+import { createTool, okResult, transcriptLines } from "@holdfast/testing/rigs/run-words";
 import { calls, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { openRunRig } from "@holdfast/testing/rigs/run-rig";
-import { present } from "@holdfast/testing/fixtures/open-session";
+import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { answerApproval } from "./answer.ts";
 
 let harness: StoreHarness;
 beforeEach(async () => {
-  harness = await memoryHarness.open();
+  harness = await referenceHarness.open();
 });
 afterEach(() => harness.close());
 
@@ -19,7 +19,7 @@ afterEach(() => harness.close());
 async function openPlaced() {
   const here = { place: "/one" };
   const worked: unknown[] = [];
-  const dig = aTool("dig", async ({ place }) => ok(`dug ${worked.push(place)}`), {
+  const dig = createTool("dig", async ({ place }) => okResult(`dug ${worked.push(place)}`), {
     approval: () => "ask",
     place: async () => {
       if (here.place === "") throw new Error("There is no such folder.");
@@ -35,7 +35,7 @@ async function openPlaced() {
   await rig.work();
   const allow = async () => {
     const { approvals } = await harness.store.reads.approvals(owner, { session, limit: 1 });
-    await answerApproval(rig.log, ids, owner, present(approvals[0]).id, "once");
+    await answerApproval(rig.log, ids, owner, assertPresent(approvals[0]).id, "once");
     await rig.work();
   };
   return { rig, here, worked, allow };
@@ -54,7 +54,7 @@ test("[P7] what was allowed in one place is not run in another", async () => {
   here.place = "/two";
   await allow();
   expect(worked).toEqual([]);
-  expect(told(await rig.entries())).toContainEqual(
+  expect(transcriptLines(await rig.entries())).toContainEqual(
     expect.stringMatching(/^tool: cancelled This is not what/),
   );
 });
@@ -64,15 +64,18 @@ test("a call whose place is gone has failed, and says so", async () => {
   here.place = "";
   await allow();
   expect(worked).toEqual([]);
-  expect(told(await rig.entries())).toContain("tool: failed There is no such folder.");
+  expect(transcriptLines(await rig.entries())).toContain("tool: failed There is no such folder.");
 });
 
 test("details are kept beside the output and not told to the model; too large ones are left out", async () => {
   const change = { path: "a", change: "changed" as const, diff: "+1" };
-  const small = aTool("small", async () => ({ ...ok("did"), details: { changes: [change] } }));
+  const small = createTool("small", async () => ({
+    ...okResult("did"),
+    details: { changes: [change] },
+  }));
   const diff = "+".repeat(20_000);
-  const large = aTool("large", async () => ({
-    ...ok("did"),
+  const large = createTool("large", async () => ({
+    ...okResult("did"),
     details: { changes: [{ ...change, diff }] },
   }));
   const model = scriptedModel([[calls("small"), calls("large")], says("Done.")]);

@@ -3,28 +3,28 @@ import { type ApprovalDetails, columnText } from "@holdfast/protocol";
 import { holdsForSession } from "../log/fold-approvals.ts";
 import { type Log } from "../log/log.ts";
 import type { ApprovalRow } from "../ports/rows.ts";
-import type { Asks, PolicyQuestion, Tool, ToolCall, ToolPolicy } from "../ports/tool.ts";
+import type { ApprovalNeed, PolicyQuestion, Tool, ToolCall, ToolPolicy } from "../ports/tool.ts";
 import type { ModelCall } from "../ports/model.ts";
-import { hashOf } from "../run-hash.ts";
+import { sha256OfJson } from "../run-hash.ts";
 import type { RunHandle } from "./run-handle.ts";
 
 /** What becomes of a call that nobody has begun: it runs, a person is asked, or the model is told why it was not run. */
-export type Verdict =
-  | ({ readonly kind: "run"; readonly allowedBy?: string; readonly answer?: string } & Placed)
+export type CallVerdict =
+  | ({ readonly kind: "run"; readonly allowedBy?: string; readonly answer?: string } & CallPlace)
   | { readonly kind: "ask"; readonly inputHash: string; readonly details: ApprovalDetails }
-  | { readonly kind: "refused"; readonly why: keyof typeof refusals }
+  | { readonly kind: "refused"; readonly why: keyof typeof callRefusals }
   | { readonly kind: "failed"; readonly words: string };
 
-interface Placed {
+interface CallPlace {
   readonly place?: string;
 }
 
-export interface VerdictDeps {
+export interface CallPolicyDeps {
   readonly log: Log;
   readonly toolPolicy?: ToolPolicy;
 }
 
-export const refusals = {
+export const callRefusals = {
   unanswered: "The person did not want to answer.",
   denied:
     "A person did not allow this, so it was not run. Do not try to reach the same another way.",
@@ -35,7 +35,7 @@ export const refusals = {
 } as const;
 
 /** Asks exactly what the tools say. */
-const asTheToolsSay: ToolPolicy = {
+const defaultPolicy: ToolPolicy = {
   decide: async ({ asks }) => ({ kind: asks === "none" ? "allow" : "ask" }),
   remember: async () => {},
 };
@@ -43,16 +43,16 @@ const asTheToolsSay: ToolPolicy = {
 /** An approval is about a tool, its very arguments and where it works: a call with others has another hash. */
 function hashCall(
   { name, input }: Pick<ModelCall, "name" | "input">,
-  place: Placed,
+  place: CallPlace,
 ): Promise<string> {
-  return hashOf({ name, input, ...place });
+  return sha256OfJson({ name, input, ...place });
 }
 
 /** Where the call works, in a field of its own where the tool has something to say; or why it cannot. */
-export async function placeOf(
+export async function resolvePlace(
   tool: Tool,
   call: ToolCall,
-): Promise<Placed | { readonly words: string }> {
+): Promise<CallPlace | { readonly words: string }> {
   if (tool.place === undefined) return {};
   try {
     return { place: await tool.place(call) };
@@ -62,26 +62,26 @@ export async function placeOf(
 }
 
 /** The verdict on each call, from the policy and from what people have said in this session. */
-export async function sortCalls(
-  deps: VerdictDeps,
+export async function decideCalls(
+  deps: CallPolicyDeps,
   run: RunHandle,
   calls: readonly { readonly call: ModelCall; readonly tool: Tool }[],
-): Promise<readonly Verdict[]> {
-  const { toolPolicy = asTheToolsSay } = deps;
+): Promise<readonly CallVerdict[]> {
+  const { toolPolicy = defaultPolicy } = deps;
   if (calls.length === 0) return [];
   const { owner, session, runId } = run;
   const said = await deps.log.store.reads.approvalsFor(owner, session, runId);
   return Promise.all(
-    calls.map(async ({ call, tool }): Promise<Verdict> => {
+    calls.map(async ({ call, tool }): Promise<CallVerdict> => {
       const { callId, name, input } = call;
       const asked = { owner, session, runId, callId, input };
-      const place = await placeOf(tool, asked);
+      const place = await resolvePlace(tool, asked);
       if ("words" in place) return { kind: "failed", words: place.words };
       const inputHash = await hashCall(call, place);
       // One that was withdrawn binds nobody; its call is asked for anew.
       const own = said.findLast((row) => row.callId === callId && row.state !== "withdrawn");
-      if (own !== undefined) return followWord(toolPolicy, own, inputHash, place);
-      const question = { ...asked, name, asks: asksOf(tool, call), ...place };
+      if (own !== undefined) return applyAnswer(toolPolicy, own, inputHash, place);
+      const question = { ...asked, name, asks: approvalNeedOf(tool, call), ...place };
       const decided = await toolPolicy.decide(question).catch(() => ({ kind: "ask" }) as const);
       if (decided.kind === "deny") return { kind: "refused", why: "forbidden" };
       // Nobody but a person can answer a question, whatever is allowed.
@@ -91,7 +91,7 @@ export async function sortCalls(
         const covering = await findCovering(toolPolicy, said, question, inputHash);
         if (covering !== undefined) return { kind: "run", ...place, allowedBy: covering.id };
       }
-      const details = await describe(toolPolicy, question);
+      const details = await describeCall(toolPolicy, question);
       return { kind: "ask", inputHash, details: { ...details, ...place } };
     }),
   );
@@ -110,7 +110,7 @@ async function findCovering(
     const { rule, place } = row.details;
     if (row.tool !== columnText(question.name) || !holdsForSession(row.decision)) continue;
     if (place !== question.place) continue;
-    if (rule === undefined ? isSameAgain(policy, row, inputHash) : await isCovered(rule))
+    if (rule === undefined ? coversSameCall(policy, row, inputHash) : await isCovered(rule))
       return row;
   }
   return undefined;
@@ -120,18 +120,21 @@ async function findCovering(
  * A yes without words for a rule. Where there are no words at all it is one for the tool; where there are, and none would
  * do for this call (it is too long, or about many files), it is one for the very same call.
  */
-function isSameAgain(policy: ToolPolicy, row: ApprovalRow, inputHash: string): boolean {
+function coversSameCall(policy: ToolPolicy, row: ApprovalRow, inputHash: string): boolean {
   return policy.covers === undefined || row.inputHash === inputHash;
 }
 
 /** A person is asked in any case, if need be without the words of the policy. */
-async function describe(policy: ToolPolicy, question: PolicyQuestion): Promise<ApprovalDetails> {
+async function describeCall(
+  policy: ToolPolicy,
+  question: PolicyQuestion,
+): Promise<ApprovalDetails> {
   if (question.asks === "question") return { kind: "question" };
   return (await policy.describe?.(question).catch(() => ({}))) ?? {};
 }
 
 /** A tool that cannot say whether it needs a person needs one. */
-function asksOf(tool: Tool, { input }: ModelCall): Asks {
+function approvalNeedOf(tool: Tool, { input }: ModelCall): ApprovalNeed {
   try {
     return tool.approval?.(input) ?? "none";
   } catch {
@@ -139,12 +142,12 @@ function asksOf(tool: Tool, { input }: ModelCall): Asks {
   }
 }
 
-async function followWord(
+async function applyAnswer(
   policy: ToolPolicy,
   row: ApprovalRow,
   actual: string,
-  place: Placed,
-): Promise<Verdict> {
+  place: CallPlace,
+): Promise<CallVerdict> {
   const { id: approvalId, decision, inputHash, tool, owner, session, details } = row;
   const { answer, rule = null, by = null } = details;
   // P7: what was allowed is allowed with these arguments, in this place, and no others.

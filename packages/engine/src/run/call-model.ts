@@ -11,7 +11,7 @@ import type {
 } from "../ports/model.ts";
 import type { Journal } from "./journal.ts";
 import type { RunHandle } from "./run-handle.ts";
-import { largest, storedSize } from "./sizes.ts";
+import { sizeLimits, jsonSize } from "./sizes.ts";
 
 /** How a model call ended, and what it asked for. What it said is in the journal. */
 export interface CallEnd {
@@ -22,7 +22,7 @@ export interface CallEnd {
 }
 
 /** A provider that ignores its signal is left alone after this time. */
-const abandonMs = 5_000;
+const abandonAfterMs = 5_000;
 
 /** Streams one model call into the journal. */
 export async function callModel(
@@ -50,11 +50,11 @@ export async function callModel(
       case "text":
       case "reasoning":
         if (event.text === "" && event.opaque === undefined) break;
-        size += storedSize(event.text) + (event.opaque ? storedSize(event.opaque) : 0);
-        if (size > largest.message) return { end: { failure: tooLong }, calls, usage };
+        size += jsonSize(event.text) + (event.opaque ? jsonSize(event.opaque) : 0);
+        if (size > sizeLimits.message) return { end: { failure: tooLong }, calls, usage };
         if (open !== "none yet" && open !== event.kind) part += 1;
         open = event.opaque === undefined ? event.kind : null;
-        room = journal.addText({ messageId, part, as: event.kind, ...said(event) });
+        room = journal.addText({ messageId, part, as: event.kind, ...textFields(event) });
         if (room !== undefined) await room;
         if (journal.stopped !== null) return { end: { failure: journal.stopped }, calls, usage };
         break;
@@ -62,14 +62,14 @@ export async function callModel(
         // Before it is measured: what is too deep to be kept is too deep to be written out.
         if (!json.safeParse(event.input).success)
           return { end: { failure: malformedCall }, calls: [], usage };
-        size += storedSize(event);
+        size += jsonSize(event);
         if (
-          size > largest.message ||
-          calls.length === largest.calls ||
-          storedSize(event.input) > largest.callInput
+          size > sizeLimits.message ||
+          calls.length === sizeLimits.calls ||
+          jsonSize(event.input) > sizeLimits.callInput
         )
           return { end: { failure: tooMuchAsked }, calls: [], usage };
-        calls.push(callOf(run, event));
+        calls.push(withCallId(run, event));
         break;
       case "usage":
         usage = event.usage;
@@ -80,11 +80,11 @@ export async function callModel(
   }
 }
 
-function said({ text, opaque }: Extract<ModelEvent, { kind: "text" | "reasoning" }>) {
+function textFields({ text, opaque }: Extract<ModelEvent, { kind: "text" | "reasoning" }>) {
   return { text, ...(opaque && { opaque }) };
 }
 
-function callOf(run: RunHandle, event: Extract<ModelEvent, { kind: "call" }>): ModelCall {
+function withCallId(run: RunHandle, event: Extract<ModelEvent, { kind: "call" }>): ModelCall {
   const { kind: _, ...call } = event;
   return { callId: run.ids.make("call"), ...call };
 }
@@ -118,7 +118,7 @@ class ModelStream implements AsyncDisposable {
   #answer: (next: ModelEvent | null) => void = () => {};
 
   constructor(open: () => AsyncIterable<ModelEvent>, signal: AbortSignal, clock: Clock) {
-    this.#iterator = begun(open);
+    this.#iterator = openIterator(open);
     this.#signal = signal;
     this.#clock = clock;
     if (signal.aborted) this.#abandonLater();
@@ -152,13 +152,13 @@ class ModelStream implements AsyncDisposable {
   readonly #abandonLater = (): void => void this.#abandon();
 
   async #abandon(): Promise<void> {
-    await this.#clock.sleep(abandonMs, this.#finished.signal);
+    await this.#clock.sleep(abandonAfterMs, this.#finished.signal);
     this.#isAbandoned = true;
     this.#answer(null);
   }
 }
 
-function begun(open: () => AsyncIterable<ModelEvent>): AsyncIterator<ModelEvent> {
+function openIterator(open: () => AsyncIterable<ModelEvent>): AsyncIterator<ModelEvent> {
   try {
     return open()[Symbol.asyncIterator]();
   } catch (error) {

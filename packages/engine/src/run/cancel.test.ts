@@ -1,10 +1,16 @@
 import { ids } from "@holdfast/protocol";
-import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { restore, trash } from "../history/trash.ts";
 import { aHolder } from "@holdfast/testing/fixtures/factories";
-import { aTool, gated, ok, streamed, told } from "@holdfast/testing/rigs/run-words";
+import {
+  createTool,
+  createGate,
+  okResult,
+  untilStreamed,
+  transcriptLines,
+} from "@holdfast/testing/rigs/run-words";
 import { calls, fails, hang, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { openRunRig } from "@holdfast/testing/rigs/run-rig";
@@ -14,7 +20,7 @@ import { resumeRun } from "./resume.ts";
 
 let harness: StoreHarness;
 beforeEach(async () => {
-  harness = await memoryHarness.open();
+  harness = await referenceHarness.open();
 });
 afterEach(() => harness.close());
 
@@ -26,8 +32,8 @@ describe("cancel", () => {
       clock,
     });
     const { runId } = await rig.say("Talk");
-    rig.runner.poke(rig.chat.owner, rig.chat.session);
-    await streamed(rig, "So far");
+    rig.runner.notify(rig.chat.owner, rig.chat.session);
+    await untilStreamed(rig, "So far");
     rig.runner.start();
     expect(await requestCancel(rig.log, ids, rig.chat.owner, runId)).toEqual({
       status: "requested",
@@ -40,7 +46,7 @@ describe("cancel", () => {
     await rig.runner.idle();
     await rig.runner.stop();
     expect(await rig.run(runId)).toMatchObject({ state: "cancelled" });
-    expect(told(await rig.entries())).toEqual(["user: Talk", "assistant: So far"]);
+    expect(transcriptLines(await rig.entries())).toEqual(["user: Talk", "assistant: So far"]);
     expect((await rig.entries()).at(-1)?.data["partial"]).toBe("cancelled");
     expect(await requestCancel(rig.log, ids, rig.chat.owner, runId)).toEqual({ status: "ended" });
   });
@@ -58,29 +64,29 @@ describe("cancel", () => {
   const notRun = "tool: cancelled The run ended before this was begun, so it was not run.";
 
   test("[P7] a call that nobody was asked about yet is told as not run", async () => {
-    const { promise: begun, open: begin } = gated();
-    const quick = aTool("quick", async (_call, { signal }) => {
+    const { promise: begun, open: begin } = createGate();
+    const quick = createTool("quick", async (_call, { signal }) => {
       begin();
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
       return { outcome: "cancelled", output: "" };
     });
     const rig = await openRunRig(harness.store, {
       model: scriptedModel([[calls("quick"), calls("risky")]]),
-      tools: [quick, aTool("risky", async () => ok("done"), askFirst)],
+      tools: [quick, createTool("risky", async () => okResult("done"), askFirst)],
     });
     const { runId } = await rig.say("Both");
-    rig.runner.poke(rig.chat.owner, rig.chat.session);
+    rig.runner.notify(rig.chat.owner, rig.chat.session);
     await begun;
     await requestCancel(rig.log, ids, rig.chat.owner, runId);
     await rig.work();
     expect(await rig.run(runId)).toMatchObject({ state: "cancelled" });
-    expect(told(await rig.entries()).slice(2)).toEqual(["tool: cancelled ", notRun]);
+    expect(transcriptLines(await rig.entries()).slice(2)).toEqual(["tool: cancelled ", notRun]);
   });
 
   test("[P7] a call that was asked about when its session went to the trash is told as not run", async () => {
     const rig = await openRunRig(harness.store, {
       model: scriptedModel([calls("risky")]),
-      tools: [aTool("risky", async () => ok("done"), askFirst)],
+      tools: [createTool("risky", async () => okResult("done"), askFirst)],
     });
     const { owner, session } = rig.chat;
     const { runId } = await rig.say("Do it");
@@ -89,7 +95,7 @@ describe("cancel", () => {
     const deps = { log: rig.log, ids, holder: () => aHolder() };
     expect(await trash(deps, { owner, session })).toMatchObject({ status: "committed" });
     expect(await restore(deps, { owner, session })).toMatchObject({ status: "committed" });
-    expect(told(await rig.entries()).slice(2)).toEqual([notRun, "notice: cut_off"]);
+    expect(transcriptLines(await rig.entries()).slice(2)).toEqual([notRun, "notice: cut_off"]);
   });
 });
 
@@ -104,5 +110,5 @@ test("a run that two people continue at the same time is continued once", async 
   expect(one).toMatchObject({ status: "resumed" });
   expect(other).toEqual(one);
   await rig.work();
-  expect(told(await rig.entries()).slice(2)).toEqual(["assistant: Here."]);
+  expect(transcriptLines(await rig.entries()).slice(2)).toEqual(["assistant: Here."]);
 });

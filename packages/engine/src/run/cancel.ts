@@ -8,15 +8,15 @@ import {
 } from "@holdfast/protocol";
 
 import { type Log } from "../log/log.ts";
-import { rests } from "../log/run-states.ts";
+import { isResting } from "../log/run-states.ts";
 import type { CommitResult } from "../ports/commit.ts";
 import type { InputRow, RunRow } from "../ports/rows.ts";
 import type { Reads, Snapshot } from "../ports/reads.ts";
-import { tellUnrun } from "./begun-calls.ts";
+import { settleUnrunCalls } from "./begun-calls.ts";
 import { foldStep } from "./fold-step.ts";
-import { leftoversOf } from "../recovery/settle-journal.ts";
-import { entriesOfAStep } from "../recovery/take-over.ts";
-import { type RunWriter, writerFor } from "./settle.ts";
+import { settleJournal } from "../recovery/settle-journal.ts";
+import { maxEntriesPerStep } from "../recovery/take-over.ts";
+import { type RunEvents, createRunEvents } from "./settle.ts";
 
 export type CancelResult =
   | { readonly status: "requested" | "ended" }
@@ -36,20 +36,20 @@ export async function requestCancel(
   const { reads } = log.store;
   for (;;) {
     const first = await reads.run(owner, runId);
-    const limit = first !== null && rests(first.state) ? entriesOfAStep : 1;
+    const limit = first !== null && isResting(first.state) ? maxEntriesPerStep : 1;
     const snapshot = first && (await reads.snapshot(owner, first.session, { limit }));
     // Read behind the snapshot: if it has moved since then, the head has too.
     const run = snapshot && (await reads.run(owner, runId));
     if (run === null || snapshot === null) return { status: "not_found" };
     if (terminalStates.has(run.state)) return { status: "ended" };
-    if (rests(run.state) && limit === 1) continue;
+    if (isResting(run.state) && limit === 1) continue;
     // Nobody works on it, so nobody else would end it.
-    const atRest = run.state === "queued" || rests(run.state);
+    const atRest = run.state === "queued" || isResting(run.state);
     if (run.cancelRequested && !atRest) return { status: "requested" };
     const result = await log.commit({
       owner,
       session: run.session,
-      events: atRest ? await endAtRest(reads, ids, run, snapshot) : [wish(ids, runId)],
+      events: atRest ? await cancelEvents(reads, ids, run, snapshot) : [cancelEvent(ids, runId)],
       ...(atRest && { expect: { head: snapshot.session.head } }),
     });
     if (result.status === "committed") return { status: atRest ? "ended" : "requested" };
@@ -57,12 +57,12 @@ export async function requestCancel(
   }
 }
 
-function wish(ids: IdSource, runId: RunId): NewEvent {
+function cancelEvent(ids: IdSource, runId: RunId): NewEvent {
   return newEvent(ids.make("event"), "run.cancel", {}, runId);
 }
 
 /** One commit clears all of it: the message that waited, what the journal held, the run itself. */
-async function endAtRest(
+async function cancelEvents(
   reads: Reads,
   ids: IdSource,
   run: RunRow,
@@ -70,32 +70,34 @@ async function endAtRest(
 ): Promise<readonly NewEvent[]> {
   const input = snapshot.inbox.find((each) => each.runId === run.id);
   const isLive = snapshot.run?.id === run.id;
-  const writer = writerFor(ids, run.id);
+  const writer = createRunEvents(ids, run.id);
   return [
-    wish(ids, run.id),
-    ...(input === undefined ? [] : [removed(ids, input)]),
-    ...(isLive ? await cancelledLeftovers(reads, writer, run.state, snapshot) : []),
+    cancelEvent(ids, run.id),
+    ...(input === undefined ? [] : [inputRemoved(ids, input)]),
+    ...(isLive ? await settleCancelled(reads, writer, run.state, snapshot) : []),
     newEvent(ids.make("event"), "run.state", { state: "cancelled" }, run.id),
   ];
 }
 
-function removed(ids: IdSource, { messageId }: InputRow): NewEvent {
+function inputRemoved(ids: IdSource, { messageId }: InputRow): NewEvent {
   return newEvent(ids.make("event"), "input.removed", { messageId });
 }
 
 /** What a tool that ended has done is told, though the run that asked for it goes no further. */
-async function cancelledLeftovers(
+async function settleCancelled(
   reads: Reads,
-  run: RunWriter,
+  run: RunEvents,
   state: RunRow["state"],
   snapshot: Snapshot,
 ): Promise<readonly NewEvent[]> {
   const { owner, id: session } = snapshot.session;
   const fold = foldStep(snapshot.journal);
   const options = { partial: "cancelled", mayStartAgain: false, fold } as const;
-  const { settled, dropped } = leftoversOf(run, snapshot, options);
+  const { settled, dropped } = settleJournal(run, snapshot, options);
   const place = { owner, session, entries: snapshot.entries.entries };
-  const unrun = rests(state) ? await tellUnrun(reads, run, place, { told: fold.tools }) : [];
+  const unrun = isResting(state)
+    ? await settleUnrunCalls(reads, run, place, { told: fold.tools })
+    : [];
   if (dropped.length === 0) return [...settled, ...unrun];
   const notice = run.event("notice.added", {
     noticeId: run.ids.make("notice"),

@@ -5,7 +5,7 @@ import type { Recall } from "../memory/recall.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Holder, InputRow, LeaseRow } from "../ports/rows.ts";
 import { RunHandle } from "./run-handle.ts";
-import { takenInput } from "./steer.ts";
+import { inputEntry } from "./steer.ts";
 
 export interface ClaimDeps {
   readonly log: Log;
@@ -18,7 +18,7 @@ export interface ClaimDeps {
 }
 
 /** Takes the session's run lease. `null`: another runner has it, or the session is gone. */
-export async function takeLease(
+export async function acquireRunLease(
   { log, holder, leaseMs }: ClaimDeps,
   session: SessionId,
   replacing?: LeaseRow,
@@ -60,7 +60,7 @@ export async function claimNext(
     const run = new RunHandle(log, ids, { owner, runId, lease, head, lane }, clock);
     const events = [
       run.event("run.state", { state: "claimed" }),
-      takenInput(run, input, recalled.get(messageId)),
+      inputEntry(run, input, recalled.get(messageId)),
     ];
     const result = await run.send({ events, expect: { head } });
     if (result.status === "committed") return run;

@@ -1,4 +1,4 @@
-import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { expect, test } from "vitest";
 
 import type { Store } from "../ports/store.ts";
@@ -6,7 +6,7 @@ import { gate, says, scriptedModel } from "@holdfast/testing/fakes/scripted-mode
 import { openRunRig } from "@holdfast/testing/rigs/run-rig";
 
 test("a bug beneath a stream stops its run and is told, and the session goes on", async () => {
-  const harness = await memoryHarness.open();
+  const harness = await referenceHarness.open();
   const paused = Promise.withResolvers<void>();
   const bugs: unknown[] = [];
   const commit: Store["commit"] = (given) => {

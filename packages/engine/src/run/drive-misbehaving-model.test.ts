@@ -1,24 +1,30 @@
 import type { Json, NewEvent } from "@holdfast/protocol";
-import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import type { ModelEvent } from "../ports/model.ts";
 import type { Store } from "../ports/store.ts";
 import { aHolder } from "@holdfast/testing/fixtures/factories";
-import { aTool, ok, recorded, told, until } from "@holdfast/testing/rigs/run-words";
+import {
+  createTool,
+  okResult,
+  untilRecorded,
+  transcriptLines,
+  until,
+} from "@holdfast/testing/rigs/run-words";
 import { calls, hang, says, scriptedModel, uses } from "@holdfast/testing/fakes/scripted-model";
 import { createRunner, openRunRig, type RunRig } from "@holdfast/testing/rigs/run-rig";
-import { fsckStore } from "@holdfast/testing/conformance/fsck-store";
+import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
-import { same } from "@holdfast/testing/fixtures/open-session";
+import { assertSameJson } from "@holdfast/testing/fixtures/open-session";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 
 let harness: StoreHarness;
 beforeEach(async () => {
-  harness = await memoryHarness.open();
+  harness = await referenceHarness.open();
 });
 afterEach(async () => {
-  same(await fsckStore(harness.store), []);
+  assertSameJson(await fsckFindings(harness.store), []);
   await harness.close();
 });
 
@@ -40,7 +46,7 @@ describe("a model that does not behave", () => {
     const { runId } = await rig.say("Everything, please");
     await rig.work();
     expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "answer_too_long" });
-    expect(told(await rig.entries())[1]?.length).toBeGreaterThan(200_000);
+    expect(transcriptLines(await rig.entries())[1]?.length).toBeGreaterThan(200_000);
     await expectGoesOn(rig);
   });
 
@@ -49,7 +55,7 @@ describe("a model that does not behave", () => {
     const many = Array.from({ length: 2_500 }, () => calls("it"));
     const rig = await openRunRig(harness.store, {
       model: scriptedModel([many, says("Fine.")]),
-      tools: [aTool("it", async () => ((started += 1), ok("done")))],
+      tools: [createTool("it", async () => ((started += 1), okResult("done")))],
     });
     const { runId } = await rig.say("Do it");
     await rig.work();
@@ -62,12 +68,12 @@ describe("a model that does not behave", () => {
     const large = Array.from({ length: 9 }, () => calls("it", "x".repeat(120_000)));
     const rig = await openRunRig(harness.store, {
       model: scriptedModel([[says("I will."), large], says("Fine.")]),
-      tools: [aTool("it", async () => ok("done"))],
+      tools: [createTool("it", async () => okResult("done"))],
     });
     const { runId } = await rig.say("Do it");
     await rig.work();
     expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "calls_too_large" });
-    expect(told(await rig.entries())[1]).toBe("assistant: I will.");
+    expect(transcriptLines(await rig.entries())[1]).toBe("assistant: I will.");
     await expectGoesOn(rig);
   });
 
@@ -80,7 +86,7 @@ describe("a model that does not behave", () => {
     const { runId } = await rig.say("Do it");
     await rig.work();
     expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "call_malformed" });
-    expect(told(await rig.entries())[1]).toBe("assistant: I will.");
+    expect(transcriptLines(await rig.entries())[1]).toBe("assistant: I will.");
     await expectGoesOn(rig);
   });
 
@@ -130,7 +136,10 @@ describe("a model that does not behave", () => {
 describe("a tool that does not behave", () => {
   test("what it writes after its end counts for nothing", async () => {
     let late: ((text: string) => void) | undefined;
-    const leaky = aTool("leak", async (_call, hands) => ((late = hands.write), ok("done")));
+    const leaky = createTool(
+      "leak",
+      async (_call, hands) => ((late = hands.write), okResult("done")),
+    );
     const model = scriptedModel((_request, before) => {
       if (before === 1) late?.("too late");
       return before === 0 ? calls("leak") : says("Fine.");
@@ -144,9 +153,9 @@ describe("a tool that does not behave", () => {
   });
 
   test("more output than can be kept is cut, and its result too", async () => {
-    const loud = aTool("loud", async (_call, { write }) => {
+    const loud = createTool("loud", async (_call, { write }) => {
       for (let index = 0; index < 40; index += 1) write("x".repeat(50_000));
-      return ok("y".repeat(2_000_000));
+      return okResult("y".repeat(2_000_000));
     });
     const rig = await openRunRig(harness.store, {
       model: scriptedModel([calls("loud"), says("Fine."), says("Fine.")]),
@@ -162,15 +171,15 @@ describe("a tool that does not behave", () => {
     const rig = await openRunRig(harness.store, {
       model: scriptedModel([[calls("bad"), calls("good")], says("Fine."), says("Fine.")]),
       tools: [
-        aTool("bad", () => {
+        createTool("bad", () => {
           throw new Error("at once");
         }),
-        aTool("good", async () => ok("done")),
+        createTool("good", async () => okResult("done")),
       ],
     });
     await rig.say("Go");
     await rig.work();
-    expect(told(await rig.entries()).slice(2, 4)).toEqual([
+    expect(transcriptLines(await rig.entries()).slice(2, 4)).toEqual([
       "tool: failed at once",
       "tool: ok done",
     ]);
@@ -179,8 +188,8 @@ describe("a tool that does not behave", () => {
 
   test("[P7] one of many that was running at two crashes runs once", async () => {
     let paid = 0;
-    const quick = aTool("quick", async () => ok("done"));
-    const pay = aTool("pay", () => ((paid += 1), new Promise(() => {})));
+    const quick = createTool("quick", async () => okResult("done"));
+    const pay = createTool("pay", () => ((paid += 1), new Promise(() => {})));
     const holders = [aHolder(), aHolder()];
     const dead = (each: { nonce: string }) => holders.some(({ nonce }) => nonce === each.nonce);
     const message = [...Array.from({ length: 60 }, () => calls("quick")), calls("pay")];
@@ -190,7 +199,7 @@ describe("a tool that does not behave", () => {
       holder: holders[0]!,
     });
     await rig.say("Go");
-    rig.runner.poke(rig.chat.owner, rig.chat.session);
+    rig.runner.notify(rig.chat.owner, rig.chat.session);
     await until(() => paid === 1);
     for (const holder of [holders[1]!, aHolder()]) {
       const next = createRunner(harness.store, rig.log, {
@@ -200,12 +209,12 @@ describe("a tool that does not behave", () => {
         dead,
       });
       await next.sweep();
-      await recorded(rig, "notice.added");
+      await untilRecorded(rig, "notice.added");
       await until(async () => (await rig.chat.row()).openDeltas > 0);
     }
     expect(paid).toBe(1);
     expect(
-      told(await rig.entries()).filter((line) => line.startsWith("tool: unknown")),
+      transcriptLines(await rig.entries()).filter((line) => line.startsWith("tool: unknown")),
     ).toHaveLength(1);
   });
 });
@@ -222,7 +231,7 @@ test("a lease that cannot be renewed is given up in time, also when the store do
   const store = { ...harness.store, leases: silent };
   const rig = await openRunRig(store, { model: scriptedModel([[says("So"), hang]]), clock });
   await rig.say("Go");
-  rig.runner.poke(rig.chat.owner, rig.chat.session);
+  rig.runner.notify(rig.chat.owner, rig.chat.session);
   await until(async () => (await rig.chat.row()).openDeltas > 0);
   for (let second = 0; second < 35; second += 1) await clock.advance(1_000);
   await rig.runner.idle();
@@ -254,7 +263,7 @@ describe("a store that will not take a settlement as it is", () => {
     const { runId } = await rig.say("Hello");
     await rig.work();
     expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "invalid_event" });
-    expect(told(await rig.entries())).toEqual([
+    expect(transcriptLines(await rig.entries())).toEqual([
       "user: Hello",
       "assistant: All of it.",
       "notice: given_up",
@@ -273,7 +282,7 @@ describe("a store that will not take a settlement as it is", () => {
     const { runId } = await rig.say("Hello");
     await rig.work();
     expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "invalid_event" });
-    expect(told(await rig.entries())).toEqual(["user: Hello", "notice: not_kept"]);
+    expect(transcriptLines(await rig.entries())).toEqual(["user: Hello", "notice: not_kept"]);
     await expectGoesOn(rig);
   });
 });

@@ -1,9 +1,15 @@
 import type { Json } from "@holdfast/protocol";
-import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import type { ModelMessage } from "../ports/model.ts";
-import { aTool, ok, told, toldModel, until } from "@holdfast/testing/rigs/run-words";
+import {
+  createTool,
+  okResult,
+  transcriptLines,
+  modelMessageLine,
+  until,
+} from "@holdfast/testing/rigs/run-words";
 import {
   calls,
   fails,
@@ -14,12 +20,12 @@ import {
 } from "@holdfast/testing/fakes/scripted-model";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { openRunRig } from "@holdfast/testing/rigs/run-rig";
-import { present } from "@holdfast/testing/fixtures/open-session";
+import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 
 let harness: StoreHarness;
 beforeEach(async () => {
-  harness = await memoryHarness.open();
+  harness = await referenceHarness.open();
 });
 afterEach(() => harness.close());
 
@@ -28,7 +34,7 @@ const signed = (signature: string, text = ""): ScriptedStep => ({
   text,
   opaque: { signature },
 });
-const look = () => aTool("look", async () => ok("seen"));
+const look = () => createTool("look", async () => okResult("seen"));
 
 function withoutIds(message: ModelMessage | undefined) {
   if (message?.role !== "assistant") return message;
@@ -74,14 +80,14 @@ describe("what a provider wants back", () => {
       await rig.work();
     }
     const [, second, third] = model.requests;
-    expect(present(third).messages.slice(0, 4)).toEqual(present(second).messages);
+    expect(assertPresent(third).messages.slice(0, 4)).toEqual(assertPresent(second).messages);
   });
 });
 
 describe("arguments that are none", () => {
   test("nothing is run or asked for, and the model is told in the next step", async () => {
     let runs = 0;
-    const tool = aTool("look", async () => ((runs += 1), ok("seen")));
+    const tool = createTool("look", async () => ((runs += 1), okResult("seen")));
     const model = scriptedModel([
       [{ kind: "call", name: "look", input: '{"at": ', malformed: true }, calls("look", {})],
       says("I see."),
@@ -92,7 +98,7 @@ describe("arguments that are none", () => {
     await rig.work();
     expect(runs).toBe(1);
     expect(await rig.run(runId)).toMatchObject({ state: "completed" });
-    const results = present(model.requests[1]).messages.slice(-2).map(toldModel);
+    const results = assertPresent(model.requests[1]).messages.slice(-2).map(modelMessageLine);
     expect(results).toEqual([expect.stringContaining("not a JSON object"), "tool: seen"]);
   });
 });
@@ -107,19 +113,19 @@ describe("an answer that was cut off", () => {
     const clock = manualClock();
     const rig = await openRunRig(harness.store, { model, clock });
     await rig.say("Tell");
-    rig.runner.poke(rig.chat.owner, rig.chat.session);
-    await until(async () => told(await rig.entries()).length === 2);
+    rig.runner.notify(rig.chat.owner, rig.chat.session);
+    await until(async () => transcriptLines(await rig.entries()).length === 2);
     await clock.advance(8_000);
     await rig.runner.idle();
     await rig.say("Thanks");
     await rig.work();
-    const [, again, next] = model.requests.map(({ messages }) => messages.map(toldModel));
+    const [, again, next] = model.requests.map(({ messages }) => messages.map(modelMessageLine));
     expect(again?.slice(1)).toEqual([
       "user: Tell",
       "assistant: It was a ",
       "notice: [host: the answer above ended early (failed).]",
     ]);
     expect(next?.slice(0, 4)).toEqual(again);
-    expect(told(await rig.entries())).toContain("assistant: It was a ");
+    expect(transcriptLines(await rig.entries())).toContain("assistant: It was a ");
   });
 });

@@ -1,13 +1,13 @@
-import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import {
-  aTool,
-  gated,
-  ok,
-  recorded,
-  streamed,
-  told,
+  createTool,
+  createGate,
+  okResult,
+  untilRecorded,
+  untilStreamed,
+  transcriptLines,
   until,
 } from "@holdfast/testing/rigs/run-words";
 import {
@@ -24,7 +24,7 @@ import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 
 let harness: StoreHarness;
 beforeEach(async () => {
-  harness = await memoryHarness.open();
+  harness = await referenceHarness.open();
 });
 afterEach(() => harness.close());
 
@@ -33,7 +33,7 @@ describe("a turn", () => {
     const rig = await openRunRig(harness.store, { model: scriptedModel([says("Good ", "day.")]) });
     const { runId } = await rig.say("Hello");
     await rig.work();
-    expect(told(await rig.entries())).toEqual(["user: Hello", "assistant: Good day."]);
+    expect(transcriptLines(await rig.entries())).toEqual(["user: Hello", "assistant: Good day."]);
     expect(await rig.run(runId)).toMatchObject({ state: "completed", step: 1 });
     expect(await rig.chat.row()).toMatchObject({
       liveRun: null,
@@ -44,17 +44,17 @@ describe("a turn", () => {
   });
 
   test("a message that comes while another is answered stands behind the answer", async () => {
-    const first = gated();
+    const first = createGate();
     const rig = await openRunRig(harness.store, {
       model: scriptedModel([[says("One"), gate(first.promise)], says("Two")]),
     });
     await rig.say("First");
-    rig.runner.poke(rig.chat.owner, rig.chat.session);
-    await streamed(rig, "One");
+    rig.runner.notify(rig.chat.owner, rig.chat.session);
+    await untilStreamed(rig, "One");
     await rig.say("Second");
     first.open();
     await rig.work();
-    expect(told(await rig.entries())).toEqual([
+    expect(transcriptLines(await rig.entries())).toEqual([
       "user: First",
       "assistant: One",
       "user: Second",
@@ -63,17 +63,17 @@ describe("a turn", () => {
   });
 
   test("a message that steers is given to the model before its next step", async () => {
-    const running = gated();
-    const look = aTool("look", async () => (await running.promise, ok("seen")));
+    const running = createGate();
+    const look = createTool("look", async () => (await running.promise, okResult("seen")));
     const model = scriptedModel([calls("look"), says("As you wish.")]);
     const rig = await openRunRig(harness.store, { model, tools: [look] });
     await rig.say("Look");
-    rig.runner.poke(rig.chat.owner, rig.chat.session);
-    await recorded(rig, "tool.started");
+    rig.runner.notify(rig.chat.owner, rig.chat.session);
+    await untilRecorded(rig, "tool.started");
     const steer = await rig.say("But quickly", { mode: "steer" });
     running.open();
     await rig.work();
-    expect(told(await rig.entries())).toEqual([
+    expect(transcriptLines(await rig.entries())).toEqual([
       "user: Look",
       "assistant: calls look",
       "tool: ok seen",
@@ -88,8 +88,8 @@ describe("a turn", () => {
     const clock = manualClock();
     const rig = await openRunRig(harness.store, { model, clock });
     const first = await rig.say("Tell me everything");
-    rig.runner.poke(rig.chat.owner, rig.chat.session);
-    await streamed(rig, "Well");
+    rig.runner.notify(rig.chat.owner, rig.chat.session);
+    await untilStreamed(rig, "Well");
     await rig.say("And then this");
     await rig.say("Stop, this first", { mode: "interrupt" });
     rig.runner.start();
@@ -97,7 +97,7 @@ describe("a turn", () => {
     await clock.advance(5_000);
     await rig.work();
     await rig.runner.stop();
-    expect(told(await rig.entries())).toEqual([
+    expect(transcriptLines(await rig.entries())).toEqual([
       "user: Tell me everything",
       "assistant: Well",
       "user: Stop, this first",
@@ -120,13 +120,13 @@ describe("when the model fails", () => {
       clock,
     });
     const { runId } = await rig.say("Say it");
-    rig.runner.poke(rig.chat.owner, rig.chat.session);
-    await until(async () => told(await rig.entries()).length === 2);
+    rig.runner.notify(rig.chat.owner, rig.chat.session);
+    await until(async () => transcriptLines(await rig.entries()).length === 2);
     await clock.advance(6_900);
     expect(await rig.run(runId)).toMatchObject({ state: "running" });
     await clock.advance(200);
     await rig.runner.idle();
-    expect(told(await rig.entries())).toEqual([
+    expect(transcriptLines(await rig.entries())).toEqual([
       "user: Say it",
       "assistant: Half a",
       "assistant: A whole.",
@@ -143,7 +143,7 @@ describe("when the model fails", () => {
       const { runId } = await rig.say("Say it");
       await rig.work();
       expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "because" });
-      expect(told(await rig.entries())).toEqual(["user: Say it", "notice: because"]);
+      expect(transcriptLines(await rig.entries())).toEqual(["user: Say it", "notice: because"]);
     },
   );
 
@@ -154,6 +154,6 @@ describe("when the model fails", () => {
     expect(await rig.run(runId)).toMatchObject({ state: "failed", cause: "empty_reply" });
     await rig.say("Again?");
     await rig.work();
-    expect(told(await rig.entries()).at(-1)).toBe("assistant: Here I am.");
+    expect(transcriptLines(await rig.entries()).at(-1)).toBe("assistant: Here I am.");
   });
 });

@@ -4,30 +4,30 @@ import { pendingCalls } from "../context/messages.ts";
 import type { ModelFailure } from "../ports/model.ts";
 import type { Random } from "../ports/clock.ts";
 import type { SpillEnd } from "../ports/spill.ts";
-import { tellUnrun } from "./begun-calls.ts";
+import { settleUnrunCalls } from "./begun-calls.ts";
 import { type CallEnd, callModel } from "./call-model.ts";
-import { type ContextFit, fitContext, makeRoom } from "./fit-context.ts";
-import { isTooLongToWait, mayPassOn, standInOf, switchNotice } from "./fallback.ts";
+import { type ContextFit, compactIfNearlyFull, compactAfterOverflow } from "./fit-context.ts";
+import { isTooLongToWait, mayFallBack, currentFallback, fallbackNotice } from "./fallback.ts";
 import { Journal } from "./journal.ts";
-import { type KnownContext, RunContext } from "./run-context.ts";
-import { markOf, type Remembers } from "./mark.ts";
+import { type CachedContext, RunContext } from "./run-context.ts";
+import { memoryMark, type MemoryOwnerOf } from "./mark.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { runTools } from "./run-tools.ts";
-import { type SetUpDeps, setUpStep } from "./prepare-step.ts";
+import { type StepDeps, prepareStep } from "./prepare-step.ts";
 import { settledMessage, usageEvent } from "./settle.ts";
-import { daySpent, daySpentText, overSpent, type SpendDeps } from "./spend.ts";
-import type { VerdictDeps } from "./approvals.ts";
-import { type SpillDeps, spillMark } from "../recovery/spill.ts";
+import { isDailyBudgetSpent, dailyBudgetText, isOverBudget, type BudgetDeps } from "./spend.ts";
+import type { CallPolicyDeps } from "./approvals.ts";
+import { type SpillDeps, spillMarkFor } from "../recovery/spill.ts";
 import { type SteerDeps, takeSteering } from "./steer.ts";
 import type { Tick } from "./tick.ts";
 
-export interface DriveDeps extends SetUpDeps, VerdictDeps, SpillDeps, SteerDeps, SpendDeps {
+export interface DriveDeps extends StepDeps, CallPolicyDeps, SpillDeps, SteerDeps, BudgetDeps {
   readonly tick: Tick;
   /** P6: what was left alone can write nothing any more. */
   readonly raiseFence: () => Promise<void>;
   readonly random: Random;
   /** Who has to remember the turn, if anybody has: a throw-away turn is nobody's. */
-  readonly remembers?: Remembers;
+  readonly memoryOwnerOf?: MemoryOwnerOf;
   /** Without it, a context that is too long ends its run. */
   readonly fit?: ContextFit;
 }
@@ -45,7 +45,7 @@ export interface RunPosition {
   readonly journal: readonly StoredEvent[];
 }
 
-type Next = "continue" | "ended";
+type NextAction = "continue" | "ended";
 
 /**
  * Drives a run to its end. Each round reads where it stands from the log: calls without a result are run, otherwise the
@@ -55,14 +55,14 @@ export async function driveRun(
   deps: DriveDeps,
   run: RunHandle,
   position: RunPosition,
-  known?: KnownContext,
+  known?: CachedContext,
 ): Promise<void> {
   const begun = deps.clock.now() - position.usedMs;
   let { step, tries, journal, isPassedOn } = position;
   let standIn: string | null = null;
   const context = new RunContext(deps.log.store, run, known, deps.fit?.count);
   // Whoever takes over after a failure waits as the runner before would have.
-  if (tries > 0) await deps.clock.sleep(backoffBefore(tries - 1, deps.random), run.signal);
+  if (tries > 0) await deps.clock.sleep(stepBackoffMs(tries - 1, deps.random), run.signal);
   for (;;) {
     if (run.lost !== null) return;
     const spent =
@@ -77,20 +77,20 @@ export async function driveRun(
     const asked = { owner: run.owner, session: run.session, entries: entries.tail };
     // P7: what was not begun is not left as if it might have been.
     if (run.cancelled) {
-      return endRun(run, "cancelled", await tellUnrun(deps.log.store.reads, run, asked));
+      return endRun(run, "cancelled", await settleUnrunCalls(deps.log.store.reads, run, asked));
     }
     if (calls.length > 0) {
       await runTools(deps, run, { ...asked, calls }, new Journal(deps, run, journal));
       journal = [];
       continue;
     }
-    if (spent !== null || (await overSpent(deps, run)))
+    if (spent !== null || (await isOverBudget(deps, run)))
       return endRun(run, "limit", [], spent ?? "spend");
-    if (step === 0 && (await daySpent(deps, run))) {
+    if (step === 0 && (await isDailyBudgetSpent(deps, run))) {
       return endRun(
         run,
         "limit",
-        [notice(run, "spend_day", daySpentText(deps.limits))],
+        [noticeEvent(run, "spend_day", dailyBudgetText(deps.limits))],
         "spend_day",
       );
     }
@@ -98,8 +98,8 @@ export async function driveRun(
     if (steered > 0) continue;
     step += tries === 0 && !isPassedOn ? 1 : 0;
     // A compaction may have covered the notice that names who stands in.
-    standIn = standInOf(entries.tail, run.runId) ?? standIn;
-    const call = await askModel(deps, run, context, { step, tries, standIn });
+    standIn = currentFallback(entries.tail, run.runId) ?? standIn;
+    const call = await callStepModel(deps, run, context, { step, tries, standIn });
     if (call === null) return;
     const next = await settleCall(deps, run, call, tries);
     if (next === "ended") return;
@@ -108,7 +108,7 @@ export async function driveRun(
   }
 }
 
-interface AskedModel extends CallEnd {
+interface ModelCallOutcome extends CallEnd {
   readonly modelName: string;
   /** Who is asked when this one cannot answer. */
   readonly next: string | null;
@@ -119,21 +119,21 @@ interface AskedModel extends CallEnd {
   readonly tokens: number;
 }
 
-async function askModel(
+async function callStepModel(
   deps: DriveDeps,
   run: RunHandle,
   context: RunContext,
   at: { readonly step: number; readonly tries: number; readonly standIn: string | null },
-): Promise<AskedModel | null> {
+): Promise<ModelCallOutcome | null> {
   const { step, tries } = at;
-  const ready = await setUpStep(deps, run, context, at.standIn);
+  const ready = await prepareStep(deps, run, context, at.standIn);
   if ("code" in ready) {
     const { code, message } = ready;
-    await endRun(run, "failed", [notice(run, code, message)], code);
+    await endRun(run, "failed", [noticeEvent(run, code, message)], code);
     return null;
   }
   const { name, model, next, framed } = ready;
-  if (deps.fit !== undefined) await fitContext(deps.fit, run, context, name, framed.bytes);
+  if (deps.fit !== undefined) await compactIfNearlyFull(deps.fit, run, context, name, framed.bytes);
   const begun = await run.write([
     ...(framed.event === undefined ? [] : [run.event("context.framed", framed.event)]),
     run.event("run.state", { state: "running" }),
@@ -141,14 +141,14 @@ async function askModel(
       step,
       model: name,
       ...(tries > 0 && { try: tries }),
-      ...spillMark(deps.journals, run),
+      ...spillMarkFor(deps.spills, run),
     }),
   ]);
   const seq = begun?.at(-1)?.seq;
   const sent = seq === undefined ? null : await context.request(framed.bytes, seq, name);
   if (sent === null) return null;
   const { messages, tools, record, counted } = sent;
-  await deps.journals?.reserve();
+  await deps.spills?.reserve();
   const journal = new Journal(deps, run);
   const messageId = run.ids.make("message");
   const request = { model: name, session: run.session, messages, tools };
@@ -169,13 +169,13 @@ function spillEndOf(model: string, { end, calls, usage }: CallEnd): SpillEnd {
 async function settleCall(
   deps: DriveDeps,
   run: RunHandle,
-  call: AskedModel,
+  call: ModelCallOutcome,
   tries: number,
-): Promise<Next | "again" | "passed on"> {
+): Promise<NextAction | "again" | "passed on"> {
   const { end, calls, usage, modelName: model, journal, record: request } = call;
   const { message } = journal.fold();
   // What is settled carries the record; a run that cannot settle it is lost, and with it what it knew.
-  if (message !== null || calls.length > 0) call.context.recorded();
+  if (message !== null || calls.length > 0) call.context.markRecorded();
   const usages = usageEvent(run, model, usage);
   if (end === "stopped" || end === "abandoned") {
     if (end === "abandoned") await deps.raiseFence();
@@ -193,31 +193,31 @@ async function settleCall(
       await endRun(
         run,
         "failed",
-        [...usages, notice(run, "empty_reply", "The model ended without a word.")],
+        [...usages, noticeEvent(run, "empty_reply", "The model ended without a word.")],
         "empty_reply",
       );
     } else {
-      await endRun(run, "completed", settled, undefined, markOf(deps.remembers, run));
+      await endRun(run, "completed", settled, undefined, memoryMark(deps.memoryOwnerOf, run));
     }
     return "ended";
   }
-  const failure = await madeRoom(deps, run, call, end.failure);
+  const failure = await recoverFromOverflow(deps, run, call, end.failure);
   const kept = [...settledMessage(run, message, { model, request, partial: "failed" }), ...usages];
-  const isLast = !mayTryAgain(failure) || tries + 1 >= deps.limits.modelTries;
+  const isLast = !isRetryable(failure) || tries + 1 >= deps.limits.modelTries;
   if (
     call.next !== null &&
-    mayPassOn(failure) &&
+    mayFallBack(failure) &&
     !failure.atOnce &&
     (isLast || isTooLongToWait(failure))
   ) {
-    const passed = switchNotice(run, model, call.next, failure);
+    const passed = fallbackNotice(run, model, call.next, failure);
     return (await run.write([...kept, passed])) === null ? "ended" : "passed on";
   }
   if (isLast) {
     await endRun(
       run,
       "failed",
-      [...kept, notice(run, failure.code, failure.message)],
+      [...kept, noticeEvent(run, failure.code, failure.message)],
       failure.code,
     );
     return "ended";
@@ -225,40 +225,45 @@ async function settleCall(
   // Durable, so that whoever takes over goes on counting; and shown, so that a person sees why nothing comes.
   const again = run.event("run.state", { state: "running", cause: failure.code });
   if ((await run.write([...kept, again])) === null) return "ended";
-  const pause = pauseBefore(tries, failure, deps.random);
+  const pause = retryDelayMs(tries, failure, deps.random);
   if (pause > 0) await deps.clock.sleep(pause, run.signal);
   return "again";
 }
 
-/** `atOnce`: what was in the way is not there any more. It is about the context, and not about who is asked. */
-type PassingFailure = ModelFailure & { readonly atOnce?: true };
+/** `written`: what was in the way is not there any more. It is about the context, and not about who is asked. */
+type TransientFailure = ModelFailure & { readonly atOnce?: true };
 
 /** A context that was too long is made shorter, and then it is a failure in passing. */
-async function madeRoom(
+async function recoverFromOverflow(
   { fit, clock }: DriveDeps,
   run: RunHandle,
-  { modelName: model, tokens, context }: AskedModel,
+  { modelName: model, tokens, context }: ModelCallOutcome,
   failure: ModelFailure,
-): Promise<PassingFailure> {
+): Promise<TransientFailure> {
   if (failure.class !== "overflow" || fit === undefined) return failure;
-  const room = await makeRoom(fit, run, { model, tokens, epoch: context.epochs }, clock);
+  const room = await compactAfterOverflow(
+    fit,
+    run,
+    { model, tokens, epoch: context.epochs },
+    clock,
+  );
   return room === "made" ? { ...failure, class: "retryable", atOnce: true } : room;
 }
 
-function mayTryAgain(failure: ModelFailure): boolean {
+function isRetryable(failure: ModelFailure): boolean {
   return failure.class === "retryable" || failure.class === "overloaded";
 }
 
-function pauseBefore(tries: number, failure: PassingFailure, random: Random): number {
+function retryDelayMs(tries: number, failure: TransientFailure, random: Random): number {
   if (failure.atOnce === true) return 0;
-  return Math.max(backoffBefore(tries, random), failure.retryAfterMs ?? 0);
+  return Math.max(stepBackoffMs(tries, random), failure.retryAfterMs ?? 0);
 }
 
-function backoffBefore(tries: number, random: Random): number {
+function stepBackoffMs(tries: number, random: Random): number {
   return Math.min(30_000, 500 * 2 ** tries) * (0.5 + random() / 2);
 }
 
-function notice(run: RunHandle, kind: string, text: string): NewEvent {
+function noticeEvent(run: RunHandle, kind: string, text: string): NewEvent {
   return run.event("notice.added", { noticeId: run.ids.make("notice"), kind, text });
 }
 
@@ -274,10 +279,10 @@ async function endRun(
   behind: readonly NewEvent[] = [],
 ): Promise<void> {
   const ended = run.event("run.state", { state, ...(cause !== undefined && { cause }) });
-  let result = await run.sendUntilTaken({ events: [...entries, ended, ...behind] });
+  let result = await run.sendUntilAnswered({ events: [...entries, ended, ...behind] });
   if (result.status === "refused" && result.code === "cancel_requested") {
     const cancelled = run.event("run.state", { state: "cancelled" });
-    result = await run.sendUntilTaken({ events: [...entries, cancelled] });
+    result = await run.sendUntilAnswered({ events: [...entries, cancelled] });
   }
   if (result.status === "committed") run.lose("ended");
   else run.loseBy(result);

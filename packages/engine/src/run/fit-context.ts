@@ -20,10 +20,10 @@ export interface ContextFit {
 }
 
 /** Beyond this part of the window there is too little room for an answer. */
-const fullAt = 0.8;
+const nearlyFullShare = 0.8;
 
 /** Before a step: what is nearly full is compacted first. If that is not possible now, the model is asked all the same. */
-export async function fitContext(
+export async function compactIfNearlyFull(
   fit: ContextFit,
   run: RunHandle,
   context: RunContext,
@@ -31,17 +31,17 @@ export async function fitContext(
   bytes: FrameBytes,
 ): Promise<void> {
   const window = fit.windowOf(model);
-  if (window === null || context.estimateTokens(bytes) <= window * fullAt) return;
+  if (window === null || context.estimateTokens(bytes) <= window * nearlyFullShare) return;
   await fit.compact(run, "preflight", { windowTokens: window, epoch: context.epochs });
 }
 
-const pauseForOthersMs = 2_000;
+const otherCompactionWaitMs = 2_000;
 
 /**
  * After a model said that the context is too long. Says whether asking again makes sense: it was compacted, by us or by
  * somebody else. A model whose window nobody knows has just told it: less than what it got.
  */
-export async function makeRoom(
+export async function compactAfterOverflow(
   fit: ContextFit,
   run: RunHandle,
   asked: { readonly model: string; readonly tokens: number; readonly epoch: number | undefined },
@@ -54,15 +54,15 @@ export async function makeRoom(
       return "made";
     case "deferred":
       // Whoever is at it needs a moment; what is asked next begins with their summary.
-      if (result.why === "held") await clock.sleep(pauseForOthersMs, run.signal);
+      if (result.why === "held") await clock.sleep(otherCompactionWaitMs, run.signal);
       return "made";
     case "refused":
     case "failed":
-      return tooLong;
+      return contextTooLong;
   }
 }
 
-const tooLong: ModelFailure = {
+const contextTooLong: ModelFailure = {
   class: "overflow",
   code: "context_too_long",
   message:

@@ -1,9 +1,9 @@
-import { foldJournal, ids, type StoredEvent } from "@holdfast/protocol";
+import { foldLiveJournal, ids, type StoredEvent } from "@holdfast/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { joinDeltas, numbersOf } from "../log/join-deltas.ts";
-import { aMessageId, anEvent, aRunId, at } from "@holdfast/testing/fixtures/factories";
+import { joinDeltas, seqSpanOf } from "../log/join-deltas.ts";
+import { aMessageId, anEvent, aRunId, toSeq } from "@holdfast/testing/fixtures/factories";
 import { deltaRanges, foldStep } from "./fold-step.ts";
 
 const runId = aRunId();
@@ -32,7 +32,7 @@ const journal = fc
     return drawn.map(([each, gap, ms]) => {
       seq += 1 + gap;
       time += ms;
-      return { ...eventOf(each), seq: at(seq), at: time };
+      return { ...eventOf(each), seq: toSeq(seq), at: time };
     });
   });
 
@@ -62,9 +62,9 @@ test("a journal whose deltas are joined is folded, shown and accounted for as it
       const joined = joinDeltas(events);
       expect(foldStep(joined)).toStrictEqual(foldStep(events));
       expect(deltaRanges(joined)).toStrictEqual(deltaRanges(events));
-      expect(foldJournal(runId, joined)).toStrictEqual(foldJournal(runId, events));
+      expect(foldLiveJournal(runId, joined)).toStrictEqual(foldLiveJournal(runId, events));
       expect(joined.at(-1)?.id).toBe(events.at(-1)?.id);
-      const numbers = joined.map(numbersOf).reduce((sum, [from, to]) => sum + to - from + 1, 0);
+      const numbers = joined.map(seqSpanOf).reduce((sum, [from, to]) => sum + to - from + 1, 0);
       expect(numbers).toBe(events.length);
     }),
   );
@@ -72,7 +72,7 @@ test("a journal whose deltas are joined is folded, shown and accounted for as it
 
 test("deltas that say more of the same become one, and whatever is different about one keeps it apart", () => {
   const texts = (...events: readonly ReturnType<typeof eventOf>[]) =>
-    joinDeltas(events.map((each, index) => ({ ...each, seq: at(index + 1), at: index }))).map(
+    joinDeltas(events.map((each, index) => ({ ...each, seq: toSeq(index + 1), at: index }))).map(
       ({ data }) => data["text"],
     );
   const delta = (text: string, more: object = {}) =>

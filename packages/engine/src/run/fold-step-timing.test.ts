@@ -1,14 +1,14 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { GrowingText } from "./growing-text.ts";
-import { Timing } from "./timing.ts";
+import { TextBuilder } from "./growing-text.ts";
+import { DeltaTimings } from "./timing.ts";
 
 test("up to two thousand deltas keep their own time and length, also after a clock was set back", () => {
   const pair = fc.tuple(fc.integer({ min: -90_000_000, max: 4_000_000_000 }), fc.nat(786_432));
   fc.assert(
     fc.property(fc.array(pair, { maxLength: 50 }), (pairs) => {
-      const timing = new Timing();
+      const timing = new DeltaTimings();
       for (const [ms, length] of pairs) timing.add(ms, length);
       expect(timing.pairs()).toEqual(pairs);
     }),
@@ -16,7 +16,7 @@ test("up to two thousand deltas keep their own time and length, also after a clo
 });
 
 test("more than that are put together two by two, under the time of the first and with all that both said", () => {
-  const timing = new Timing();
+  const timing = new DeltaTimings();
   for (let index = 0; index < 2_001; index += 1) timing.add(index * 20 - 40, index % 5);
   const pairs = timing.pairs();
   expect(pairs.slice(0, 3)).toEqual([
@@ -31,7 +31,7 @@ test("more than that are put together two by two, under the time of the first an
 test("a text that grows says at any time what was added to it", () => {
   fc.assert(
     fc.property(fc.array(fc.string({ maxLength: 700, unit: "binary" })), fc.nat(), (pieces, at) => {
-      const text = new GrowingText();
+      const text = new TextBuilder();
       const some = pieces.slice(0, at % (pieces.length + 1));
       for (const piece of some) text.add(piece);
       expect(text.toString()).toBe(some.join(""));

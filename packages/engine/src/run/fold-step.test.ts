@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
-import { aDelta, aMessageId, aRunId, at } from "@holdfast/testing/fixtures/factories";
-import { manualClock, turn } from "@holdfast/testing/fakes/manual-clock";
-import { foldLongStep, foldStep, StepFolder } from "./fold-step.ts";
+import { aDelta, aMessageId, aRunId, toSeq } from "@holdfast/testing/fixtures/factories";
+import { manualClock, nextTurn } from "@holdfast/testing/fakes/manual-clock";
+import { foldStepInSlices, foldStep, StepFolder } from "./fold-step.ts";
 
 const runId = aRunId();
 
@@ -12,7 +12,7 @@ function foldDeltas(texts: readonly string[]) {
   const folder = new StepFolder();
   for (const [index, text] of texts.entries()) {
     const delta = aDelta(runId, text, messageId);
-    folder.add({ ...delta, seq: at(index + 1), at: 1_000 + index * 10 });
+    folder.add({ ...delta, seq: toSeq(index + 1), at: 1_000 + index * 10 });
   }
   return folder;
 }
@@ -42,7 +42,7 @@ test("what was folded before does not change when more is added", () => {
   const folder = foldDeltas(["One", " two"]);
   const before = folder.fold();
   const copy = structuredClone(before.message);
-  folder.add({ ...aDelta(runId, " three", before.message?.messageId), seq: at(3), at: 2_000 });
+  folder.add({ ...aDelta(runId, " three", before.message?.messageId), seq: toSeq(3), at: 2_000 });
   expect(before.message).toEqual(copy);
   expect(folder.fold().message?.parts).toEqual([{ type: "text", text: "One two three" }]);
 });
@@ -51,13 +51,13 @@ test("a long journal is folded as a short one, and others have their turn meanwh
   const messageId = aMessageId();
   const journal = Array.from({ length: 5_000 }, (_, index) => ({
     ...aDelta(runId, `${index} `, messageId),
-    seq: at(index + 1),
+    seq: toSeq(index + 1),
     at: index,
   }));
   const clock = manualClock();
-  const folding = foldLongStep(clock, journal);
+  const folding = foldStepInSlices(clock, journal);
   for (let turns = 0; turns < 2; turns += 1) {
-    await turn();
+    await nextTurn();
     expect(clock.sleepers).toBe(1);
     await clock.advance(0);
   }

@@ -10,11 +10,11 @@ import {
   type Seq,
 } from "@holdfast/protocol";
 
-import { numbersOf } from "../log/join-deltas.ts";
+import { seqSpanOf } from "../log/join-deltas.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { JournalEvent } from "../ports/reads.ts";
-import { GrowingText } from "./growing-text.ts";
-import { Timing } from "./timing.ts";
+import { TextBuilder } from "./growing-text.ts";
+import { DeltaTimings } from "./timing.ts";
 
 type Range = [Seq, Seq];
 
@@ -45,12 +45,12 @@ export interface StepFold {
 }
 
 /** The number of what has none. */
-const nowhere = 0 as Seq;
+const noSeq = 0 as Seq;
 
 interface OpenPart {
   readonly index: number;
   readonly kind: "text" | "reasoning";
-  readonly text: GrowingText;
+  readonly text: TextBuilder;
   opaque: JsonObject | undefined;
   recovered: boolean;
 }
@@ -60,12 +60,12 @@ interface OpenMessage {
   readonly begunAt: number;
   readonly parts: OpenPart[];
   readonly deltas: Range[];
-  readonly timing: Timing;
+  readonly timing: DeltaTimings;
 }
 
 interface OpenTool {
   readonly started: EventData<"tool.started">;
-  readonly output: GrowingText;
+  readonly output: TextBuilder;
   readonly deltas: Range[];
   readonly ended: EventData<"tool.ended"> | null;
   readonly recovered?: true;
@@ -83,27 +83,27 @@ export class StepFolder {
 
   /** What was found in a spill goes behind what the store has; it has no numbers to account for. */
   addSpilled(event: NewEvent): void {
-    this.add({ ...event, seq: nowhere, at: 0 });
+    this.add({ ...event, seq: noSeq, at: 0 });
   }
 
   add(stored: JournalEvent): void {
     const decoded = decodeEvent(stored);
     if (decoded.kind !== "known") return;
     const { event } = decoded;
-    const numbers = numbersOf(stored);
-    const found = event.seq === nowhere ? ({ recovered: true } as const) : {};
+    const numbers = seqSpanOf(stored);
+    const found = event.seq === noSeq ? ({ recovered: true } as const) : {};
     switch (event.type) {
       case "message.delta":
         return this.#addDelta(event.data, stored, numbers);
       case "tool.started": {
         const { deltas = [] } = this.#tools.get(event.data.callId) ?? {};
-        const output = new GrowingText();
+        const output = new TextBuilder();
         this.#tools.set(event.data.callId, { started: event.data, output, deltas, ended: null });
         return;
       }
       case "tool.output": {
         const tool = this.#tools.get(event.data.callId);
-        extend(tool?.deltas ?? this.#stray, numbers);
+        addToRanges(tool?.deltas ?? this.#stray, numbers);
         if (tool === undefined) return;
         tool.output.add(event.data.text);
         this.#tools.set(event.data.callId, { ...tool, ...found });
@@ -122,10 +122,10 @@ export class StepFolder {
   fold(): StepFold {
     const tools = this.#tools.entries().map(([callId, tool]): [CallId, StreamedTool] => {
       const { output, deltas, ...rest } = tool;
-      return [callId, { ...rest, output: output.toString(), deltas: copied(deltas) }];
+      return [callId, { ...rest, output: output.toString(), deltas: copyRanges(deltas) }];
     });
     const message = this.#message && closeMessage(this.#message);
-    return { message, tools: new Map(tools), stray: copied(this.#stray) };
+    return { message, tools: new Map(tools), stray: copyRanges(this.#stray) };
   }
 
   #addDelta(
@@ -134,14 +134,14 @@ export class StepFolder {
     numbers: readonly [Seq, Seq],
   ): void {
     const { messageId: id, text } = delta;
-    this.#message ??= { id, begunAt: at, parts: [], deltas: [], timing: new Timing() };
+    this.#message ??= { id, begunAt: at, parts: [], deltas: [], timing: new DeltaTimings() };
     const { parts, deltas, timing, begunAt } = this.#message;
-    growPart(parts, delta, seq);
-    extend(deltas, numbers);
+    appendToPart(parts, delta, seq);
+    addToRanges(deltas, numbers);
     if (joined !== undefined)
       for (const [index, ms] of joined.times.entries())
         timing.add(at + ms - begunAt, joined.lengths[index] ?? 0);
-    else if (seq !== nowhere) timing.add(at - begunAt, text.length);
+    else if (seq !== noSeq) timing.add(at - begunAt, text.length);
   }
 }
 
@@ -156,11 +156,11 @@ export function foldStep(
 }
 
 /** A journal may be long: after so many events others have their turn. One that was joined counts for few of its deltas. */
-const mostAtOnce = 2_000;
-const joinedForOne = 20;
+const maxEventsPerSlice = 2_000;
+const joinedPerEvent = 20;
 
 /** As `foldStep`, without holding the event loop up. */
-export async function foldLongStep(
+export async function foldStepInSlices(
   clock: Clock,
   journal: readonly JournalEvent[],
   spilled: Iterable<NewEvent> = [],
@@ -168,12 +168,12 @@ export async function foldLongStep(
   const folder = new StepFolder();
   let done = 0;
   for (const event of journal) {
-    if (done >= mostAtOnce) {
+    if (done >= maxEventsPerSlice) {
       await clock.sleep(0);
       done = 0;
     }
     folder.add(event);
-    done += 1 + (event.joined?.times.length ?? 0) / joinedForOne;
+    done += 1 + (event.joined?.times.length ?? 0) / joinedPerEvent;
   }
   for (const event of spilled) folder.addSpilled(event);
   return folder.fold();
@@ -182,33 +182,33 @@ export async function foldLongStep(
 /** The numbers of every delta in a journal. */
 export function deltaRanges(journal: Iterable<JournalEvent>): Range[] {
   const ranges: Range[] = [];
-  for (const event of journal) if (roleOf(event) === "delta") extend(ranges, numbersOf(event));
+  for (const event of journal) if (roleOf(event) === "delta") addToRanges(ranges, seqSpanOf(event));
   return ranges;
 }
 
-function growPart(
+function appendToPart(
   parts: OpenPart[],
   { part: index = 0, kind = "text", text, opaque }: EventData<"message.delta">,
   seq: Seq,
 ): void {
-  const recovered = seq === nowhere;
+  const recovered = seq === noSeq;
   let open = parts.find((each) => each.index === index);
   if (open === undefined)
-    parts.push((open = { index, kind, text: new GrowingText(), opaque, recovered }));
+    parts.push((open = { index, kind, text: new TextBuilder(), opaque, recovered }));
   open.text.add(text);
   open.opaque = opaque ?? open.opaque;
   open.recovered ||= recovered;
 }
 
 /** Numbers that follow each other are one range. */
-function extend(ranges: Range[], [from, to]: readonly [Seq, Seq]): void {
-  if (to === nowhere) return;
+function addToRanges(ranges: Range[], [from, to]: readonly [Seq, Seq]): void {
+  if (to === noSeq) return;
   const last = ranges.at(-1);
   if (last !== undefined && last[1] + 1 === from) last[1] = to;
   else ranges.push([from, to]);
 }
 
-function copied(ranges: readonly Range[]): Range[] {
+function copyRanges(ranges: readonly Range[]): Range[] {
   return ranges.map(([from, to]) => [from, to]);
 }
 
@@ -221,5 +221,5 @@ function closeMessage({ id, parts, deltas, timing }: OpenMessage): StreamedMessa
       ...(opaque && { opaque }),
       ...(recovered && { recovered: true }),
     }));
-  return { messageId: id, parts: closed, deltas: copied(deltas), timing: timing.pairs() };
+  return { messageId: id, parts: closed, deltas: copyRanges(deltas), timing: timing.pairs() };
 }

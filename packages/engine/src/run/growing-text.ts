@@ -1,11 +1,11 @@
 /** Pieces are joined when they have become as long as this. */
-const enough = 512;
+const blockLength = 512;
 
 /**
  * A text that grows by small pieces. Adding one string to another keeps both, and the place where they meet, for as long as
  * the sum is kept: here what has gathered is written out as one block, and the blocks are put together when they are read.
  */
-export class GrowingText {
+export class TextBuilder {
   #blocks: string[] = [];
   #pieces: string[] = [];
   #gathered = 0;
@@ -13,7 +13,7 @@ export class GrowingText {
   add(piece: string): void {
     this.#pieces.push(piece);
     this.#gathered += piece.length;
-    if (this.#gathered >= enough) this.#join();
+    if (this.#gathered >= blockLength) this.#join();
   }
 
   toString(): string {

@@ -1,12 +1,12 @@
 import { createIds, type NewEvent } from "@holdfast/protocol";
-import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { expect, test } from "vitest";
 
 import { createLog, type Log } from "../log/log.ts";
 import { aMessageId, aRunId } from "@holdfast/testing/fixtures/factories";
-import { gated } from "@holdfast/testing/rigs/run-words";
-import { manualClock, turn } from "@holdfast/testing/fakes/manual-clock";
-import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { createGate } from "@holdfast/testing/rigs/run-words";
+import { manualClock, nextTurn } from "@holdfast/testing/fakes/manual-clock";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { Journal } from "./journal.ts";
 import { RunHandle } from "./run-handle.ts";
 import { Tick } from "./tick.ts";
@@ -23,7 +23,7 @@ test("the first goes off with the end of its turn, and those behind it together 
   join("first");
   join("with it");
   expect(went).toEqual([]);
-  await turn();
+  await nextTurn();
   expect(went).toEqual(["first", "with it"]);
   join("second");
   join("third");
@@ -36,7 +36,7 @@ test("the first goes off with the end of its turn, and those behind it together 
 test("[S3.9] who leaves does not go off, and when nobody waits there is no timer", async () => {
   const { clock, went, join } = setUp();
   join("first");
-  await turn();
+  await nextTurn();
   const leaves = [join("second"), join("third")];
   expect(clock.sleepers).toBe(1);
   for (const leave of leaves) leave();
@@ -44,7 +44,7 @@ test("[S3.9] who leaves does not go off, and when nobody waits there is no timer
   await clock.advance(50);
   expect(went).toEqual(["first"]);
   join("fourth");
-  await turn();
+  await nextTurn();
   expect(went).toEqual(["first", "fourth"]);
   expect(clock.sleepers).toBe(0);
 });
@@ -52,7 +52,7 @@ test("[S3.9] who leaves does not go off, and when nobody waits there is no timer
 test("many go off a few at a time, each once, and the next beat is later for it", async () => {
   const { clock, went, join } = setUp();
   for (let index = 0; index < 1_000; index += 1) join(`run ${index}`);
-  await turn();
+  await nextTurn();
   expect(went.length).toBeGreaterThan(0);
   expect(went.length).toBeLessThanOrEqual(100);
   for (let turns = 0; went.length < 1_000 && turns < 100; turns += 1) await clock.advance(0);
@@ -67,9 +67,9 @@ test("many go off a few at a time, each once, and the next beat is later for it"
 test("what a model says until the beat is one event, and a flush waits for no beat", async () => {
   const clock = manualClock();
   const commits: NewEvent[][] = [];
-  const slow = gated();
-  const { store } = await memoryHarness.open();
-  const chat = await openSession(store);
+  const slow = createGate();
+  const { store } = await referenceHarness.open();
+  const chat = await openTestSession(store);
   const { head } = await chat.row();
   const log = createLog(store);
   const watched: Log = {
@@ -86,10 +86,10 @@ test("what a model says until the beat is one event, and a flush waits for no be
   const messageId = aMessageId();
   const say = (text: string) => journal.addText({ messageId, part: 0, as: "text", text });
   await say("One");
-  await turn();
+  await nextTurn();
   for (const text of [" two", " three", " four"]) {
     await say(text);
-    await turn();
+    await nextTurn();
   }
   await clock.advance(20);
   // While the second commit is under way, all that comes waits for the third.

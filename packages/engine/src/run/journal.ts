@@ -4,16 +4,16 @@ import type { ModelFailure } from "../ports/model.ts";
 import type { SpillEnd } from "../ports/spill.ts";
 import { type StepFold, StepFolder } from "./fold-step.ts";
 import type { RunHandle } from "./run-handle.ts";
-import { storedSize } from "./sizes.ts";
-import { type Attempt, RunSpill, type SpillDeps } from "../recovery/spill.ts";
+import { jsonSize } from "./sizes.ts";
+import { type WriteAttempt, SpillWriter, type SpillDeps } from "../recovery/spill.ts";
 import type { Tick } from "./tick.ts";
 
 /** Text that waits for the next tick: one event for each part, however many pieces the model sent. */
-type Waiting =
-  | ({ readonly kind: "message"; text: string; opaque?: JsonObject } & Omit<SaidText, "text">)
+type PendingText =
+  | ({ readonly kind: "message"; text: string; opaque?: JsonObject } & Omit<TextDelta, "text">)
   | { readonly kind: "output"; readonly callId: CallId; text: string };
 
-export interface SaidText {
+export interface TextDelta {
   readonly messageId: MessageId;
   readonly part: number;
   readonly as: "text" | "reasoning";
@@ -25,13 +25,13 @@ export interface JournalDeps extends SpillDeps {
   readonly tick: Tick;
 }
 
-const mostWaiting = 256 * 1024;
+const maxPendingChars = 256 * 1024;
 /** A store that has not answered in so long is away; its answer still counts when it comes. */
-const patienceMs = 2_000;
+const commitTimeoutMs = 2_000;
 /** In characters: far below what an event may have, whatever they are. */
-const largestDelta = 64 * 1024;
+const maxDeltaChars = 64 * 1024;
 /** In bytes: what many tools say in one tick may be more than one commit takes, or one record of a spill. */
-const largestBatch = 2 * 1024 * 1024;
+const maxBatchBytes = 2 * 1024 * 1024;
 
 /**
  * A step's journal: output goes to the store tick by tick, one commit at a time, and counts as shown only when it
@@ -40,9 +40,9 @@ const largestBatch = 2 * 1024 * 1024;
 export class Journal {
   readonly #run: RunHandle;
   readonly #deps: JournalDeps;
-  readonly #spill: RunSpill;
+  readonly #spill: SpillWriter;
   readonly #folder = new StepFolder();
-  #waiting: Waiting[] = [];
+  #waiting: PendingText[] = [];
   #waitingLength = 0;
   #flushing: Promise<void> | undefined;
   /** Ends the wait for the next tick. */
@@ -51,7 +51,7 @@ export class Journal {
   constructor(deps: JournalDeps, run: RunHandle, begun: readonly StoredEvent[] = []) {
     this.#deps = deps;
     this.#run = run;
-    this.#spill = new RunSpill(deps, run, (events) => this.#stands(events));
+    this.#spill = new SpillWriter(deps, run, (events) => this.#stands(events));
     this.#stands(begun);
   }
 
@@ -66,10 +66,10 @@ export class Journal {
   }
 
   /** Nothing to wait for while the store keeps up; else the promise that there is room again. */
-  addText(said: SaidText): Promise<void> | undefined {
+  addText(said: TextDelta): Promise<void> | undefined {
     const { messageId, part, text, opaque } = said;
     const last = this.#waiting.at(-1);
-    const fits = last !== undefined && last.text.length + text.length < largestDelta;
+    const fits = last !== undefined && last.text.length + text.length < maxDeltaChars;
     if (fits && last.kind === "message" && last.messageId === messageId && last.part === part) {
       last.text += text;
       if (opaque !== undefined) last.opaque = opaque;
@@ -82,7 +82,7 @@ export class Journal {
       (each) =>
         each.kind === "output" &&
         each.callId === callId &&
-        each.text.length + text.length < largestDelta,
+        each.text.length + text.length < maxDeltaChars,
     );
     if (open === undefined) this.#waiting.push({ kind: "output", callId, text });
     else open.text += text;
@@ -136,7 +136,7 @@ export class Journal {
   #added(text: string): Promise<void> | undefined {
     this.#waitingLength += text.length;
     this.#flushing ??= this.#flushSoon();
-    if (this.#waitingLength <= mostWaiting || this.#lost) return undefined;
+    if (this.#waitingLength <= maxPendingChars || this.#lost) return undefined;
     this.#hurry();
     return this.#flushing;
   }
@@ -150,7 +150,7 @@ export class Journal {
 
   async #flushWaiting(): Promise<void> {
     await this.#nextTick();
-    const batches = inBatches(this.#waiting);
+    const batches = splitIntoBatches(this.#waiting);
     this.#waiting = [];
     this.#waitingLength = 0;
     for (const batch of batches) await this.#commit(batch.map((each) => this.#eventOf(each)));
@@ -169,7 +169,7 @@ export class Journal {
     this.#hurry = () => {};
   }
 
-  #eventOf(waiting: Waiting): NewEvent {
+  #eventOf(waiting: PendingText): NewEvent {
     if (waiting.kind === "output")
       return this.#run.event("tool.output", { callId: waiting.callId, text: waiting.text });
     const { messageId, part, as, text, opaque } = waiting;
@@ -186,7 +186,7 @@ export class Journal {
   async #commit(events: readonly NewEvent[]): Promise<void> {
     if (this.#lost) return;
     if (this.#spill.active) return this.#spill.add(events);
-    if (this.#deps.journals === undefined) {
+    if (this.#deps.spills === undefined) {
       const stored = await this.#run.write(events);
       if (stored !== null) this.#stands(stored);
       return;
@@ -198,9 +198,11 @@ export class Journal {
     else if (result !== null) this.#stands(result);
   }
 
-  async #inTime(attempt: Promise<Attempt>): Promise<Attempt | "late"> {
+  async #inTime(attempt: Promise<WriteAttempt>): Promise<WriteAttempt | "late"> {
     const answered = new AbortController();
-    const late = this.#deps.clock.sleep(patienceMs, answered.signal).then(() => "late" as const);
+    const late = this.#deps.clock
+      .sleep(commitTimeoutMs, answered.signal)
+      .then(() => "late" as const);
     try {
       return await Promise.race([attempt, late]);
     } finally {
@@ -210,15 +212,15 @@ export class Journal {
 }
 
 /** In the order in which it came. */
-function inBatches(waiting: readonly Waiting[]): readonly (readonly Waiting[])[] {
-  const batches: Waiting[][] = [];
+function splitIntoBatches(waiting: readonly PendingText[]): readonly (readonly PendingText[])[] {
+  const batches: PendingText[][] = [];
   let room = 0;
   for (const each of waiting) {
     const opaque = each.kind === "message" && each.opaque !== undefined ? each.opaque : "";
-    const size = storedSize(each.text) + storedSize(opaque);
+    const size = jsonSize(each.text) + jsonSize(opaque);
     if (size > room || batches.length === 0) {
       batches.push([]);
-      room = largestBatch;
+      room = maxBatchBytes;
     }
     batches.at(-1)?.push(each);
     room -= size;

@@ -23,7 +23,7 @@ export class HeldLease {
   }
 
   /** Whether its run has written nothing since this was asked last. */
-  isQuiet(): boolean {
+  hasWrittenNothing(): boolean {
     const before = this.#commits;
     this.#commits = this.run?.commits;
     return before === undefined || before === this.#commits;
@@ -39,7 +39,7 @@ export class HeldLease {
  * Keeps the leases of a process: one write renews them all. A lease that was taken, or that could not be renewed in
  * time by our own clock, is given up before anybody else can have it. Nothing held, nothing written.
  */
-export class LeaseKeeper {
+export class LeaseRenewer {
   readonly #leases: Leases;
   readonly #clock: Clock;
   readonly #leaseMs: number;
@@ -91,7 +91,7 @@ export class LeaseKeeper {
     }
     held.lease = result.lease;
     held.until = askedAt + this.#leaseMs;
-    held.run?.goOnUnder(result.lease);
+    held.run?.adoptLease(result.lease);
   }
 
   async #beat(signal: AbortSignal): Promise<void> {

@@ -4,13 +4,16 @@ import type { MemoryOwner } from "../ports/memory.ts";
 import type { RunHandle } from "./run-handle.ts";
 
 /** Who has to remember a turn; `null`: nobody, it is a throw-away one or there is no memory. */
-export type Remembers = (run: RunHandle) => MemoryOwner | null;
+export type MemoryOwnerOf = (run: RunHandle) => MemoryOwner | null;
 
 /**
  * Says that the turn is to be remembered. It goes behind the run's completion, into the same commit: a completion that
  * is refused because of a cancel takes its mark along. P10: nothing is committed here.
  */
-export function markOf(remembers: Remembers | undefined, run: RunHandle): readonly NewEvent[] {
+export function memoryMark(
+  remembers: MemoryOwnerOf | undefined,
+  run: RunHandle,
+): readonly NewEvent[] {
   const owner = remembers?.(run) ?? null;
   if (owner === null) return [];
   const { provider, configuration } = owner;

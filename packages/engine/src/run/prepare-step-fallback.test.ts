@@ -1,9 +1,15 @@
 import type { StoredEvent } from "@holdfast/protocol";
-import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { aHolder } from "@holdfast/testing/fixtures/factories";
-import { aTool, streamed, told, toldModel, until } from "@holdfast/testing/rigs/run-words";
+import {
+  createTool,
+  untilStreamed,
+  transcriptLines,
+  modelMessageLine,
+  until,
+} from "@holdfast/testing/rigs/run-words";
 import {
   calls,
   fails,
@@ -18,7 +24,7 @@ import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 
 let harness: StoreHarness;
 beforeEach(async () => {
-  harness = await memoryHarness.open();
+  harness = await referenceHarness.open();
 });
 afterEach(() => harness.close());
 
@@ -58,13 +64,13 @@ describe("when a model cannot answer", () => {
     const busy = fails("overloaded", { code: "busy" });
     const { rig, clock, asked } = await open([busy, busy, busy, says("Back.")], [says("Here.")]);
     const { runId } = await rig.say("Hello");
-    rig.runner.poke(rig.chat.owner, rig.chat.session);
+    rig.runner.notify(rig.chat.owner, rig.chat.session);
     for (const tries of [1, 2]) {
       await until(async () => asked()[0] === tries && clock.sleepers > 0);
       await clock.advance(5_000);
     }
     await rig.runner.idle();
-    expect(told(await rig.entries())).toEqual([
+    expect(transcriptLines(await rig.entries())).toEqual([
       "user: Hello",
       "notice: model_fallback",
       "assistant: Here.",
@@ -103,7 +109,7 @@ describe("when a model cannot answer", () => {
   });
 
   test("what it had said stays once, and the one who stands in is told of it and goes on to the end of the turn", async () => {
-    const tool = aTool("look", async () => ({ outcome: "ok", output: "seen" }));
+    const tool = createTool("look", async () => ({ outcome: "ok", output: "seen" }));
     const { models, deps } = chainOf(
       [[says("Half a"), fails("auth", { code: "no_key" })]],
       [[says("word."), calls("look")], says("Done.")],
@@ -111,7 +117,7 @@ describe("when a model cannot answer", () => {
     const rig = await openRunRig(harness.store, { model: models[0]!, deps, tools: [tool] });
     await rig.say("Hello");
     await rig.work();
-    expect(told(await rig.entries())).toEqual([
+    expect(transcriptLines(await rig.entries())).toEqual([
       "user: Hello",
       "assistant: Half a",
       "notice: model_fallback",
@@ -120,9 +126,9 @@ describe("when a model cannot answer", () => {
       "assistant: Done.",
     ]);
     const [first] = models[1]!.requests;
-    expect(first?.messages.map(toldModel).filter((line) => line.includes("Half a"))).toHaveLength(
-      1,
-    );
+    expect(
+      first?.messages.map(modelMessageLine).filter((line) => line.includes("Half a")),
+    ).toHaveLength(1);
     expect(models[0]!.requests).toHaveLength(1);
   });
 
@@ -169,8 +175,8 @@ describe("when a model cannot answer", () => {
       deps: first.deps,
     });
     const { runId } = await rig.say("Hello");
-    rig.runner.poke(rig.chat.owner, rig.chat.session);
-    await streamed(rig, "dark");
+    rig.runner.notify(rig.chat.owner, rig.chat.session);
+    await untilStreamed(rig, "dark");
     const second = chainOf([says("Never.")], [says("and stormy night.")]);
     const runner = createRunner(harness.store, rig.log, {
       model: second.models[0]!,
@@ -201,7 +207,7 @@ describe("when a model cannot answer", () => {
     });
     const rig = await openRunRig(harness.store, hosts[0]!);
     const { runId } = await rig.say("Hello");
-    rig.runner.poke(rig.chat.owner, rig.chat.session);
+    rig.runner.notify(rig.chat.owner, rig.chat.session);
     const [first, second] = [hosts[0]!, hosts[1]!];
     for (const tries of [1, 2]) {
       await until(() => first.setUps.count === tries && first.clock.sleepers > 0);

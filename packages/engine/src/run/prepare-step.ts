@@ -8,7 +8,7 @@ import { type ChosenModel, chooseModel, type ModelChain } from "./fallback.ts";
 import type { RunContext } from "./run-context.ts";
 import type { RunHandle } from "./run-handle.ts";
 
-export interface SetUpDeps {
+export interface StepDeps {
   /** The model that a session's next call goes to. */
   readonly modelFor: (run: RunHandle) => Promise<ModelChain>;
   /** The system prompt as it would be today. A session that has one keeps it while the signature is the same. */
@@ -18,7 +18,7 @@ export interface SetUpDeps {
   readonly tools: ReadonlyMap<string, Tool>;
 }
 
-export interface SetUp extends ChosenModel {
+export interface PreparedStep extends ChosenModel {
   readonly framed: Extract<Framed, { status: "framed" }>;
 }
 
@@ -26,12 +26,12 @@ export interface SetUp extends ChosenModel {
  * What a step needs before its model can be asked. A model that cannot be opened and a prompt that cannot be made are
  * told to the person like every other failure of a model; trying again would tell them the same thing later.
  */
-export async function setUpStep(
-  deps: SetUpDeps,
+export async function prepareStep(
+  deps: StepDeps,
   run: RunHandle,
   context: RunContext,
   standIn: string | null,
-): Promise<SetUp | ModelFailure> {
+): Promise<PreparedStep | ModelFailure> {
   try {
     const chosen = chooseModel(await deps.modelFor(run), standIn);
     const framed = await context.frame(await frameSource(deps, run, chosen));
@@ -45,13 +45,13 @@ export async function setUpStep(
   }
 }
 
-async function frameSource(deps: SetUpDeps, run: RunHandle, chosen: ChosenModel) {
-  const tools = [...deps.tools.values()].map(specOf);
+async function frameSource(deps: StepDeps, run: RunHandle, chosen: ChosenModel) {
+  const tools = [...deps.tools.values()].map(toolSpecOf);
   const system = () => deps.system(run);
   const named = deps.signature === undefined ? await system() : await deps.signature(run);
   const signature = signatureOf(named, tools);
   return {
-    signature: chosen.standsIn ? forStandIn(signature, chosen.name) : signature,
+    signature: chosen.isFallback ? signatureForFallback(signature, chosen.name) : signature,
     tools,
     system,
   };
@@ -64,11 +64,11 @@ function signatureOf(named: string, tools: readonly ToolSpec[]): string {
 }
 
 /** P9: another model keeps nothing of what was sent to the one before; the frame says that it is another. */
-function forStandIn(signature: string, name: string): string {
+function signatureForFallback(signature: string, name: string): string {
   const parts = signature.split(" ").filter((part) => !part.startsWith("model="));
   return [`model=${shortHash(name)}`, ...parts].join(" ");
 }
 
-function specOf({ name, description, input }: Tool): ToolSpec {
+function toolSpecOf({ name, description, input }: Tool): ToolSpec {
   return { name, description, input };
 }

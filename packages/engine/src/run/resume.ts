@@ -50,7 +50,7 @@ export async function resumeRun(
     const waiting = snapshot.inbox.find(({ hash }) => hash === runId);
     if (waiting !== undefined) return { status: "resumed", session, runId: waiting.runId };
     const goesOn =
-      now.state === "paused" ? wordFor(target) : continuationOf(ids, target, now, snapshot);
+      now.state === "paused" ? resumeEvents(target) : continueEndedRun(ids, target, now, snapshot);
     if ("status" in goesOn) return goesOn;
     const expect = { head: snapshot.session.head };
     const result = await log.commit({ owner, session, expect, events: goesOn.events });
@@ -59,22 +59,22 @@ export async function resumeRun(
   }
 }
 
-interface GoesOn {
+interface Continuation {
   readonly runId: RunId;
   readonly events: Commit["events"];
 }
 
-function wordFor({ runId, command }: ResumeTarget): GoesOn {
+function resumeEvents({ runId, command }: ResumeTarget): Continuation {
   const word = { state: "claimed", cause: "resumed" } as const;
   return { runId, events: [newEvent(command, "run.state", word, runId)] };
 }
 
-function continuationOf(
+function continueEndedRun(
   ids: IdSource,
   { command }: ResumeTarget,
   run: RunRow,
   { session, entries }: Snapshot,
-): GoesOn | Refused {
+): Continuation | Refused {
   if (!terminalStates.has(run.state) || session.liveRun !== null)
     return refuse("run_live", "A run is going on in this session.");
   if (run.state === "completed")

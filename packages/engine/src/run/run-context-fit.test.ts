@@ -1,5 +1,5 @@
 import { ids } from "@holdfast/protocol";
-import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { type Compaction, compactSession } from "../context/compact.ts";
@@ -15,12 +15,12 @@ import {
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { openRunRig } from "@holdfast/testing/rigs/run-rig";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
-import { told, until } from "@holdfast/testing/rigs/run-words";
+import { transcriptLines, until } from "@holdfast/testing/rigs/run-words";
 import type { ContextFit } from "./fit-context.ts";
 
 let harness: StoreHarness;
 beforeEach(async () => {
-  harness = await memoryHarness.open();
+  harness = await referenceHarness.open();
 });
 afterEach(() => harness.close());
 
@@ -83,7 +83,9 @@ test("[S0.12] a context that is nearly full is compacted before its model is ask
   const last = JSON.stringify(model.requests.at(-1));
   expect(last).toContain("In short.");
   expect(last).not.toContain("two word");
-  expect(told(await rig.entries()).filter((line) => line.startsWith("user"))).toHaveLength(5);
+  expect(
+    transcriptLines(await rig.entries()).filter((line) => line.startsWith("user")),
+  ).toHaveLength(5);
 });
 
 test("[S0.12] a model that finds its context too long is asked again with a shorter one, in the same run", async () => {

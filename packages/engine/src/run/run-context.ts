@@ -8,14 +8,14 @@ import {
 } from "../context/build-context.ts";
 import { type ContextEntries, readContext, refreshContext } from "../context/read-context.ts";
 import { type Framed, frameContext, type FrameSource } from "../context/frame.ts";
-import { recordRequest, sentBefore, type SentRequest } from "../context/prefix.ts";
+import { recordRequest, lastSentRequest, type SentRequest } from "../context/prefix.ts";
 import type { CountTokens } from "../ports/background-models.ts";
 import type { ModelUsage } from "../ports/model.ts";
 import type { Store } from "../ports/store.ts";
 import type { RunHandle } from "./run-handle.ts";
 
 /** What is known of a session's context from step to step, and from run to run while an agent stays warm. */
-export interface KnownContext {
+export interface CachedContext {
   entries: ContextEntries | null;
   /** The newest request, and as much of it as stands in the log. */
   sent: SentRequest | null;
@@ -25,7 +25,7 @@ export interface KnownContext {
   readonly hashes: HashMemo;
 }
 
-export function emptyContext(): KnownContext {
+export function emptyCachedContext(): CachedContext {
   return { entries: null, sent: null, recorded: null, correction: 1, hashes: new Map() };
 }
 
@@ -39,13 +39,13 @@ export interface SentContext extends BuiltContext {
 export class RunContext {
   readonly #store: Store;
   readonly #run: RunHandle;
-  readonly #known: KnownContext;
+  readonly #known: CachedContext;
   readonly #count: CountTokens | undefined;
 
   constructor(
     store: Store,
     run: RunHandle,
-    known: KnownContext = emptyContext(),
+    known: CachedContext = emptyCachedContext(),
     count?: CountTokens,
   ) {
     this.#count = count;
@@ -68,7 +68,7 @@ export class RunContext {
       known === null
         ? await readContext(reads, owner, session)
         : await refreshContext(reads, owner, session, known);
-    if (entries !== null && !goesOn(known, entries)) this.#learn(entries);
+    if (entries !== null && !isContinuation(known, entries)) this.#learn(entries);
     this.#known.entries = entries;
     return entries;
   }
@@ -91,14 +91,14 @@ export class RunContext {
     const record = recordRequest(sent, recorded, entries, { blocks: context.blocks, model });
     const sentHashes = context.blocks.map(({ hash }) => hash);
     this.#known.sent = { seq: begun, hashes: sentHashes, model, knownFrom: "sending" };
-    return { ...context, record, counted: sizeOf(context) };
+    return { ...context, record, counted: countedTokens(context) };
   }
 
   /** About how long the next request is, before it is made. */
   estimateTokens(bytes: FrameBytes): number {
     const { entries, hashes } = this.#known;
     if (entries === null) return 0;
-    return this.tokensIn(sizeOf(buildContext(entries, bytes, hashes, this.#count)));
+    return this.tokensIn(countedTokens(buildContext(entries, bytes, hashes, this.#count)));
   }
 
   tokensIn(counted: number): number {
@@ -113,23 +113,23 @@ export class RunContext {
   }
 
   /** The record stands in the log, with the message that was made from its request. */
-  recorded(): void {
+  markRecorded(): void {
     this.#known.recorded = this.#known.sent?.hashes ?? null;
   }
 
   /** What was reshaped, or is read for the first time, tells itself what was recorded of it. */
   #learn(entries: ContextEntries): void {
-    const before = sentBefore(entries);
+    const before = lastSentRequest(entries);
     this.#known.sent ??= before;
     this.#known.recorded = before?.hashes ?? null;
   }
 }
 
-function sizeOf({ blocks }: BuiltContext): number {
+function countedTokens({ blocks }: BuiltContext): number {
   return blocks.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
-function goesOn(known: ContextEntries | null, entries: ContextEntries): boolean {
+function isContinuation(known: ContextEntries | null, entries: ContextEntries): boolean {
   if (known === null) return false;
   return known.epoch?.seq === entries.epoch?.seq && known.ranges === entries.ranges;
 }

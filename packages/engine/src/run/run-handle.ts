@@ -28,10 +28,10 @@ export type LossReason =
   | "stopping"
   | "refused";
 
-type Part = Pick<Commit, "events" | "expect" | "touch">;
+type RunCommit = Pick<Commit, "events" | "expect" | "touch">;
 
 const firstPauseMs = 100;
-const longestPauseMs = 1_000;
+const maxPauseMs = 1_000;
 /** How long a tick is sent again before its journal looks for another place. */
 const tickRetryMs = 1_000;
 
@@ -91,7 +91,7 @@ export class RunHandle {
   }
 
   /** The same run under a higher fence: what was sent under the old one and is still on its way is refused. */
-  goOnUnder(lease: LeaseRow): void {
+  adoptLease(lease: LeaseRow): void {
     this.#lease = lease;
   }
 
@@ -132,7 +132,7 @@ export class RunHandle {
 
   /** Lets go of the run because of what a commit answered. */
   loseBy(result: Exclude<CommitResult, { status: "committed" }>): void {
-    const reason = lossOf(result);
+    const reason = lossReasonOf(result);
     if (reason === "refused" && result.status === "refused") this.#refusal ??= result;
     this.lose(reason);
   }
@@ -146,7 +146,7 @@ export class RunHandle {
    * the lease would run out. `null`: the run is lost, and nothing of it is in our hands any more.
    */
   async write(events: readonly NewEvent[]): Promise<readonly StoredEvent[] | null> {
-    const result = await this.sendUntilTaken({ events });
+    const result = await this.sendUntilAnswered({ events });
     return this.#storedBy(events, result);
   }
 
@@ -167,18 +167,18 @@ export class RunHandle {
   }
 
   /** Sends the same commit until the store answers it, or the run is lost: who cannot renew stops by the keeper's clock. */
-  async sendUntilTaken(commit: Part): Promise<CommitResult> {
+  async sendUntilAnswered(commit: RunCommit): Promise<CommitResult> {
     for (let tries = 0; ; tries += 1) {
       const result = await this.send(commit);
       if (result.status !== "failed" || result.code === "store_closed") return result;
       if (this.#lost !== null) return result;
-      const pause = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(tries, 10));
+      const pause = Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(tries, 10));
       await this.#clock.sleep(pause, this.#gone.signal);
     }
   }
 
   /** One commit, for callers to whom a refusal or a failure means something. */
-  async send(commit: Part, retryForMs?: number): Promise<CommitResult> {
+  async send(commit: RunCommit, retryForMs?: number): Promise<CommitResult> {
     const { owner, session, lease } = this;
     if (this.#lost !== null)
       return { status: "refused", code: "fenced", message: "The run was given up." };
@@ -191,16 +191,16 @@ export class RunHandle {
       // A number that is not ours came between: it may be a cancel.
       const isAlone = result.first === this.#head + 1;
       this.#head = result.last;
-      if (this.#commits === 0) this.#versionBefore = result.version - entriesIn(commit.events);
+      if (this.#commits === 0) this.#versionBefore = result.version - countEntries(commit.events);
       this.#commits += 1;
       this.#version = result.version;
-      if (!isAlone) await this.look();
+      if (!isAlone) await this.checkCancelled();
     }
     return result;
   }
 
   /** P6: looks whether somebody asked for the run's end. */
-  async look(): Promise<void> {
+  async checkCancelled(): Promise<void> {
     try {
       const run = await this.#log.store.reads.run(this.owner, this.runId);
       if (run?.cancelRequested !== true) return;
@@ -212,11 +212,11 @@ export class RunHandle {
   }
 }
 
-function entriesIn(events: readonly NewEvent[]): number {
+function countEntries(events: readonly NewEvent[]): number {
   return events.filter((event) => roleOf(event) === "entry").length;
 }
 
-function lossOf(result: Exclude<CommitResult, { status: "committed" }>): LossReason {
+function lossReasonOf(result: Exclude<CommitResult, { status: "committed" }>): LossReason {
   if (result.status === "failed") return "store";
   switch (result.code) {
     case "fenced":

@@ -1,35 +1,41 @@
-import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { systemClock } from "../ports/clock.ts";
 import { aHolder } from "@holdfast/testing/fixtures/factories";
-import { aTool, gated, ok, told, until } from "@holdfast/testing/rigs/run-words";
+import {
+  createTool,
+  createGate,
+  okResult,
+  transcriptLines,
+  until,
+} from "@holdfast/testing/rigs/run-words";
 import { calls, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { createRunner, openRunRig } from "@holdfast/testing/rigs/run-rig";
-import { fsckStore } from "@holdfast/testing/conformance/fsck-store";
-import { same } from "@holdfast/testing/fixtures/open-session";
+import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
+import { assertSameJson } from "@holdfast/testing/fixtures/open-session";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 
 let harness: StoreHarness;
 beforeEach(async () => {
-  harness = await memoryHarness.open();
+  harness = await referenceHarness.open();
 });
 afterEach(async () => {
-  same(await fsckStore(harness.store), []);
+  assertSameJson(await fsckFindings(harness.store), []);
   await harness.close();
 });
 
 test("many that say at once more than a commit takes lose nothing of what they did", async () => {
   const loud = "y".repeat(400_000);
   const many = Array.from({ length: 24 }, () => calls("shout"));
-  const all = gated();
+  const all = createGate();
   let begun = 0;
-  const shout = aTool("shout", async (_call, { write }) => {
+  const shout = createTool("shout", async (_call, { write }) => {
     begun += 1;
     if (begun === many.length) all.open();
     await all.promise;
     write(loud);
-    return ok("done");
+    return okResult("done");
   });
   const rig = await openRunRig(harness.store, {
     model: scriptedModel([many, says("Fine.")]),
@@ -38,7 +44,7 @@ test("many that say at once more than a commit takes lose nothing of what they d
   const { runId } = await rig.say("All of you");
   await rig.work();
   expect(await rig.run(runId)).toMatchObject({ state: "completed" });
-  const results = told(await rig.entries()).filter((each) => each === "tool: ok done");
+  const results = transcriptLines(await rig.entries()).filter((each) => each === "tool: ok done");
   expect(results).toHaveLength(many.length);
 });
 
@@ -46,7 +52,7 @@ test("the results of many whose output grows when it is stored are all kept", as
   const many = Array.from({ length: 100 }, () => calls("ring"));
   const rig = await openRunRig(harness.store, {
     model: scriptedModel([many, says("Fine.")]),
-    tools: [aTool("ring", async () => ok("\u0007".repeat(20_000)))],
+    tools: [createTool("ring", async () => okResult("\u0007".repeat(20_000)))],
   });
   const { runId } = await rig.say("All of you");
   await rig.work();
@@ -56,7 +62,7 @@ test("the results of many whose output grows when it is stored are all kept", as
 test("[P7] many that had said much when their runner died are all told", async () => {
   const many = Array.from({ length: 20 }, () => calls("shout"));
   const holder = aHolder();
-  const shout = aTool("shout", async (_call, { write }) => {
+  const shout = createTool("shout", async (_call, { write }) => {
     write("y".repeat(500_000));
     return new Promise(() => {});
   });
@@ -67,7 +73,7 @@ test("[P7] many that had said much when their runner died are all told", async (
     holder,
   });
   const { runId } = await rig.say("All of you");
-  rig.runner.poke(rig.chat.owner, rig.chat.session);
+  rig.runner.notify(rig.chat.owner, rig.chat.session);
   await until(async () => (await rig.chat.row()).openDeltas === many.length);
   const next = createRunner(harness.store, rig.log, {
     model: scriptedModel([says("Fine.")]),
@@ -76,6 +82,8 @@ test("[P7] many that had said much when their runner died are all told", async (
   await next.sweep();
   await next.idle();
   expect(await rig.run(runId)).toMatchObject({ state: "completed" });
-  const results = told(await rig.entries()).filter((each) => each.startsWith("tool: unknown y"));
+  const results = transcriptLines(await rig.entries()).filter((each) =>
+    each.startsWith("tool: unknown y"),
+  );
   expect(results).toHaveLength(many.length);
 });

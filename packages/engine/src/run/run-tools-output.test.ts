@@ -1,26 +1,29 @@
-import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import type { Store } from "../ports/store.ts";
-import { aTool, ok } from "@holdfast/testing/rigs/run-words";
+import { createTool, okResult } from "@holdfast/testing/rigs/run-words";
 import { calls, says, scriptedModel, uses } from "@holdfast/testing/fakes/scripted-model";
 import { openRunRig } from "@holdfast/testing/rigs/run-rig";
-import { present } from "@holdfast/testing/fixtures/open-session";
+import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 
 let harness: StoreHarness;
 beforeEach(async () => {
-  harness = await memoryHarness.open();
+  harness = await referenceHarness.open();
 });
 afterEach(() => harness.close());
 
 describe("a tool's output", () => {
   async function resultOf(output: string, store: Store = harness.store) {
     const model = scriptedModel([calls("read"), says("I see.")]);
-    const rig = await openRunRig(store, { model, tools: [aTool("read", async () => ok(output))] });
+    const rig = await openRunRig(store, {
+      model,
+      tools: [createTool("read", async () => okResult(output))],
+    });
     const { runId } = await rig.say("Read");
     await rig.work();
-    const entry = present((await rig.entries()).find(({ type }) => type === "message.tool"));
+    const entry = assertPresent((await rig.entries()).find(({ type }) => type === "message.tool"));
     const [part] = entry.data["parts"] as [{ output: string; blobId?: string }];
     const toModel = model.requests[1]?.messages.findLast(({ role }) => role === "tool");
     return { rig, runId, part, toModel, size: JSON.stringify(entry.data).length };
@@ -44,9 +47,9 @@ describe("a tool's output", () => {
       expect(toModel).toMatchObject({ output: part.output });
       const blobs = [];
       for await (const row of harness.store.audit.blobs()) blobs.push(row);
-      const blob = present(blobs.find(({ id }) => id === part.blobId));
+      const blob = assertPresent(blobs.find(({ id }) => id === part.blobId));
       expect(blob).toMatchObject({ id: part.blobId, refs: 2, intact: true });
-      const stored = present(await harness.store.reads.blob(rig.chat.owner, blob.id));
+      const stored = assertPresent(await harness.store.reads.blob(rig.chat.owner, blob.id));
       expect(new TextDecoder().decode(stored.bytes) === output).toBe(true);
     },
   );
@@ -80,7 +83,7 @@ describe("what a provider counts", () => {
         [calls("note"), uses({ input: costMicros, costMicros })],
         says("Done."),
       ]),
-      tools: [aTool("note", async () => ok("noted"))],
+      tools: [createTool("note", async () => okResult("noted"))],
       deps: { limits: { steps: 20, timeMs: 3_600_000, modelTries: 3, costMicros: 1 } },
     });
     const { runId } = await rig.say("Go on");

@@ -1,8 +1,13 @@
-import { memoryHarness } from "@holdfast/testing/stores/harnesses";
+import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import type { Tool } from "../ports/tool.ts";
-import { aTool, ok, recorded, told } from "@holdfast/testing/rigs/run-words";
+import {
+  createTool,
+  okResult,
+  untilRecorded,
+  transcriptLines,
+} from "@holdfast/testing/rigs/run-words";
 import { calls, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { openRunRig, type RunRig } from "@holdfast/testing/rigs/run-rig";
@@ -10,7 +15,7 @@ import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 
 let harness: StoreHarness;
 beforeEach(async () => {
-  harness = await memoryHarness.open();
+  harness = await referenceHarness.open();
 });
 afterEach(() => harness.close());
 
@@ -23,18 +28,18 @@ describe("tools", () => {
         (request) => says(`It said: ${request.messages.at(-1)?.role === "tool" ? "3" : "nothing"}`),
       ]),
       tools: [
-        aTool("count", async (_call, { write }) => {
+        createTool("count", async (_call, { write }) => {
           seen.push(...(await rig.chat.events()).map(({ type }) => type));
           write("1, ");
           write("2");
-          return ok("3");
+          return okResult("3");
         }),
       ],
     });
     await rig.say("Count");
     await rig.work();
     expect(seen.at(-1)).toBe("tool.started");
-    expect(told(await rig.entries())).toEqual([
+    expect(transcriptLines(await rig.entries())).toEqual([
       "user: Count",
       "assistant: Let me see. |calls count",
       "tool: ok 3",
@@ -48,26 +53,29 @@ describe("tools", () => {
   ])("a tool that %s has failed, and the run goes on", async (_name, run, result) => {
     const rig = await openRunRig(harness.store, {
       model: scriptedModel([calls("it"), says("I see.")]),
-      tools: [aTool("it", run)],
+      tools: [createTool("it", run)],
     });
     await rig.say("Do it");
     await rig.work();
-    expect(told(await rig.entries()).slice(2)).toEqual([`tool: ${result}`, "assistant: I see."]);
+    expect(transcriptLines(await rig.entries()).slice(2)).toEqual([
+      `tool: ${result}`,
+      "assistant: I see.",
+    ]);
   });
 
   test("a tool that does not end is stopped at its time limit, and left alone if it ignores that", async () => {
     const clock = manualClock();
     const rig = await openRunRig(harness.store, {
       model: scriptedModel([calls("it"), says("I see.")]),
-      tools: [aTool("it", () => new Promise(() => {}), { timeLimitMs: 1_000 })],
+      tools: [createTool("it", () => new Promise(() => {}), { timeLimitMs: 1_000 })],
       clock,
     });
     await rig.say("Do it");
-    rig.runner.poke(rig.chat.owner, rig.chat.session);
-    await recorded(rig, "tool.started");
+    rig.runner.notify(rig.chat.owner, rig.chat.session);
+    await untilRecorded(rig, "tool.started");
     await clock.advance(1_000);
     await clock.advance(5_000);
     await rig.runner.idle();
-    expect(told(await rig.entries())[2]).toMatch(/^tool: unknown .*left alone/);
+    expect(transcriptLines(await rig.entries())[2]).toMatch(/^tool: unknown .*left alone/);
   });
 });

@@ -7,28 +7,34 @@ import {
 } from "@holdfast/protocol";
 
 import type { Clock } from "../ports/clock.ts";
-import type { JournalPlace } from "../ports/spill.ts";
+import type { SpillStore } from "../ports/spill.ts";
 import type { ModelCall } from "../ports/model.ts";
-import type { Tool, ToolCall, ToolHands } from "../ports/tool.ts";
-import { type AskedIn, doubtBegun } from "./begun-calls.ts";
+import type { Tool, ToolCall, ToolContext } from "../ports/tool.ts";
+import { type StepEntries, markStartedAsUnknown } from "./begun-calls.ts";
 import type { StreamedTool } from "./fold-step.ts";
 import type { Journal } from "./journal.ts";
-import { keepOutput } from "./keep-output.ts";
+import { storeOutput } from "./keep-output.ts";
 import type { RunHandle } from "./run-handle.ts";
-import { endOf, settledTool, type ToolEnd } from "./settle.ts";
-import { spillMark } from "../recovery/spill.ts";
-import { fitting, largest, storedSize } from "./sizes.ts";
-import { placeOf, refusals, sortCalls, type Verdict, type VerdictDeps } from "./approvals.ts";
+import { toolEndOf, settledTool, type ToolEnd } from "./settle.ts";
+import { spillMarkFor } from "../recovery/spill.ts";
+import { truncateToBytes, sizeLimits, jsonSize } from "./sizes.ts";
+import {
+  resolvePlace,
+  callRefusals,
+  decideCalls,
+  type CallVerdict,
+  type CallPolicyDeps,
+} from "./approvals.ts";
 
-export interface ToolDeps extends VerdictDeps {
+export interface ToolDeps extends CallPolicyDeps {
   readonly tools: ReadonlyMap<string, Tool>;
   readonly clock: Clock;
-  readonly journals?: JournalPlace | undefined;
+  readonly spills?: SpillStore | undefined;
   readonly raiseFence: () => Promise<void>;
 }
 
 /** A tool that ignores its signal is left alone after this time. */
-const abandonMs = 5_000;
+const abandonAfterMs = 5_000;
 
 /**
  * Works off the calls of a message. Those that need nobody's word run side by side and settle in one commit; then one
@@ -38,7 +44,7 @@ const abandonMs = 5_000;
 export async function runTools(
   deps: ToolDeps,
   run: RunHandle,
-  asked: AskedIn & { readonly calls: readonly ModelCall[] },
+  asked: StepEntries & { readonly calls: readonly ModelCall[] },
   journal: Journal,
 ): Promise<void> {
   const { calls } = asked;
@@ -48,7 +54,7 @@ export async function runTools(
     const tool = call.malformed ? undefined : deps.tools.get(call.name);
     return before === undefined && tool !== undefined ? [{ call, tool }] : [];
   });
-  const sorted = await sortCalls(deps, run, fresh);
+  const sorted = await decideCalls(deps, run, fresh);
   const verdicts = new Map(fresh.map(({ call }, index) => [call.callId, sorted[index]]));
   const asks = calls.flatMap((call) => {
     const verdict = verdicts.get(call.callId);
@@ -63,18 +69,18 @@ export async function runTools(
   if (!(await journal.flush())) return;
   if (ends.some(({ outcome }) => outcome === "unknown")) await deps.raiseFence();
   const { tools } = journal.fold();
-  const told = await doubtBegun(deps.log.store.reads, asked, ends, tools);
+  const told = await markStartedAsUnknown(deps.log.store.reads, asked, ends, tools);
   const settled = told.map((end) => settledTool(run, end, tools.get(end.callId)?.deltas ?? []));
   if (settled.length > 0 && (await run.write(settled)) === null) return;
-  if (asks.length > 0 && !run.cancelled) await askForCalls(run, asks);
+  if (asks.length > 0 && !run.cancelled) await requestApprovals(run, asks);
 }
 
 /** From here on it is a person's turn: the run gives its lease up, and nothing is lost with its runner. */
-async function askForCalls(
+async function requestApprovals(
   run: RunHandle,
   calls: readonly {
     readonly call: ModelCall;
-    readonly verdict: Extract<Verdict, { kind: "ask" }>;
+    readonly verdict: Extract<CallVerdict, { kind: "ask" }>;
   }[],
 ): Promise<void> {
   const asked = calls.map(({ call: { callId, name, input }, verdict: { inputHash, details } }) => {
@@ -94,12 +100,12 @@ async function finishCall(
   rest: {
     readonly journal: Journal;
     readonly before: StreamedTool | undefined;
-    readonly verdict: Verdict | undefined;
+    readonly verdict: CallVerdict | undefined;
   },
 ): Promise<ToolEnd> {
   const { journal, before, verdict } = rest;
   if (before !== undefined && (before.ended !== null || before.started.replay === "never"))
-    return endOf(before);
+    return toolEndOf(before);
   const { callId, name } = call;
   const resultId = before?.started.resultId ?? run.ids.make("message");
   if (call.malformed)
@@ -107,7 +113,7 @@ async function finishCall(
   const tool = deps.tools.get(name);
   if (tool === undefined)
     return { callId, name, resultId, outcome: "failed", output: `There is no tool ${name}.` };
-  if (verdict?.kind === "refused") return { callId, name, resultId, ...refusedEnd(verdict.why) };
+  if (verdict?.kind === "refused") return { callId, name, resultId, ...refusedResult(verdict.why) };
   if (verdict?.kind === "failed")
     return { callId, name, resultId, outcome: "failed", output: verdict.words };
   if (run.signal.aborted) return { callId, name, resultId, outcome: "cancelled", output: "" };
@@ -123,14 +129,14 @@ async function finishCall(
     });
   }
   // One that may begin again works where it works now; whoever began it before knew a place of their own.
-  const place = await placeOf(tool, asked);
+  const place = await resolvePlace(tool, asked);
   if ("words" in place) return { callId, name, resultId, outcome: "failed", output: place.words };
   return startTool(deps, run, tool, { call: { ...asked, ...place }, resultId, journal });
 }
 
 /** Told to the model in words, and to people by a word of its own: a no is not the end of a run. */
-function refusedEnd(why: keyof typeof refusals): Ended {
-  return { outcome: "cancelled", output: refusals[why], details: { refusal: why } };
+function refusedResult(why: keyof typeof callRefusals): ToolOutcomeResult {
+  return { outcome: "cancelled", output: callRefusals[why], details: { refusal: why } };
 }
 
 const malformedArguments =
@@ -159,14 +165,14 @@ async function startTool(
       input,
       replay,
       ...(allowedBy !== undefined && { allowedBy }),
-      ...spillMark(deps.journals, run),
+      ...spillMarkFor(deps.spills, run),
     }),
   );
   // A run that was lost while this was on its way is somebody else's: what is not begun is not begun here.
   if (!started || run.lost !== null)
     return { callId, name, resultId, outcome: "cancelled", output: "" };
-  const result = await runWithin(deps.clock, tool, run, call, journal);
-  const kept = await keepOutput(deps.log.store, run.owner, result.output);
+  const result = await runWithTimeLimit(deps.clock, tool, run, call, journal);
+  const kept = await storeOutput(deps.log.store, run.owner, result.output);
   const { outcome } = result;
   const { output, blobId = result.blobId } = kept;
   const details = fittingDetails(result.details);
@@ -175,7 +181,7 @@ async function startTool(
   return { callId, name, resultId, outcome, output, ...more };
 }
 
-interface Ended {
+interface ToolOutcomeResult {
   readonly outcome: ToolOutcome;
   readonly output: string;
   readonly blobId?: BlobId | undefined;
@@ -185,30 +191,30 @@ interface Ended {
 /** A result stands without its details rather than not at all. */
 function fittingDetails(details: ToolDetails | undefined): ToolDetails | undefined {
   const decoded = toolDetails.safeParse(details);
-  if (!decoded.success || storedSize(decoded.data) > largest.toolDetails) return undefined;
+  if (!decoded.success || jsonSize(decoded.data) > sizeLimits.toolDetails) return undefined;
   return decoded.data;
 }
 
 /** Runs a tool within its time. Whatever it does, there is a result, and nothing that it writes afterwards counts. */
-async function runWithin(
+async function runWithTimeLimit(
   clock: Clock,
   tool: Tool,
   run: RunHandle,
   call: ToolCall,
   journal: Journal,
-): Promise<Ended> {
+): Promise<ToolOutcomeResult> {
   const over = new AbortController();
   const finished = new AbortController();
   const signal = AbortSignal.any([run.signal, over.signal]);
   const waiting = AbortSignal.any([finished.signal, run.signal]);
   const limit = clock.sleep(tool.timeLimitMs, waiting).then(() => over.abort());
-  const work = attempt(tool, call, {
+  const work = runTool(tool, call, {
     signal,
-    write: outputOf(call, journal, finished.signal),
+    write: outputWriter(call, journal, finished.signal),
   });
   const abandoned = limit
-    .then(() => clock.sleep(abandonMs, finished.signal))
-    .then((): Ended => ({
+    .then(() => clock.sleep(abandonAfterMs, finished.signal))
+    .then((): ToolOutcomeResult => ({
       outcome: "unknown",
       output: "The tool did not stop when it was told to, and was left alone.",
     }));
@@ -226,7 +232,7 @@ async function runWithin(
 }
 
 /** An exception is taken for a failure, whenever it comes. */
-async function attempt(tool: Tool, call: ToolCall, hands: ToolHands): Promise<Ended> {
+async function runTool(tool: Tool, call: ToolCall, hands: ToolContext): Promise<ToolOutcomeResult> {
   try {
     return await tool.run(call, hands);
   } catch (error) {
@@ -235,12 +241,16 @@ async function attempt(tool: Tool, call: ToolCall, hands: ToolHands): Promise<En
 }
 
 /** Takes output as long as the tool runs and as much as can be kept. */
-function outputOf(call: ToolCall, journal: Journal, finished: AbortSignal): (text: string) => void {
-  let room: number = largest.toolOutput;
+function outputWriter(
+  call: ToolCall,
+  journal: Journal,
+  finished: AbortSignal,
+): (text: string) => void {
+  let room: number = sizeLimits.toolOutput;
   return (text) => {
     if (finished.aborted || text === "" || room <= 0) return;
-    const kept = fitting(text, room);
-    room = kept === text ? room - storedSize(text) : 0;
+    const kept = truncateToBytes(text, room);
+    room = kept === text ? room - jsonSize(text) : 0;
     if (kept !== "") void journal.addOutput(call.callId, kept);
   };
 }

@@ -4,17 +4,23 @@ import type { LeaseRow } from "../ports/rows.ts";
 import type { Liveness } from "../ports/liveness.ts";
 import type { LiveWork, Work } from "../ports/work.ts";
 import { expireApproval } from "./answer.ts";
-import { type ClaimDeps, claimNext, takeLease } from "./claim.ts";
+import { type ClaimDeps, claimNext, acquireRunLease } from "./claim.ts";
 import { type DriveDeps, driveRun, type RunPosition } from "./drive.ts";
-import { decideLate, type LateWork, lookAtFile, lookForLate } from "../recovery/late-journal.ts";
-import { type HeldLease, LeaseKeeper } from "./lease-renewer.ts";
-import { giveUpRun, recoverRun, type ResumePolicy } from "../recovery/take-over.ts";
+import {
+  ingestLateJournal,
+  type LateJournal,
+  inspectSpill,
+  findLateJournals,
+} from "../recovery/late-journal.ts";
+import { type HeldLease, LeaseRenewer } from "./lease-renewer.ts";
+import { giveUpRun, takeOverRun, type ResumePolicy } from "../recovery/take-over.ts";
 import type { RunHandle } from "./run-handle.ts";
-import type { SetUpDeps } from "./prepare-step.ts";
+import type { StepDeps } from "./prepare-step.ts";
 import { Tick } from "./tick.ts";
-import { type WarmAgents, warmUp } from "./warm-run.ts";
+import { type RunAgentCache, borrowAgent } from "./warm-run.ts";
 
-interface RunnerParts extends ClaimDeps, Omit<DriveDeps, "tick" | "raiseFence" | keyof SetUpDeps> {
+interface CommonRunnerDeps
+  extends ClaimDeps, Omit<DriveDeps, "tick" | "raiseFence" | keyof StepDeps> {
   readonly work: Work;
   readonly liveness: Liveness;
   readonly policy: ResumePolicy;
@@ -29,12 +35,18 @@ interface RunnerParts extends ClaimDeps, Omit<DriveDeps, "tick" | "raiseFence" |
 }
 
 /** Runs are set up from warm agents, or each from the same parts. */
-export type RunnerDeps = RunnerParts & (SetUpDeps | { readonly agents: WarmAgents });
+export type RunnerDeps = CommonRunnerDeps & (StepDeps | { readonly agents: RunAgentCache });
 
 const pageSize = 1_000;
 /** A cancel is noticed within twice this time. */
-const lookMs = 400;
-const start: RunPosition = { step: 0, tries: 0, isPassedOn: false, usedMs: 0, journal: [] };
+const cancelPollMs = 400;
+const initialPosition: RunPosition = {
+  step: 0,
+  tries: 0,
+  isPassedOn: false,
+  usedMs: 0,
+  journal: [],
+};
 
 /**
  * Works on sessions: claims what waits, takes over what was left behind, drives each run to its end. Any number of
@@ -42,7 +54,7 @@ const start: RunPosition = { step: 0, tries: 0, isPassedOn: false, usedMs: 0, jo
  */
 export class Runner {
   readonly #deps: RunnerDeps;
-  readonly #keeper: LeaseKeeper;
+  readonly #keeper: LeaseRenewer;
   readonly #tick: Tick;
   readonly #stop = new AbortController();
   readonly #loops: Promise<void>[] = [];
@@ -57,19 +69,20 @@ export class Runner {
 
   constructor(deps: RunnerDeps) {
     this.#deps = deps;
-    this.#keeper = new LeaseKeeper(deps.log.store.leases, deps.clock, deps.leaseMs);
+    this.#keeper = new LeaseRenewer(deps.log.store.leases, deps.clock, deps.leaseMs);
     this.#tick = new Tick(deps.clock);
   }
 
   /** Begins to look for work by itself, and to notice cancels from elsewhere. */
   start(): void {
     this.#loops.push(this.#every(this.#deps.sweepMs, () => this.sweep()));
-    this.#loops.push(this.#every(lookMs, () => this.#lookForCancels()));
+    this.#loops.push(this.#every(cancelPollMs, () => this.#lookForCancels()));
   }
 
   /** Says that a session may have work, or that its run was asked to end. Never throws, never waits. */
-  poke(owner: OwnerId, session: SessionId): void {
-    for (const { lease, run } of this.#keeper.held) if (lease.session === session) void run?.look();
+  notify(owner: OwnerId, session: SessionId): void {
+    for (const { lease, run } of this.#keeper.held)
+      if (lease.session === session) void run?.checkCancelled();
     void this.#begin(owner, session, () => this.#workOn(owner, session, undefined));
   }
 
@@ -77,21 +90,21 @@ export class Runner {
    * Brings in what these entries say is still being recovered, if it has turned up. `changed`: read again. Whoever asks
    * while it is being done, here or elsewhere, is answered at once.
    */
-  async recoverLate(
+  async recoverLateJournals(
     owner: OwnerId,
     session: SessionId,
     entries: Iterable<StoredEvent>,
   ): Promise<"changed" | "unchanged"> {
-    const { journals } = this.#deps;
+    const { spills: journals } = this.#deps;
     if (journals === undefined || this.#working.has(session)) return "unchanged";
-    const works = await lookForLate({ ...this.#deps, journals }, session, entries);
+    const works = await findLateJournals({ ...this.#deps, spills: journals }, session, entries);
     if (works.length === 0 || this.#working.has(session)) return "unchanged";
     return (await this.#bringIn(owner, session, works)) === "changed" ? "changed" : "unchanged";
   }
 
   /** Files that lie in this home and that nobody writes: left by a process that is gone, or carried here. */
   async #bringInFiles(): Promise<void> {
-    const { journals, log } = this.#deps;
+    const { spills: journals, log } = this.#deps;
     if (journals === undefined) return;
     for (const header of await journals.left()) {
       const { owner, session, runId, ingestId } = header;
@@ -99,7 +112,9 @@ export class Runner {
       const run = await log.store.reads.run(owner, runId);
       // A run that is under way is recovered with all that it left, or ends first.
       const isNobodys = run !== null && !["claimed", "running"].includes(run.state);
-      const work = isNobodys ? await lookAtFile({ ...this.#deps, journals }, header) : null;
+      const work = isNobodys
+        ? await inspectSpill({ ...this.#deps, spills: journals }, header)
+        : null;
       if (work === null) continue;
       const done = await this.#bringIn(owner, session, [work]);
       if (done === "refused") this.#refused.add(ingestId);
@@ -110,17 +125,22 @@ export class Runner {
   async #bringIn(
     owner: OwnerId,
     session: SessionId,
-    works: readonly LateWork[],
+    works: readonly LateJournal[],
   ): Promise<"changed" | "unchanged" | "refused"> {
-    const { journals } = this.#deps;
+    const { spills: journals } = this.#deps;
     if (journals === undefined) return "unchanged";
     let done: "changed" | "unchanged" | "refused" = "unchanged";
     const begun = this.#begin(owner, session, async () => {
-      const lease = await takeLease(this.#deps, session);
+      const lease = await acquireRunLease(this.#deps, session);
       if (lease === null) return;
       try {
         for (const work of works) {
-          const result = await decideLate({ ...this.#deps, journals }, owner, lease, work);
+          const result = await ingestLateJournal(
+            { ...this.#deps, spills: journals },
+            owner,
+            lease,
+            work,
+          );
           if (result?.status === "refused") done = "refused";
           else if (result !== null && done === "unchanged") done = "changed";
         }
@@ -149,7 +169,7 @@ export class Runner {
     }
     await this.#bringInFiles();
     await this.#expireApprovals();
-    if ("agents" in this.#deps) this.#deps.agents.tend();
+    if ("agents" in this.#deps) this.#deps.agents.evictIfNeeded();
   }
 
   /** What nobody answered in time is a no, and wakes its run. */
@@ -157,7 +177,7 @@ export class Runner {
     const { work, log, ids } = this.#deps;
     for (const { owner, session, approval } of await work.expiredApprovals(pageSize)) {
       await expireApproval(log, ids, owner, approval);
-      this.poke(owner, session);
+      this.notify(owner, session);
     }
   }
 
@@ -177,7 +197,8 @@ export class Runner {
 
   /** P6: for those that write nothing at the moment. A run that does learns of a cancel from the answer to its commit. */
   async #lookForCancels(): Promise<void> {
-    for (const held of this.#keeper.held) if (held.isQuiet()) await held.run?.look();
+    for (const held of this.#keeper.held)
+      if (held.hasWrittenNothing()) await held.run?.checkCancelled();
   }
 
   /** One at a time for each session; who comes meanwhile makes it look once more. */
@@ -192,7 +213,7 @@ export class Runner {
       .catch((error: unknown) => this.#deps.onError(error))
       .finally(() => {
         this.#working.delete(session);
-        if (this.#again.delete(session)) this.poke(owner, session);
+        if (this.#again.delete(session)) this.notify(owner, session);
       });
     this.#working.set(session, work);
     return work;
@@ -200,7 +221,7 @@ export class Runner {
 
   async #workOn(owner: OwnerId, session: SessionId, left: LeaseRow | undefined): Promise<void> {
     const askedAt = this.#deps.clock.now();
-    const lease = await takeLease(this.#deps, session, left);
+    const lease = await acquireRunLease(this.#deps, session, left);
     if (lease === null) return;
     this.#expired.delete(session);
     const held = this.#keeper.hold(lease, askedAt);
@@ -214,12 +235,12 @@ export class Runner {
   /** First what was left behind in the session, then message after message while there are any. */
   async #goOn(owner: OwnerId, held: HeldLease): Promise<void> {
     if (this.#stop.signal.aborted) return;
-    const recovered = await recoverRun(this.#deps, owner, held.lease);
+    const recovered = await takeOverRun(this.#deps, owner, held.lease);
     if (recovered !== null) await this.#drive(held, recovered.run, recovered.position);
     while (!this.#stop.signal.aborted && !held.lost) {
       const run = await claimNext(this.#deps, owner, held.lease);
       if (run === null) return;
-      await this.#drive(held, run, start);
+      await this.#drive(held, run, initialPosition);
     }
   }
 
@@ -242,9 +263,9 @@ export class Runner {
     const raiseFence = () => this.#keeper.raiseFence(held, this.#deps.holder());
     const deps = { ...this.#deps, tick: this.#tick, raiseFence };
     if (!("agents" in deps)) return driveRun(deps, run, position);
-    const warm = await warmUp(deps.agents, run);
+    const warm = await borrowAgent(deps.agents, run);
     try {
-      await driveRun({ ...deps, ...warm.setUp }, run, position, warm.known);
+      await driveRun({ ...deps, ...warm.stepDeps }, run, position, warm.cachedContext);
     } finally {
       warm.release();
     }

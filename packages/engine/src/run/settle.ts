@@ -18,9 +18,9 @@ import type { StreamedMessage, StreamedTool } from "./fold-step.ts";
 import type { RunHandle } from "./run-handle.ts";
 
 /** What it takes to make a run's events, for whoever settles it. */
-export type RunWriter = Pick<RunHandle, "event" | "ids" | "runId">;
+export type RunEvents = Pick<RunHandle, "event" | "ids" | "runId">;
 
-export function writerFor(ids: IdSource, runId: RunId): RunWriter {
+export function createRunEvents(ids: IdSource, runId: RunId): RunEvents {
   return {
     ids,
     runId,
@@ -32,7 +32,7 @@ export type PartialCause = "cancelled" | "interrupted" | "failed" | "limit";
 
 /** The entry that stands for a streamed message. One that ended early says why. */
 export function settledMessage(
-  run: RunWriter,
+  run: RunEvents,
   streamed: StreamedMessage | null,
   rest: {
     readonly model: string;
@@ -58,7 +58,7 @@ export function settledMessage(
 }
 
 /** Calls that stand in a spill alone. */
-export function markedCalls(calls: readonly ModelCall[]): readonly ModelCall[] {
+export function asRecovered(calls: readonly ModelCall[]): readonly ModelCall[] {
   return calls.map((call) => ({ ...call, recovered: true }));
 }
 
@@ -74,7 +74,7 @@ export interface ToolEnd {
 }
 
 /** How a tool ended, as far as its journal tells. P7: one that was started and not seen to end is unknown. */
-export function endOf(tool: StreamedTool): ToolEnd {
+export function toolEndOf(tool: StreamedTool): ToolEnd {
   const { callId, resultId, name } = tool.started;
   if (tool.ended === null)
     return { callId, name, resultId, outcome: "unknown", output: tool.output };
@@ -84,7 +84,7 @@ export function endOf(tool: StreamedTool): ToolEnd {
 
 /** The entry that stands for a tool and its streamed output. */
 export function settledTool(
-  run: RunWriter,
+  run: RunEvents,
   end: ToolEnd,
   deltas: StreamedTool["deltas"],
 ): NewEvent {
@@ -102,8 +102,8 @@ export function settledTool(
 }
 
 /** The entries that say of calls that they were not run, and why; of those that were begun, that nobody knows. */
-export function unrunCalls(
-  run: RunWriter,
+export function unrunResults(
+  run: RunEvents,
   calls: readonly ModelCall[],
   output: string,
   begun: ReadonlySet<unknown> = new Set(),
@@ -118,30 +118,30 @@ export function unrunCalls(
 }
 
 export function usageEvent(
-  run: RunWriter,
+  run: RunEvents,
   model: string,
   usage: ModelUsage | null,
 ): readonly NewEvent[] {
-  return usage === null ? [] : [run.event("usage.recorded", usageOfCall(model, usage))];
+  return usage === null ? [] : [run.event("usage.recorded", usageData(model, usage))];
 }
 
 /** A model call as the ledger takes it. */
-export function usageOfCall(model: string, usage: ModelUsage): EventData<"usage.recorded"> {
+export function usageData(model: string, usage: ModelUsage): EventData<"usage.recorded"> {
   const { input, output, cacheRead, cacheWrite, costMicros } = usage;
   return {
     model,
-    input: whole(input),
-    output: whole(output),
-    ...(cacheRead !== undefined && { cacheRead: whole(cacheRead) }),
-    ...(cacheWrite !== undefined && { cacheWrite: whole(cacheWrite) }),
-    ...(costMicros !== undefined && { costMicros: whole(costMicros) }),
+    input: toCount(input),
+    output: toCount(output),
+    ...(cacheRead !== undefined && { cacheRead: toCount(cacheRead) }),
+    ...(cacheWrite !== undefined && { cacheWrite: toCount(cacheWrite) }),
+    ...(costMicros !== undefined && { costMicros: toCount(costMicros) }),
   };
 }
 
 /** Ten thousand dollars for one call: above it a count is nonsense, and sums of nonsense must stay sums. */
-const largestCount = 10_000_000_000;
+const maxUsageCount = 10_000_000_000;
 
 /** What a provider counts is not always a whole number, or one at all. */
-function whole(count: number): number {
-  return count > 0 ? Math.min(Math.round(count), largestCount) : 0;
+function toCount(count: number): number {
+  return count > 0 ? Math.min(Math.round(count), maxUsageCount) : 0;
 }

@@ -2,7 +2,7 @@
  * What one message, one tool's output and one call may grow to, so that every settlement fits into an event with room to
  * spare. Counted as the JSON text that is stored, in bytes.
  */
-export const largest = {
+export const sizeLimits = {
   /** Its calls included. */
   message: 768 * 1024,
   toolOutput: 512 * 1024,
@@ -16,17 +16,17 @@ export const largest = {
 } as const;
 
 /** Characters that stand for themselves in JSON, in one byte each. */
-const plain = /^[ !#-[\]-~]*$/;
+const plainAscii = /^[ !#-[\]-~]*$/;
 
-export function storedSize(value: unknown): number {
-  if (typeof value === "string" && plain.test(value)) return value.length + 2;
+export function jsonSize(value: unknown): number {
+  if (typeof value === "string" && plainAscii.test(value)) return value.length + 2;
   return Buffer.byteLength(JSON.stringify(value) ?? "");
 }
 
 /** The beginning that fits, cut between characters. */
-export function fitting(text: string, bytes: number): string {
-  if (storedSize(text) <= bytes) return text;
+export function truncateToBytes(text: string, bytes: number): string {
+  if (jsonSize(text) <= bytes) return text;
   let end = Math.min(text.length, bytes);
-  while (end > 0 && storedSize(text.slice(0, end)) > bytes) end = Math.floor(end * 0.8);
+  while (end > 0 && jsonSize(text.slice(0, end)) > bytes) end = Math.floor(end * 0.8);
   return text.slice(0, end).toWellFormed();
 }

@@ -15,19 +15,19 @@ export interface RunLimits {
 }
 
 /** All runs, this one among them, whose spend is held against one limit: those that others have begun on its behalf. */
-export type SpendsWith = (
+export type RunsSharingBudget = (
   run: Pick<RunHandle, "owner" | "session" | "runId">,
 ) => Promise<readonly RunId[]>;
 
-export interface SpendDeps {
+export interface BudgetDeps {
   readonly log: Log;
   readonly limits: RunLimits;
   /** Each run by itself unless told. */
-  readonly spendsWith?: SpendsWith;
+  readonly runsSharingBudget?: RunsSharingBudget;
 }
 
-export async function overSpent(
-  { log, limits, spendsWith }: SpendDeps,
+export async function isOverBudget(
+  { log, limits, runsSharingBudget: spendsWith }: BudgetDeps,
   run: RunHandle,
 ): Promise<boolean> {
   if (limits.costMicros === undefined) return false;
@@ -41,14 +41,17 @@ export async function overSpent(
 
 const dayMs = 24 * 3_600_000;
 
-export async function daySpent({ log, limits }: SpendDeps, { owner }: RunHandle): Promise<boolean> {
+export async function isDailyBudgetSpent(
+  { log, limits }: BudgetDeps,
+  { owner }: RunHandle,
+): Promise<boolean> {
   if (limits.costMicrosPerDay === undefined) return false;
   const since = (await log.store.now()) - dayMs;
   const usage = await log.store.reads.usage(owner, { since });
   return usage.costMicros >= limits.costMicrosPerDay;
 }
 
-export function daySpentText({ costMicrosPerDay = 0 }: RunLimits): string {
+export function dailyBudgetText({ costMicrosPerDay = 0 }: RunLimits): string {
   const dollars = (costMicrosPerDay / 1_000_000).toFixed(2);
   return `The limit of $${dollars} for 24 hours is spent, so this was not begun. Raise the limit, or ask again later.`;
 }

@@ -10,14 +10,14 @@ import type { Log } from "../log/log.ts";
 import type { Recall } from "../memory/recall.ts";
 import type { InputRow } from "../ports/rows.ts";
 import type { RunHandle } from "./run-handle.ts";
-import type { RunWriter } from "./settle.ts";
+import type { RunEvents } from "./settle.ts";
 
 /**
  * A waiting message as the entry that it becomes. One without words says that its run continues another: it has nothing to
  * add to the conversation, and is gone from the inbox.
  */
-export function takenInput(
-  run: RunWriter,
+export function inputEntry(
+  run: RunEvents,
   input: InputRow,
   attached: readonly Part[] = [],
 ): NewEvent {
@@ -41,10 +41,10 @@ function isContinuation({ content }: InputRow): boolean {
 export interface SteerDeps {
   readonly log: Log;
   /** Puts what is attached to a message where tools find it, and says where. It never fails. */
-  readonly place?: Recall;
+  readonly placeAttachments?: Recall;
 }
 
-function bringsFiles({ content }: InputRow): boolean {
+function hasAttachments({ content }: InputRow): boolean {
   return content !== null && content.attachments.length > 0;
 }
 
@@ -54,7 +54,7 @@ function bringsFiles({ content }: InputRow): boolean {
  * like any other. Returns how many were taken.
  */
 export async function takeSteering(
-  { log, place }: SteerDeps,
+  { log, placeAttachments: place }: SteerDeps,
   run: RunHandle,
   entries: readonly StoredEvent[],
 ): Promise<number> {
@@ -66,7 +66,7 @@ export async function takeSteering(
     const snapshot = await log.store.reads.snapshot(owner, session, { limit: 1 });
     const steering = snapshot?.inbox.filter(isForThisRun) ?? [];
     if (snapshot === null || steering.length === 0) return 0;
-    const bare = steering.filter((each) => bringsFiles(each) && !placed.has(each.messageId));
+    const bare = steering.filter((each) => hasAttachments(each) && !placed.has(each.messageId));
     if (place !== undefined && bare.length > 0) {
       for (const { messageId, content } of bare)
         if (content !== null) placed.set(messageId, await place({ owner, session, ...content }));
@@ -74,7 +74,7 @@ export async function takeSteering(
       continue;
     }
     const events = steering.flatMap((input) => [
-      takenInput(run, input, placed.get(input.messageId)),
+      inputEntry(run, input, placed.get(input.messageId)),
       newEvent(
         run.ids.make("event"),
         "run.state",

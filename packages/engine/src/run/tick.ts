@@ -1,12 +1,12 @@
 import type { Clock } from "../ports/clock.ts";
 
 /** With few runs the beat is quick; with many it is slower, so that commits do not grow with the runs alone. */
-const shortestMs = 20;
-const longestMs = 50;
+const minTickMs = 20;
+const maxTickMs = 50;
 const msPerRun = 0.05;
 
 /** So many go off in one turn of the event loop: a thousand at once would hold everything else up. */
-const mostAtOnce = 64;
+const maxPerTurn = 64;
 
 /**
  * The beat to which the runs of a process commit what they stream. What was gathered is taken when the beat comes, not when
@@ -53,12 +53,12 @@ export class Tick {
   async #letGo(all: readonly (() => void)[], signal: AbortSignal): Promise<void> {
     this.#lastCount = all.length;
     for (const [index, go] of all.entries()) {
-      if (index > 0 && index % mostAtOnce === 0) await this.#clock.sleep(0, signal);
+      if (index > 0 && index % maxPerTurn === 0) await this.#clock.sleep(0, signal);
       if (this.#waiting.delete(go)) go();
     }
   }
 
   #everyMs(): number {
-    return Math.min(longestMs, Math.max(shortestMs, this.#lastCount * msPerRun));
+    return Math.min(maxTickMs, Math.max(minTickMs, this.#lastCount * msPerRun));
   }
 }

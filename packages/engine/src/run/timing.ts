@@ -1,13 +1,13 @@
 /** A replay needs no more than this. */
-const most = 2_000;
+const maxTimingPairs = 2_000;
 /** More than a message may have of characters. */
-const lengths = 2 ** 21;
+const lengthRadix = 2 ** 21;
 
 /**
  * When how much was said: `[ms, characters]` for each delta. Where there are too many, neighbours become one. Every live run
  * has such a list, so both numbers of a pair are kept as one: `ms * lengths + characters`.
  */
-export class Timing {
+export class DeltaTimings {
   #pairs: number[] = [];
   /** How many deltas a pair stands for, and how many the last one has so far. */
   #size = 1;
@@ -20,25 +20,25 @@ export class Timing {
       this.#inLast += 1;
       return;
     }
-    if (this.#pairs.length === most) this.#halve();
-    this.#pairs.push(ms * lengths + length);
+    if (this.#pairs.length === maxTimingPairs) this.#halve();
+    this.#pairs.push(ms * lengthRadix + length);
     this.#inLast = 1;
   }
 
   pairs(): [number, number][] {
-    return this.#pairs.map((pair) => [Math.floor(pair / lengths), lengthIn(pair)]);
+    return this.#pairs.map((pair) => [Math.floor(pair / lengthRadix), lengthOfPair(pair)]);
   }
 
   #halve(): void {
     const pairs = this.#pairs;
     this.#pairs = [];
     for (let index = 0; index < pairs.length; index += 2)
-      this.#pairs.push((pairs[index] ?? 0) + lengthIn(pairs[index + 1] ?? 0));
+      this.#pairs.push((pairs[index] ?? 0) + lengthOfPair(pairs[index + 1] ?? 0));
     this.#size *= 2;
   }
 }
 
 /** Not the remainder: a clock that was set back makes a time that is less than nothing. */
-function lengthIn(pair: number): number {
-  return pair - Math.floor(pair / lengths) * lengths;
+function lengthOfPair(pair: number): number {
+  return pair - Math.floor(pair / lengthRadix) * lengthRadix;
 }

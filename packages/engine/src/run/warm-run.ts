@@ -1,35 +1,41 @@
 import { laneKey } from "@holdfast/protocol";
 
 import type { AgentCache, BorrowedAgent } from "../agents/cache.ts";
-import { emptyContext, type KnownContext } from "./run-context.ts";
+import { emptyCachedContext, type CachedContext } from "./run-context.ts";
 import type { RunHandle } from "./run-handle.ts";
-import type { SetUpDeps } from "./prepare-step.ts";
+import type { StepDeps } from "./prepare-step.ts";
 
-export type WarmAgents = AgentCache<KnownContext>;
+export type RunAgentCache = AgentCache<CachedContext>;
 
 /** What a run works with: an agent of its lane, and what that agent knows of the run's session. */
-export interface WarmRun {
-  readonly setUp: SetUpDeps;
-  readonly known: KnownContext;
+export interface BorrowedRunAgent {
+  readonly stepDeps: StepDeps;
+  readonly cachedContext: CachedContext;
   /** Gives the agent back. What it knows of the session holds only if the run has come to its own end. */
   release(): void;
 }
 
-export async function warmUp(agents: WarmAgents, run: RunHandle): Promise<WarmRun> {
+export async function borrowAgent(
+  agents: RunAgentCache,
+  run: RunHandle,
+): Promise<BorrowedRunAgent> {
   const { owner, session, versionBefore: version } = run;
   const lane = run.lane ?? laneKey.parse(`session:${session}`);
   try {
-    return inHands(await agents.borrow({ owner, session, lane, version }), run);
+    return borrowedRunAgent(await agents.borrow({ owner, session, lane, version }), run);
   } catch (error) {
-    return notBuilt(error);
+    return failedRunAgent(error);
   }
 }
 
-function inHands(borrowed: BorrowedAgent<KnownContext>, run: RunHandle): WarmRun {
+function borrowedRunAgent(
+  borrowed: BorrowedAgent<CachedContext>,
+  run: RunHandle,
+): BorrowedRunAgent {
   const { agent, signature } = borrowed;
-  const known = borrowed.kept ?? emptyContext();
+  const known = borrowed.kept ?? emptyCachedContext();
   return {
-    setUp: {
+    stepDeps: {
       modelFor: async () => ({
         name: agent.modelName,
         model: agent.model,
@@ -39,7 +45,7 @@ function inHands(borrowed: BorrowedAgent<KnownContext>, run: RunHandle): WarmRun
       signature: async () => signature,
       tools: agent.tools,
     },
-    known,
+    cachedContext: known,
     release() {
       const { version } = run;
       borrowed.release(run.lost === "ended" ? { version, kept: known } : undefined);
@@ -48,13 +54,13 @@ function inHands(borrowed: BorrowedAgent<KnownContext>, run: RunHandle): WarmRun
 }
 
 /** The run fails with what kept its agent from being built, as with any model that cannot be opened. */
-function notBuilt(error: unknown): WarmRun {
+function failedRunAgent(error: unknown): BorrowedRunAgent {
   const reject = async (): Promise<never> => {
     throw error instanceof Error ? error : new Error(String(error));
   };
   return {
-    setUp: { modelFor: reject, system: reject, tools: new Map() },
-    known: emptyContext(),
+    stepDeps: { modelFor: reject, system: reject, tools: new Map() },
+    cachedContext: emptyCachedContext(),
     release() {},
   };
 }

@@ -2,28 +2,28 @@ import {
   AgentCache,
   type AgentRequest,
   type Clock,
-  type KnownContext,
+  type CachedContext,
   shortHash,
   type Store,
-  type WarmAgents,
+  type RunAgentCache,
 } from "@holdfast/engine";
 
 import type { BlobId, OwnerId, SessionId } from "@holdfast/protocol";
 
 import type { AgentTools } from "./mcp/mcp.ts";
-import type { Models } from "./models/registry.ts";
+import type { ModelRegistry } from "./models/registry.ts";
 import type { SystemPrompt } from "./index.ts";
 
-export interface AgentParts {
+export interface AgentCacheDeps {
   readonly store: Store;
   readonly clock: Clock;
-  readonly models: Pick<Models, "usual" | "open" | "fallbacks">;
+  readonly models: Pick<ModelRegistry, "defaultModel" | "open" | "fallbacks">;
   /** At this moment. */
   readonly tools: (request: AgentRequest) => Promise<AgentTools>;
   /** How a session begins. It is frozen with the session. */
   readonly prompt: Pick<SystemPrompt, "signature" | "text">;
   /** An agent's sessions are let go of: their memory is committed. */
-  readonly letGo: (session: SessionId) => Promise<void>;
+  readonly onEvict: (session: SessionId) => Promise<void>;
   readonly report: (error: unknown) => void;
 }
 
@@ -32,19 +32,19 @@ const limits = { bytes: 256 * megabyte, count: 200, idleMs: 30 * 60_000, baselin
 /** What a client and its tools take up, about. */
 const agentBytes = 64 * 1024;
 const closeBudgetMs = 10_000;
-const scarceAt = 0.85;
-const mostNames = 1_000;
+const memoryPressureRatio = 0.85;
+const maxNames = 1_000;
 
 /** The agents of this process, kept warm by lane. */
-export function openAgents(parts: AgentParts): WarmAgents {
-  const { store, clock, models, tools, prompt, letGo, report } = parts;
+export function createAgentCache(parts: AgentCacheDeps): RunAgentCache {
+  const { store, clock, models, tools, prompt, onEvict: letGo, report } = parts;
   const names = new Map<string, string>();
 
   async function modelOf({ owner, session }: AgentRequest): Promise<string> {
-    return (await store.reads.session(owner, session))?.model ?? models.usual();
+    return (await store.reads.session(owner, session))?.model ?? models.defaultModel();
   }
 
-  return new AgentCache<KnownContext>({
+  return new AgentCache<CachedContext>({
     factory: {
       async signature(request) {
         const name = await modelOf(request);
@@ -57,14 +57,14 @@ export function openAgents(parts: AgentParts): WarmAgents {
           .filter((part) => part !== "")
           .join(" ");
         names.set(signature, name);
-        for (const oldest of names.keys()) if (names.size > mostNames) names.delete(oldest);
+        for (const oldest of names.keys()) if (names.size > maxNames) names.delete(oldest);
         return signature;
       },
       async build(request, signature) {
         // The session may name another by now; this agent is kept under what it was asked for.
-        const name = names.get(signature) ?? models.usual();
+        const name = names.get(signature) ?? models.defaultModel();
         const open = (named: string) =>
-          models.open(named, (blobId) => imageOf(store, request.owner, blobId));
+          models.open(named, (blobId) => readImage(store, request.owner, blobId));
         return {
           modelName: name,
           model: open(name),
@@ -83,33 +83,33 @@ export function openAgents(parts: AgentParts): WarmAgents {
     beforeClose: async (_agent, sessions) => {
       await Promise.all(sessions.map(letGo));
     },
-    memory: howMuchMemory,
-    sizeOf,
+    memory: memoryPressure,
+    sizeOf: contextBytes,
     closeBudgetMs,
     onError: report,
   });
 }
 
 /** Providers take no larger ones, and what is sent is sent again with every step. */
-const largestImage = 4 * megabyte;
+const maxImageBytes = 4 * megabyte;
 
-async function imageOf(
+async function readImage(
   { reads }: Pick<Store, "reads">,
   owner: OwnerId,
   blobId: BlobId,
 ): Promise<Uint8Array | null> {
   const blob = await reads.blob(owner, blobId);
-  return blob === null || blob.bytes.byteLength > largestImage ? null : blob.bytes;
+  return blob === null || blob.bytes.byteLength > maxImageBytes ? null : blob.bytes;
 }
 
-function howMuchMemory(): "enough" | "scarce" {
+function memoryPressure(): "enough" | "scarce" {
   const { rss } = process.memoryUsage();
   const most = process.constrainedMemory();
-  return most > 0 && rss > most * scarceAt ? "scarce" : "enough";
+  return most > 0 && rss > most * memoryPressureRatio ? "scarce" : "enough";
 }
 
 /** The texts are kept for their hashes, and once more in the entries. */
-function sizeOf({ hashes }: KnownContext): number {
+function contextBytes({ hashes }: CachedContext): number {
   let characters = 0;
   for (const text of hashes.keys()) characters += text.length;
   return characters * 4;

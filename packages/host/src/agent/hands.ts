@@ -3,24 +3,24 @@ import { createLiveness } from "@holdfast/store/identity";
 
 import type { Config } from "../ops/config/settings.ts";
 import { createPolicy, type HostPolicy } from "./policy/policy.ts";
-import { keepRules, type KeptRules } from "./policy/stored-rules.ts";
-import { createProcesses } from "../automation/processes/processes-tool.ts";
-import { ProcessDesk } from "../automation/processes/process-manager.ts";
-import { openTools } from "./toolset.ts";
+import { openStoredRules, type StoredRules } from "./policy/stored-rules.ts";
+import { createProcessesTool } from "../automation/processes/processes-tool.ts";
+import { ProcessManager } from "../automation/processes/process-manager.ts";
+import { createBuiltInTools } from "./toolset.ts";
 import { openWorkspaces, type Workspaces } from "./workspace/workspaces.ts";
 
 /** What an agent can do here, where, and who has to be asked. */
-export interface Hands {
+export interface Toolset {
   readonly tools: ReadonlyMap<string, Tool>;
   readonly workspaces: Workspaces;
   readonly policy: HostPolicy;
   /** What people have allowed for good. */
-  readonly rules: KeptRules;
+  readonly rules: StoredRules;
   /** What goes on when its turn is over. */
-  readonly processes: ProcessDesk;
+  readonly processes: ProcessManager;
 }
 
-export type HandsConfig = Pick<
+export type ToolsetConfig = Pick<
   Config,
   | "home"
   | "toolPolicy"
@@ -31,17 +31,21 @@ export type HandsConfig = Pick<
   | "processHours"
 >;
 
-export function openHands(config: HandsConfig, store: Store): Hands {
+export function createToolset(config: ToolsetConfig, store: Store): Toolset {
   const { toolPolicy, toolRules, workspaceRoots, egressAllow } = config;
   const home = config.home.value;
   const workspaces = openWorkspaces({ home, roots: workspaceRoots.value }, store);
-  const rules = keepRules(store.register);
-  const policy = createPolicy({ mode: toolPolicy.value, rules: toolRules.value, kept: rules });
+  const rules = openStoredRules(store.register);
+  const policy = createPolicy({
+    mode: toolPolicy.value,
+    rules: toolRules.value,
+    storedRules: rules,
+  });
   const limits = {
     perSession: config.processesPerSession.value,
     hours: config.processHours.value,
   };
-  const processes = new ProcessDesk({
+  const processes = new ProcessManager({
     home,
     store,
     clock: systemClock,
@@ -49,10 +53,10 @@ export function openHands(config: HandsConfig, store: Store): Hands {
     limits,
   });
   const background = {
-    mostSeconds: limits.hours * 3_600,
+    maxSeconds: limits.hours * 3_600,
     start: processes.start.bind(processes),
   };
-  const own = openTools({
+  const own = createBuiltInTools({
     home,
     store,
     workspaces,
@@ -60,7 +64,7 @@ export function openHands(config: HandsConfig, store: Store): Hands {
     environment: process.env,
     ...(limits.perSession > 0 && { background }),
   });
-  const minding = createProcesses(processes);
+  const minding = createProcessesTool(processes);
   const tools = limits.perSession > 0 ? new Map([...own, [minding.name, minding]]) : own;
   return { tools, workspaces, policy, rules, processes };
 }

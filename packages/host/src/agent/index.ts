@@ -4,18 +4,18 @@ import type { OwnerId, SessionId } from "@holdfast/protocol";
 import type { Workspaces } from "./workspace/workspaces.ts";
 import { type Instructions, readInstructions } from "./instructions.ts";
 import { readPersona } from "./system-prompt.ts";
-import { openTrust, type TrustDecision } from "./trust.ts";
+import { openTrustFile, type TrustDecision } from "./trust.ts";
 
 export type { TrustDecision } from "./trust.ts";
 
-export interface PromptParts {
+export interface SystemPromptDeps {
   readonly home: string;
-  readonly workspaces: Pick<Workspaces, "where">;
+  readonly workspaces: Pick<Workspaces, "locate">;
   /** What memory has noted of this owner, frozen with the session. */
   readonly notes: (owner: OwnerId) => Promise<string>;
 }
 
-interface Whose {
+interface SessionRef {
   readonly owner: OwnerId;
   readonly session: SessionId;
 }
@@ -28,24 +28,24 @@ export interface WorkspaceState {
 
 export interface SystemPrompt {
   /** Names what the prompt is made from, part by part, but for what a session keeps as it was when it began. */
-  signature(whose: Whose): Promise<string>;
+  signature(whose: SessionRef): Promise<string>;
   /** Who the agent is, what the workspace says to it where a person trusts that, and what memory has noted. */
-  text(whose: Whose): Promise<string>;
+  text(whose: SessionRef): Promise<string>;
   /** `null`: there is no such session. */
-  workspace(whose: Whose): Promise<WorkspaceState | null>;
+  workspace(whose: SessionRef): Promise<WorkspaceState | null>;
   /** About the text with this hash and no other. */
   decide(
-    whose: Whose,
+    whose: SessionRef,
     word: { readonly hash: string; readonly decision: TrustDecision },
   ): Promise<"kept" | "changed" | "busy" | "not_found">;
 }
 
 /** How a session's context begins. The tools stand behind it, in the same frame. */
-export function openPrompt({ home, workspaces, notes }: PromptParts): SystemPrompt {
-  const trust = openTrust(home);
+export function createSystemPrompt({ home, workspaces, notes }: SystemPromptDeps): SystemPrompt {
+  const trust = openTrustFile(home);
 
-  async function workspace(whose: Whose): Promise<WorkspaceState | null> {
-    const folder = await workspaces.where(whose);
+  async function workspace(whose: SessionRef): Promise<WorkspaceState | null> {
+    const folder = await workspaces.locate(whose);
     if (folder === null) return null;
     const instructions = await readInstructions(folder);
     const word = await trust.of(whose.owner, folder);
@@ -56,7 +56,7 @@ export function openPrompt({ home, workspaces, notes }: PromptParts): SystemProm
   return {
     workspace,
     async signature(whose) {
-      const folder = (await workspaces.where(whose)) ?? home;
+      const folder = (await workspaces.locate(whose)) ?? home;
       const word = await trust.of(whose.owner, folder);
       const trusted = word?.decision === "trusted" ? word.hash : "";
       return [
@@ -68,7 +68,7 @@ export function openPrompt({ home, workspaces, notes }: PromptParts): SystemProm
     async text(whose) {
       const parts = [
         await readPersona(home),
-        said(await workspace(whose)),
+        trustedInstructions(await workspace(whose)),
         await notes(whose.owner),
       ];
       return parts.filter((part) => part !== "").join("\n\n");
@@ -82,7 +82,7 @@ export function openPrompt({ home, workspaces, notes }: PromptParts): SystemProm
   };
 }
 
-function said(state: WorkspaceState | null): string {
+function trustedInstructions(state: WorkspaceState | null): string {
   if (state?.instructions == null || state.trust !== "trusted") return "";
   return `[${state.instructions.file} of the workspace, which the person trusts]\n${state.instructions.text}`;
 }

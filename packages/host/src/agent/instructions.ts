@@ -11,7 +11,7 @@ export interface Instructions {
 }
 
 const instructionsFile = "AGENTS.md";
-const mostBytes = 32 * 1024;
+const maxBytes = 32 * 1024;
 
 /**
  * `null` when there is none, or none that counts: a link could lead anywhere, and what is longer than this is no
@@ -23,10 +23,10 @@ export async function readInstructions(folder: string): Promise<Instructions | n
   if (handle === null) return null;
   try {
     const found = await handle.stat();
-    if (!found.isFile() || found.size > mostBytes) return null;
+    if (!found.isFile() || found.size > maxBytes) return null;
     const bytes = await handle.readFile();
     const text = bytes.toString("utf8").trim();
-    if (text === "" || bytes.byteLength > mostBytes) return null;
+    if (text === "" || bytes.byteLength > maxBytes) return null;
     const hash = createHash("sha256").update(text).digest("hex");
     return { file: instructionsFile, text, hash };
   } finally {

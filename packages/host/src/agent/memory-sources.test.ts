@@ -3,32 +3,32 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { admitMessage } from "@holdfast/engine";
-import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { ids, laneKey } from "@holdfast/protocol";
-import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, onTestFinished, test } from "vitest";
 
 import { readConfig } from "../ops/config/read-config.ts";
-import { prepareConversations } from "./conversations.ts";
-import { openHands } from "./hands.ts";
+import { createAgentRuntime } from "./conversations.ts";
+import { createToolset } from "./hands.ts";
 import { notesSnapshot } from "./memory/memory-notes.ts";
-import { openMemories } from "./memory/providers.ts";
-import { openModels } from "./models/open-model.ts";
+import { openMemoryProviders } from "./memory/providers.ts";
+import { openModelRegistry } from "./models/open-model.ts";
 
 test("[safety] what a program or the host has said is no word of a person's, in whichever lane it stands: no note is made of it", async () => {
   const home = mkdtempSync(join(tmpdir(), "holdfast-words-"));
   onTestFinished(() => rmSync(home, { recursive: true }));
   const config = readConfig({ flags: { home }, environment: {}, personFolder: home });
-  if (!config.ok) throw new Error(config.failure.sentence);
+  if (!config.ok) throw new Error(config.failure.message);
   const report = (bug: Error): never => {
     throw bug;
   };
-  const { models } = openModels(config.value, {}, report);
-  const store = createMemoryStore();
-  const { owner, session } = await openSession(store);
-  const memories = await openMemories(home, { choice: "notes" });
-  const hands = openHands(config.value, store);
-  const talk = await prepareConversations(config.value, store, models, memories, hands, report);
+  const { models } = openModelRegistry(config.value, {}, report);
+  const store = createReferenceStore();
+  const { owner, session } = await openTestSession(store);
+  const memories = await openMemoryProviders(home, { choice: "notes" });
+  const hands = createToolset(config.value, store);
+  const talk = await createAgentRuntime(config.value, store, models, memories, hands, report);
   onTestFinished(() => talk.runner.stop());
 
   const said = [
@@ -43,7 +43,7 @@ test("[safety] what a program or the host has said is no word of a person's, in 
   for (const [clientId, lane, text] of said) {
     const message = { owner, session, clientId, lane: laneKey.parse(lane), text };
     expect(await admitMessage(talk.log, ids, message)).toMatchObject({ status: "accepted" });
-    talk.runner.poke(owner, session);
+    talk.runner.notify(owner, session);
     await talk.runner.idle();
   }
   await talk.memory.evict(session);

@@ -3,16 +3,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { admitMessage, describeContext } from "@holdfast/engine";
-import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { ids } from "@holdfast/protocol";
-import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, onTestFinished, test } from "vitest";
 
 import { readConfig } from "../ops/config/read-config.ts";
-import { prepareConversations } from "./conversations.ts";
-import { openHands } from "./hands.ts";
-import { openMemories } from "./memory/providers.ts";
-import { openModels } from "./models/open-model.ts";
+import { createAgentRuntime } from "./conversations.ts";
+import { createToolset } from "./hands.ts";
+import { openMemoryProviders } from "./memory/providers.ts";
+import { openModelRegistry } from "./models/open-model.ts";
 import { anthropicFrames, chatFrames } from "@holdfast/testing/host/providers/provider-frames";
 import {
   openProviderServer,
@@ -44,17 +44,17 @@ async function open(
     ...settings,
   };
   const config = readConfig({ flags: { home }, environment, personFolder: home });
-  if (!config.ok) throw new Error(config.failure.sentence);
+  if (!config.ok) throw new Error(config.failure.message);
   const report = (bug: Error): never => {
     throw bug;
   };
   const keys = { ANTHROPIC_API_KEY: "a-key-for-this-test" };
-  const { models } = openModels(config.value, keys, report);
-  const store = createMemoryStore();
-  const chat = await openSession(store);
-  const memories = await openMemories(home, { choice: "off" });
-  const hands = openHands(config.value, store);
-  const talk = await prepareConversations(config.value, store, models, memories, hands, report);
+  const { models } = openModelRegistry(config.value, keys, report);
+  const store = createReferenceStore();
+  const chat = await openTestSession(store);
+  const memories = await openMemoryProviders(home, { choice: "off" });
+  const hands = createToolset(config.value, store);
+  const talk = await createAgentRuntime(config.value, store, models, memories, hands, report);
   onTestFinished(() => talk.runner.stop());
   const { owner, session } = chat;
   return {
@@ -69,7 +69,7 @@ async function open(
         text: "Hello",
       });
       if (admitted.status !== "accepted") throw new Error(JSON.stringify(admitted));
-      talk.runner.poke(owner, session);
+      talk.runner.notify(owner, session);
       await talk.runner.idle();
       const heard = server.requests.slice(before);
       return {

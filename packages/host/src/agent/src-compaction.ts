@@ -32,19 +32,19 @@ const tailShares: Readonly<Record<CompactionReason, number>> = {
   hygiene: 0.3,
 };
 const summaryShare = 0.1;
-const longestSummary = 4_000;
+const maxSummaryTokens = 4_000;
 
-export interface CompactorParts {
+export interface CompactorDeps {
   readonly summariser: Summariser;
   readonly windowOf: ContextFit["windowOf"];
   readonly count: CountTokens;
   readonly learn?: (texts: readonly string[]) => Promise<void>;
 }
 
-export function openCompactor(
+export function createCompactor(
   log: Log,
   liveness: Liveness,
-  { summariser, windowOf, count, learn }: CompactorParts,
+  { summariser, windowOf, count, learn }: CompactorDeps,
   onCompacted: (owner: OwnerId, session: SessionId) => void = () => {},
 ): Compactor {
   const deps = {
@@ -62,7 +62,7 @@ export function openCompactor(
       reason,
       sizes: {
         tailTokens: Math.floor(windowTokens * tailShares[reason]),
-        summaryTokens: Math.min(longestSummary, Math.floor(windowTokens * summaryShare)),
+        summaryTokens: Math.min(maxSummaryTokens, Math.floor(windowTokens * summaryShare)),
       },
     });
     if (compaction.status === "compacted") onCompacted(target.owner, target.session);

@@ -1,7 +1,7 @@
 import type { Store, Tool } from "@holdfast/engine";
 
 import { createEgress } from "../util/egress/egress.ts";
-import { keepNote } from "./memory/memory-notes.ts";
+import { saveNote } from "./memory/memory-notes.ts";
 import { createApplyPatch } from "./tools/apply-patch.ts";
 import { createAskUser } from "./tools/ask-user.ts";
 import { createEditFile } from "./tools/tools-edit-file.ts";
@@ -13,7 +13,7 @@ import { createReadFile } from "./tools/read-file.ts";
 import { createRemember } from "./tools/remember.ts";
 import { createSearchSessions } from "./tools/search-sessions.ts";
 import { createSendFile } from "./tools/send-file.ts";
-import { type Background, createTerminal } from "./tools/terminal.ts";
+import { type BackgroundRunner, createTerminal } from "./tools/terminal.ts";
 import { createTodo } from "./tools/todo.ts";
 import { openWorkspaces, type Workspaces } from "./workspace/workspaces.ts";
 import { createWriteFile } from "./tools/write-file.ts";
@@ -23,7 +23,7 @@ export { openWorkspaces, type Workspaces };
 export { allowedEnvironment } from "../util/environment.ts";
 export { defineTool, failed, ok } from "./tools/define-tool.ts";
 
-export interface ToolParts {
+export interface BuiltInToolDeps {
   readonly home: string;
   readonly store: Store;
   readonly workspaces: Workspaces;
@@ -31,11 +31,11 @@ export interface ToolParts {
   readonly egressAllow: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Without it every command ends with its call. */
-  readonly background?: Background;
+  readonly background?: BackgroundRunner;
 }
 
 /** The tools that every session has, by name, always in one order: they are part of how a context begins. */
-export function openTools(parts: ToolParts): ReadonlyMap<string, Tool> {
+export function createBuiltInTools(parts: BuiltInToolDeps): ReadonlyMap<string, Tool> {
   const { home, store, workspaces, egressAllow } = parts;
   const files = { workspaces };
   const tools = [
@@ -53,7 +53,7 @@ export function openTools(parts: ToolParts): ReadonlyMap<string, Tool> {
     createGrep(files),
     createFetchUrl(createEgress({ allow: egressAllow })),
     createTodo(store.reads),
-    createRemember((owner, about, line) => keepNote(home, owner, about, line)),
+    createRemember((owner, about, line) => saveNote(home, owner, about, line)),
     createSearchSessions(store.search),
     createAskUser(),
     createSendFile({ workspaces, store }),

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { OwnerId } from "@holdfast/protocol";
 import { z } from "zod";
 
-import { readText, replaceFile, underLock } from "../util/atomic-file.ts";
+import { readTextOrEmpty, writeFileAtomically, withFileLock } from "../util/atomic-file.ts";
 
 export type TrustDecision = "trusted" | "refused";
 
@@ -18,11 +18,11 @@ const decisions = z.array(
     at: z.number(),
   }),
 );
-type Decided = z.infer<typeof decisions>[number];
+type TrustRecord = z.infer<typeof decisions>[number];
 
-export interface Trust {
+export interface TrustFile {
   /** The newest word on what lies in this folder; `null` when there is none. */
-  of(owner: OwnerId, folder: string): Promise<Pick<Decided, "hash" | "decision"> | null>;
+  of(owner: OwnerId, folder: string): Promise<Pick<TrustRecord, "hash" | "decision"> | null>;
   /** `busy`: another process is writing it. */
   decide(
     owner: OwnerId,
@@ -35,27 +35,27 @@ export interface Trust {
  * Whom a person trusts to speak to their agents: for each folder the one text that they have seen. A file that has changed
  * since, by whomever, is another text, and waits for another word.
  */
-export function openTrust(home: string, now: () => number = Date.now): Trust {
+export function openTrustFile(home: string, now: () => number = Date.now): TrustFile {
   const file = join(home, "trust.json");
 
-  async function read(): Promise<readonly Decided[]> {
-    const text = await readText(file);
+  async function read(): Promise<readonly TrustRecord[]> {
+    const text = await readTextOrEmpty(file);
     return text === "" ? [] : decisions.parse(JSON.parse(text));
   }
 
   return {
     async of(owner, folder) {
-      const place = await placeOf(folder);
+      const place = await canonicalFolder(folder);
       return (await read()).find((each) => each.owner === owner && each.folder === place) ?? null;
     },
     async decide(owner, folder, { hash, decision }) {
-      const place = await placeOf(folder);
-      const done = await underLock(file, async () => {
+      const place = await canonicalFolder(folder);
+      const done = await withFileLock(file, async () => {
         const others = (await read()).filter(
           (each) => each.owner !== owner || each.folder !== place,
         );
-        const decided: Decided = { owner, folder: place, hash, decision, at: now() };
-        await replaceFile(file, `${JSON.stringify([...others, decided], null, 2)}\n`);
+        const decided: TrustRecord = { owner, folder: place, hash, decision, at: now() };
+        await writeFileAtomically(file, `${JSON.stringify([...others, decided], null, 2)}\n`);
       });
       return done === "busy" ? "busy" : "kept";
     },
@@ -63,6 +63,6 @@ export function openTrust(home: string, now: () => number = Date.now): Trust {
 }
 
 /** The same folder has one name. */
-async function placeOf(folder: string): Promise<string> {
+async function canonicalFolder(folder: string): Promise<string> {
   return realpath(folder).catch(() => folder);
 }

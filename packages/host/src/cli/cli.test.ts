@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createClient, shortId } from "@holdfast/client";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { openWebServer } from "@holdfast/testing/host/mcp/http-server";
+import { openMcpHttpServer } from "@holdfast/testing/host/mcp/http-server";
 import { runHere, serveHere } from "../../test/support/command-rig.ts";
 import { announceHost } from "./connection/running-hosts.ts";
 
@@ -199,7 +199,7 @@ test("doctor names what is wrong: rights, a spill, a taken port, a database that
 });
 
 test("doctor counts the tools of MCP servers, and says which one is away", async () => {
-  const server = await openWebServer();
+  const server = await openMcpHttpServer();
   onTestFinished(server.close);
   const mcp = { wiki: { url: server.url }, gone: { command: "/nowhere/at-all" } };
   const settings = { HOLDFAST_HOME: makeHome(), HOLDFAST_PORT: "0" };

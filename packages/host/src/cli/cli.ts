@@ -1,4 +1,4 @@
-import { nearNames } from "@holdfast/client";
+import { similarNames } from "@holdfast/client";
 import { version } from "../util/version.ts";
 import { type Command, exit, type Terminal } from "./command.ts";
 import { commands } from "./commands/registry.ts";
@@ -6,28 +6,28 @@ import { parseFlags } from "./flags.ts";
 import { describeCommand } from "./help.ts";
 import { cleanLine } from "./screen/text.ts";
 
-export { leaveWithoutReaders } from "./without-readers.ts";
+export { exitOnBrokenPipe } from "./without-readers.ts";
 
 /** Runs what the arguments ask for and answers the exit code. */
 export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
   const [name, ...rest] = args;
   if (name === undefined || name === "--help" || name === "-h") {
-    terminal.say(help());
+    terminal.print(help());
     return exit.done;
   }
   if (name === "--version" || name === "-v") {
-    terminal.say(version);
+    terminal.print(version);
     return exit.done;
   }
   if (name === "__complete") {
-    const { answerCompletion } = await import("./completion/index.ts");
-    return answerCompletion(rest, terminal);
+    const { printSuggestions } = await import("./completion/index.ts");
+    return printSuggestions(rest, terminal);
   }
   if (name === "help" && rest[0] !== undefined)
     return runCommandLine([rest[0], "--help"], terminal);
   const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (entry === undefined) {
-    terminal.complain(notACommand(name));
+    terminal.printError(notACommand(name));
     return exit.misuse;
   }
   return runCommand({ name, command: await entry.load() }, rest, terminal);
@@ -35,7 +35,7 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
 
 function notACommand(name: string): string {
   const names = Object.keys(commands);
-  const near = nearNames(name, names).map((each) => `"${each}"`);
+  const near = similarNames(name, names).map((each) => `"${each}"`);
   const meant =
     near.length > 0 ? `Did you mean ${near.join(" or ")}?` : `There are ${names.join(", ")}.`;
   return `"${cleanLine(name)}" is not a command of Holdfast. ${meant} "holdfast --help" says what each does.`;
@@ -48,11 +48,11 @@ async function runCommand(
 ): Promise<number> {
   const parsed = parseFlags(args, command);
   if (!parsed.ok) {
-    terminal.complain(`${parsed.sentence} "holdfast ${name} --help" shows what it takes.`);
+    terminal.printError(`${parsed.sentence} "holdfast ${name} --help" shows what it takes.`);
     return exit.misuse;
   }
   if (parsed.given.flags["help"] === true) {
-    terminal.say(describeCommand(command));
+    terminal.print(describeCommand(command));
     return exit.done;
   }
   return command.run(parsed.given, terminal);

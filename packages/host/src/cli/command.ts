@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import type { Output } from "./screen/screen.ts";
+import type { TerminalOutput } from "./screen/screen.ts";
 
 /** What is typed or piped in. */
 export type Input = Readable & {
@@ -12,13 +12,13 @@ export interface Terminal {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly personFolder: string;
   readonly input: Input;
-  readonly output: Output;
-  say(line: string): void;
-  complain(line: string): void;
+  readonly output: TerminalOutput;
+  print(line: string): void;
+  printError(line: string): void;
 }
 
 /** A flag that is a command's own. Each setting is a flag too, of every command. */
-export interface OwnFlag {
+export interface CommandFlag {
   readonly type: "string" | "boolean";
   readonly about: string;
   /** What stands behind it, in the help: `--session <id>`. */
@@ -34,7 +34,7 @@ export interface Command {
   /** How it is typed, behind `holdfast`. */
   readonly usage: readonly string[];
   readonly about: string;
-  readonly flags?: Readonly<Record<string, OwnFlag>>;
+  readonly flags?: Readonly<Record<string, CommandFlag>>;
   /** What a person types, and what comes of it. */
   readonly examples: readonly (readonly [string, string])[];
   /** Which settings its help lists: those of a host, or those that lead to one. */

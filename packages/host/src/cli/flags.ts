@@ -23,7 +23,7 @@ export function parseFlags(
         ...Object.fromEntries(own),
         help: { type: "boolean", short: "h" },
       },
-      allowPositionals: takesWords(command),
+      allowPositionals: takesPositionals(command),
     });
     return { ok: true, given: { words: positionals, flags: values } };
   } catch (error) {
@@ -34,6 +34,6 @@ export function parseFlags(
 }
 
 /** Whether anything but flags may stand behind its name. */
-function takesWords({ usage }: Pick<Command, "usage">): boolean {
+function takesPositionals({ usage }: Pick<Command, "usage">): boolean {
   return usage.some((line) => line.includes(" "));
 }

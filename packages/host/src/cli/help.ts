@@ -8,7 +8,7 @@ import {
 import type { Command } from "./command.ts";
 
 /** What leads a command to a host, or makes one here. */
-const reaching: readonly SettingName[] = ["home", "store", "url", "token", "model"];
+const connectionSettings: readonly SettingName[] = ["home", "store", "url", "token", "model"];
 
 /** How a command is used, by example. */
 export function describeCommand(command: Command): string {
@@ -43,7 +43,7 @@ function settingsTitle(which: Command["settings"]): string {
 /** The settings that a command's help lists. */
 export function settingsOf(which: Command["settings"]): readonly SettingName[] {
   if (which === "none") return [];
-  return which === "host" ? settingNames : reaching;
+  return which === "host" ? settingNames : connectionSettings;
 }
 
 function settingRows(which: Command["settings"]): string[] {

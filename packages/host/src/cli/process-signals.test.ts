@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import { expect, test } from "vitest";
-import { stopRequested } from "./stop-signal.ts";
+import { waitForStopSignal } from "./stop-signal.ts";
 
 class Pretended extends EventEmitter {
   readonly exits: number[] = [];
@@ -12,7 +12,7 @@ class Pretended extends EventEmitter {
 function begin() {
   const clock = { now: 0 };
   const pretended = new Pretended();
-  return { clock, pretended, asked: stopRequested(pretended, () => clock.now) };
+  return { clock, pretended, asked: waitForStopSignal(pretended, () => clock.now) };
 }
 
 test.each(["SIGINT", "SIGTERM", "SIGHUP"])(

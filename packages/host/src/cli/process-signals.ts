@@ -1,15 +1,15 @@
 /** The part of a process that hears Ctrl-C. */
-export interface Interruptible {
+export interface InterruptSource {
   on(signal: "SIGINT", listener: () => void): unknown;
   off(signal: "SIGINT", listener: () => void): unknown;
 }
 
 /** npm passes on what the terminal has sent already: one press may arrive twice. */
-const samePressMs = 250;
+const duplicateInterruptMs = 250;
 
 /** Once, and then once more: the first Ctrl-C and the next. */
-export function interruptions(
-  process: Interruptible,
+export function onInterrupts(
+  process: InterruptSource,
   acts: { readonly first: () => void; readonly second: () => void },
   now: () => number = () => performance.now(),
 ): { readonly stop: () => void } {
@@ -18,7 +18,7 @@ export function interruptions(
     if (firstAt === undefined) {
       firstAt = now();
       acts.first();
-    } else if (now() - firstAt > samePressMs) acts.second();
+    } else if (now() - firstAt > duplicateInterruptMs) acts.second();
   }
   process.on("SIGINT", onSignal);
   return { stop: () => void process.off("SIGINT", onSignal) };

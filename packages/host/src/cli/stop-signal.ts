@@ -1,5 +1,5 @@
 /** The part of a process that is asked to stop, and can. */
-export interface Stoppable {
+export interface StopTarget {
   on(signal: StopSignal, listener: () => void): unknown;
   exit(code: number): void;
 }
@@ -13,14 +13,14 @@ const interruptedExitCode = 130;
  * npm passes on the Ctrl-C that the terminal has already sent to every process of the group, so one
  * press arrives twice. Only what comes after this is a second press.
  */
-const samePressMs = 250;
+const duplicateSignalMs = 250;
 
 /**
  * Resolves when the process is asked to stop. The first request is for an orderly end; a second one
  * does not wait for it. The listeners stay, as an echo may arrive after everything has been closed.
  */
-export function stopRequested(
-  stoppable: Stoppable,
+export function waitForStopSignal(
+  stoppable: StopTarget,
   now: () => number = () => performance.now(),
 ): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -28,7 +28,7 @@ export function stopRequested(
 
   function onSignal(): void {
     firstAt ??= now();
-    if (now() - firstAt > samePressMs) stoppable.exit(interruptedExitCode);
+    if (now() - firstAt > duplicateSignalMs) stoppable.exit(interruptedExitCode);
     resolve();
   }
 

@@ -1,5 +1,5 @@
 /** Where something is said: a chat and, where the platform has them, a thread of it. */
-export interface Place {
+export interface ChatAddress {
   readonly chat: string;
   readonly thread: string | null;
   readonly kind: "private" | "group";
@@ -19,17 +19,17 @@ export interface IncomingFile {
   readonly reference: string;
 }
 
-interface Came {
-  readonly place: Place;
+interface IncomingBase {
+  readonly address: ChatAddress;
   readonly person: Person;
   /** What people call the chat, where the platform told. */
-  readonly called?: string;
+  readonly chatTitle?: string;
   /** The platform's name for the message that it is about, in its chat. */
-  readonly message: string;
+  readonly messageId: string;
 }
 
 export type Incoming =
-  | (Came & {
+  | (IncomingBase & {
       readonly kind: "message" | "edit";
       readonly text: string;
       readonly files: readonly IncomingFile[];
@@ -38,7 +38,7 @@ export type Incoming =
       /** The beginning of what it answers, where that is not the bot's own last word. */
       readonly quoted: string | null;
     })
-  | (Came & { readonly kind: "press"; readonly press: string; readonly data: string });
+  | (IncomingBase & { readonly kind: "press"; readonly press: string; readonly data: string });
 
 /** `text` is Markdown, as a model writes it; the adapter gives it the platform's form. */
 export interface Button {
@@ -46,7 +46,7 @@ export interface Button {
   readonly data: string;
 }
 
-export interface Words {
+export interface OutgoingText {
   readonly text: string;
   readonly buttons?: readonly (readonly Button[])[];
 }
@@ -64,7 +64,7 @@ export interface OutgoingFile {
  * - `refused`: it was not done, and never will be as it is.
  * - `unknown`: it may have been done.
  */
-export type Trouble =
+export type PlatformFailure =
   | {
       readonly status: "later";
       readonly afterMs: number;
@@ -76,26 +76,26 @@ export type Trouble =
   | { readonly status: "refused"; readonly code: string; readonly message: string }
   | { readonly status: "unknown"; readonly code: string; readonly message: string };
 
-export type Sent =
+export type SendResult =
   | { readonly status: "sent"; readonly platformId: string }
   /** There is nobody there to hear it, and there was not to be. */
   | { readonly status: "unwanted"; readonly code: string }
-  | Trouble;
-export type Edited = { readonly status: "edited" } | Trouble;
-export type Fetched =
+  | PlatformFailure;
+export type EditResult = { readonly status: "edited" } | PlatformFailure;
+export type FetchResult =
   | { readonly status: "fetched"; readonly bytes: Uint8Array }
   | { readonly status: "too_large" }
-  | Trouble;
+  | PlatformFailure;
 
 /** What is sent, whatever it says. */
-export interface Parcel {
+export interface SendMeta {
   /** The same for every try of the same thing, and never another's. */
   readonly id: string;
   /** The platform's name for the message that it answers. */
   readonly replyTo: string | null;
 }
 
-export interface Capabilities {
+export interface PlatformCapabilities {
   /** What becomes of a thing that is sent again under its id: it counts once, or stands there twice. */
   readonly repeats: "dropped" | "shown";
   readonly edits: boolean;
@@ -104,60 +104,77 @@ export interface Capabilities {
   readonly files: boolean;
 }
 
-export interface Limits {
+export interface PlatformLimits {
   /** Of one message, in UTF-16 units of its Markdown. */
   readonly textUnits: number;
   /** Of a button's data. */
   readonly buttonBytes: number;
   readonly fileBytes: number;
   /** How far apart two calls that show something in one place have to be. */
-  readonly paceMs: (place: Place) => number;
+  readonly paceMs: (place: ChatAddress) => number;
   /** How many such calls a second the platform takes from one bot. */
   readonly callsPerSecond: number;
 }
 
-export interface Identity {
+export interface BotIdentity {
   readonly id: string;
   readonly name: string;
 }
 
-export interface CommandLine {
+export interface CommandMenuItem {
   readonly name: string;
   readonly help: string;
 }
 
 /** One page of what came in. Confirmed by asking for what follows `next`. */
-export type Received =
+export type ReceiveResult =
   | { readonly status: "received"; readonly incoming: readonly Incoming[]; readonly next: number }
   /** Somebody else asks for the same bot's messages. `message`: what to do about it. */
   | { readonly status: "contended"; readonly message: string }
-  | Trouble;
+  | PlatformFailure;
 
 /**
  * A chat platform. Nothing here is thrown but by a bug: whatever the platform or the network does is a value. Sends happen
  * at most once for each call; an adapter repeats nothing by itself.
  */
-export interface Adapter {
+export interface PlatformAdapter {
   readonly platform: string;
-  readonly capabilities: Capabilities;
-  readonly limits: Limits;
-  identify(signal: AbortSignal): Promise<({ readonly status: "identified" } & Identity) | Trouble>;
+  readonly capabilities: PlatformCapabilities;
+  readonly limits: PlatformLimits;
+  identify(
+    signal: AbortSignal,
+  ): Promise<({ readonly status: "identified" } & BotIdentity) | PlatformFailure>;
   /** Has what is new pushed to an address, or (`null`) kept until it is asked for. */
   subscribe(
     hook: { readonly url: string; readonly secret: string } | null,
     signal: AbortSignal,
-  ): Promise<{ readonly status: "subscribed" } | Trouble>;
+  ): Promise<{ readonly status: "subscribed" } | PlatformFailure>;
   /** What came in from `cursor` on. Who waits does so for some time when there is nothing. */
-  receive(cursor: number, patience: "wait" | "look", signal: AbortSignal): Promise<Received>;
+  receive(cursor: number, patience: "wait" | "look", signal: AbortSignal): Promise<ReceiveResult>;
   /** What a platform pushed, decoded: `null` when it is nothing that we know. */
-  decode(pushed: unknown): Incoming | null;
-  send(place: Place, words: Words, parcel: Parcel, signal: AbortSignal): Promise<Sent>;
-  sendFile(place: Place, file: OutgoingFile, parcel: Parcel, signal: AbortSignal): Promise<Sent>;
+  decodePush(pushed: unknown): Incoming | null;
+  send(
+    place: ChatAddress,
+    words: OutgoingText,
+    parcel: SendMeta,
+    signal: AbortSignal,
+  ): Promise<SendResult>;
+  sendFile(
+    place: ChatAddress,
+    file: OutgoingFile,
+    parcel: SendMeta,
+    signal: AbortSignal,
+  ): Promise<SendResult>;
   /** The same again is no error. Only asked for where edits are declared. */
-  edit(place: Place, platformId: string, words: Words, signal: AbortSignal): Promise<Edited>;
-  typing(place: Place, signal: AbortSignal): Promise<void>;
+  edit(
+    place: ChatAddress,
+    platformId: string,
+    words: OutgoingText,
+    signal: AbortSignal,
+  ): Promise<EditResult>;
+  showTyping(place: ChatAddress, signal: AbortSignal): Promise<void>;
   /** Ends the waiting mark of a button that was pressed; `text` is shown to the one who pressed. */
-  acknowledge(press: string, text: string, signal: AbortSignal): Promise<void>;
-  fetchFile(file: IncomingFile, signal: AbortSignal): Promise<Fetched>;
-  announce(commands: readonly CommandLine[], signal: AbortSignal): Promise<void>;
+  acknowledgePress(press: string, text: string, signal: AbortSignal): Promise<void>;
+  fetchFile(file: IncomingFile, signal: AbortSignal): Promise<FetchResult>;
+  publishCommands(commands: readonly CommandMenuItem[], signal: AbortSignal): Promise<void>;
 }

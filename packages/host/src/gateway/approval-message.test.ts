@@ -3,7 +3,7 @@ import { anOwner } from "@holdfast/testing/fixtures/factories";
 import { ids } from "@holdfast/protocol";
 import { expect, test } from "vitest";
 
-import { approvalWords } from "./approval-words.ts";
+import { approvalMessage } from "./approval-words.ts";
 
 const asking = (command: string, shown?: string): ApprovalRow => ({
   id: ids.make("approval"),
@@ -22,17 +22,17 @@ const asking = (command: string, shown?: string): ApprovalRow => ({
   details: shown === undefined ? {} : { shown },
 });
 const labels = (row: ApprovalRow) =>
-  approvalWords(row).buttons?.flatMap((each) => each.map(({ label }) => label));
+  approvalMessage(row).buttons?.flatMap((each) => each.map(({ label }) => label));
 
 test("a chat is shown what the host says would run, not what it looks like", () => {
   const row = asking("rm a\u202Eb", "Gives this line to a shell:\nrm a\\u{202E}b");
-  expect(approvalWords(row).text).toContain("rm a\\u{202E}b");
+  expect(approvalMessage(row).text).toContain("rm a\\u{202E}b");
   expect(labels(row)).toEqual(["Allow once", "Allow in this session", "Deny"]);
-  expect(approvalWords(asking("rm a\u202Eb")).text).not.toContain("\u202E");
+  expect(approvalMessage(asking("rm a\u202Eb")).text).not.toContain("\u202E");
 });
 
 test("nobody allows by a button what does not fit into the message", () => {
   const row = asking(`echo ${" ".repeat(5_000)}; rm -rf ~`);
-  expect(approvalWords(row).text).toMatch(/\d+ more characters/);
+  expect(approvalMessage(row).text).toMatch(/\d+ more characters/);
   expect(labels(row)).toEqual(["Deny"]);
 });

@@ -4,33 +4,36 @@ import { ids, ownerId } from "@holdfast/protocol";
 import { createLiveness, currentHolder } from "@holdfast/store/identity";
 import type { Hono } from "hono";
 
-import type { BotDesk, Connected } from "../server/api/gateway.ts";
+import type { BotAdmin, ConnectResult } from "../server/api/gateway.ts";
 import type { Config } from "../ops/config/settings.ts";
 import { done, failed, type Outcome } from "../util/outcome.ts";
 import type { Gateway, GatewayDeps } from "./gateway.ts";
 import type { HostEnv, Route } from "../server/http/route.ts";
 import type { Secrets } from "../ops/secrets/secrets.ts";
-import { oneByOne } from "../util/serial-queue.ts";
+import { serialQueue } from "../util/serial-queue.ts";
 
 /** The one bot of a host: named in the configuration, or connected on the page and let go there while the host runs. */
-export interface BotPlace extends BotDesk {
+export interface BotConnection extends BotAdmin {
   /** What a platform pushes to. Only a bot of the configuration has that. */
   readonly routes: readonly Route[];
   start(): void;
   stop(): Promise<void>;
 }
 
-export interface BotParts extends Pick<GatewayDeps, "log" | "runner" | "memory" | "client"> {
+export interface ConnectionDeps extends Pick<GatewayDeps, "log" | "runner" | "memory" | "client"> {
   readonly secrets: Secrets;
   readonly report: (bug: Error) => void;
 }
 
 const secretName = "telegram";
-const identifyMs = 15_000;
+const identifyTimeoutMs = 15_000;
 
 /** Nothing of the gateway is loaded before there is a bot. */
-export async function openBotPlace(config: Config, parts: BotParts): Promise<Outcome<BotPlace>> {
-  const hook = hookIn(config);
+export async function openBotConnection(
+  config: Config,
+  parts: ConnectionDeps,
+): Promise<Outcome<BotConnection>> {
+  const hook = readPushWebhook(config);
   if (!hook.ok) return hook;
   const pushedTo = hook.value;
   const apiRoot = config.telegramApiRoot.value;
@@ -38,11 +41,16 @@ export async function openBotPlace(config: Config, parts: BotParts): Promise<Out
   let open: { readonly gateway: Gateway; readonly by: "configuration" | "page" } | undefined;
   let hasStarted = false;
   /** A bot that is let go of is gone before the next one comes. */
-  const inTurn = oneByOne();
+  const inTurn = serialQueue();
 
   async function take(token: string, by: "configuration" | "page"): Promise<void> {
     open = {
-      gateway: await openBot(config, parts, token, by === "page" ? undefined : pushedTo),
+      gateway: await openTelegramGateway(
+        config,
+        parts,
+        token,
+        by === "page" ? undefined : pushedTo,
+      ),
       by,
     };
     if (hasStarted) open.gateway.start();
@@ -54,12 +62,12 @@ export async function openBotPlace(config: Config, parts: BotParts): Promise<Out
     await gone?.gateway.stop();
   }
 
-  async function connect(token: string): Promise<Connected> {
+  async function connect(token: string): Promise<ConnectResult> {
     if (open?.by === "configuration") return { status: "configured" };
     if (!isHere) return { status: "elsewhere" };
-    const { openTelegram } = await import("./platforms/telegram/adapter.ts");
-    const adapter = await openTelegram({ token, apiRoot });
-    const me = await adapter.identify(AbortSignal.timeout(identifyMs));
+    const { createTelegramAdapter } = await import("./platforms/telegram/adapter.ts");
+    const adapter = await createTelegramAdapter({ token, apiRoot });
+    const me = await adapter.identify(AbortSignal.timeout(identifyTimeoutMs));
     if (me.status !== "identified") {
       const isBad = me.status === "refused" || me.code === "token_refused";
       return { status: isBad ? "refused" : "unreachable", message: me.message };
@@ -85,7 +93,7 @@ export async function openBotPlace(config: Config, parts: BotParts): Promise<Out
   else if (kept?.baseUrl === apiRoot) await take(kept.key, "page");
   return done({
     routes: open?.gateway.routes ?? [],
-    desk: () => open?.gateway,
+    gateway: () => open?.gateway,
     connectedBy: () => open?.by ?? null,
     connect: (token) => inTurn(() => connect(token)),
     disconnect: () => inTurn(disconnect),
@@ -97,7 +105,11 @@ export async function openBotPlace(config: Config, parts: BotParts): Promise<Out
   });
 }
 
-function hookIn({ telegramWebhook, telegramWebhookSecret, basePath }: Config): Outcome<Hook> {
+function readPushWebhook({
+  telegramWebhook,
+  telegramWebhookSecret,
+  basePath,
+}: Config): Outcome<PushWebhook> {
   const url = telegramWebhook.value;
   const secret = telegramWebhookSecret.value;
   if (url === undefined) return done(undefined);
@@ -109,15 +121,15 @@ function hookIn({ telegramWebhook, telegramWebhookSecret, basePath }: Config): O
   return done({ url: `${url}${basePath.value}`, secret });
 }
 
-type Hook = { readonly url: string; readonly secret: string } | undefined;
+type PushWebhook = { readonly url: string; readonly secret: string } | undefined;
 
-async function openBot(
+async function openTelegramGateway(
   config: Config,
-  { log, runner, memory, client, report }: BotParts,
+  { log, runner, memory, client, report }: ConnectionDeps,
   token: string,
-  hook: Hook,
+  hook: PushWebhook,
 ): Promise<Gateway> {
-  const { openGateway, openTelegram, hookPath } = await import("./index.ts");
+  const { openGateway, createTelegramAdapter, pushPath } = await import("./index.ts");
   return openGateway({
     log,
     runner,
@@ -130,15 +142,15 @@ async function openBot(
     owner: ownerId.parse("owner"),
     client,
     platform: "telegram",
-    openAdapter: () => openTelegram({ token, apiRoot: config.telegramApiRoot.value }),
-    listed: config.telegramAllow.value,
-    hook: hook && { ...hook, url: `${hook.url}${hookPath}` },
+    openAdapter: () => createTelegramAdapter({ token, apiRoot: config.telegramApiRoot.value }),
+    allowedPeople: config.telegramAllow.value,
+    pushWebhook: hook && { ...hook, url: `${hook.url}${pushPath}` },
     onError: (error) => report(error instanceof Error ? error : new Error(String(error))),
   });
 }
 
 /** The API for who is in the same process. */
-export function clientWithin(app: Hono<HostEnv>, token: string, basePath: string): Client {
+export function createInProcessClient(app: Hono<HostEnv>, token: string, basePath: string): Client {
   return createClient({
     baseUrl: `http://127.0.0.1${basePath}`,
     token,

@@ -8,7 +8,7 @@ import {
 import type { OwnerId } from "@holdfast/protocol";
 import { z } from "zod";
 
-import { holder } from "@holdfast/store/identity";
+import { holderSchema } from "@holdfast/store/identity";
 
 export interface BotLeaseDeps {
   readonly store: Pick<Store, "register" | "now">;
@@ -23,17 +23,17 @@ export interface BotLeaseDeps {
   readonly onHeld: (by: string) => void;
 }
 
-const leaseRow = z.object({ holder, until: z.int() });
+const leaseRow = z.object({ holder: holderSchema, until: z.int() });
 type LeaseRow = z.infer<typeof leaseRow>;
 
-const lookAgainMs = 2_000;
+const retryMs = 2_000;
 
 /**
  * One host at a time receives and sends for a bot: platforms end one poller when another asks, and a chat hears things in
  * their order only from one. Whoever finds the holder dead, or its time over, goes on. P11 does not rest on it: what two
  * take in at once is one turn, and what is sent is written under each session's own lease.
  */
-export async function holdBot(
+export async function withBotLease(
   deps: BotLeaseDeps,
   signal: AbortSignal,
   work: (held: AbortSignal) => Promise<void>,
@@ -43,12 +43,12 @@ export async function holdBot(
   while (!signal.aborted) {
     const askedAt = clock.now();
     if (!(await lease.take())) {
-      await clock.sleep(Math.min(lookAgainMs, leaseMs / 3), signal);
+      await clock.sleep(Math.min(retryMs, leaseMs / 3), signal);
       continue;
     }
     const over = new AbortController();
     const held = AbortSignal.any([signal, over.signal]);
-    const keeping = keep(deps, lease, askedAt + leaseMs, held).then(() => over.abort());
+    const keeping = renewUntilLost(deps, lease, askedAt + leaseMs, held).then(() => over.abort());
     try {
       await work(held);
     } finally {
@@ -60,7 +60,7 @@ export async function holdBot(
 }
 
 /** Resolves when it is lost, or could not be renewed while it was certainly ours. */
-async function keep(
+async function renewUntilLost(
   { clock, leaseMs }: BotLeaseDeps,
   lease: BotLease,
   given: number,
@@ -96,7 +96,7 @@ class BotLease {
     const { store, liveness, owner, onHeld } = this.#deps;
     const row = await store.register.read(owner, this.#key).catch(() => undefined);
     if (row === undefined) return false;
-    const current = row && decode(row.value);
+    const current = row && decodeLease(row.value);
     const now = await store.now();
     const isFree =
       current === null ||
@@ -131,7 +131,7 @@ class BotLease {
     const result = await store.register.put(change);
     if (result.status === "failed") return "unknown";
     const { row } = result;
-    const isOurs = row !== null && decode(row.value)?.holder.nonce === this.#me.nonce;
+    const isOurs = row !== null && decodeLease(row.value)?.holder.nonce === this.#me.nonce;
     if (!isOurs) return "lost";
     this.#revision = row.revision;
     // A write whose answer was not heard stands there as ours: the next one goes on from it.
@@ -139,7 +139,7 @@ class BotLease {
   }
 }
 
-function decode(value: string): LeaseRow | null {
+function decodeLease(value: string): LeaseRow | null {
   try {
     return leaseRow.parse(JSON.parse(value));
   } catch {

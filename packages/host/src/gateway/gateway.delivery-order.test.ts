@@ -5,8 +5,8 @@ import { expect, test } from "vitest";
 import {
   openBot,
   openBotApi,
-  openPlatform,
-  shown,
+  startFakeBotApi,
+  untilShown,
   textsIn,
 } from "@holdfast/testing/telegram/bot-rig";
 import { botToken } from "@holdfast/testing/telegram/telegram-fake-bot-api";
@@ -14,14 +14,14 @@ import { botToken } from "@holdfast/testing/telegram/telegram-fake-bot-api";
 const soon = { interval: 5 };
 
 test("an answer that comes slowly is shown piece by piece, also right behind another message", async () => {
-  const platform = await openPlatform();
+  const platform = await startFakeBotApi();
   const gates = Array.from({ length: 4 }, () => Promise.withResolvers<void>());
   const slow = gates.flatMap(({ promise }, index) => [gate(promise), says(`piece ${index} `)]);
   const rig = openBotApi([says("At once."), slow]);
   openBot(rig, platform);
   platform.say(7, "One");
   platform.say(7, "Two");
-  await shown(platform, 1);
+  await untilShown(platform, 1);
   for (const [index, { resolve }] of gates.entries()) {
     resolve();
     await expect.poll(() => textsIn(platform)[1], soon).toContain(`piece ${index}`);
@@ -31,16 +31,16 @@ test("an answer that comes slowly is shown piece by piece, also right behind ano
 });
 
 test("what a chat is owed by two sessions comes in its order, also while the first of it has to wait", async () => {
-  const platform = await openPlatform();
+  const platform = await startFakeBotApi();
   const rig = openBotApi([says("From the first.")]);
   openBot(rig, platform);
   platform.say(7, "Hello");
-  await shown(platform, 1);
+  await untilShown(platform, 1);
   platform.faults.add("sendMessage", { kind: "limited", seconds: 1 });
   platform.say(7, "/nonsense");
   platform.say(7, "/new Second");
   platform.say(7, "/gibberish");
-  await shown(platform, 4);
+  await untilShown(platform, 4);
   expect(textsIn(platform).slice(1)).toEqual([
     expect.stringContaining("/nonsense"),
     expect.stringContaining("A new session has begun"),
@@ -49,17 +49,17 @@ test("what a chat is owed by two sessions comes in its order, also while the fir
 });
 
 test("an answer that is on its way when its chat moves to another session still comes, and what is asked there does not wait for it", async () => {
-  const platform = await openPlatform();
+  const platform = await startFakeBotApi();
   const rest = Promise.withResolvers<void>();
   const long = [says("The first half, "), gate(rest.promise), says("the second half.")];
   const rig = openBotApi([long, says("Something else.")]);
   openBot(rig, platform);
   platform.say(7, "Tell me");
-  await shown(platform, 1);
+  await untilShown(platform, 1);
   platform.say(7, "/new Elsewhere");
-  await shown(platform, 2);
+  await untilShown(platform, 2);
   platform.say(7, "And this?");
-  await shown(platform, 3);
+  await untilShown(platform, 3);
   rest.resolve();
   await expect.poll(() => textsIn(platform)[0], soon).toBe("The first half, the second half.");
   expect(textsIn(platform).slice(1)).toEqual([
@@ -69,27 +69,27 @@ test("an answer that is on its way when its chat moves to another session still 
 });
 
 test("a chat that has to wait holds up no other chat on the same session", async () => {
-  const platform = await openPlatform();
+  const platform = await startFakeBotApi();
   const rig = openBotApi((_, before) => says(`Answer ${before}.`));
-  openBot(rig, platform, { listed: ["7", "8"] });
+  openBot(rig, platform, { allowedPeople: ["7", "8"] });
   platform.say(7, "One");
-  await shown(platform, 1);
+  await untilShown(platform, 1);
   const [session] = (await rig.store.reads.sessions(rig.owner, { limit: 1 })).sessions;
   platform.say(8, `/resume ${session!.id}`);
-  await shown(platform, 1, 8);
+  await untilShown(platform, 1, 8);
   platform.faults.add("sendMessage", { kind: "limited", seconds: 60 });
   platform.say(7, "/nonsense");
   await expect
     .poll(() => platform.calls.filter(({ method }) => method === "sendMessage").length, soon)
     .toBe(3);
   platform.say(8, "Two");
-  await shown(platform, 2, 8);
+  await untilShown(platform, 2, 8);
   expect(platform.shownIn(8).at(-1)?.text).toBe("Answer 1.");
   expect(platform.shownIn(7)).toHaveLength(1);
 });
 
 test("a gateway says that it receives when the platform has answered, and not before", async () => {
-  const platform = await openPlatform();
+  const platform = await startFakeBotApi();
   const rig = openBotApi([]);
   const asked = Promise.withResolvers<void>();
   const answered = Promise.withResolvers<void>();
@@ -107,7 +107,7 @@ test("a gateway says that it receives when the platform has answered, and not be
 });
 
 test("of two hosts on one store one has the bot, and the other goes on when that one stops or is dead", async () => {
-  const platform = await openPlatform();
+  const platform = await startFakeBotApi();
   const rig = openBotApi((_, before) => says(`Answer ${before}.`));
   const dead = aHolder();
   const first = openBot(rig, platform);
@@ -127,12 +127,12 @@ test("of two hosts on one store one has the bot, and the other goes on when that
   await expect.poll(() => third.status().state, soon).toBe("receiving");
   await expect.poll(() => second.status().trouble?.code, soon).toBe("held_elsewhere");
   platform.say(7, "Anybody?");
-  await shown(platform, 1);
+  await untilShown(platform, 1);
   expect(textsIn(platform)).toEqual(["Answer 0."]);
 });
 
 test("a program of somebody else's that asks for the same bot's messages is named, with what to do", async () => {
-  const platform = await openPlatform();
+  const platform = await startFakeBotApi();
   const rig = openBotApi([]);
   const gateway = openBot(rig, platform);
   await expect.poll(() => gateway.status().state, soon).toBe("receiving");

@@ -1,4 +1,4 @@
-import { aTool, ok } from "@holdfast/testing/rigs/run-words";
+import { createTool, okResult } from "@holdfast/testing/rigs/run-words";
 import { calls, says } from "@holdfast/testing/fakes/scripted-model";
 import { expect, test } from "vitest";
 
@@ -6,8 +6,8 @@ import {
   chunksOf,
   openBot,
   openBotApi,
-  openPlatform,
-  shown,
+  startFakeBotApi,
+  untilShown,
   textsIn,
 } from "@holdfast/testing/telegram/bot-rig";
 import type { ApiRig } from "../../test/support/api-rig.ts";
@@ -18,13 +18,13 @@ const picture = Buffer.from("a picture");
 async function openDrawing(
   files: readonly { readonly name: string; readonly mediaType: string }[],
 ) {
-  const platform = await openPlatform();
-  const draw = aTool("draw", async ({ owner }) => {
+  const platform = await startFakeBotApi();
+  const draw = createTool("draw", async ({ owner }) => {
     const put = await rig.store.putBlob(owner, picture, "image/png");
     if (put.status !== "stored") throw new Error(put.message);
     const { id: blobId, size } = put;
     return {
-      ...ok("Drawn."),
+      ...okResult("Drawn."),
       details: { files: files.map((file) => ({ ...file, blobId, size })) },
     };
   });
@@ -39,7 +39,7 @@ const report = { name: "report.pdf", mediaType: "application/pdf" };
 test("what a tool has brought comes as a picture or a file, in its place, once", async () => {
   const { platform, rig } = await openDrawing([cat, report]);
   platform.say(7, "Draw me a cat");
-  await shown(platform, 3);
+  await untilShown(platform, 3);
   expect(platform.shownIn(7).map(({ file, text }) => file?.name ?? text)).toEqual([
     "cat.png",
     "report.pdf",
@@ -57,7 +57,7 @@ test("[safety] the name of a file says nothing else to the platform, whatever st
   const named = [`a";name="chat_id.png`, "b\nc.pdf"];
   const { platform, rig } = await openDrawing(named.map((name) => ({ ...report, name })));
   platform.say(7, "Draw me a cat");
-  await shown(platform, 3);
+  await untilShown(platform, 3);
   expect(platform.shownIn(7).map(({ file, text }) => file?.name ?? text)).toEqual([
     "a__name__chat_id.png",
     "b_c.pdf",
@@ -70,7 +70,7 @@ test("[P11] a file that arrived although the connection broke is marked, and not
   const { platform, rig } = await openDrawing([cat, report]);
   platform.faults.add("sendPhoto", { kind: "cut", when: "after" });
   platform.say(7, "Draw me a cat");
-  await shown(platform, 4);
+  await untilShown(platform, 4);
   const [first, second, third, fourth] = platform.shownIn(7);
   expect([first?.file?.name, third?.file?.name]).toEqual(["cat.png", "report.pdf"]);
   expect(second?.text).toContain("cannot know whether it arrived");
@@ -88,7 +88,7 @@ test("what cannot be shown as a picture comes as a file, and what cannot be sent
     if (method === "sendDocument" && ++documents === 2) platform.faults.add("sendDocument", large);
   };
   platform.say(7, "Draw me a cat");
-  await shown(platform, 2);
+  await untilShown(platform, 2);
   expect(platform.shownIn(7)[0]?.file?.name).toBe("cat.png");
   expect(textsIn(platform)[1]).toBe(
     "⚠ report.pdf could not be sent: Request Entity Too Large\n\nHere it is.",
@@ -97,24 +97,24 @@ test("what cannot be shown as a picture comes as a file, and what cannot be sent
 });
 
 test("a file that cannot be fetched for a moment is fetched later, and the message is one turn", async () => {
-  const platform = await openPlatform();
+  const platform = await startFakeBotApi();
   const rig = openBotApi([says("Seen.")]);
   platform.files.set("file-1", Buffer.from("pixels"));
   platform.faults.add("getFile", { kind: "html", code: 502 });
   openBot(rig, platform);
   platform.say(7, "", { text: undefined, voice: { file_id: "file-1", file_size: 6 } });
-  await shown(platform, 1);
+  await untilShown(platform, 1);
   expect(textsIn(platform)).toEqual(["Seen."]);
   expect(JSON.stringify(rig.model.requests)).toMatch(/voice-\d+\.ogg, audio\/ogg/);
 });
 
 test("what comes with more bytes than it was said to have is not taken, and that is told", async () => {
-  const platform = await openPlatform();
+  const platform = await startFakeBotApi();
   const rig = openBotApi([says("Hello.")]);
   platform.files.set("file-1", Buffer.alloc(21 * 1024 * 1024));
   openBot(rig, platform);
   platform.say(7, "", { text: undefined, document: { file_id: "file-1", file_size: 6 } });
-  await shown(platform, 1);
+  await untilShown(platform, 1);
   expect(textsIn(platform)[0]).toContain("could not be taken: it is larger than 20 MB");
   expect(rig.model.requests).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { type Log, StoreFailure, systemClock } from "@holdfast/engine";
-import { aTool, ok } from "@holdfast/testing/rigs/run-words";
+import { createTool, okResult } from "@holdfast/testing/rigs/run-words";
 import { calls, says } from "@holdfast/testing/fakes/scripted-model";
 import { ids } from "@holdfast/protocol";
 import { expect, test } from "vitest";
@@ -9,8 +9,8 @@ import {
   chunksOf,
   openBot,
   openBotApi,
-  openPlatform,
-  shown,
+  startFakeBotApi,
+  untilShown,
   textsIn,
 } from "@holdfast/testing/telegram/bot-rig";
 
@@ -37,16 +37,16 @@ const clock: typeof systemClock = {
 };
 
 test("[P11] the first message of a chat waits for a store that has no room for its session", async () => {
-  const platform = await openPlatform();
+  const platform = await startFakeBotApi();
   const rig = openBotApi([says("Hello.")]);
   openBot(rig, platform, { clock, log: fullOnce(rig, "session.created") });
   platform.say(7, "Anybody there?");
-  await shown(platform, 1);
+  await untilShown(platform, 1);
   expect(textsIn(platform)).toEqual(["Hello."]);
 });
 
 test("[P11] a message with a file waits for a store that has no room for it, however long", async () => {
-  const platform = await openPlatform();
+  const platform = await startFakeBotApi();
   const rig = openBotApi([says("Seen.")]);
   platform.files.set("file-1", Buffer.from("pixels"));
   let left = 8;
@@ -56,46 +56,46 @@ test("[P11] a message with a file waits for a store that has no room for it, how
   openBot(rig, platform, { clock, log: { ...rig.log, store: { ...store, putBlob } } });
   const photo = [{ file_id: "file-1", file_size: 6 }];
   platform.say(7, "", { text: undefined, caption: "Look", photo });
-  await shown(platform, 1);
+  await untilShown(platform, 1);
   expect(textsIn(platform)).toEqual(["Seen."]);
 });
 
 test("[P11] what a command came to is told, also when the store has no room for it at first", async () => {
-  const platform = await openPlatform();
+  const platform = await startFakeBotApi();
   const rig = openBotApi([says("Hello.")]);
   openBot(rig, platform, { clock, log: fullOnce(rig, "Nothing is scheduled") });
   platform.say(7, "Hello");
-  await shown(platform, 1);
+  await untilShown(platform, 1);
   platform.say(7, "/schedule");
-  await shown(platform, 2);
+  await untilShown(platform, 2);
   expect(textsIn(platform)).toEqual(["Hello.", "Nothing is scheduled."]);
 });
 
 test("[P11] an answer in words for which the store has no room at first is still an answer, and no turn", async () => {
-  const platform = await openPlatform();
+  const platform = await startFakeBotApi();
   const given: (string | undefined)[] = [];
   const note = async ({ answer }: { readonly answer?: string | undefined }) => {
     given.push(answer);
-    return ok("Noted.");
+    return okResult("Noted.");
   };
-  const ask = aTool("ask_user", note, { approval: () => "question" });
+  const ask = createTool("ask_user", note, { approval: () => "question" });
   const script = [calls("ask_user", { question: "Which colour?" }), says("Thank you.")];
   const rig = openBotApi(script, { tools: [ask] });
   openBot(rig, platform, { clock, log: fullOnce(rig, `"code":"answer"`) });
   platform.say(7, "Paint it");
-  await shown(platform, 1);
+  await untilShown(platform, 1);
   platform.say(7, "Green, please");
-  await shown(platform, 2);
+  await untilShown(platform, 2);
   expect([given, rig.model.requests.length]).toEqual([["Green, please"], 2]);
 });
 
 test("[P11] a file that the store could not read was not sent: it is sent when the store can, and marked by nobody", async () => {
-  const platform = await openPlatform();
-  const draw = aTool("draw", async ({ owner }) => {
+  const platform = await startFakeBotApi();
+  const draw = createTool("draw", async ({ owner }) => {
     const put = await rig.store.putBlob(owner, Buffer.from("a picture"), "image/png");
     if (put.status !== "stored") throw new Error(put.message);
     const file = { name: "cat.png", mediaType: "image/png", blobId: put.id, size: put.size };
-    return { ...ok("Drawn."), details: { files: [file] } };
+    return { ...okResult("Drawn."), details: { files: [file] } };
   });
   const rig: ApiRig = openBotApi([calls("draw"), says("Here it is.")], { tools: [draw] });
   let left = 2;
@@ -107,7 +107,7 @@ test("[P11] a file that the store could not read was not sent: it is sent when t
   const log = { ...rig.log, store: { ...store, reads: { ...store.reads, blob } } };
   openBot(rig, platform, { clock, log, onError: () => {} });
   platform.say(7, "Draw me a cat");
-  await shown(platform, 2);
+  await untilShown(platform, 2);
   expect(platform.shownIn(7).map(({ file, text }) => file?.name ?? text)).toEqual([
     "cat.png",
     "Here it is.",

@@ -6,8 +6,8 @@ import {
   chunksOf,
   openBot,
   openBotApi,
-  openPlatform,
-  shown,
+  startFakeBotApi,
+  untilShown,
   textsIn,
 } from "@holdfast/testing/telegram/bot-rig";
 
@@ -20,65 +20,65 @@ describe("what a platform does to an answer", () => {
     ["fails inside", { kind: "error", code: 500, description: "Internal Server Error" }],
     ["is behind a gateway that is down", { kind: "html", code: 502 }],
   ] as const)("a platform that %s shows the answer in the end, and once", async (_, fault) => {
-    const platform = await openPlatform();
+    const platform = await startFakeBotApi();
     const rig = openBotApi([says("All of it.")]);
     platform.faults.add("sendMessage", fault);
     openBot(rig, platform);
     platform.say(7, "Tell me");
-    await shown(platform, 1);
+    await untilShown(platform, 1);
     expect(textsIn(platform)).toEqual(["All of it."]);
     expect(await chunksOf(rig)).toEqual([]);
     expect(rig.bugs).toEqual([]);
   });
 
   test("an answer of which nobody can say whether it was read is not sent again by itself", async () => {
-    const platform = await openPlatform();
+    const platform = await startFakeBotApi();
     const rig = openBotApi([says("All of it.")]);
     platform.faults.add("sendMessage", { kind: "cut", when: "before" });
     openBot(rig, platform);
     platform.say(7, "Tell me");
-    await shown(platform, 1);
+    await untilShown(platform, 1);
     expect(textsIn(platform)).toEqual([expect.stringContaining("cannot know whether it arrived")]);
   });
 
   test("[P11] an answer that arrived although the connection broke is marked, not repeated, and sent again when asked for", async () => {
-    const platform = await openPlatform();
+    const platform = await startFakeBotApi();
     const rig = openBotApi([says("The whole answer.")]);
     platform.faults.add("sendMessage", { kind: "cut", when: "after" });
     openBot(rig, platform);
     platform.say(7, "Tell me");
-    await shown(platform, 2);
+    await untilShown(platform, 2);
     expect(textsIn(platform)[0]).toBe("The whole answer.");
     expect(textsIn(platform)[1]).toContain("cannot know whether it arrived");
     expect(await chunksOf(rig)).toMatchObject([{ state: "unknown", chunk: 0 }]);
     platform.say(7, "/resend");
-    await shown(platform, 3);
+    await untilShown(platform, 3);
     expect(textsIn(platform)[2]).toBe("The whole answer.");
   });
 
   test("[P11] what is lost once more while it is sent again is marked once more, and nothing behind it is repeated", async () => {
-    const platform = await openPlatform();
+    const platform = await startFakeBotApi();
     const [one, two] = ["one ".repeat(900), "two ".repeat(300)];
     const rig = openBotApi([says(`${one}\n\n${two}`)]);
     platform.faults.add("sendMessage", { kind: "cut", when: "after" });
     openBot(rig, platform);
     platform.say(7, "Tell me");
-    await shown(platform, 2);
+    await untilShown(platform, 2);
     platform.faults.add("sendMessage", { kind: "cut", when: "after" });
     platform.say(7, "/resend");
-    await shown(platform, 4);
+    await untilShown(platform, 4);
     const starts = textsIn(platform).map((text) => text.slice(0, 3));
     expect(starts).toEqual(["one", "⚠ T", "one", "⚠ T"]);
     expect(textsIn(platform)[1]).toContain(two.trim());
     expect(textsIn(platform)[3]).not.toContain("two");
     expect(await chunksOf(rig)).toMatchObject([{ state: "unknown", chunk: 0 }]);
     platform.say(7, "/resend");
-    await shown(platform, 5);
+    await untilShown(platform, 5);
     expect(textsIn(platform)[4]).toBe(one.trim());
   });
 
   test("a person who has blocked the bot is not written to again, and the page says so", async () => {
-    const platform = await openPlatform();
+    const platform = await startFakeBotApi();
     const rig = openBotApi([says("Anybody?")]);
     const blocked = {
       kind: "error",
@@ -100,24 +100,24 @@ describe("what a platform does to an answer", () => {
 
 describe("what a platform delivers", () => {
   test("[P11] updates that come again, from two pollers too, are one turn each", async () => {
-    const platform = await openPlatform();
+    const platform = await startFakeBotApi();
     const rig = openBotApi((_, before) => says(`Answer ${before}.`));
     openBot(rig, platform);
     platform.say(7, "One");
-    await shown(platform, 1);
+    await untilShown(platform, 1);
     // It believes the first to be dead, which still asks.
     openBot(rig, platform, { liveness: { isDead: () => "dead" } });
     platform.say(7, "Two");
-    await shown(platform, 2);
+    await untilShown(platform, 2);
     expect(rig.model.requests).toHaveLength(2);
     expect(textsIn(platform)).toEqual(["Answer 0.", "Answer 1."]);
   });
 
   test("[safety] a hook takes what shows its secret, once, and nothing else", async () => {
-    const platform = await openPlatform();
+    const platform = await startFakeBotApi();
     const rig = openBotApi((_, before) => says(`Answer ${before}.`));
     const hook = { url: "https://holdfast.example.org/hooks/telegram", secret: "0123456789abcdef" };
-    const { routes } = openBot(rig, platform, { hook });
+    const { routes } = openBot(rig, platform, { pushWebhook: hook });
     await expect.poll(() => platform.hook).toEqual(hook);
     const app = new Hono();
     for (const { method, path, handle } of routes) app.on(method, path, handle as never);
@@ -136,13 +136,13 @@ describe("what a platform delivers", () => {
     expect((await push("wrong")).status).toBe(401);
     const answers = await Promise.all([push(hook.secret), push(hook.secret)]);
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
-    await shown(platform, 1);
+    await untilShown(platform, 1);
     expect((await push(hook.secret)).status).toBe(200);
     expect(rig.model.requests).toHaveLength(1);
   });
 
   test("a photo comes in as an attachment, and a message that still waits is changed by its edit", async () => {
-    const platform = await openPlatform();
+    const platform = await startFakeBotApi();
     const first = Promise.withResolvers<void>();
     const gate = { kind: "gate", opened: first.promise } as const;
     const rig = openBotApi([[gate, says("Seen.")], says("Changed.")]);
@@ -161,13 +161,13 @@ describe("what a platform delivers", () => {
       (await rig.store.reads.snapshot(rig.owner, session!.id, { limit: 1 }))?.inbox ?? [];
     await expect.poll(async () => (await inbox())[0]?.content?.text).toBe("A typo");
     first.resolve();
-    await shown(platform, 2);
+    await untilShown(platform, 2);
     expect(JSON.stringify(rig.model.requests[0])).toContain("photo-");
     expect(JSON.stringify(rig.model.requests[1])).toContain("A typo");
   });
 
   test("[safety] who edits a message in a group stays who said it, and an edit that cannot be kept comes again", async () => {
-    const platform = await openPlatform();
+    const platform = await startFakeBotApi();
     const first = Promise.withResolvers<void>();
     const rig = openBotApi([[{ kind: "gate", opened: first.promise }, says("Yes.")], says("Yes.")]);
     let fails = 1;
@@ -188,6 +188,6 @@ describe("what a platform delivers", () => {
       (await rig.store.reads.snapshot(rig.owner, session!.id, { limit: 1 }))?.inbox[0]?.content;
     await expect.poll(async () => (await waiting())?.text, soon).toBe("Person 7: Ann: a typo");
     first.resolve();
-    await shown(platform, 2, -7);
+    await untilShown(platform, 2, -7);
   });
 });

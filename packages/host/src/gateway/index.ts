@@ -1,9 +1,9 @@
-export type { Adapter, Incoming, Place, Trouble } from "./adapter.ts";
+export type { PlatformAdapter, Incoming, ChatAddress, PlatformFailure } from "./adapter.ts";
 export { type Gateway, type GatewayDeps, openGateway } from "./gateway.ts";
-export { hookPath } from "./inbound/push-route.ts";
-export { openTelegram } from "./platforms/telegram/adapter.ts";
-export { type Hook, type Hooks } from "./platforms/webhook/webhook.ts";
-export { type HookTaken, takePosted } from "./platforms/webhook/receive-post.ts";
-export { openWebhookAdapter } from "./platforms/webhook/webhook-adapter.ts";
-export { webhookNames } from "./platforms/webhook/names.ts";
-export { whoeverSigned } from "./platforms/webhook/guests.ts";
+export { pushPath } from "./inbound/push-route.ts";
+export { createTelegramAdapter } from "./platforms/telegram/adapter.ts";
+export { type Webhook, type WebhookLookup } from "./platforms/webhook/webhook.ts";
+export { type PostResult, receivePost } from "./platforms/webhook/receive-post.ts";
+export { createWebhookAdapter } from "./platforms/webhook/webhook-adapter.ts";
+export { webhookAddressing } from "./platforms/webhook/names.ts";
+export { webhookAccess } from "./platforms/webhook/guests.ts";

@@ -1,7 +1,7 @@
 import { type Log, StoreFailure } from "@holdfast/engine";
 import { type LaneKey, type OwnerId, seq, type SessionId } from "@holdfast/protocol";
 
-import { idsFrom } from "../util/deterministic-ids.ts";
+import { deterministicIds } from "../util/deterministic-ids.ts";
 
 const zero = seq.parse(0);
 
@@ -11,7 +11,7 @@ interface LaneDeps {
 }
 
 /** Whether what is answered there is brought to people; any other lane is a session's own. */
-export function answersAreDelivered(lane: LaneKey): boolean {
+export function isDeliveredLane(lane: LaneKey): boolean {
   return /^(?:telegram|webhook):/.test(lane);
 }
 
@@ -30,11 +30,15 @@ export async function sessionOfLane(
  * Made from what asks for it: two who see the same message make the same session. P11: where the store cannot take it, that is
  * thrown, so that nobody takes what came for something that has no session.
  */
-export async function sessionFor(deps: LaneDeps, lane: LaneKey, key: string): Promise<SessionId> {
+export async function sessionForLane(
+  deps: LaneDeps,
+  lane: LaneKey,
+  key: string,
+): Promise<SessionId> {
   const known = await sessionOfLane(deps, lane);
   if (known !== null) return known;
   const { log, owner } = deps;
-  const ids = idsFrom(`lane ${lane} ${key}`);
+  const ids = deterministicIds(`lane ${lane} ${key}`);
   const { session, result } = await log.createSession({ owner, lane, ids });
   if (result.status === "failed") throw new StoreFailure(result.code, result.message);
   return session;
@@ -47,7 +51,7 @@ const firstFew = 16;
  * Whether a session is a lane's own: the one that it is in, or one that it has begun. One that it was only led to is not, nor is
  * a branch that somebody else has made of one.
  */
-export async function hasBegun(
+export async function ownsSession(
   { log, owner }: LaneDeps,
   lane: LaneKey,
   session: SessionId,

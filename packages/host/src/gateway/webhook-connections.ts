@@ -2,17 +2,17 @@ import { systemClock } from "@holdfast/engine";
 import { blobId, ids, ownerId } from "@holdfast/protocol";
 import { createLiveness, currentHolder } from "@holdfast/store/identity";
 
-import type { WebhookDesk } from "../server/api/webhooks.ts";
+import type { WebhookAdmin } from "../server/api/webhooks.ts";
 import type { Config } from "../ops/config/settings.ts";
 import { createEgress } from "../util/egress/egress.ts";
 import { done, type Outcome } from "../util/outcome.ts";
 import type { Gateway } from "./gateway.ts";
-import type { Hook } from "./platforms/webhook/webhook.ts";
-import { type KeptHooks, openHooks, viewHook } from "./webhook-registry.ts";
-import type { BotParts } from "./bot-connection.ts";
+import type { Webhook } from "./platforms/webhook/webhook.ts";
+import { type WebhookRegistry, openWebhookRegistry, viewWebhook } from "./webhook-registry.ts";
+import type { ConnectionDeps } from "./bot-connection.ts";
 
 /** The programs that speak here by signed webhooks. Nothing of the gateway is loaded before there is one. */
-export interface WebhookPlace extends WebhookDesk {
+export interface WebhookConnections extends WebhookAdmin {
   /** For taking them out of texts. */
   readonly secrets: () => readonly string[];
   start(): void;
@@ -21,12 +21,12 @@ export interface WebhookPlace extends WebhookDesk {
 
 const owner = ownerId.parse("owner");
 
-export function openWebhooks(
+export function openWebhookConnections(
   config: Config,
   environment: Readonly<Record<string, string | undefined>>,
-  parts: BotParts,
-): Outcome<WebhookPlace> {
-  const opened = openHooks(config, environment, parts.secrets);
+  parts: ConnectionDeps,
+): Outcome<WebhookConnections> {
+  const opened = openWebhookRegistry(config, environment, parts.secrets);
   if (!opened.ok) return opened;
   const hooks = opened.value;
   const { store } = parts.log;
@@ -36,7 +36,7 @@ export function openWebhooks(
 
   async function openHere(): Promise<Gateway | undefined> {
     try {
-      const made = await openHookGateway(config, hooks, parts);
+      const made = await openWebhookGateway(config, hooks, parts);
       if (state !== "started") return made;
       made.start();
       // Before that it takes nothing, and would say that another process does.
@@ -56,7 +56,7 @@ export function openWebhooks(
 
   return done({
     isHere,
-    list: () => hooks.list().map(viewHook),
+    list: () => hooks.list().map(viewWebhook),
     put(name, change) {
       ensure();
       return hooks.put(name, change);
@@ -65,13 +65,17 @@ export function openWebhooks(
     remove: (name) => hooks.remove(name),
     status: async () => (await gateway)?.status() ?? { state: "off", bot: null, trouble: null },
     async take(name, posted) {
-      const { takePosted } = await import("./platforms/webhook/receive-post.ts");
+      const { receivePost } = await import("./platforms/webhook/receive-post.ts");
       const reception = async () => {
         ensure();
-        const take = (await gateway)?.take;
-        return take && { take };
+        const handle = (await gateway)?.handleUpdate;
+        return handle && { handle };
       };
-      return takePosted({ hooks, store, owner, now: Date.now, reception }, name, posted);
+      return receivePost(
+        { hooks, store, owner, now: Date.now, updateHandler: reception },
+        name,
+        posted,
+      );
     },
     secrets: () => hooks.list().flatMap((hook) => hook.secrets),
     start() {
@@ -85,12 +89,12 @@ export function openWebhooks(
   });
 }
 
-async function openHookGateway(
+async function openWebhookGateway(
   config: Config,
-  hooks: KeptHooks,
-  { log, runner, memory, client, report }: BotParts,
+  hooks: WebhookRegistry,
+  { log, runner, memory, client, report }: ConnectionDeps,
 ): Promise<Gateway> {
-  const { openGateway, openWebhookAdapter, webhookNames, whoeverSigned } =
+  const { openGateway, createWebhookAdapter, webhookAddressing, webhookAccess } =
     await import("./index.ts");
   const { reads } = log.store;
   async function readBlob(given: string): Promise<Uint8Array | null> {
@@ -110,23 +114,23 @@ async function openHookGateway(
     client,
     platform: "webhook",
     openAdapter: async () =>
-      openWebhookAdapter({
+      createWebhookAdapter({
         hooks,
-        egressFor: egressFor(config.egressAllow.value),
+        egressFor: createEgressFor(config.egressAllow.value),
         readBlob,
         now: Date.now,
       }),
-    names: webhookNames,
-    people: whoeverSigned(hooks),
-    listed: [],
-    hook: undefined,
+    addressing: webhookAddressing,
+    access: webhookAccess(hooks),
+    allowedPeople: [],
+    pushWebhook: undefined,
     onError: (error) => report(error instanceof Error ? error : new Error(String(error))),
   });
 }
 
 /** On any port, and beyond the public internet where the operator has said so, of this hook or of the host. */
-function egressFor(allowed: readonly string[]) {
-  return ({ url, network }: Hook) => {
+function createEgressFor(allowed: readonly string[]) {
+  return ({ url, network }: Webhook) => {
     const { hostname, port, protocol } = new URL(url ?? "http://nowhere.invalid");
     const own = `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
     const allow = network === "private" ? [...allowed, own] : allowed;

@@ -2,7 +2,7 @@ import { mkdir, open, readFile, rename, rmdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /** The whole text or what was there before, also after a power cut. */
-export async function replaceFile(file: string, text: string): Promise<void> {
+export async function writeFileAtomically(file: string, text: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const fresh = `${file}.new`;
   const handle = await open(fresh, "w", 0o600);
@@ -16,7 +16,7 @@ export async function replaceFile(file: string, text: string): Promise<void> {
 }
 
 /** Empty when there is no such file. */
-export async function readText(file: string): Promise<string> {
+export async function readTextOrEmpty(file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (error) {
@@ -29,10 +29,10 @@ export async function readText(file: string): Promise<string> {
 const staleMs = 30_000;
 
 /** One process at a time for a file that several write. `busy`: another has it, and it is to be tried again. */
-export async function underLock<T>(file: string, work: () => Promise<T>): Promise<T | "busy"> {
+export async function withFileLock<T>(file: string, work: () => Promise<T>): Promise<T | "busy"> {
   const lock = `${file}.lock`;
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  if (!(await isTaken(lock))) return "busy";
+  if (!(await acquireLock(lock))) return "busy";
   try {
     return await work();
   } finally {
@@ -40,7 +40,7 @@ export async function underLock<T>(file: string, work: () => Promise<T>): Promis
   }
 }
 
-async function isTaken(lock: string): Promise<boolean> {
+async function acquireLock(lock: string): Promise<boolean> {
   for (const isLast of [false, true]) {
     try {
       await mkdir(lock);

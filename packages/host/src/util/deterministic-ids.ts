@@ -6,7 +6,7 @@ import { idFromBytes, type IdSource } from "@holdfast/protocol";
  * Ids that follow from a request. Sent again, it names the same events, and the store answers as the first time: so what was
  * done is not done twice, also when the host died before it could keep its answer.
  */
-export function idsFrom(request: string): IdSource {
+export function deterministicIds(request: string): IdSource {
   let made = 0;
   return {
     make(kind) {

@@ -1,5 +1,5 @@
 /** What a command may know of the host's environment. Everything else stays here, and the secrets with it. */
-const allowed: readonly RegExp[] = [
+const allowedVariables: readonly RegExp[] = [
   /^(PATH|HOME|USER|LOGNAME|SHELL|TZ|TMPDIR|LANG|LANGUAGE)$/,
   /^LC_[A-Z]+$/,
 ];
@@ -9,7 +9,8 @@ export function allowedEnvironment(
 ): Readonly<Record<string, string>> {
   const passed: Record<string, string> = {};
   for (const [name, value] of Object.entries(environment)) {
-    if (value !== undefined && allowed.some((pattern) => pattern.test(name))) passed[name] = value;
+    if (value !== undefined && allowedVariables.some((pattern) => pattern.test(name)))
+      passed[name] = value;
   }
   return { ...passed, TERM: "dumb" };
 }

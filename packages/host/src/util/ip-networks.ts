@@ -10,7 +10,7 @@ export function isNetwork(text: string): boolean {
   );
 }
 
-export function readNetworks(networks: readonly string[]): BlockList {
+export function parseNetworks(networks: readonly string[]): BlockList {
   const list = new BlockList();
   for (const network of networks) {
     const [address = "", bits] = network.split("/");
@@ -21,7 +21,7 @@ export function readNetworks(networks: readonly string[]): BlockList {
   return list;
 }
 
-export function isWithin(list: BlockList, address: string): boolean {
+export function isInNetworks(list: BlockList, address: string): boolean {
   const family = isIP(address);
   return family !== 0 && list.check(address, family === 6 ? "ipv6" : "ipv4");
 }
@@ -32,7 +32,7 @@ export function isLoopback(host: string): boolean {
 }
 
 /** One who has an IPv6 network has 2^64 addresses, and counts once. */
-export function networkOf(address: string): string {
+export function clientNetwork(address: string): string {
   const bare = address.replace(/^::ffff:(?=\d+\.)/i, "");
   if (!bare.includes(":") || !isIPv6(bare)) return bare;
   const [head = "", tail] = (bare.split("%")[0] ?? bare).split("::");

@@ -7,7 +7,7 @@ export interface Failure {
     | "store.unusable"
     | "port.taken"
     | "address.unusable";
-  readonly sentence: string;
+  readonly message: string;
 }
 
 export type Outcome<T> =
@@ -19,7 +19,7 @@ export function done<T>(value: T): Outcome<T> {
 }
 
 export function failed(code: Failure["code"], sentence: string): Outcome<never> {
-  return { ok: false, failure: { code, sentence } };
+  return { ok: false, failure: { code, message: sentence } };
 }
 
 /** The stable name of a system error (`EACCES`, `ENOENT` …), which says more than its message. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { expect, onTestFinished, test } from "vitest";
 
-import { withoutFiles } from "@holdfast/testing/host/without-file-handles";
+import { withoutFileHandles } from "@holdfast/testing/host/without-file-handles";
 import { allowedEnvironment } from "./environment.ts";
 import { type Command, runCommand } from "./run-command.ts";
 
@@ -93,7 +93,7 @@ test("a host that can open no more files says so of a command, and lives", () =>
   const start = `({ runCommand }) => runCommand({ argv: ["true"], folder: "/", environment: {},
     timeLimitMs: 1_000, signal: new AbortController().signal })`;
   const end = { kind: "not_started", code: "EMFILE", output: "" };
-  expect(withoutFiles(module, start)).toEqual(end);
+  expect(withoutFileHandles(module, start)).toEqual(end);
 });
 
 test("[P6] a process that ignores SIGTERM is killed after the grace", async () => {

@@ -27,8 +27,8 @@ export type CommandEnd = { readonly output: string } & (
   | { readonly kind: "not_started"; readonly code: string }
 );
 
-const usualGraceMs = 2_000;
-const usualKeep = 10 * 1024 * 1024;
+const defaultGraceMs = 2_000;
+const defaultKeep = 10 * 1024 * 1024;
 /** How long a process outside of the group may hold the output open after the command is gone. */
 const lingerMs = 500;
 
@@ -38,7 +38,7 @@ const lingerMs = 500;
  */
 export function runCommand(command: Command): Promise<CommandEnd> {
   const { argv, folder, environment, timeLimitMs, signal, onOutput } = command;
-  const { graceMs = usualGraceMs, keep = usualKeep } = command;
+  const { graceMs = defaultGraceMs, keep = defaultKeep } = command;
   const excerpt = createExcerpt(keep);
   if (signal.aborted) return Promise.resolve({ kind: "stopped", why: "cancelled", output: "" });
   const [program, ...args] = argv;
@@ -75,12 +75,12 @@ export function runCommand(command: Command): Promise<CommandEnd> {
     signal.addEventListener("abort", cancel, { once: true });
     after(timeLimitMs, () => stop("time"));
 
-    const finish = (end: EndKind): void => {
+    const finish = (end: CommandOutcome): void => {
       signal.removeEventListener("abort", cancel);
       for (const timer of timers) clearTimeout(timer);
       resolve({ ...end, output: excerpt.text() });
     };
-    const endKind = (): EndKind => {
+    const endKind = (): CommandOutcome => {
       if (stopped !== undefined) return { kind: "stopped", why: stopped };
       if (child.signalCode !== null) return { kind: "killed", signal: child.signalCode };
       return { kind: "exited", code: child.exitCode ?? 0 };
@@ -105,7 +105,7 @@ export function runCommand(command: Command): Promise<CommandEnd> {
   });
 }
 
-type EndKind =
+type CommandOutcome =
   | { kind: "exited"; code: number }
   | { kind: "killed"; signal: NodeJS.Signals }
   | { kind: "stopped"; why: "cancelled" | "time" }

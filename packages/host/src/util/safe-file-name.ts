@@ -1,6 +1,6 @@
 const longestName = 100;
 /** A folder takes 255, and what stands beside it gets a number. */
-const mostBytes = 200;
+const maxBytes = 200;
 
 /** A name that somebody gave to a file, as one that is safe in a folder, in a line of text and in a command. */
 export function safeFileName(given: string): string {
@@ -14,7 +14,7 @@ export function safeFileName(given: string): string {
   const stem = plain.slice(0, plain.length - ending.length);
   // A character that would be cut in half is left out.
   const short = stem.slice(0, longestName - ending.length).replace(/[\uD800-\uDBFF]$/, "");
-  return `${withinBytes(short, mostBytes - Buffer.byteLength(ending)) || "file"}${ending}`;
+  return `${withinBytes(short, maxBytes - Buffer.byteLength(ending)) || "file"}${ending}`;
 }
 
 function withinBytes(text: string, most: number): string {

@@ -1,5 +1,5 @@
 /** Does one thing after the other, in the order in which they were asked for; one that fails holds up nobody. */
-export function oneByOne(): <T>(work: () => Promise<T>) => Promise<T> {
+export function serialQueue(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
     const next = last.then(work);

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 
-import { digestOf } from "./webhook-signature.ts";
+import { signatureDigest } from "./webhook-signature.ts";
 
 export interface SignedRequest {
   readonly id: string | undefined;
@@ -10,31 +10,31 @@ export interface SignedRequest {
   readonly body: Uint8Array;
 }
 
-export type Verified =
+export type VerifyResult =
   | { readonly status: "signed"; readonly id: string }
   | { readonly status: "unsigned" | "stale" };
 
 const toleranceMs = 5 * 60_000;
-const mostSignatures = 10;
-const longestHeader = 2_000;
+const maxSignatures = 10;
+const maxHeaderLength = 2_000;
 // Without a dot: what is signed could otherwise be read in two ways.
-const idForm = /^[A-Za-z0-9_:-]{1,80}$/;
-const timestampForm = /^\d{1,12}$/;
+const idPattern = /^[A-Za-z0-9_:-]{1,80}$/;
+const timestampPattern = /^\d{1,12}$/;
 /** Compared with what nobody can have signed, so that a name without a secret takes as long as one with. */
-const nobodys = "nobody-has-this-secret-and-nobody-will";
+const placeholderSecret = "nobody-has-this-secret-and-nobody-will";
 
 /** Whether a request was signed with one of the secrets. That it is old is told only to those who know one. */
 export function verifySigned(
   { id = "", timestamp = "", signature = "", body }: SignedRequest,
   secrets: readonly string[],
   now: number,
-): Verified {
-  const isFormed = idForm.test(id) && timestampForm.test(timestamp);
-  const known = secrets.length > 0 ? secrets : [nobodys];
-  const expected = known.map((secret) => digestOf(secret, id, timestamp, body));
-  const given = signature.slice(0, longestHeader).split(" ").slice(0, mostSignatures);
+): VerifyResult {
+  const isFormed = idPattern.test(id) && timestampPattern.test(timestamp);
+  const known = secrets.length > 0 ? secrets : [placeholderSecret];
+  const expected = known.map((secret) => signatureDigest(secret, id, timestamp, body));
+  const given = signature.slice(0, maxHeaderLength).split(" ").slice(0, maxSignatures);
   let hits = 0;
-  for (const each of given.map(digestIn))
+  for (const each of given.map(parseSignature))
     for (const digest of expected) if (each !== null && timingSafeEqual(each, digest)) hits += 1;
   if (!isFormed || hits === 0 || secrets.length === 0) return { status: "unsigned" };
   const age = now - Number(timestamp) * 1_000;
@@ -42,7 +42,7 @@ export function verifySigned(
 }
 
 /** Of another version, or of another length: none of ours. */
-function digestIn(signature: string): Buffer | null {
+function parseSignature(signature: string): Buffer | null {
   const [, text] = /^v1,([A-Za-z0-9+/]{43}=)$/.exec(signature) ?? [];
   return text === undefined ? null : Buffer.from(text, "base64");
 }

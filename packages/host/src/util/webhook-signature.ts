@@ -8,7 +8,7 @@ export function signedHeaders(
   body: Uint8Array,
 ): Record<string, string> {
   const signatures = secrets.map(
-    (secret) => `v1,${digestOf(secret, id, String(seconds), body).toString("base64")}`,
+    (secret) => `v1,${signatureDigest(secret, id, String(seconds), body).toString("base64")}`,
   );
   return {
     "content-type": "application/json",
@@ -18,11 +18,19 @@ export function signedHeaders(
   };
 }
 
-export function digestOf(secret: string, id: string, seconds: string, body: Uint8Array): Buffer {
-  return createHmac("sha256", keyIn(secret)).update(`${id}.${seconds}.`).update(body).digest();
+export function signatureDigest(
+  secret: string,
+  id: string,
+  seconds: string,
+  body: Uint8Array,
+): Buffer {
+  return createHmac("sha256", decodeSecret(secret))
+    .update(`${id}.${seconds}.`)
+    .update(body)
+    .digest();
 }
 
-function keyIn(secret: string): Uint8Array {
+function decodeSecret(secret: string): Uint8Array {
   return secret.startsWith("whsec_")
     ? Buffer.from(secret.slice("whsec_".length), "base64")
     : Buffer.from(secret, "utf8");

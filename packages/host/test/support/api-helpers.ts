@@ -2,19 +2,19 @@ import type { MessageEntry, SessionId } from "@holdfast/protocol";
 
 import type { ApiRig } from "./api-rig.ts";
 
-type Talk = Pick<ApiRig, "client">;
+type ApiClient = Pick<ApiRig, "client">;
 
 export function valueOf<T>(result: { ok: true; value: T } | { ok: false; error: unknown }): T {
   if (!result.ok) throw new Error(JSON.stringify(result.error));
   return result.value;
 }
 
-export async function newSession({ client }: Talk): Promise<SessionId> {
+export async function newSession({ client }: ApiClient): Promise<SessionId> {
   return valueOf(await client.createSession({ body: {} })).session.id;
 }
 
 /** Follows the session until its run has ended, and gives the state that a page would show. */
-export async function untilEnded({ client }: Talk, id: SessionId) {
+export async function untilEnded({ client }: ApiClient, id: SessionId) {
   for await (const item of client.open(id)) {
     if (item.kind === "ended") throw new Error(JSON.stringify(item.error));
     if (item.kind === "state" && item.state.run?.endedAt && item.state.inbox.length === 0)
@@ -24,7 +24,7 @@ export async function untilEnded({ client }: Talk, id: SessionId) {
 }
 
 /** Follows the session until words of a live run are to be seen. */
-export async function untilSpeaking({ client }: Talk, id: SessionId): Promise<void> {
+export async function untilStreaming({ client }: ApiClient, id: SessionId): Promise<void> {
   for await (const item of client.open(id)) {
     if (item.kind === "ended") throw new Error(JSON.stringify(item.error));
     if (item.kind === "state" && item.state.live?.messages.length === 1) return;
@@ -32,7 +32,7 @@ export async function untilSpeaking({ client }: Talk, id: SessionId): Promise<vo
 }
 
 /** Says something and waits for the end of its run. */
-export async function converse(rig: Talk, id: SessionId, ...texts: readonly string[]) {
+export async function sendAndWait(rig: ApiClient, id: SessionId, ...texts: readonly string[]) {
   for (const text of texts) {
     const body = { clientId: `say-${text.slice(0, 40).replaceAll(" ", "-")}`, text };
     valueOf(await rig.client.sendMessage({ params: { id }, body }));
@@ -41,7 +41,7 @@ export async function converse(rig: Talk, id: SessionId, ...texts: readonly stri
 }
 
 /** What a person sees of the conversation. */
-export async function shown({ client }: Talk, id: SessionId): Promise<string[]> {
+export async function shownTexts({ client }: ApiClient, id: SessionId): Promise<string[]> {
   const { entries } = valueOf(await client.readSession({ params: { id } }));
   return entries.filter((entry) => entry.type === "message").map(textOf);
 }

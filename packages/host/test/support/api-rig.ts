@@ -1,6 +1,6 @@
 import { type Clock, createLog, type Log, Runner, systemClock, type Tool } from "@holdfast/engine";
 import { aHolder } from "@holdfast/testing/fixtures/factories";
-import { NotedMemory, openMemory } from "@holdfast/testing/rigs/memory-rig";
+import { RecordingMemory, openMemoryRig } from "@holdfast/testing/rigs/memory-rig";
 import {
   type ScriptedModel,
   scriptedModel,
@@ -8,29 +8,29 @@ import {
 } from "@holdfast/testing/fakes/scripted-model";
 import { type Client, createClient } from "@holdfast/client";
 import { ids, type OwnerId, ownerId } from "@holdfast/protocol";
-import { createMemoryStore, type MemoryStore } from "@holdfast/testing/reference-store/store";
+import { createReferenceStore, type ReferenceStore } from "@holdfast/testing/reference-store/store";
 import type { Hono } from "hono";
 
 import { apiRoutes } from "../../src/server/api/routes.ts";
-import { type WebhookDesk } from "../../src/server/api/webhooks.ts";
-import { openCompactor } from "../../src/agent/src-compaction.ts";
-import { openPrompt } from "../../src/agent/index.ts";
-import { summariseWith } from "../../src/agent/compaction.ts";
-import { createDoorkeeper, type Doorkeeper } from "../../src/server/auth/doorkeeper.ts";
-import { keepPassword } from "../../src/server/auth/password.ts";
-import { createApp } from "../../src/server/http/app.ts";
+import { type WebhookAdmin } from "../../src/server/api/webhooks.ts";
+import { createCompactor } from "../../src/agent/src-compaction.ts";
+import { createSystemPrompt } from "../../src/agent/index.ts";
+import { createSummariser } from "../../src/agent/compaction.ts";
+import { createAuthenticator, type Authenticator } from "../../src/server/auth/doorkeeper.ts";
+import { openPasswordFile } from "../../src/server/auth/password.ts";
+import { createHttpApp } from "../../src/server/http/app.ts";
 import { type HostEnv, type Route } from "../../src/server/http/route.ts";
-import { type Strangers } from "../../src/server/http/anonymous-clients.ts";
-import { type WaitingRoom } from "../../src/server/http/waiting-room.ts";
+import { type AnonymousConnections } from "../../src/server/http/anonymous-clients.ts";
+import { type BodyBudget } from "../../src/server/http/waiting-room.ts";
 import type { Mcp } from "../../src/agent/mcp/index.ts";
 import type { Secrets } from "../../src/ops/secrets/secrets.ts";
 import { createRedactor } from "../../src/ops/secrets/redact.ts";
 import { memorySecrets, openTestModels } from "./providers/models.ts";
 import { createPolicy } from "../../src/agent/policy/policy.ts";
-import { keepRules } from "../../src/agent/policy/stored-rules.ts";
+import { openStoredRules } from "../../src/agent/policy/stored-rules.ts";
 import { openWorkspaces } from "../../src/agent/workspace/workspaces.ts";
 import { createMetrics } from "../../src/ops/telemetry/telemetry-metrics.ts";
-import { createStoringBoard, type StoringBoard } from "../../src/ops/health/store-health.ts";
+import { createStorageStatus, type StorageStatus } from "../../src/ops/health/store-health.ts";
 
 /** The API on a store that keeps nothing, with a model that says what the test wants. No network. */
 export interface ApiRig {
@@ -38,14 +38,14 @@ export interface ApiRig {
   readonly routes: readonly Route[];
   readonly client: Client;
   readonly owner: OwnerId;
-  readonly store: MemoryStore;
+  readonly store: ReferenceStore;
   readonly log: Log;
-  readonly runner: Pick<Runner, "poke">;
+  readonly runner: Pick<Runner, "notify">;
   readonly model: ScriptedModel;
   /** Has to remember what is completed, unless nobody has to. */
-  readonly memory: NotedMemory;
-  readonly storing: StoringBoard;
-  readonly doorkeeper: Doorkeeper;
+  readonly memory: RecordingMemory;
+  readonly storing: StorageStatus;
+  readonly doorkeeper: Authenticator;
   readonly bugs: Error[];
   readonly bearer: Readonly<Record<string, string>>;
   /** Asks without the client, for what the client would not send. */
@@ -66,7 +66,7 @@ export interface ApiRig {
 
 const token = "a-token-for-this-test";
 
-export interface ApiOptions {
+export interface ApiRigOptions {
   readonly clock?: Clock;
   /** The store's own, in milliseconds. */
   readonly storeClock?: () => number;
@@ -74,44 +74,44 @@ export interface ApiOptions {
   readonly remembers?: "everything" | "nothing";
   /** Where a password is kept; without it there can be none. */
   readonly home?: string;
-  readonly strangers?: Strangers;
-  readonly waitingRoom?: WaitingRoom;
+  readonly strangers?: AnonymousConnections;
+  readonly waitingRoom?: BodyBudget;
   /** With it only models that can be reached are taken; else any. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly secrets?: Secrets;
   /** Without it there are no servers. */
   readonly mcp?: Pick<Mcp, "states" | "restart" | "keysOf">;
   /** Without it there are none. */
-  readonly webhooks?: WebhookDesk;
+  readonly webhooks?: WebhookAdmin;
 }
 
-export function openApi(script: Script = [], options: ApiOptions = {}): ApiRig {
+export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRig {
   const { clock = systemClock, tools = [], remembers = "nothing" } = options;
   const { home, strangers, waitingRoom, environment } = options;
   const rules = { keepsAnswers: true, begins: true };
   const { storeClock } = options;
-  const store = withRules(createMemoryStore(storeClock && { clock: storeClock }), rules);
+  const store = withStoreRules(createReferenceStore(storeClock && { clock: storeClock }), rules);
   const log = createLog(store);
   const model = scriptedModel(script);
   const bugs: Error[] = [];
   const report = (error: unknown): void =>
     void bugs.push(error instanceof Error ? error : new Error(String(error)));
-  const memory = new NotedMemory("one");
-  const rig = openMemory(store, { log, onError: report });
+  const memory = new RecordingMemory("one");
+  const rig = openMemoryRig(store, { log, onError: report });
   rig.reachable.set("one", memory);
   if (remembers === "everything") rig.turnTo(memory);
-  const kept = keepRules(store.register);
+  const kept = openStoredRules(store.register);
   const hands = {
     workspaces: openWorkspaces(
       { home: home ?? "/nowhere", roots: home === undefined ? [] : [home] },
       store,
     ),
     rules: kept,
-    policy: createPolicy({ mode: "ask", rules: [], kept }),
+    policy: createPolicy({ mode: "ask", rules: [], storedRules: kept }),
   };
   const runner = new Runner({
     toolPolicy: hands.policy,
-    remembers: rig.remembers,
+    memoryOwnerOf: rig.remembers,
     log,
     ids,
     clock: systemClock,
@@ -131,27 +131,27 @@ export function openApi(script: Script = [], options: ApiOptions = {}): ApiRig {
   });
   const { secrets = memorySecrets(), mcp } = options;
   const models = openTestModels(secrets, environment);
-  const storing = createStoringBoard();
+  const storing = createStorageStatus();
   const stopping = new AbortController();
   const closing = new AbortController();
-  const doorkeeper = createDoorkeeper(token);
-  const passwords = home === undefined ? {} : { passwords: keepPassword(home) };
+  const doorkeeper = createAuthenticator(token);
+  const passwords = home === undefined ? {} : { passwords: openPasswordFile(home) };
   const api = apiRoutes({
     log,
-    hands,
+    toolset: hands,
     ids,
     runner: {
-      poke: (...session) => {
-        if (rules.begins) runner.poke(...session);
+      notify: (...session) => {
+        if (rules.begins) runner.notify(...session);
       },
-      recoverLate: (...read) => runner.recoverLate(...read),
+      recoverLateJournals: (...read) => runner.recoverLateJournals(...read),
     },
-    storing,
-    compactor: openCompactor(
+    storageStatus: storing,
+    compactor: createCompactor(
       log,
       { isDead: () => "unknown" },
       {
-        summariser: summariseWith({ modelFor: async () => ({ name: "scripted", model }) }),
+        summariser: createSummariser({ modelFor: async () => ({ name: "scripted", model }) }),
         windowOf: () => null,
         count: (text) => Math.ceil(text.length / 4),
       },
@@ -162,12 +162,12 @@ export function openApi(script: Script = [], options: ApiOptions = {}): ApiRig {
     ...(mcp && { mcp }),
     ...(options.webhooks && { webhooks: options.webhooks }),
     reviews: { cancel: () => {} },
-    prompt: openPrompt({
+    prompt: createSystemPrompt({
       home: home ?? "/nowhere",
       workspaces: hands.workspaces,
       notes: async () => "",
     }),
-    doorkeeper,
+    authenticator: doorkeeper,
     ...passwords,
     redact: createRedactor(() => [token]),
     metrics: createMetrics(),
@@ -178,13 +178,13 @@ export function openApi(script: Script = [], options: ApiOptions = {}): ApiRig {
     closing: closing.signal,
     report,
   });
-  const app = createApp({
+  const app = createHttpApp({
     version: "1.2.3",
     page: [],
-    doorkeeper,
+    authenticator: doorkeeper,
     ...passwords,
-    ...(strangers && { strangers }),
-    ...(waitingRoom && { waitingRoom }),
+    ...(strangers && { anonymousConnections: strangers }),
+    ...(waitingRoom && { bodyBudget: waitingRoom }),
     host: "127.0.0.1",
     origin: undefined,
     basePath: "",
@@ -216,7 +216,7 @@ export function openApi(script: Script = [], options: ApiOptions = {}): ApiRig {
     async ask(method, path, body, headers = {}) {
       const json = body === undefined ? {} : { "content-type": "application/json" };
       const init = { method, headers: { ...bearer, ...json, ...headers } };
-      return app.request(path, body === undefined ? init : { ...init, body: toBody(body) }, {});
+      return app.request(path, body === undefined ? init : { ...init, body: encodeBody(body) }, {});
     },
     forgetAnswers: () => void (rules.keepsAnswers = false),
     pauseRunner: () => void (rules.begins = false),
@@ -232,11 +232,14 @@ export function openApi(script: Script = [], options: ApiOptions = {}): ApiRig {
 }
 
 /** A text is sent as it is, so that a test can send what is not JSON. */
-function toBody(body: unknown): string {
+function encodeBody(body: unknown): string {
   return typeof body === "string" ? body : JSON.stringify(body);
 }
 
-function withRules(store: MemoryStore, rules: { readonly keepsAnswers: boolean }): MemoryStore {
+function withStoreRules(
+  store: ReferenceStore,
+  rules: { readonly keepsAnswers: boolean },
+): ReferenceStore {
   const { requests } = store;
   const find: typeof requests.find = async (...asked) =>
     rules.keepsAnswers ? requests.find(...asked) : null;

@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { runCommandLine } from "../../src/cli/cli.ts";
 import { readConfig } from "../../src/ops/config/read-config.ts";
-import { openHost } from "../../src/open-host.ts";
+import { openApp } from "../../src/open-host.ts";
 import { reportOnly } from "../../src/ops/telemetry/telemetry-logger.ts";
 import { listen } from "../../src/server/http/server.ts";
 
@@ -26,8 +26,8 @@ export async function runHere(
     personFolder: environment["HOLDFAST_HOME"] ?? "/nonexistent",
     input,
     output: { write: (text: string) => (said += text) },
-    say: (line) => void (said += `${line}\n`),
-    complain: (line) => void (told += `${line}\n`),
+    print: (line) => void (said += `${line}\n`),
+    printError: (line) => void (told += `${line}\n`),
   });
   return { code, said, told };
 }
@@ -36,15 +36,15 @@ export async function runHere(
 export async function serveHere(home: string, environment: Readonly<Record<string, string>> = {}) {
   const flags = { home, model: "rehearsal" };
   const config = readConfig({ flags, environment, personFolder: home });
-  if (!config.ok) throw new Error(config.failure.sentence);
+  if (!config.ok) throw new Error(config.failure.message);
   const logger = reportOnly((bug) => {
     throw bug;
   });
-  const opened = await openHost(config.value, logger);
-  if (!opened.ok) throw new Error(opened.failure.sentence);
-  const { app, token, chats, begin, stop } = opened.value;
+  const opened = await openApp(config.value, logger);
+  if (!opened.ok) throw new Error(opened.failure.message);
+  const { httpApp: app, token, gateways: chats, start: begin, stop } = opened.value;
   const listener = await listen(app, { host: "127.0.0.1", port: 0 });
-  if (!listener.ok) throw new Error(listener.failure.sentence);
+  if (!listener.ok) throw new Error(listener.failure.message);
   begin();
   chats.start();
   return {

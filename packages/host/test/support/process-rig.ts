@@ -3,15 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { createLog, type Store, systemClock, type ToolResult } from "@holdfast/engine";
-import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { ids, type Json, type OwnerId, type ProcessId, processId } from "@holdfast/protocol";
-import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { createLiveness } from "@holdfast/store/identity";
 
-import { createProcesses } from "../../src/automation/processes/processes-tool.ts";
-import { createProcessWatch } from "../../src/automation/processes/process-watcher.ts";
-import { ProcessDesk } from "../../src/automation/processes/process-manager.ts";
-import { openTools } from "../../src/agent/toolset.ts";
+import { createProcessesTool } from "../../src/automation/processes/processes-tool.ts";
+import { createProcessWatcher } from "../../src/automation/processes/process-watcher.ts";
+import { ProcessManager } from "../../src/automation/processes/process-manager.ts";
+import { createBuiltInTools } from "../../src/agent/toolset.ts";
 import { openWorkspaces } from "../../src/agent/workspace/workspaces.ts";
 
 interface HostOptions {
@@ -24,7 +24,7 @@ interface HostOptions {
 /** What a host has to do with background processes; another on the same home and store is that host after a restart. */
 export function openProcessHost(home: string, store: Store, options: HostOptions) {
   const { perSession = 4, reports = "turn", turnsInARow = 10, owner } = options;
-  const desk = new ProcessDesk({
+  const desk = new ProcessManager({
     home,
     store,
     clock: systemClock,
@@ -32,13 +32,13 @@ export function openProcessHost(home: string, store: Store, options: HostOptions
     limits: { perSession, hours: 1 },
   });
   const poked: string[] = [];
-  const watch = createProcessWatch({
+  const watch = createProcessWatcher({
     log: createLog(store),
     ids,
     clock: systemClock,
     owner,
-    desk,
-    runner: { poke: (_, session) => void poked.push(session) },
+    manager: desk,
+    runner: { notify: (_, session) => void poked.push(session) },
     reports,
     turnsInARow,
     report: (bug) => {
@@ -50,17 +50,17 @@ export function openProcessHost(home: string, store: Store, options: HostOptions
 
 export async function openProcesses(options: Omit<HostOptions, "owner"> = {}) {
   const home = realpathSync(mkdtempSync(join(tmpdir(), "holdfast-processes-")));
-  const store = createMemoryStore();
-  const chat = await openSession(store);
+  const store = createReferenceStore();
+  const chat = await openTestSession(store);
   const { owner, session } = chat;
   const host = openProcessHost(home, store, { ...options, owner });
-  const background = { mostSeconds: 3_600, start: host.desk.start.bind(host.desk) };
+  const background = { maxSeconds: 3_600, start: host.desk.start.bind(host.desk) };
   const workspaces = openWorkspaces({ home, roots: [] }, store);
   const parts = { home, store, workspaces, egressAllow: [], environment: process.env, background };
-  const terminal = openTools(parts).get("terminal")!;
-  const processes = createProcesses(host.desk);
+  const terminal = createBuiltInTools(parts).get("terminal")!;
+  const processes = createProcessesTool(host.desk);
   const close = async (): Promise<void> => {
-    for (const { process: each } of await host.desk.kept.list(owner))
+    for (const { process: each } of await host.desk.store.list(owner))
       await host.desk.stop(owner, null, each.id);
     rmSync(home, { recursive: true, force: true });
   };
@@ -89,13 +89,13 @@ export async function openProcesses(options: Omit<HostOptions, "owner"> = {}) {
 }
 
 /** Looks again and again until who looks after processes has told the session. */
-export async function untilTold(
+export async function untilReported(
   { desk, watch, owner }: ReturnType<typeof openProcessHost>,
   id: ProcessId,
 ) {
   for (;;) {
     await watch.look();
-    const found = await desk.kept.find(owner, null, id);
+    const found = await desk.store.find(owner, null, id);
     if (found?.process.told != null) return found.process;
     await systemClock.sleep(20);
   }

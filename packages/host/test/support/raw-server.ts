@@ -8,7 +8,7 @@ import { listen, type ListenOptions } from "../../src/server/http/server.ts";
 /** The app behind a real server, spoken to byte by byte. */
 export async function openServer(app: Hono<HostEnv>, options: Partial<ListenOptions> = {}) {
   const listener = await listen(app, { host: "127.0.0.1", port: 0, ...options });
-  if (!listener.ok) throw new Error(listener.failure.sentence);
+  if (!listener.ok) throw new Error(listener.failure.message);
   const { port } = listener.value;
   const dialled: Socket[] = [];
 

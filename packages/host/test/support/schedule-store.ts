@@ -1,1 +1,1 @@
-export { KeptSchedules } from "../../src/automation/schedules/schedule-store.ts";
+export { ScheduleStore } from "../../src/automation/schedules/schedule-store.ts";

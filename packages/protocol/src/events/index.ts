@@ -17,7 +17,7 @@ export {
   approvalDecision,
   type ApprovalDetails,
   approvalDetails,
-  approvalWords,
+  approvalText,
   type RunState,
   type InputMode,
   type RequestRecord,
@@ -89,15 +89,15 @@ export function roleOf(event: Pick<StoredEvent, "type" | "v">): EventRole {
 }
 
 /** Data is never changed once it is part of an event: what a schema has accepted is not looked through again. */
-const accepted = new WeakMap<StoredEvent["data"], EventDefinition>();
+const decodedBefore = new WeakMap<StoredEvent["data"], EventDefinition>();
 
 export function decodeEvent(event: StoredEvent): DecodedEvent {
   const definition = definitionOf(event.type, event.v);
   if (definition === undefined) return { kind: "foreign", event };
-  if (accepted.get(event.data) !== definition) {
+  if (decodedBefore.get(event.data) !== definition) {
     const data = definition.schema.safeParse(event.data);
     if (!data.success) return { kind: "invalid", event, reason: data.error.message };
-    accepted.set(event.data, definition);
+    decodedBefore.set(event.data, definition);
   }
   // The very object that was written, which the schema has just accepted: a copy would reorder its fields.
   return { kind: "known", event: event as KnownEvent };

@@ -56,8 +56,8 @@ const messageContent = { messageId, parts: z.array(part) };
 export const approvalAnswer = z.enum(["once", "session", "always", "deny"]);
 export type ApprovalAnswer = z.infer<typeof approvalAnswer>;
 /** Longer words are no answer to a question. */
-export const approvalWords = z.string().min(1).max(10_000);
-const asked = {
+export const approvalText = z.string().min(1).max(10_000);
+const askedFields = {
   /** A question has no effect of its own: what it asks for is an answer. */
   kind: z.literal("question").optional(),
   /** Where it would work, where that matters: it is part of what is allowed. */
@@ -67,15 +67,15 @@ const asked = {
   /** Rules that would cover it, the narrowest first. */
   rules: z.array(z.string()).optional(),
 };
-const said = {
-  answer: approvalWords.optional(),
+const answerFields = {
+  answer: approvalText.optional(),
   /** What was allowed beyond this one call. */
   rule: z.string().optional(),
   /** Who said so. */
   by: z.string().optional(),
 };
 /** What is known of an approval beyond its call: what the person is shown, and what they said. */
-export const approvalDetails = z.looseObject({ ...asked, ...said });
+export const approvalDetails = z.looseObject({ ...askedFields, ...answerFields });
 export type ApprovalDetails = z.infer<typeof approvalDetails>;
 
 /** What became of the question. `expired`: nobody answered in time, and that is a no. */
@@ -110,7 +110,7 @@ export type SpillMark = z.infer<typeof spillMark>;
  * An entry that was found after its run had been given up stands directly above the notice that it names, whatever its
  * number, and is there only where that notice is. One that another attempt has replaced is not told to the model.
  */
-const latePlace = {
+const lateEntryFields = {
   above: noticeId.optional(),
   superseded: z.literal(true).optional(),
 };
@@ -230,7 +230,7 @@ export const runEvents = [
       input: json,
       /** Of name, input and place. */
       inputHash: z.string(),
-      ...asked,
+      ...askedFields,
     }),
   ),
   defineEvent(
@@ -240,7 +240,7 @@ export const runEvents = [
     z.looseObject({
       approvalId,
       decision: approvalDecision,
-      ...said,
+      ...answerFields,
     }),
   ),
   defineEvent(
@@ -262,13 +262,13 @@ export const runEvents = [
       request: requestRecord.optional(),
       /** `[ms, characters]` for each group of deltas, for replay. */
       timing: z.array(z.tuple([z.int(), z.int()])).optional(),
-      ...latePlace,
+      ...lateEntryFields,
     }),
   ),
   defineEvent(
     "message.tool",
     1,
     "entry",
-    z.looseObject({ ...messageContent, deltas: settledDeltas, ...latePlace }),
+    z.looseObject({ ...messageContent, deltas: settledDeltas, ...lateEntryFields }),
   ),
 ] as const;

@@ -6,7 +6,7 @@ import type { EntryView } from "../http/views.ts";
  * What was found late has a number of its own, behind others, and its place above the notice that announced it. The one
  * rule of that place, for transcript and context alike: directly above that notice, and nowhere without it.
  */
-function toTheirNotices<T>(
+function placeAboveNotices<T>(
   all: readonly T[],
   above: (each: T) => unknown,
   notice: (each: T) => unknown,
@@ -25,8 +25,8 @@ function toTheirNotices<T>(
 }
 
 /** Entries as they are stored, in the order in which they are read. */
-export function inPlace(events: readonly StoredEvent[]): readonly StoredEvent[] {
-  return toTheirNotices(
+export function eventsInReadingOrder(events: readonly StoredEvent[]): readonly StoredEvent[] {
+  return placeAboveNotices(
     events,
     (event) => event.data["above"],
     (event) => (event.type === "notice.added" ? event.data["noticeId"] : undefined),
@@ -34,18 +34,18 @@ export function inPlace(events: readonly StoredEvent[]): readonly StoredEvent[] 
 }
 
 /** The same for entries as they are shown. */
-export function viewsInPlace(entries: readonly EntryView[]): readonly EntryView[] {
-  return toTheirNotices(entries, aboveOf, noticeOf);
+export function entriesInReadingOrder(entries: readonly EntryView[]): readonly EntryView[] {
+  return placeAboveNotices(entries, aboveOf, noticeOf);
 }
 
 /** Numbers alone decide, for a branch too; what came late goes with its notice. */
-export function visibleIn(
+export function visibleEntries(
   entries: readonly EntryView[],
   ranges: readonly SeqRange[],
 ): readonly EntryView[] {
   const isInRange = ({ seq }: EntryView): boolean =>
     ranges.some(({ from, to }) => seq >= from && (to === null || seq <= to));
-  return viewsInPlace(entries.filter((entry) => isLate(entry) || isInRange(entry)));
+  return entriesInReadingOrder(entries.filter((entry) => isLate(entry) || isInRange(entry)));
 }
 
 export function isLate(entry: EntryView): boolean {

@@ -2,7 +2,7 @@ import type { EventData, KnownEvent } from "../events/index.ts";
 import type { LiveMessage, LiveTool, LiveView } from "../http/views.ts";
 import type { RunId } from "../ids.ts";
 
-export function emptyLive(runId: RunId): LiveView {
+export function emptyLiveView(runId: RunId): LiveView {
   return { runId, messages: [], tools: [], approvals: [] };
 }
 
@@ -10,7 +10,7 @@ export function emptyLive(runId: RunId): LiveView {
  * The journal of one step, folded event by event. Nothing here looks at the history, so a delta costs the
  * same in a long session and in a short one.
  */
-export function foldLive(live: LiveView, event: KnownEvent): LiveView {
+export function foldLiveView(live: LiveView, event: KnownEvent): LiveView {
   switch (event.type) {
     case "message.delta":
       return appendText(live, event.data, event.at);

@@ -1,12 +1,12 @@
-const previewLength = 200;
-const titleLength = 120;
+const maxPreviewLength = 200;
+const maxTitleLength = 120;
 
 /** All but a plain space between words, which is most of them and stays what it is. */
-const odd = /(?! [^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu;
+const controlCharacters = /(?! [^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu;
 
 /** Text for a row: well formed, on one line, without the characters that a database or a terminal trips over. */
 export function plainText(text: string): string {
-  return text.toWellFormed().replaceAll(odd, " ").trim();
+  return text.toWellFormed().replaceAll(controlCharacters, " ").trim();
 }
 
 /** A name for a column, kept as it was given as far as every database can keep it. */
@@ -16,16 +16,16 @@ export function columnText(text: string): string {
 
 export function previewOf(text: string): string {
   // What is cut off anyway is not worth cleaning: a message may have megabytes.
-  return shorten(plainText(text.slice(0, previewLength * 8)), previewLength);
+  return truncate(plainText(text.slice(0, maxPreviewLength * 8)), maxPreviewLength);
 }
 
 export function titleFrom(text: string): string {
-  const start = text.slice(0, titleLength * 8).trimStart();
-  return shorten(plainText(start.split("\n", 1)[0] ?? ""), titleLength);
+  const start = text.slice(0, maxTitleLength * 8).trimStart();
+  return truncate(plainText(start.split("\n", 1)[0] ?? ""), maxTitleLength);
 }
 
 /** Cuts between characters, never inside a surrogate pair. */
-function shorten(text: string, length: number): string {
+function truncate(text: string, length: number): string {
   if (text.length <= length) return text;
   const end = /[\uD800-\uDBFF]/.test(text[length - 2] ?? "") ? length - 2 : length - 1;
   return `${text.slice(0, end).trimEnd()}…`;

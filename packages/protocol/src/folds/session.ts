@@ -40,7 +40,7 @@ export interface SessionFacts {
 type Changes = Partial<SessionFacts>;
 
 /** The session after one more event. Version and revision count what decodes, by its role. */
-export function foldSession<T extends SessionFacts>(facts: T, decoded: DecodedEvent): T {
+export function foldSessionFacts<T extends SessionFacts>(facts: T, decoded: DecodedEvent): T {
   const { event } = decoded;
   const next = {
     ...facts,
@@ -48,10 +48,10 @@ export function foldSession<T extends SessionFacts>(facts: T, decoded: DecodedEv
     activityAt: event.quiet ? facts.activityAt : event.at,
   };
   if (decoded.kind !== "known") return next;
-  return { ...next, ...counted(next, decoded.event), ...changesOf(next, decoded.event) };
+  return { ...next, ...countedChanges(next, decoded.event), ...changesOf(next, decoded.event) };
 }
 
-function counted(facts: SessionFacts, event: KnownEvent): Changes {
+function countedChanges(facts: SessionFacts, event: KnownEvent): Changes {
   const role: EventRole | undefined = definitionOf(event.type, event.v)?.role;
   if (role === "entry") return { version: facts.version + 1 };
   return role === "meta" ? { revision: facts.revision + 1 } : {};
@@ -61,9 +61,9 @@ function changesOf(facts: SessionFacts, event: KnownEvent): Changes {
   const moved: Changes = event.quiet ? {} : { sortAt: event.at };
   switch (event.type) {
     case "session.created":
-      return createdBy(facts, event.data, event.at);
+      return creationChanges(facts, event.data, event.at);
     case "session.changed":
-      return settingsOf(facts, event.data);
+      return settingsChanges(facts, event.data);
     case "session.trashed":
       return { trashedAt: event.at };
     case "session.restored":
@@ -71,7 +71,7 @@ function changesOf(facts: SessionFacts, event: KnownEvent): Changes {
     case "input.accepted":
       return {
         ...moved,
-        ...derivedTitle(facts, event.data.text),
+        ...derivedTitleChanges(facts, event.data.text),
         ...(event.data.text !== "" && { preview: previewOf(event.data.text) }),
       };
     case "message.user":
@@ -81,7 +81,7 @@ function changesOf(facts: SessionFacts, event: KnownEvent): Changes {
       const text = textOf(event.data.parts);
       return {
         ...moved,
-        ...(event.type === "message.user" && derivedTitle(facts, text)),
+        ...(event.type === "message.user" && derivedTitleChanges(facts, text)),
         messageCount: facts.messageCount + 1,
         ...(text !== "" && { preview: previewOf(text) }),
       };
@@ -102,9 +102,13 @@ function changesOf(facts: SessionFacts, event: KnownEvent): Changes {
   }
 }
 
-function createdBy(facts: SessionFacts, data: EventData<"session.created">, at: number): Changes {
+function creationChanges(
+  facts: SessionFacts,
+  data: EventData<"session.created">,
+  at: number,
+): Changes {
   return {
-    ...settingsOf(facts, data),
+    ...settingsChanges(facts, data),
     ...(data.origin && { origin: data.origin }),
     ...(data.messageCount !== undefined && { messageCount: data.messageCount }),
     ...(data.preview !== undefined && { preview: previewOf(data.preview) }),
@@ -127,19 +131,20 @@ function runChanges(
   return { ...moved, ...ended, lastState: state };
 }
 
-function derivedTitle(facts: SessionFacts, text: string): Changes {
+function derivedTitleChanges(facts: SessionFacts, text: string): Changes {
   if (facts.title !== null) return {};
   const title = titleFrom(text);
   return title === "" ? {} : { title, titleSource: "derived" };
 }
 
-const strength: Record<TitleSource, number> = { derived: 0, generated: 1, chosen: 2 };
+const titleStrength: Record<TitleSource, number> = { derived: 0, generated: 1, chosen: 2 };
 
 /** `null` clears, absent keeps, and a weaker title never replaces a stronger one. */
-function settingsOf(facts: SessionFacts, data: SessionSettings): Changes {
+function settingsChanges(facts: SessionFacts, data: SessionSettings): Changes {
   const { title, titleSource = "chosen", model, workspace, pinned, archived, project, tags } = data;
   const name = titleFrom(title ?? "");
-  const named = name !== "" && strength[titleSource] >= strength[facts.titleSource ?? "derived"];
+  const named =
+    name !== "" && titleStrength[titleSource] >= titleStrength[facts.titleSource ?? "derived"];
   return {
     ...(named && { title: name, titleSource }),
     ...(model !== undefined && { model: model && columnText(model) }),

@@ -33,7 +33,7 @@ export function entryOf(event: KnownEvent): EntryView | null {
 }
 
 /** New words on the old notice: it keeps its place, and there is one of it. */
-export function rewordNotice(
+export function changeNotice(
   entries: readonly EntryView[],
   event: EntryEvent<"notice.changed">,
 ): readonly EntryView[] {
@@ -41,10 +41,10 @@ export function rewordNotice(
     (entry) => entry.type === "notice" && entry.noticeId === event.data.noticeId,
   );
   const old = entries[index];
-  return old?.type === "notice" ? entries.with(index, reworded(old, event)) : entries;
+  return old?.type === "notice" ? entries.with(index, changedNotice(old, event)) : entries;
 }
 
-function reworded(old: NoticeEntry, event: EntryEvent<"notice.changed">): NoticeEntry {
+function changedNotice(old: NoticeEntry, event: EntryEvent<"notice.changed">): NoticeEntry {
   const { seq, at, runId } = old;
   return { ...event.data, type: "notice", seq, at, ...(runId !== undefined && { runId }) };
 }

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { runId, seq, sessionId } from "../ids.ts";
 import { defineRoute } from "./define.ts";
 import { limitText } from "./fields.ts";
-import { session } from "./sessions.ts";
+import { sessionParams } from "./sessions.ts";
 import { instant } from "./views.ts";
 
 const count = z.int().nonnegative();
@@ -82,7 +82,7 @@ export const contextRoutes = {
     summary:
       "What the model gets: tokens by kind, epochs, and what each turn's cache and cost were",
     access: "principal",
-    params: session,
+    params: sessionParams,
     query: z.strictObject({ turns: limitText.optional() }),
     answer: { media: "json", status: 200, schema: contextView },
     problems: ["session_not_found"],

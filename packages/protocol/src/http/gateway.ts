@@ -3,7 +3,7 @@ import { z } from "zod";
 import { deliveryKind, outboxState } from "../events/outbox.ts";
 import { deliveryId, laneKey, sessionId } from "../ids.ts";
 import { defineRoute } from "./define.ts";
-import { keyed } from "./sessions.ts";
+import { idempotencyHeader } from "./sessions.ts";
 import { webhookView } from "./webhooks.ts";
 
 /** A chunk that is under way or in trouble. */
@@ -103,7 +103,7 @@ export const gatewayRoutes = {
     summary: "Confirm or deny a person by the pairing code that they showed",
     access: "principal",
     params: z.strictObject({ code: z.string().regex(/^[A-Za-z0-9]{4,16}$/) }),
-    headers: keyed,
+    headers: idempotencyHeader,
     body: decision,
     example: { decision: "allow" },
     answer: { media: "json", status: 200, schema: withPerson },
@@ -116,7 +116,7 @@ export const gatewayRoutes = {
     summary: "Let a person who was met before speak to the bot, or no longer",
     access: "principal",
     params: z.strictObject({ person: z.string().regex(/^[\x21-\x7e]{1,100}$/) }),
-    headers: keyed,
+    headers: idempotencyHeader,
     body: decision,
     example: { decision: "allow" },
     answer: { media: "json", status: 200, schema: withPerson },
@@ -129,7 +129,7 @@ export const gatewayRoutes = {
     summary: "Send a chunk again of which nobody knows whether it arrived, or give it up",
     access: "principal",
     params: z.strictObject({ delivery: deliveryId, chunk: digits }),
-    headers: keyed,
+    headers: idempotencyHeader,
     body: z.strictObject({ do: z.enum(["resend", "drop"]) }),
     example: { do: "drop" },
     answer: { media: "json", status: 200, schema: z.looseObject({ outbox: outboxView }) },

@@ -4,7 +4,7 @@ import { seq, sessionId } from "../ids.ts";
 import { attachment } from "../parts.ts";
 import { defineRoute } from "./define.ts";
 import { countText } from "./fields.ts";
-import { accepted, keyed, session, title } from "./sessions.ts";
+import { acceptedInput, idempotencyHeader, sessionParams, title } from "./sessions.ts";
 import { sessionView } from "./views.ts";
 
 const conditions = {
@@ -27,8 +27,8 @@ const refusals = [
 const common = {
   method: "POST",
   access: "principal",
-  params: session,
-  headers: keyed,
+  params: sessionParams,
+  headers: idempotencyHeader,
   repeat: "key",
 } as const;
 
@@ -60,7 +60,7 @@ export const historyRoutes = {
       text: z.string().max(1_000_000).optional(),
       attachments: z.array(attachment).max(50).optional(),
     }),
-    answer: { media: "json", status: 202, schema: accepted },
+    answer: { media: "json", status: 202, schema: acceptedInput },
     problems: [...refusals, "entry_not_found", "nothing_to_undo", "blob_not_found"],
   }),
   truncate: defineRoute({

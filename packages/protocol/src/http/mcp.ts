@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 import { defineRoute } from "./define.ts";
-import { keyed } from "./sessions.ts";
+import { idempotencyHeader } from "./sessions.ts";
 
 /** One of the operator's MCP servers, as it is at this moment. */
 const mcpServerView = z.looseObject({
@@ -47,7 +47,7 @@ export const mcpRoutes = {
     summary: "Connect an MCP server anew; calls that it has not answered are given up",
     access: "principal",
     params: server,
-    headers: keyed,
+    headers: idempotencyHeader,
     answer: { media: "json", status: 202, schema: z.looseObject({ server: mcpServerView }) },
     problems: ["mcp_server_not_found"],
     repeat: "key",

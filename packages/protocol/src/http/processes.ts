@@ -2,7 +2,7 @@ import { z } from "zod";
 
 import { processId, sessionId } from "../ids.ts";
 import { defineRoute } from "./define.ts";
-import { keyed, session } from "./sessions.ts";
+import { idempotencyHeader, sessionParams } from "./sessions.ts";
 
 export const processView = z.looseObject({
   id: processId,
@@ -27,7 +27,7 @@ export const processRoutes = {
     path: "/api/sessions/:id/processes",
     summary: "The background processes that a session has started, the oldest first",
     access: "principal",
-    params: session,
+    params: sessionParams,
     answer: {
       media: "json",
       status: 200,
@@ -42,7 +42,7 @@ export const processRoutes = {
     summary: "End a background process; one that runs on another host ends there within seconds",
     access: "principal",
     params: z.strictObject({ id: processId }),
-    headers: keyed,
+    headers: idempotencyHeader,
     answer: { media: "json", status: 200, schema: withProcess },
     problems: ["process_not_found"],
     repeat: "key",

@@ -15,7 +15,7 @@ import { webhookRoutes } from "./webhooks.ts";
 import { workspaceRoutes } from "./workspace.ts";
 
 export {
-  isHookAddress,
+  isWebhookUrl,
   type WebhookMessage,
   type WebhookCommand,
   webhookCommand,

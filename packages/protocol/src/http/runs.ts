@@ -1,10 +1,10 @@
 import { z } from "zod";
 
-import { approvalAnswer, approvalWords } from "../events/run.ts";
+import { approvalAnswer, approvalText } from "../events/run.ts";
 import { approvalId, runId, sessionId } from "../ids.ts";
 import { defineRoute } from "./define.ts";
 import { limitText, pageCursor } from "./fields.ts";
-import { keyed } from "./sessions.ts";
+import { idempotencyHeader } from "./sessions.ts";
 import { approvalView, auditEntry, ruleView, runView } from "./views.ts";
 
 const run = z.strictObject({ id: runId });
@@ -28,7 +28,7 @@ export const runRoutes = {
     summary: "Ask for a run's end",
     access: "principal",
     params: run,
-    headers: keyed,
+    headers: idempotencyHeader,
     answer: { media: "json", status: 202, schema: withRun },
     problems: ["run_not_found"],
     repeat: "key",
@@ -39,7 +39,7 @@ export const runRoutes = {
     summary: "Go on with a run that was paused, or continue an ended one in a new run",
     access: "principal",
     params: run,
-    headers: keyed,
+    headers: idempotencyHeader,
     answer: { media: "json", status: 202, schema: withRun },
     problems: ["run_not_found", "run_live", "run_ended", "head_moved", "session_trashed"],
     repeat: "key",
@@ -71,11 +71,11 @@ export const runRoutes = {
     summary: "Answer an approval",
     access: "principal",
     params: z.strictObject({ id: approvalId }),
-    headers: keyed,
+    headers: idempotencyHeader,
     body: z.strictObject({
       decision: approvalAnswer,
       /** To a question; without one it can only be denied. */
-      answer: approvalWords.optional(),
+      answer: approvalText.optional(),
       /** What `session` and `always` are to cover; the narrowest that was offered unless told. */
       rule: z.string().min(1).max(2_000).optional(),
     }),

@@ -2,7 +2,7 @@ import { z } from "zod";
 
 import { laneKey, scheduleId, sessionId } from "../ids.ts";
 import { defineRoute } from "./define.ts";
-import { keyed } from "./sessions.ts";
+import { idempotencyHeader } from "./sessions.ts";
 
 const time = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, "expected a time like 08:00");
 const weekday = z.enum(["mon", "tue", "wed", "thu", "fri", "sat", "sun"]);
@@ -34,7 +34,7 @@ const fields = {
 };
 
 /** `occurrence`: what the clocks in its zone showed; `now` when a person asked for it. */
-const happened = z.looseObject({
+const lastOccurrence = z.looseObject({
   occurrence: z.string(),
   at: z.int(),
   /** `accepted`, `skipped`, or why it was refused. */
@@ -49,9 +49,9 @@ export const scheduleView = z.looseObject({
   createdAt: z.int(),
   /** When it is due next; `null` when it is off, or over. */
   nextAt: z.int().nullable(),
-  last: happened.nullable(),
+  last: lastOccurrence.nullable(),
   /** What became of it the last times, the newest first. */
-  recent: z.array(happened),
+  recent: z.array(lastOccurrence),
 });
 export type ScheduleView = z.infer<typeof scheduleView>;
 
@@ -96,7 +96,7 @@ export const scheduleRoutes = {
     path: "/api/schedules",
     summary: "Have a prompt said at certain times",
     access: "principal",
-    headers: keyed,
+    headers: idempotencyHeader,
     body: scheduleBody,
     example,
     answer: { media: "json", status: 201, schema: withSchedule },
@@ -122,7 +122,7 @@ export const scheduleRoutes = {
     summary: "Say a schedule's prompt now, beside its times",
     access: "principal",
     params,
-    headers: keyed,
+    headers: idempotencyHeader,
     answer: { media: "json", status: 202, schema: withSchedule.extend({ sessionId }) },
     problems: ["schedule_not_found", "session_not_found", "session_trashed"],
     repeat: "key",

@@ -7,8 +7,8 @@ import { defineRoute } from "./define.ts";
 import { flagText, idempotencyKey, limitText, pageCursor, revisionTag, seqText } from "./fields.ts";
 import { sessionRead, sessionView } from "./views.ts";
 
-export const session = z.strictObject({ id: sessionId });
-export const keyed = z.object({ "idempotency-key": idempotencyKey.optional() });
+export const sessionParams = z.strictObject({ id: sessionId });
+export const idempotencyHeader = z.object({ "idempotency-key": idempotencyKey.optional() });
 
 export const title = z
   .string()
@@ -31,7 +31,7 @@ export const sessionPatch = z.strictObject({
   tags: z.array(z.string().min(1).max(60)).max(50).optional(),
 });
 
-export const accepted = z.looseObject({ messageId, runId, seq });
+export const acceptedInput = z.looseObject({ messageId, runId, seq });
 
 export const sessionRoutes = {
   createSession: defineRoute({
@@ -39,7 +39,7 @@ export const sessionRoutes = {
     path: "/api/sessions",
     summary: "Begin a session",
     access: "principal",
-    headers: keyed,
+    headers: idempotencyHeader,
     body: z.strictObject({
       lane: laneKey.optional(),
       title: title.optional(),
@@ -81,7 +81,7 @@ export const sessionRoutes = {
     path: "/api/sessions/:id",
     summary: "Read a session: its newest entries, its run, its inbox and what is being written",
     access: "principal",
-    params: session,
+    params: sessionParams,
     query: z.strictObject({ before: seqText.optional(), limit: limitText.optional() }),
     answer: { media: "json", status: 200, schema: sessionRead },
     problems: ["session_not_found"],
@@ -92,7 +92,7 @@ export const sessionRoutes = {
     path: "/api/sessions/:id",
     summary: "Change a session's title, flags or settings",
     access: "principal",
-    params: session,
+    params: sessionParams,
     headers: z.object({ "if-match": revisionTag.optional() }),
     body: sessionPatch,
     example: { title: "A better title", tags: ["work"] },
@@ -111,7 +111,7 @@ export const sessionRoutes = {
     path: "/api/sessions/:id",
     summary: "Put a session in the trash; a run that is live is cancelled",
     access: "principal",
-    params: session,
+    params: sessionParams,
     answer: { media: "json", status: 200, schema: withSession },
     problems: ["session_not_found", "head_moved", "compaction_live"],
     repeat: "safe",
@@ -121,8 +121,8 @@ export const sessionRoutes = {
     path: "/api/sessions/:id/restore",
     summary: "Bring a session back from the trash",
     access: "principal",
-    params: session,
-    headers: keyed,
+    params: sessionParams,
+    headers: idempotencyHeader,
     answer: { media: "json", status: 200, schema: withSession },
     problems: ["session_not_found", "session_not_trashed"],
     repeat: "key",
@@ -132,7 +132,7 @@ export const sessionRoutes = {
     path: "/api/sessions/:id/messages",
     summary: "Send a message; it is durable once this is answered",
     access: "principal",
-    params: session,
+    params: sessionParams,
     body: z.strictObject({
       clientId,
       text,
@@ -141,7 +141,7 @@ export const sessionRoutes = {
       lane: laneKey.optional(),
     }),
     example: { clientId: "from-the-docs", text: "Hello" },
-    answer: { media: "json", status: 202, schema: accepted },
+    answer: { media: "json", status: 202, schema: acceptedInput },
     problems: ["session_not_found", "session_trashed", "idempotency_conflict", "blob_not_found"],
     // `clientId` names the message for the session's life.
     repeat: "safe",
@@ -173,7 +173,7 @@ export const sessionRoutes = {
     path: "/api/sessions/:id/export",
     summary: "The session as a document",
     access: "principal",
-    params: session,
+    params: sessionParams,
     query: z.strictObject({ format: z.enum(["json", "md", "html"]).optional() }),
     answer: { media: "text", status: 200 },
     problems: ["session_not_found"],

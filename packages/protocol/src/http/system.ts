@@ -4,7 +4,7 @@ import { blobId } from "../ids.ts";
 import { jsonObject } from "../parts.ts";
 import { defineRoute } from "./define.ts";
 import { limitText, pageCursor, seqText } from "./fields.ts";
-import { session } from "./sessions.ts";
+import { sessionParams } from "./sessions.ts";
 import { blobView, searchHit } from "./views.ts";
 
 const cursorMap = z.string().max(20_000);
@@ -15,7 +15,7 @@ export const streamRoutes = {
     path: "/api/sessions/:id/events",
     summary: "Follow a session's events after a number",
     access: "principal",
-    params: session,
+    params: sessionParams,
     query: z.strictObject({ after: seqText.optional() }),
     /** A browser that reconnects by itself sends it; it goes before `after`. */
     headers: z.object({ "last-event-id": seqText.optional() }),

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { sessionId } from "../ids.ts";
 import { jsonObject } from "../parts.ts";
 import { defineRoute } from "./define.ts";
-import { keyed } from "./sessions.ts";
+import { idempotencyHeader } from "./sessions.ts";
 
 const count = z.int().nonnegative();
 const mode = z.enum(["check", "rebuild"]);
@@ -33,7 +33,7 @@ export const transferRoutes = {
     path: "/api/import",
     summary: "Take in an exported document",
     access: "principal",
-    headers: keyed,
+    headers: idempotencyHeader,
     /** A document, not a command: its rows are stored data, whose unknown fields are carried through. */
     largestBody: 64 * 1024 * 1024,
     body: z.strictObject({ format: z.string().min(1).max(60), document: jsonObject }),
@@ -66,7 +66,7 @@ export const transferRoutes = {
     path: "/api/backup",
     summary: "Copy everything into a folder of the home, while the host runs",
     access: "principal",
-    headers: keyed,
+    headers: idempotencyHeader,
     answer: {
       media: "json",
       status: 201,
@@ -81,7 +81,7 @@ export const transferRoutes = {
     path: "/api/fsck",
     summary: "Begin to prove the whole store, unless that is under way",
     access: "principal",
-    headers: keyed,
+    headers: idempotencyHeader,
     body: z.strictObject({ mode: mode.optional() }),
     answer: { media: "json", status: 202, schema: fsckView },
     problems: [],

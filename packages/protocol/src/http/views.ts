@@ -65,14 +65,14 @@ export const sessionView = z.looseObject({
 });
 export type SessionView = z.infer<typeof sessionView>;
 
-const entryPlace = {
+const entryPosition = {
   seq,
   at: instant,
   runId: runId.optional(),
 };
 
 export const messageEntry = z.looseObject({
-  ...entryPlace,
+  ...entryPosition,
   type: z.literal("message"),
   role: z.enum(["user", "assistant", "tool"]),
   messageId,
@@ -87,7 +87,7 @@ export const messageEntry = z.looseObject({
   superseded: z.literal(true).optional(),
 });
 export const noticeEntry = z.looseObject({
-  ...entryPlace,
+  ...entryPosition,
   type: z.literal("notice"),
   noticeId,
   kind: z.string(),
@@ -95,7 +95,7 @@ export const noticeEntry = z.looseObject({
   details: jsonObject.optional(),
 });
 export const compactionEntry = z.looseObject({
-  ...entryPlace,
+  ...entryPosition,
   type: z.literal("compaction"),
   epoch: z.int().positive(),
   covers: z.looseObject({ from: seq, to: seq }),
@@ -103,7 +103,11 @@ export const compactionEntry = z.looseObject({
   blobId: blobId.optional(),
 });
 /** An earlier epoch was chosen. */
-export const epochEntry = z.looseObject({ ...entryPlace, type: z.literal("epoch"), epoch: count });
+export const epochEntry = z.looseObject({
+  ...entryPosition,
+  type: z.literal("epoch"),
+  epoch: count,
+});
 
 /** One row of the conversation as a person sees it. */
 export const entryView = z.discriminatedUnion("type", [

@@ -68,10 +68,10 @@ const secret = z
     (text) => !text.startsWith("whsec_") || /^whsec_[A-Za-z0-9+/]{32,}={0,2}$/.test(text),
     "expected the key in base64 behind whsec_",
   );
-const url = z.string().max(2_048).refine(isHookAddress, "expected an address of http or https");
+const url = z.string().max(2_048).refine(isWebhookUrl, "expected an address of http or https");
 
 /** Where something can be posted to: without a user name, and without a hash. */
-export function isHookAddress(text: string): boolean {
+export function isWebhookUrl(text: string): boolean {
   const parsed = URL.parse(text);
   return (
     parsed !== null &&
@@ -88,7 +88,7 @@ const withSecret = z.looseObject({
 });
 
 /** Of a message with what is attached to it. */
-const largestMessage = 2 * 1024 * 1024;
+const maxMessageBytes = 2 * 1024 * 1024;
 
 export const webhookRoutes = {
   sayByWebhook: defineRoute({
@@ -100,7 +100,7 @@ export const webhookRoutes = {
     params,
     body: webhookMessage,
     example: { conversation: "deploys", sender: "build-server", text: "The build has failed." },
-    largestBody: largestMessage,
+    largestBody: maxMessageBytes,
     answer: {
       media: "json",
       status: 202,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 import { defineRoute } from "./define.ts";
-import { keyed, session } from "./sessions.ts";
+import { idempotencyHeader, sessionParams } from "./sessions.ts";
 
 export const workspaceView = z.looseObject({
   folder: z.string(),
@@ -12,7 +12,7 @@ export const workspaceView = z.looseObject({
 });
 export type WorkspaceView = z.infer<typeof workspaceView>;
 
-const common = { access: "principal", params: session } as const;
+const common = { access: "principal", params: sessionParams } as const;
 
 export const workspaceRoutes = {
   readWorkspace: defineRoute({
@@ -36,7 +36,7 @@ export const workspaceRoutes = {
     example: { hash: "0".repeat(64), decision: "refused" },
     answer: { media: "json", status: 200, schema: workspaceView },
     problems: ["session_not_found", "instructions_changed"],
-    headers: keyed,
+    headers: idempotencyHeader,
     repeat: "key",
   }),
 } as const;

@@ -4,7 +4,7 @@ import { type Seq, seq, type SessionId, sessionId } from "../ids.ts";
 export type Cursors = ReadonlyMap<SessionId, Seq>;
 
 /** One stream for a tab watches at most so many sessions. */
-export const watchLimit = 100;
+export const maxWatchedSessions = 100;
 
 /** `ses_a:12,ses_b:0`: what `watch` takes and what the `id:` of its frames is. */
 export function encodeCursors(cursors: Cursors): string {
@@ -23,5 +23,5 @@ export function decodeCursors(text: string): Cursors | null {
     if (!session.success || !at.success || cursors.has(session.data)) return null;
     cursors.set(session.data, at.data);
   }
-  return cursors.size > watchLimit ? null : cursors;
+  return cursors.size > maxWatchedSessions ? null : cursors;
 }

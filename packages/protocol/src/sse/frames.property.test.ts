@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 
 import {
   createSseDecoder,
-  encodeComment,
-  encodeFrame,
-  encodeRetry,
+  encodeSseComment,
+  encodeSseFrame,
+  encodeSseRetry,
   type SseFrame,
   type SseItem,
 } from "./frames.ts";
@@ -113,11 +113,11 @@ describe("an event stream", () => {
   });
 
   test("refuses to write a field that would break its line", () => {
-    expect(() => encodeFrame({ event: "a\nb", data: "" })).toThrow("one line");
+    expect(() => encodeSseFrame({ event: "a\nb", data: "" })).toThrow("one line");
   });
 });
 
 function encodeItem(item: SseItem): string {
-  if (item.kind === "frame") return encodeFrame(item.frame);
-  return item.kind === "comment" ? encodeComment(item.text) : encodeRetry(item.ms);
+  if (item.kind === "frame") return encodeSseFrame(item.frame);
+  return item.kind === "comment" ? encodeSseComment(item.text) : encodeSseRetry(item.ms);
 }

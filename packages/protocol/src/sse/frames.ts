@@ -13,7 +13,7 @@ export type SseItem =
 const byteOrderMark = "\uFEFF";
 const lineEnd = /\r\n|\r|\n/;
 
-export function encodeFrame({ event, data, id }: SseFrame): string {
+export function encodeSseFrame({ event, data, id }: SseFrame): string {
   const lines: string[] = [];
   if (id !== undefined) lines.push(`id: ${oneLine(id)}`);
   if (event !== "message") lines.push(`event: ${oneLine(event)}`);
@@ -22,11 +22,11 @@ export function encodeFrame({ event, data, id }: SseFrame): string {
 }
 
 /** Keeps a quiet connection open and shows that it is. */
-export function encodeComment(text: string): string {
+export function encodeSseComment(text: string): string {
   return `: ${oneLine(text)}\n\n`;
 }
 
-export function encodeRetry(ms: number): string {
+export function encodeSseRetry(ms: number): string {
   return `retry: ${ms}\n\n`;
 }
 
@@ -45,7 +45,7 @@ export function createSseDecoder(): SseDecoder {
   // It keeps the beginning of a split character. The mark is ours to take: platforms differ on a split stream.
   const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
   let begun = false;
-  const block = createBlock();
+  const block = createBlockParser();
   let line = "";
   let endedInReturn = false;
   return {
@@ -73,7 +73,7 @@ export function createSseDecoder(): SseDecoder {
 }
 
 /** Gathers the lines of one block. */
-function createBlock(): { take(line: string): SseItem | undefined } {
+function createBlockParser(): { take(line: string): SseItem | undefined } {
   let event = "";
   let data: string[] = [];
   let id: string | undefined;
@@ -92,7 +92,7 @@ function createBlock(): { take(line: string): SseItem | undefined } {
   return {
     take(line) {
       if (line === "") return finish();
-      const { name, value } = splitLine(line);
+      const { name, value } = splitFieldLine(line);
       if (name === "") return { kind: "comment", text: value };
       if (name === "event") event = value;
       if (name === "data") data.push(value);
@@ -103,7 +103,7 @@ function createBlock(): { take(line: string): SseItem | undefined } {
   };
 }
 
-function splitLine(line: string): { name: string; value: string } {
+function splitFieldLine(line: string): { name: string; value: string } {
   const colon = line.indexOf(":");
   if (colon === -1) return { name: line, value: "" };
   const value = line.slice(colon + 1);

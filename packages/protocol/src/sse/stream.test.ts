@@ -5,15 +5,15 @@ import type { StoredEvent } from "../events/registry.ts";
 import type { Seq } from "../ids.ts";
 import { sessionLog } from "@holdfast/testing/session-logs/index";
 import { testId } from "@holdfast/testing/session-logs/write-log";
-import { decodeCursors, encodeCursors, watchLimit } from "./cursors.ts";
+import { decodeCursors, encodeCursors, maxWatchedSessions } from "./cursors.ts";
 import { createSseDecoder, type SseFrame } from "./frames.ts";
 import {
-  decodeFrame,
-  encodeEventFrame,
-  encodeListHint,
-  encodeResync,
-  encodeStatus,
-  encodeWatchedFrame,
+  decodeSseFrame,
+  encodeEventSseFrame,
+  encodeListSseFrame,
+  encodeResyncSseFrame,
+  encodeStatusSseFrame,
+  encodeWatchedSseFrame,
 } from "./stream.ts";
 
 function frameOf(text: string): SseFrame {
@@ -34,7 +34,7 @@ const event: StoredEvent = {
 
 describe("a frame of the stream", () => {
   test("carries an event under its number and its type", () => {
-    expect(frameOf(encodeEventFrame(event))).toStrictEqual({
+    expect(frameOf(encodeEventSseFrame(event))).toStrictEqual({
       id: "12",
       event: "message.delta",
       data: JSON.stringify(event),
@@ -45,7 +45,7 @@ describe("a frame of the stream", () => {
     fc.assert(
       fc.property(sessionLog, (log) => {
         for (const each of log)
-          expect(decodeFrame(frameOf(encodeEventFrame(each)))).toStrictEqual({
+          expect(decodeSseFrame(frameOf(encodeEventSseFrame(each)))).toStrictEqual({
             kind: "event",
             event: each,
           });
@@ -60,26 +60,32 @@ describe("a frame of the stream", () => {
       [a, 12 as Seq],
       [b, 0 as Seq],
     ]);
-    const frame = frameOf(encodeWatchedFrame(a, event, cursors));
+    const frame = frameOf(encodeWatchedSseFrame(a, event, cursors));
     expect(frame.id).toBe(`${a}:12,${b}:0`);
-    expect(decodeFrame(frame)).toMatchObject({ kind: "event", sessionId: a, event });
+    expect(decodeSseFrame(frame)).toMatchObject({ kind: "event", sessionId: a, event });
   });
 
   test("without an id is a word of the stream and never an event", () => {
     const resync = { reason: "behind" as const, seq: 9 as Seq };
     const status = { code: "store_unavailable", text: "later" };
     const hint = { sessionId: testId("session", 1), session: null };
-    expect(frameOf(encodeResync(resync)).id).toBeUndefined();
-    expect(decodeFrame(frameOf(encodeResync(resync)))).toStrictEqual({ kind: "resync", resync });
-    expect(decodeFrame(frameOf(encodeStatus(status)))).toStrictEqual({ kind: "status", status });
-    expect(decodeFrame(frameOf(encodeListHint(hint)))).toStrictEqual({ kind: "list", hint });
-    expect(decodeFrame({ event: "message.delta", data: JSON.stringify(event) })).toBeNull();
+    expect(frameOf(encodeResyncSseFrame(resync)).id).toBeUndefined();
+    expect(decodeSseFrame(frameOf(encodeResyncSseFrame(resync)))).toStrictEqual({
+      kind: "resync",
+      resync,
+    });
+    expect(decodeSseFrame(frameOf(encodeStatusSseFrame(status)))).toStrictEqual({
+      kind: "status",
+      status,
+    });
+    expect(decodeSseFrame(frameOf(encodeListSseFrame(hint)))).toStrictEqual({ kind: "list", hint });
+    expect(decodeSseFrame({ event: "message.delta", data: JSON.stringify(event) })).toBeNull();
   });
 
   test("that cannot be understood is passed over", () => {
-    expect(decodeFrame({ id: "1", event: "x", data: "{" })).toBeNull();
-    expect(decodeFrame({ event: "resync", data: "{}" })).toBeNull();
-    expect(decodeFrame({ event: "later", data: "{}" })).toBeNull();
+    expect(decodeSseFrame({ id: "1", event: "x", data: "{" })).toBeNull();
+    expect(decodeSseFrame({ event: "resync", data: "{}" })).toBeNull();
+    expect(decodeSseFrame({ event: "later", data: "{}" })).toBeNull();
   });
 });
 
@@ -99,7 +105,10 @@ describe("a cursor map", () => {
 
   test("is refused when it is anything else", () => {
     const a = testId("session", 1);
-    const tooMany = Array.from({ length: watchLimit + 1 }, (_, n) => `${testId("session", n)}:0`);
+    const tooMany = Array.from(
+      { length: maxWatchedSessions + 1 },
+      (_, n) => `${testId("session", n)}:0`,
+    );
     for (const text of [
       "x",
       a,

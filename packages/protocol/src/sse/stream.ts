@@ -4,7 +4,7 @@ import { type StoredEvent, storedEvent } from "../events/registry.ts";
 import { sessionView } from "../http/views.ts";
 import { seq, type SessionId, sessionId } from "../ids.ts";
 import { type Cursors, encodeCursors } from "./cursors.ts";
-import { encodeFrame, type SseFrame } from "./frames.ts";
+import { encodeSseFrame, type SseFrame } from "./frames.ts";
 
 /** The cursor is of no use: read the session again. `seq` is where the stream goes on. */
 export const resync = z.looseObject({
@@ -27,7 +27,7 @@ export type StreamStatus = z.infer<typeof streamStatus>;
 export const listHint = z.looseObject({ sessionId, session: sessionView.nullable() });
 export type ListHint = z.infer<typeof listHint>;
 
-const watchedEvent = z.looseObject({ sessionId });
+const eventSession = z.looseObject({ sessionId });
 
 export type StreamItem =
   | { readonly kind: "event"; readonly event: StoredEvent; readonly sessionId?: SessionId }
@@ -35,37 +35,37 @@ export type StreamItem =
   | { readonly kind: "status"; readonly status: StreamStatus }
   | { readonly kind: "list"; readonly hint: ListHint };
 
-export function encodeEventFrame(event: StoredEvent): string {
-  return encodeFrame({ id: String(event.seq), event: event.type, data: JSON.stringify(event) });
+export function encodeEventSseFrame(event: StoredEvent): string {
+  return encodeSseFrame({ id: String(event.seq), event: event.type, data: JSON.stringify(event) });
 }
 
 /** The same event on a tab's stream: it names its session, and its id is where every session stands. */
-export function encodeWatchedFrame(
+export function encodeWatchedSseFrame(
   session: SessionId,
   event: StoredEvent,
   cursors: Cursors,
 ): string {
   const data = JSON.stringify({ sessionId: session, ...event });
-  return encodeFrame({ id: encodeCursors(cursors), event: event.type, data });
+  return encodeSseFrame({ id: encodeCursors(cursors), event: event.type, data });
 }
 
-export function encodeResync(data: Resync): string {
-  return encodeFrame({ event: "resync", data: JSON.stringify(data) });
+export function encodeResyncSseFrame(data: Resync): string {
+  return encodeSseFrame({ event: "resync", data: JSON.stringify(data) });
 }
 
-export function encodeStatus(data: StreamStatus): string {
-  return encodeFrame({ event: "status", data: JSON.stringify(data) });
+export function encodeStatusSseFrame(data: StreamStatus): string {
+  return encodeSseFrame({ event: "status", data: JSON.stringify(data) });
 }
 
-export function encodeListHint(data: ListHint): string {
-  return encodeFrame({ event: "list", data: JSON.stringify(data) });
+export function encodeListSseFrame(data: ListHint): string {
+  return encodeSseFrame({ event: "list", data: JSON.stringify(data) });
 }
 
 /** `null` for a frame that this version does not understand: a reader passes over it. */
-export function decodeFrame(frame: SseFrame): StreamItem | null {
+export function decodeSseFrame(frame: SseFrame): StreamItem | null {
   const data = parseJson(frame.data);
   // Only what is durable has an id, so a type of event can never be taken for a word of the stream.
-  if (frame.id !== undefined) return decodeEventFrame(data);
+  if (frame.id !== undefined) return decodeEventSseFrame(data);
   switch (frame.event) {
     case "resync": {
       const parsed = resync.safeParse(data);
@@ -84,10 +84,10 @@ export function decodeFrame(frame: SseFrame): StreamItem | null {
   }
 }
 
-function decodeEventFrame(data: unknown): StreamItem | null {
+function decodeEventSseFrame(data: unknown): StreamItem | null {
   const event = storedEvent.safeParse(data);
   if (!event.success) return null;
-  const watched = watchedEvent.safeParse(data);
+  const watched = eventSession.safeParse(data);
   if (!watched.success) return { kind: "event", event: event.data };
   const { sessionId: session } = watched.data;
   return { kind: "event", event: event.data, sessionId: session };

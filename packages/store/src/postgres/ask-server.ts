@@ -1,5 +1,5 @@
-import { connectMigrator } from "./connection.ts";
-import { type PostgresOptions, settingsOf } from "./settings.ts";
+import { connectForMigrations } from "./connection.ts";
+import { type PostgresOptions, withDefaults } from "./settings.ts";
 
 export interface ServerFacts {
   readonly version: string;
@@ -9,8 +9,8 @@ export interface ServerFacts {
 }
 
 /** What a server says of itself. Nothing is made or changed there. Rejects with the driver's error. */
-export async function askServer(options: PostgresOptions): Promise<ServerFacts> {
-  const client = await connectMigrator(settingsOf(options));
+export async function readServerFacts(options: PostgresOptions): Promise<ServerFacts> {
+  const client = await connectForMigrations(withDefaults(options));
   try {
     const { rows } = await client.query<{ version: string; encoding: string; now: string }>(
       `SELECT current_setting('server_version') AS version,

@@ -5,17 +5,17 @@ import type { Settings } from "./settings.ts";
 export type Row = Record<string, unknown>;
 
 /** What can run a statement: a connection of the pool, or the writer's. */
-export interface Session {
-  query(config: { name?: string; text: string; values?: unknown[] }): Promise<Answer>;
+export interface Connection {
+  query(config: { name?: string; text: string; values?: unknown[] }): Promise<QueryResult>;
 }
 
-export interface Answer {
+export interface QueryResult {
   readonly command: string;
   readonly rowCount: number | null;
   readonly rows: Row[];
 }
 
-function prepare(client: ClientBase): void {
+function configureClient(client: ClientBase): void {
   // Every number that is kept stays below 2^53, so PostgreSQL's bigint is JavaScript's number.
   client.setTypeParser(types.builtins.INT8, Number);
   // A connection that breaks says so here too, also while nobody waits for it; whoever uses it next finds out by itself.
@@ -41,25 +41,25 @@ function configOf(settings: Settings, role: string): ClientConfig {
  * P1: a commit is acknowledged when it is on disk, whatever the server's or the role's default says. A setting
  * that waits for a replica to apply it too is stronger, and stays.
  */
-const durable = `
+const requireDurableCommits = `
   SELECT set_config('synchronous_commit', 'on', false)
    WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')`;
 // The fence is checked on rows as they are once their lock is held, and not as they were when the transaction began.
-const current = "SET default_transaction_isolation = 'read committed'";
+const useReadCommitted = "SET default_transaction_isolation = 'read committed'";
 
 /** The connection that every write goes through. Statements are sent without waiting for the answer to the one before. */
 export async function connectWriter(settings: Settings): Promise<Client> {
   const client = await connect({ ...configOf(settings, "writer"), pipeline: true });
-  return setUp(client, durable, current, "SET jit = off");
+  return runSetup(client, requireDurableCommits, useReadCommitted, "SET jit = off");
 }
 
 /** Signals are hints, so nothing waits for a disk here. */
-export async function connectSignals(settings: Settings): Promise<Client> {
-  return setUp(await connect(configOf(settings, "signals")), "SET synchronous_commit = off");
+export async function connectListener(settings: Settings): Promise<Client> {
+  return runSetup(await connect(configOf(settings, "signals")), "SET synchronous_commit = off");
 }
 
 /** For migrations: they wait for each other, and take as long as they take. */
-export async function connectMigrator(settings: Settings): Promise<Client> {
+export async function connectForMigrations(settings: Settings): Promise<Client> {
   const { application_name, connectionString, connectionTimeoutMillis } = configOf(
     settings,
     "migrations",
@@ -68,7 +68,7 @@ export async function connectMigrator(settings: Settings): Promise<Client> {
 }
 
 /** A connection that cannot be used as it must be is not left open. */
-export async function setUp(client: Client, ...statements: readonly string[]): Promise<Client> {
+export async function runSetup(client: Client, ...statements: readonly string[]): Promise<Client> {
   try {
     await Promise.all(statements.map((text) => client.query(text)));
     return client;
@@ -80,7 +80,7 @@ export async function setUp(client: Client, ...statements: readonly string[]): P
 
 async function connect(config: ClientConfig): Promise<Client> {
   const client = new Client(config);
-  prepare(client);
+  configureClient(client);
   try {
     await client.connect();
   } catch (error) {
@@ -90,13 +90,13 @@ async function connect(config: ClientConfig): Promise<Client> {
   return client;
 }
 
-export function createReaders(settings: Settings): Pool {
+export function createReaderPool(settings: Settings): Pool {
   const pool = new Pool({
     ...configOf(settings, "reader"),
     max: settings.maxReaders,
     idleTimeoutMillis: 30_000,
     allowExitOnIdle: true,
-    onConnect: prepare,
+    onConnect: configureClient,
   });
   pool.on("error", () => undefined);
   return pool;

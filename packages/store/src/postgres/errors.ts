@@ -1,21 +1,21 @@
 import { type Failed, StoreFailure } from "@holdfast/engine";
 
 /** A table or an index is missing or cannot be read. */
-export class Damaged extends StoreFailure {}
+export class SchemaDamaged extends StoreFailure {}
 
 /** The group met something that a fresh look at the database will show: run it again. */
-export class Moved extends Error {}
+export class RetryTransaction extends Error {}
 
 /** The write names something that belongs to another session; it will not get better. */
-export class Clash extends Error {}
+export class IdConflict extends Error {}
 
 /** PostgreSQL's code for what went wrong, when it was the server who said it. */
-function stateOf(error: unknown): string | undefined {
+function sqlStateOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error) || !("severity" in error)) return undefined;
   return typeof error.code === "string" ? error.code : undefined;
 }
 
-export type Trouble =
+export type ErrorClass =
   /** The connection is gone, or the server is going: connect again. */
   | "lost"
   /** Rolled back through no fault of its own: run it again. */
@@ -26,10 +26,10 @@ export type Trouble =
   | "data"
   | "other";
 
-export function troubleOf(error: unknown): Trouble {
-  if (error instanceof Moved) return "again";
-  if (error instanceof Clash) return "data";
-  const state = stateOf(error);
+export function classifyError(error: unknown): ErrorClass {
+  if (error instanceof RetryTransaction) return "again";
+  if (error instanceof IdConflict) return "data";
+  const state = sqlStateOf(error);
   // What did not come from the server came from the connection to it.
   if (state === undefined) return "lost";
   if (state === "40001" || state === "40P01") return "again";
@@ -40,7 +40,7 @@ export function troubleOf(error: unknown): Trouble {
   return "other";
 }
 
-const meanings: Record<Trouble, { code: Failed["code"]; advice: string }> = {
+const failuresByClass: Record<ErrorClass, { code: Failed["code"]; advice: string }> = {
   lost: { code: "store_unavailable", advice: "PostgreSQL cannot be reached." },
   again: { code: "store_busy", advice: "Others write to the same rows. Try again." },
   busy: { code: "store_busy", advice: "Someone holds the rows for too long. Try again." },
@@ -50,13 +50,13 @@ const meanings: Record<Trouble, { code: Failed["code"]; advice: string }> = {
 };
 
 export function failureOf(error: unknown): Failed {
-  const { code, advice } = meanings[troubleOf(error)];
+  const { code, advice } = failuresByClass[classifyError(error)];
   const detail = error instanceof Error ? error.message : String(error);
   return { status: "failed", code, message: `${advice} (${detail})` };
 }
 
 export function storeFailureOf(error: unknown): StoreFailure {
   const { code, message } = failureOf(error);
-  const damaged = /^(42P01|42703|XX)/.test(stateOf(error) ?? "");
-  return damaged ? new Damaged(code, message) : new StoreFailure(code, message);
+  const damaged = /^(42P01|42703|XX)/.test(sqlStateOf(error) ?? "");
+  return damaged ? new SchemaDamaged(code, message) : new StoreFailure(code, message);
 }

@@ -3,7 +3,7 @@ import type { Client } from "pg";
 import { type Migration, readMigrations } from "../schema/migrations.ts";
 import { OpenFailure } from "../shared/open-failure.ts";
 
-const folder = new URL("migrations/", import.meta.url);
+const migrationsFolder = new URL("migrations/", import.meta.url);
 /** The key of our advisory lock: "holdfast" in ASCII. */
 const lockKey = "7525352680829580148";
 
@@ -12,12 +12,12 @@ const lockKey = "7525352680829580148";
  * under the lock, and each looks again once it has it, so every step is taken once.
  */
 export async function migrate(client: Client, upTo = Infinity): Promise<void> {
-  const migrations = readMigrations(folder).filter(({ number }) => number <= upTo);
+  const migrations = readMigrations(migrationsFolder).filter(({ number }) => number <= upTo);
   let applied: "one" | "none";
   do {
     await client.query("BEGIN");
     try {
-      applied = await takeNextStep(client, migrations);
+      applied = await applyNextMigration(client, migrations);
       await client.query("COMMIT");
     } catch (error) {
       await client.query("ROLLBACK").catch(() => undefined);
@@ -26,7 +26,7 @@ export async function migrate(client: Client, upTo = Infinity): Promise<void> {
   } while (applied === "one");
 }
 
-async function takeNextStep(
+async function applyNextMigration(
   client: Client,
   migrations: readonly Migration[],
 ): Promise<"one" | "none"> {

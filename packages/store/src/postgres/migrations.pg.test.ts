@@ -1,5 +1,5 @@
 import { aHolder, aUserMessage } from "@holdfast/testing/fixtures/factories";
-import { OpenSession, textsOf } from "@holdfast/testing/fixtures/open-session";
+import { TestSession, textsOf } from "@holdfast/testing/fixtures/open-session";
 import { ownerId, sessionId } from "@holdfast/protocol";
 import { readFile } from "node:fs/promises";
 import { Client } from "pg";
@@ -86,7 +86,7 @@ test("[S0.15] a database from before the leases, with data, gains them and loses
   expect(sessions.map(({ title, messageCount, tags }) => ({ title, messageCount, tags }))).toEqual([
     { title: "On tides", messageCount: 2, tags: ["sea"] },
   ]);
-  const chat = new OpenSession(store, { owner, session: sessionId.parse(sessions[0]?.id) });
+  const chat = new TestSession(store, { owner, session: sessionId.parse(sessions[0]?.id) });
   expect(textsOf(await chat.entries())).toEqual(["When is high tide?", "At six."]);
   const { fence } = await chat.lease("compaction", aHolder());
   expect(fence).toBe(1);

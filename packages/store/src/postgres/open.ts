@@ -1,18 +1,18 @@
 import type { Client } from "pg";
 
 import { OpenFailure } from "../shared/open-failure.ts";
-import { connectMigrator } from "./connection.ts";
+import { connectForMigrations } from "./connection.ts";
 import { failureOf } from "./errors.ts";
 import { migrate } from "./migrate.ts";
-import { type PostgresOptions, settingsOf } from "./settings.ts";
+import { type PostgresOptions, withDefaults } from "./settings.ts";
 import { createStore, type PostgresStore } from "./store.ts";
 
 /** Opens the store in this database, and makes or updates its tables first. Rejects with an `OpenFailure`. */
 export async function openPostgresStore(options: PostgresOptions): Promise<PostgresStore> {
-  const settings = settingsOf(options);
+  const settings = withDefaults(options);
   let client: Client | undefined;
   try {
-    client = await connectMigrator(settings);
+    client = await connectForMigrations(settings);
     await refuseOtherEncodings(client);
     await migrate(client);
   } catch (error) {

@@ -3,8 +3,8 @@ import { ownerId } from "@holdfast/protocol";
 import { z } from "zod";
 
 import type { Row } from "./connection.ts";
-import type { Readers } from "./read/reader-pool.ts";
-import { run, statement } from "./statement.ts";
+import type { ReaderPool } from "./read/reader-pool.ts";
+import { execute, statement } from "./statement.ts";
 import { createJob, type PendingJob } from "./write/jobs.ts";
 import { type Writer } from "./write/writer.ts";
 
@@ -12,7 +12,7 @@ const byKey = statement(
   "register_by_key",
   `SELECT * FROM register WHERE owner_id = $1 AND key = $2`,
 );
-const under = statement(
+const byPrefix = statement(
   "register_under",
   `SELECT * FROM register WHERE owner_id = $1 AND starts_with(key, $2) ORDER BY key LIMIT $3`,
 );
@@ -28,14 +28,14 @@ const put = statement(
    RETURNING *`,
 );
 
-export function createRegister(writer: Writer, readers: Readers): Register {
+export function createRegister(writer: Writer, readers: ReaderPool): Register {
   return {
     async read(owner, key) {
       const [row] = await readers.rows(byKey, [owner, key]);
       return row === undefined ? null : decodeRegister(row);
     },
     async list(owner, prefix, limit) {
-      return (await readers.rows(under, [owner, prefix, limit])).map(decodeRegister);
+      return (await readers.rows(byPrefix, [owner, prefix, limit])).map(decodeRegister);
     },
     put: (change) => writer.submit(putJob(change)),
   };
@@ -44,9 +44,9 @@ export function createRegister(writer: Writer, readers: Readers): Register {
 function putJob({ owner, key, value, expect }: RegisterChange): PendingJob<RegisterResult> {
   return createJob<RegisterResult>({
     work: async (connection, at) => {
-      const { rows } = await run(connection, put, [owner, key, value, expect, at]);
+      const { rows } = await execute(connection, put, [owner, key, value, expect, at]);
       if (rows[0] !== undefined) return { status: "put", row: decodeRegister(rows[0]) };
-      const stored = await run(connection, byKey, [owner, key]);
+      const stored = await execute(connection, byKey, [owner, key]);
       const row = stored.rows[0] === undefined ? null : decodeRegister(stored.rows[0]);
       return { status: "moved", row };
     },

@@ -1,10 +1,10 @@
-import { answerKeptMs, type RequestRow, type Requests } from "@holdfast/engine";
+import { answerRetentionMs, type RequestRow, type Requests } from "@holdfast/engine";
 import { ownerId, sessionId } from "@holdfast/protocol";
 import { z } from "zod";
 
 import type { Row } from "./connection.ts";
-import type { Readers } from "./read/reader-pool.ts";
-import { run, statement } from "./statement.ts";
+import type { ReaderPool } from "./read/reader-pool.ts";
+import { execute, statement } from "./statement.ts";
 import { createJob, type PendingJob } from "./write/jobs.ts";
 import { type Writer } from "./write/writer.ts";
 
@@ -14,38 +14,38 @@ const byKey = statement(
     WHERE owner_id = $1 AND key = $2 AND at > $3`,
 );
 // One whose time is over makes room for the next under its key.
-const keep = statement(
+const insertRequest = statement(
   "keep_request",
   `INSERT INTO requests (owner_id, key, hash, session_id, answer, at)
    SELECT $1, $2, $3, $4, $5, $6::bigint
     WHERE $4::text IS NULL OR EXISTS (SELECT 1 FROM sessions WHERE id = $4)
    ON CONFLICT (owner_id, key) DO UPDATE
      SET hash = excluded.hash, session_id = excluded.session_id, answer = excluded.answer, at = excluded.at
-   WHERE requests.at <= excluded.at - ${answerKeptMs}`,
+   WHERE requests.at <= excluded.at - ${answerRetentionMs}`,
 );
 
-type Kept = Awaited<ReturnType<Requests["keep"]>>;
+type KeepResult = Awaited<ReturnType<Requests["keep"]>>;
 
 export function createRequests(
   writer: Writer,
-  readers: Readers,
+  readers: ReaderPool,
   now: () => Promise<number>,
 ): Requests {
   return {
     async find(owner, key) {
-      const [row] = await readers.rows(byKey, [owner, key, (await now()) - answerKeptMs]);
+      const [row] = await readers.rows(byKey, [owner, key, (await now()) - answerRetentionMs]);
       return row === undefined ? null : decodeRequest(row);
     },
-    keep: (request) => writer.submit(keepJob(request)),
+    keep: (request) => writer.submit(keepRequestJob(request)),
   };
 }
 
-function keepJob(request: Omit<RequestRow, "at">): PendingJob<Kept> {
+function keepRequestJob(request: Omit<RequestRow, "at">): PendingJob<KeepResult> {
   const { owner, key, hash, session, answer } = request;
-  return createJob<Kept>({
+  return createJob<KeepResult>({
     work: async (connection, at) => {
-      await run(connection, keep, [owner, key, hash, session, answer, at]);
-      const { rows } = await run(connection, byKey, [owner, key, at - answerKeptMs]);
+      await execute(connection, insertRequest, [owner, key, hash, session, answer, at]);
+      const { rows } = await execute(connection, byKey, [owner, key, at - answerRetentionMs]);
       const row = rows[0] === undefined ? { ...request, at } : decodeRequest(rows[0]);
       return { status: "kept", row };
     },

@@ -1,8 +1,8 @@
 import type { Store } from "@holdfast/engine";
 import { aUserMessage } from "@holdfast/testing/fixtures/factories";
 import {
-  type OpenSession,
-  openSession,
+  type TestSession,
+  openTestSession,
   seqsOf,
   textsOf,
 } from "@holdfast/testing/fixtures/open-session";
@@ -25,7 +25,7 @@ async function crashServer(url: string): Promise<void> {
 }
 
 /** Writes until told to stop, sending a commit that failed again, and remembers what was acknowledged. */
-async function writeOn(chat: OpenSession, name: string, stop: AbortSignal): Promise<string[]> {
+async function writeOn(chat: TestSession, name: string, stop: AbortSignal): Promise<string[]> {
   const acknowledged: string[] = [];
   for (let count = 0; !stop.aborted; count += 1) {
     const text = `${name} ${count}`;
@@ -46,7 +46,7 @@ test("[P1] a server that crashes under load loses nothing acknowledged and doubl
   onTestFinished(async () => {
     for (const node of nodes) await node.close();
   });
-  const chats = await Promise.all(Array.from({ length: 4 }, () => openSession(nodes[0]!)));
+  const chats = await Promise.all(Array.from({ length: 4 }, () => openTestSession(nodes[0]!)));
   const stop = new AbortController();
   const writers = nodes.flatMap((node, n) =>
     chats.map((chat, c) => writeOn(chat.through(node), `${n}.${c}`, stop.signal)),

@@ -24,7 +24,7 @@ export interface PostgresOptions {
 
 export type Settings = Required<PostgresOptions>;
 
-export function settingsOf(options: PostgresOptions): Settings {
+export function withDefaults(options: PostgresOptions): Settings {
   return {
     clockOffset: () => 0,
     tickMs: 25,

@@ -4,22 +4,22 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Client } from "pg";
 
-import { connectSignals, setUp } from "./connection.ts";
+import { connectListener, runSetup } from "./connection.ts";
 import { HeadPoller } from "./watch.ts";
-import type { Readers } from "./read/reader-pool.ts";
+import type { ReaderPool } from "./read/reader-pool.ts";
 import type { Settings } from "./settings.ts";
 
 const channel = "holdfast";
 /** PostgreSQL takes less than 8,000 bytes. */
 const payloadLimit = 7_900;
-const many = "*";
+const anySession = "*";
 
 /**
  * Wakes those who watch a session when it may have news. This process's own commits wake at once; those of others
  * are signalled by NOTIFY, sent after the commit and not inside it (a transaction that notifies makes all others that
  * do wait for its sync). A signal is only a hint: the heads of watched sessions are read again and again besides.
  */
-export class Signals {
+export class CommitNotifier {
   readonly #settings: Settings;
   readonly #node = randomUUID();
   readonly #watchers = new Map<SessionId, Set<() => void>>();
@@ -29,7 +29,7 @@ export class Signals {
   #client: Promise<Client> | undefined;
   #sending: Promise<void> | undefined;
 
-  constructor(settings: Settings, readers: Readers) {
+  constructor(settings: Settings, readers: ReaderPool) {
     this.#settings = settings;
     const wake = (session: SessionId): void => this.#wake(session);
     this.#pollers = {
@@ -56,7 +56,7 @@ export class Signals {
   }
 
   /** Called after a commit of this process. */
-  committed(sessions: readonly SessionId[]): void {
+  notify(sessions: readonly SessionId[]): void {
     for (const session of sessions) {
       this.#unsent.add(session);
       this.#wake(session);
@@ -91,7 +91,7 @@ export class Signals {
       const sessions = [...this.#unsent];
       this.#unsent.clear();
       const ids = sessions.join(" ");
-      const payload = `${this.#node} ${ids.length < payloadLimit - 40 ? ids : many}`;
+      const payload = `${this.#node} ${ids.length < payloadLimit - 40 ? ids : anySession}`;
       try {
         const client = await this.#listen();
         await client.query("SELECT pg_notify($1, $2)", [channel, payload]);
@@ -113,10 +113,10 @@ export class Signals {
 
   async #connect(): Promise<Client> {
     try {
-      const client = await connectSignals(this.#settings);
+      const client = await connectListener(this.#settings);
       client.on("notification", ({ payload = "" }) => this.#hear(payload));
       client.once("end", () => void this.#reconnect());
-      await setUp(client, `LISTEN ${channel}`);
+      await runSetup(client, `LISTEN ${channel}`);
       // Whatever was signalled while nobody listened is lost: everyone looks again.
       this.#wakeAll();
       queueMicrotask(() => this.#startSending());
@@ -141,7 +141,7 @@ export class Signals {
   #hear(payload: string): void {
     const [node, ...sessions] = payload.split(" ");
     if (node === this.#node) return;
-    if (sessions[0] === many) this.#wakeAll();
+    if (sessions[0] === anySession) this.#wakeAll();
     else for (const session of sessions) this.#wake(session as SessionId);
   }
 }

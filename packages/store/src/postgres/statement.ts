@@ -1,4 +1,4 @@
-import type { Answer, Session } from "./connection.ts";
+import type { QueryResult, Connection } from "./connection.ts";
 
 /** A statement that each connection prepares once, under this name. */
 export interface Statement {
@@ -10,18 +10,18 @@ export function statement(name: string, text: string): Statement {
   return { name, text };
 }
 
-export type Value = string | number | boolean | null | Uint8Array | readonly (string | number)[];
+export type SqlValue = string | number | boolean | null | Uint8Array | readonly (string | number)[];
 
-export function run(
-  session: Session,
+export function execute(
+  session: Connection,
   { name, text }: Statement,
-  values: readonly Value[],
-): Promise<Answer> {
-  return session.query({ name, text, values: values.map(withoutNul) });
+  values: readonly SqlValue[],
+): Promise<QueryResult> {
+  return session.query({ name, text, values: values.map(replaceNul) });
 }
 
 /** PostgreSQL takes no NUL in a text. Nothing that is stored has one, so an id that does names nothing. */
-function withoutNul(value: Value): Value {
+function replaceNul(value: SqlValue): SqlValue {
   if (typeof value === "string") return value.replaceAll("\0", "\uFFFD");
   if (!Array.isArray(value)) return value;
   return value.map((each: string | number) =>

@@ -3,14 +3,14 @@ import type { Leases, Store } from "@holdfast/engine";
 import { blobIdOf } from "../schema/blob-id.ts";
 import { createAuditReads } from "./read/audit.ts";
 import { createReads } from "./read/reads.ts";
-import { Readers } from "./read/reader-pool.ts";
+import { ReaderPool } from "./read/reader-pool.ts";
 import { decodeLease } from "./rows/lease-row.ts";
 import { createRegister } from "./register.ts";
 import { createRequests } from "./requests.ts";
 import { createSearch } from "./search/index.ts";
 import { Indexer } from "./search/indexer.ts";
 import type { Settings } from "./settings.ts";
-import { Signals } from "./signals.ts";
+import { CommitNotifier } from "./signals.ts";
 import { statement } from "./statement.ts";
 import { acquireJob, releaseJob, renewJob } from "./write/leases.ts";
 import { blobJob } from "./write/blobs.ts";
@@ -28,12 +28,12 @@ export interface PostgresStore extends Store {
 
 /** The pieces put together on a database whose schema is up to date. */
 export function createStore(settings: Settings): PostgresStore {
-  const readers = new Readers(settings);
-  const signals = new Signals(settings, readers);
+  const readers = new ReaderPool(settings);
+  const signals = new CommitNotifier(settings, readers);
   const indexer = new Indexer(readers, settings);
   const writer = new Writer(settings, ({ sessions, searchable }) => {
-    signals.committed(sessions);
-    indexer.touch(searchable);
+    signals.notify(sessions);
+    indexer.schedule(searchable);
   });
 
   const now = async (): Promise<number> => {
@@ -76,7 +76,7 @@ const expiredLeases = statement(
   `SELECT * FROM leases WHERE kind = $1 AND expires_at <= $2 ORDER BY expires_at, session_id LIMIT $3`,
 );
 
-function createLeases(writer: Writer, readers: Readers, now: () => Promise<number>): Leases {
+function createLeases(writer: Writer, readers: ReaderPool, now: () => Promise<number>): Leases {
   return {
     acquire: (request) => writer.submit(acquireJob(request)),
     renew: (leases, ttlMs) => writer.submit(renewJob(leases, ttlMs)),

@@ -1,5 +1,5 @@
 import { aUserMessage } from "@holdfast/testing/fixtures/factories";
-import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { Client } from "pg";
 import { expect, onTestFinished, test } from "vitest";
 
@@ -41,7 +41,7 @@ const never = 60_000;
 
 test("a commit on one node wakes a watcher on another without polling", async () => {
   const { nodes } = await openNodes({ calmPollMs: never, livePollMs: never });
-  const chat = await openSession(nodes[0]);
+  const chat = await openTestSession(nodes[0]);
   const watched = countWakes();
   const listening = watched.next();
   const stop = nodes[1].watch(chat.session, "calm", watched.wake);
@@ -58,7 +58,7 @@ test("a commit on one node wakes a watcher on another without polling", async ()
 
 test("a node's own commit wakes its watchers before its answer is read", async () => {
   const { nodes } = await openNodes({ calmPollMs: never, livePollMs: never });
-  const chat = await openSession(nodes[0]);
+  const chat = await openTestSession(nodes[0]);
   const watched = countWakes();
   onTestFinished(nodes[0].watch(chat.session, "live", watched.wake));
   const before = watched.count();
@@ -68,7 +68,7 @@ test("a node's own commit wakes its watchers before its answer is read", async (
 
 test("after the connection for signals broke, everyone who watches is woken once it is back", async () => {
   const { nodes, administrator } = await openNodes({ calmPollMs: never, livePollMs: never });
-  const chat = await openSession(nodes[0]);
+  const chat = await openTestSession(nodes[0]);
   const watched = countWakes();
   const listening = watched.next();
   onTestFinished(nodes[1].watch(chat.session, "calm", watched.wake));
@@ -87,7 +87,7 @@ test("after the connection for signals broke, everyone who watches is woken once
 
 test("a change that nobody signalled is noticed by looking", async () => {
   const { nodes, administrator } = await openNodes({ calmPollMs: 20, livePollMs: never });
-  const chat = await openSession(nodes[0]);
+  const chat = await openTestSession(nodes[0]);
   const watched = countWakes();
   onTestFinished(nodes[1].watch(chat.session, "calm", watched.wake));
   // Whoever begins to watch is woken twice for nothing: by the new connection, and by the first look.

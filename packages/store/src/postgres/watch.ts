@@ -1,15 +1,15 @@
 import type { SessionId } from "@holdfast/protocol";
 import { setTimeout as wait } from "node:timers/promises";
 
-import type { Readers } from "./read/reader-pool.ts";
+import type { ReaderPool } from "./read/reader-pool.ts";
 import { statement } from "./statement.ts";
 
-const heads = statement(
+const headsOf = statement(
   "poll_heads",
   `SELECT session_id, head FROM heads WHERE session_id = ANY($1)`,
 );
 
-interface Polled {
+interface PolledSession {
   watchers: number;
   /** Unknown at first: someone who began to watch is woken once, whatever the head is. */
   head: number | undefined;
@@ -17,14 +17,14 @@ interface Polled {
 
 /** Reads the heads of the sessions that are watched at one pace. Nobody watches: nothing is read. */
 export class HeadPoller {
-  readonly #readers: Readers;
+  readonly #readers: ReaderPool;
   readonly #everyMs: number;
   readonly #wake: (session: SessionId) => void;
-  readonly #sessions = new Map<SessionId, Polled>();
+  readonly #sessions = new Map<SessionId, PolledSession>();
   readonly #closed = new AbortController();
   #state: "idle" | "polling" = "idle";
 
-  constructor(readers: Readers, everyMs: number, wake: (session: SessionId) => void) {
+  constructor(readers: ReaderPool, everyMs: number, wake: (session: SessionId) => void) {
     this.#readers = readers;
     this.#everyMs = everyMs;
     this.#wake = wake;
@@ -64,7 +64,7 @@ export class HeadPoller {
   }
 
   async #compare(): Promise<void> {
-    const rows = await this.#readers.rows(heads, [[...this.#sessions.keys()]]);
+    const rows = await this.#readers.rows(headsOf, [[...this.#sessions.keys()]]);
     const now = new Map(rows.map((row) => [row["session_id"], Number(row["head"])]));
     for (const [session, polled] of this.#sessions) {
       const head = now.get(session) ?? -1;

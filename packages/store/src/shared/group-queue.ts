@@ -1,6 +1,6 @@
 export type Pace = "now" | "tick";
 
-export interface GroupQueueOptions<Write, Result> {
+export interface GroupQueueDeps<Write, Result> {
   /** Carries a group out: one result for each write, in order. Never rejects. */
   readonly run: (group: readonly Write[]) => Promise<readonly Result[]>;
   /** How long a write that may wait does so, at most. */
@@ -8,7 +8,7 @@ export interface GroupQueueOptions<Write, Result> {
   readonly maxGroup: number;
 }
 
-interface Waiting<Write, Result> {
+interface QueuedWrite<Write, Result> {
   readonly write: Write;
   readonly resolve: (result: Result) => void;
 }
@@ -18,14 +18,14 @@ interface Waiting<Write, Result> {
  * a time, so a group is as large as its predecessor took long: load makes groups, and an idle store adds no delay.
  */
 export class GroupQueue<Write, Result> {
-  readonly #options: GroupQueueOptions<Write, Result>;
-  #waiting: Waiting<Write, Result>[] = [];
+  readonly #options: GroupQueueDeps<Write, Result>;
+  #waiting: QueuedWrite<Write, Result>[] = [];
   #urgent = false;
   #scheduled = false;
   #running: Promise<void> | undefined;
   #tick: NodeJS.Timeout | undefined;
 
-  constructor(options: GroupQueueOptions<Write, Result>) {
+  constructor(options: GroupQueueDeps<Write, Result>) {
     this.#options = options;
   }
 
@@ -74,7 +74,7 @@ export class GroupQueue<Write, Result> {
     });
   }
 
-  async #carryOut(group: readonly Waiting<Write, Result>[]): Promise<void> {
+  async #carryOut(group: readonly QueuedWrite<Write, Result>[]): Promise<void> {
     const results = await this.#options.run(group.map((each) => each.write));
     group.forEach((each, index) => each.resolve(results[index]!));
   }

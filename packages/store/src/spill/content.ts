@@ -1,5 +1,5 @@
 import type {
-  JournalAnswer,
+  SpillReadResult,
   ModelCall,
   SpillDamage,
   SpillEnd,
@@ -71,30 +71,30 @@ const content = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("end"), end }),
 ]);
 
-export function headerText(value: SpillHeader): string {
+export function encodeHeader(value: SpillHeader): string {
   return JSON.stringify({ kind: "header", header: value });
 }
 
-export function eventsText(events: readonly NewEvent[]): string {
+export function encodeEvents(events: readonly NewEvent[]): string {
   return JSON.stringify({ kind: "events", events });
 }
 
-export function endText(value: SpillEnd): string {
+export function encodeEnd(value: SpillEnd): string {
   return JSON.stringify({ kind: "end", end: value });
 }
 
 /** What a file says of its run. Whatever else is in it is reported and left out. */
-export function readSpill(bytes: Buffer): JournalAnswer {
+export function decodeSpill(bytes: Buffer): SpillReadResult {
   const { records, damage: broken } = decodeRecords(bytes);
   const damage: SpillDamage[] = [...broken];
   let found: SpillHeader | undefined;
   let sealed: SpillEnd | null = null;
   const events = new Map<string, NewEvent>();
   for (const { text, offset } of records) {
-    const value = parse(text);
+    const value = parseRecord(text);
     if (value === undefined) damage.push({ kind: "foreign", offset });
     else if (value.kind === "header") found ??= value.header;
-    else if (value.kind === "end") sealed ??= plainEnd(value.end);
+    else if (value.kind === "end") sealed ??= toSpillEnd(value.end);
     else for (const each of value.events) events.set(each.id, each);
   }
   if (found === undefined) return { status: "arriving" };
@@ -107,15 +107,15 @@ export function readSpill(bytes: Buffer): JournalAnswer {
 }
 
 /** Of the file's beginning alone: enough to know whose it is. */
-export function readHeader(bytes: Buffer): SpillHeader | undefined {
+export function decodeHeader(bytes: Buffer): SpillHeader | undefined {
   for (const { text } of decodeRecords(bytes).records) {
-    const value = parse(text);
+    const value = parseRecord(text);
     if (value?.kind === "header") return value.header;
   }
   return undefined;
 }
 
-function parse(text: string): z.infer<typeof content> | undefined {
+function parseRecord(text: string): z.infer<typeof content> | undefined {
   try {
     return content.safeParse(JSON.parse(text)).data;
   } catch {
@@ -123,12 +123,12 @@ function parse(text: string): z.infer<typeof content> | undefined {
   }
 }
 
-function plainCall({ malformed, opaque, ...call }: z.infer<typeof spilledCall>): ModelCall {
+function toModelCall({ malformed, opaque, ...call }: z.infer<typeof spilledCall>): ModelCall {
   return { ...call, ...(malformed && { malformed }), ...(opaque && { opaque }) };
 }
 
-function plainEnd({ how, model, calls: said, usage: used }: z.infer<typeof end>): SpillEnd {
-  const calls = said.map(plainCall);
+function toSpillEnd({ how, model, calls: said, usage: used }: z.infer<typeof end>): SpillEnd {
+  const calls = said.map(toModelCall);
   if (used === null) return { how, model, calls, usage: null };
   const { input, output, cacheRead, cacheWrite, costMicros } = used;
   return {

@@ -2,33 +2,33 @@ import type { FileHandle } from "node:fs/promises";
 
 import type { SpillFile, SpillResult } from "@holdfast/engine";
 
-import { endText, eventsText } from "./content.ts";
+import { encodeEnd, encodeEvents } from "./content.ts";
 import { encodeRecord } from "./format.ts";
 
 /** Behind the header and its copy. */
-const firstNumber = 2;
+const firstRecordNumber = 2;
 
 /**
  * A spill under the pen of its runner. Each call is one record and one sync. After a write that failed the next one goes to
  * the same place, so that half a record is never left in the middle.
  */
-export function writeSpill(
+export function createSpillFile(
   handle: FileHandle,
   begun: number,
   rest: { readonly remove: () => Promise<void>; readonly closed: () => void },
 ): SpillFile {
   let offset = begun;
-  let number = firstNumber;
+  let number = firstRecordNumber;
   let isOpen = true;
 
   async function add(text: string): Promise<SpillResult> {
-    if (!isOpen) return failure(new Error("The spill was closed."));
+    if (!isOpen) return spillFailure(new Error("The spill was closed."));
     const record = encodeRecord(number, text);
     try {
       await writeAll(handle, record, offset);
       await handle.datasync();
     } catch (error) {
-      return failure(error);
+      return spillFailure(error);
     }
     offset += record.length;
     number += 1;
@@ -43,8 +43,8 @@ export function writeSpill(
   }
 
   return {
-    append: (events) => add(eventsText(events)),
-    seal: (end) => add(endText(end)),
+    append: (events) => add(encodeEvents(events)),
+    seal: (end) => add(encodeEnd(end)),
     close,
     async discard() {
       await rest.remove();
@@ -60,7 +60,7 @@ export async function writeAll(handle: FileHandle, bytes: Buffer, offset: number
   }
 }
 
-export function failure(error: unknown): Extract<SpillResult, { status: "failed" }> {
+export function spillFailure(error: unknown): Extract<SpillResult, { status: "failed" }> {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   const isFull = code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG";
   const message = error instanceof Error ? error.message : String(error);

@@ -4,30 +4,30 @@ import { link, mkdir, open, readdir, readFile, rename, rm } from "node:fs/promis
 import { join } from "node:path";
 
 import type {
-  JournalAnswer,
-  JournalPlace,
-  SpillBegun,
+  SpillReadResult,
+  SpillStore,
+  SpillBeginResult,
   SpillHeader,
   SpillRef,
 } from "@holdfast/engine";
 
-import { headerText, readHeader, readSpill } from "./content.ts";
-import { failure, writeAll, writeSpill } from "./file.ts";
+import { encodeHeader, decodeHeader, decodeSpill } from "./content.ts";
+import { spillFailure, writeAll, createSpillFile } from "./file.ts";
 import { encodeRecord } from "./format.ts";
 
 export interface SpillFolderOptions {
   /** Room that is kept for each spill beforehand. */
-  readonly roomBytes?: number;
+  readonly reserveBytes?: number;
   /** For so many spills at once. */
-  readonly mostReserves?: number;
+  readonly maxReserves?: number;
 }
 
 /** More than the largest message with its calls. A spill that outgrows it goes on in what the disk still has. */
-const usualRoom = 2 * 1024 * 1024;
-const usualReserves = 4;
+const defaultReserveBytes = 2 * 1024 * 1024;
+const defaultMaxReserves = 4;
 /** A file that is larger was not written by us. */
-const largestFile = 64 * 1024 * 1024;
-const headerRoom = 64 * 1024;
+const maxFileBytes = 64 * 1024 * 1024;
+const maxHeaderBytes = 64 * 1024;
 const placeFile = "place";
 const suffix = ".spill";
 
@@ -37,11 +37,14 @@ const suffix = ".spill";
  */
 export async function openSpillFolder(
   path: string,
-  { roomBytes = usualRoom, mostReserves = usualReserves }: SpillFolderOptions = {},
-): Promise<JournalPlace> {
+  {
+    reserveBytes: roomBytes = defaultReserveBytes,
+    maxReserves: mostReserves = defaultMaxReserves,
+  }: SpillFolderOptions = {},
+): Promise<SpillStore> {
   await mkdir(path, { recursive: true, mode: 0o700 });
-  const place = await keepPlace(path);
-  await sweepReserves(path);
+  const place = await loadOrCreatePlaceId(path);
+  await removeStaleReserves(path);
   const reserves: string[] = [];
   const writing = new Set<string>();
   let filling: Promise<void> | undefined;
@@ -63,8 +66,8 @@ export async function openSpillFolder(
     }
   }
 
-  async function begin(header: SpillHeader): Promise<SpillBegun> {
-    const name = nameOf(header);
+  async function begin(header: SpillHeader): Promise<SpillBeginResult> {
+    const name = fileNameOf(header);
     const target = join(path, name);
     const reserve = reserves.pop();
     let source = reserve ?? `${target}.new`;
@@ -72,7 +75,9 @@ export async function openSpillFolder(
     try {
       if (!handle) handle = await open((source = `${target}.new`), "w+", 0o600);
       // Twice: a header that is lost would take everything behind it along.
-      const head = Buffer.concat([0, 1].map((number) => encodeRecord(number, headerText(header))));
+      const head = Buffer.concat(
+        [0, 1].map((number) => encodeRecord(number, encodeHeader(header))),
+      );
       await writeAll(handle, head, 0);
       await handle.datasync();
       await rename(source, target);
@@ -80,18 +85,18 @@ export async function openSpillFolder(
       writing.add(name);
       const remove = () => forget(header);
       const closed = () => void writing.delete(name);
-      return { status: "begun", file: writeSpill(handle, head.length, { remove, closed }) };
+      return { status: "begun", file: createSpillFile(handle, head.length, { remove, closed }) };
     } catch (error) {
       if (handle) await handle.close().catch(() => undefined);
-      return failure(error);
+      return spillFailure(error);
     }
   }
 
   async function forget(ref: SpillRef): Promise<void> {
-    const file = join(path, nameOf(ref));
+    const file = join(path, fileNameOf(ref));
     try {
       // First emptied: where it cannot be removed, what it held must not be found a second time.
-      await empty(file);
+      await truncateFile(file);
       await rm(file, { force: true });
       await syncFolder(path);
     } catch {
@@ -99,9 +104,9 @@ export async function openSpillFolder(
     }
   }
 
-  async function read(ref: SpillRef): Promise<JournalAnswer> {
+  async function read(ref: SpillRef): Promise<SpillReadResult> {
     try {
-      const answer = readSpill(await readBeginning(join(path, nameOf(ref)), largestFile));
+      const answer = decodeSpill(await readFileStart(join(path, fileNameOf(ref)), maxFileBytes));
       if (answer.status === "arriving" || answer.status === "known_empty") return answer;
       const { session, runId, fence } = answer.header;
       // A file under another run's name is nobody's.
@@ -110,7 +115,7 @@ export async function openSpillFolder(
     } catch (error) {
       // A folder that is gone for the moment proves nothing about what was in it.
       const isKnown =
-        isCode(error, "ENOENT") && ref.place === place && (await readPlace(path)) === place;
+        hasCode(error, "ENOENT") && ref.place === place && (await readPlaceId(path)) === place;
       return { status: isKnown ? "known_empty" : "arriving" };
     }
   }
@@ -129,7 +134,7 @@ export async function openSpillFolder(
       const others = names.filter((name) => name.endsWith(suffix) && !writing.has(name));
       const headers = await Promise.all(
         others.map((name) =>
-          readBeginning(join(path, name), headerRoom).then(readHeader, () => undefined),
+          readFileStart(join(path, name), maxHeaderBytes).then(decodeHeader, () => undefined),
         ),
       );
       return headers.filter((each) => each !== undefined);
@@ -137,7 +142,7 @@ export async function openSpillFolder(
   };
 }
 
-async function empty(file: string): Promise<void> {
+async function truncateFile(file: string): Promise<void> {
   const handle = await open(file, constants.O_WRONLY | constants.O_NOFOLLOW);
   try {
     await handle.truncate(0);
@@ -147,14 +152,14 @@ async function empty(file: string): Promise<void> {
   }
 }
 
-function nameOf({ runId, fence }: SpillRef): string {
+function fileNameOf({ runId, fence }: SpillRef): string {
   return `${runId}-${fence}${suffix}`;
 }
 
 /** The folder's own name: it stays with the folder wherever that goes, and a copy of another's is not taken for ours. */
-async function keepPlace(path: string): Promise<string> {
+async function loadOrCreatePlaceId(path: string): Promise<string> {
   const file = join(path, placeFile);
-  const known = await readPlace(path);
+  const known = await readPlaceId(path);
   if (/^[0-9a-f]{32}$/.test(known)) return known;
   const made = `${file}.${randomBytes(8).toString("hex")}`;
   const handle = await open(made, "wx", 0o600);
@@ -168,7 +173,7 @@ async function keepPlace(path: string): Promise<string> {
     // Of two that make one at the same time the first has named it.
     await link(made, file);
   } catch (error) {
-    if (!isCode(error, "EEXIST")) throw error;
+    if (!hasCode(error, "EEXIST")) throw error;
   } finally {
     await rm(made, { force: true });
   }
@@ -176,12 +181,12 @@ async function keepPlace(path: string): Promise<string> {
   return readFile(file, "utf8");
 }
 
-function readPlace(path: string): Promise<string> {
+function readPlaceId(path: string): Promise<string> {
   return readFile(join(path, placeFile), "utf8").catch(() => "");
 }
 
 /** Room that processes before us had kept. Those that still live have it in their hands by its name alone. */
-async function sweepReserves(path: string): Promise<void> {
+async function removeStaleReserves(path: string): Promise<void> {
   for (const name of await readdir(path)) {
     const pid = /\.reserve\.(\d+)$/.exec(name)?.[1];
     if (pid !== undefined && !isAlive(Number(pid))) await rm(join(path, name), { force: true });
@@ -193,11 +198,11 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return !isCode(error, "ESRCH");
+    return !hasCode(error, "ESRCH");
   }
 }
 
-async function readBeginning(file: string, most: number): Promise<Buffer> {
+async function readFileStart(file: string, most: number): Promise<Buffer> {
   // Anything may lie in a folder: a pipe would be waited for, and a link leads elsewhere.
   const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
   const handle = await open(file, flags);
@@ -226,6 +231,6 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-function isCode(error: unknown, code: string): boolean {
+function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && "code" in error && error.code === code;
 }

@@ -6,12 +6,12 @@ import type { SpillDamage } from "@holdfast/engine";
  * A record is sixteen bytes (mark, length, number, checksum), and its text. The checksum covers all but itself and the mark.
  * Behind the last one are the zeros of the room that was kept for more.
  */
-const mark = 0x48_46_53_31;
-const headLength = 16;
+const recordMagic = 0x48_46_53_31;
+const recordHeadBytes = 16;
 /** Above what one tick of a journal can be, in bytes. */
-const longestRecord = 4 * 1024 * 1024;
+const maxRecordBytes = 4 * 1024 * 1024;
 
-export interface FoundRecord {
+export interface DecodedRecord {
   readonly number: number;
   readonly text: string;
   readonly offset: number;
@@ -19,18 +19,18 @@ export interface FoundRecord {
 
 export function encodeRecord(number: number, text: string): Buffer {
   const body = Buffer.from(text, "utf8");
-  const record = Buffer.alloc(headLength + body.length);
-  record.writeUInt32BE(mark, 0);
+  const record = Buffer.alloc(recordHeadBytes + body.length);
+  record.writeUInt32BE(recordMagic, 0);
   record.writeUInt32BE(body.length, 4);
   record.writeUInt32BE(number, 8);
-  body.copy(record, headLength);
+  body.copy(record, recordHeadBytes);
   record.writeUInt32BE(checksum(record, 0, body.length), 12);
   return record;
 }
 
-export interface FoundRecords {
+export interface DecodedRecords {
   /** In the order of their numbers, each once. */
-  readonly records: readonly FoundRecord[];
+  readonly records: readonly DecodedRecord[];
   readonly damage: readonly SpillDamage[];
 }
 
@@ -38,28 +38,28 @@ export interface FoundRecords {
  * Everything in the file that is whole, whatever else is in it. A record that is not costs itself alone: the next mark whose
  * checksum holds is where reading goes on.
  */
-export function decodeRecords(bytes: Buffer): FoundRecords {
-  const found = new Map<number, FoundRecord>();
+export function decodeRecords(bytes: Buffer): DecodedRecords {
+  const found = new Map<number, DecodedRecord>();
   const damage: SpillDamage[] = [];
   // A file made of marks alone would otherwise be summed over and over.
-  let budget = 4 * bytes.length + longestRecord;
+  let budget = 4 * bytes.length + maxRecordBytes;
   let offset = 0;
   while (offset < bytes.length && budget > 0) {
-    const length = lengthAt(bytes, offset);
-    budget -= length === undefined ? 1 : headLength + length;
-    if (length === undefined || !holds(bytes, offset, length)) {
-      const next = nextMark(bytes, offset + 1);
+    const length = recordLengthAt(bytes, offset);
+    budget -= length === undefined ? 1 : recordHeadBytes + length;
+    if (length === undefined || !isChecksumValid(bytes, offset, length)) {
+      const next = nextMagic(bytes, offset + 1);
       const isRest = next === bytes.length;
       if (isRest && isZero(bytes, offset)) break;
       damage.push({ kind: isRest ? "torn" : "damaged", offset });
       offset = next;
       continue;
     }
-    const end = offset + headLength + length;
+    const end = offset + recordHeadBytes + length;
     const number = bytes.readUInt32BE(offset + 8);
     if (found.has(number)) damage.push({ kind: "repeated", offset });
     else {
-      const text = bytes.toString("utf8", offset + headLength, end);
+      const text = bytes.toString("utf8", offset + recordHeadBytes, end);
       found.set(number, { number, text, offset });
     }
     offset = end;
@@ -69,25 +69,26 @@ export function decodeRecords(bytes: Buffer): FoundRecords {
 }
 
 /** `undefined` where no record can begin, or where it would be longer than any. */
-function lengthAt(bytes: Buffer, offset: number): number | undefined {
-  if (offset + headLength > bytes.length || bytes.readUInt32BE(offset) !== mark) return undefined;
+function recordLengthAt(bytes: Buffer, offset: number): number | undefined {
+  if (offset + recordHeadBytes > bytes.length || bytes.readUInt32BE(offset) !== recordMagic)
+    return undefined;
   const length = bytes.readUInt32BE(offset + 4);
-  return length > longestRecord ? undefined : length;
+  return length > maxRecordBytes ? undefined : length;
 }
 
-function holds(bytes: Buffer, offset: number, length: number): boolean {
-  if (offset + headLength + length > bytes.length) return false;
+function isChecksumValid(bytes: Buffer, offset: number, length: number): boolean {
+  if (offset + recordHeadBytes + length > bytes.length) return false;
   return checksum(bytes, offset, length) === bytes.readUInt32BE(offset + 12);
 }
 
 function checksum(bytes: Buffer, offset: number, length: number): number {
   const head = crc32(bytes.subarray(offset + 4, offset + 12));
-  return crc32(bytes.subarray(offset + headLength, offset + headLength + length), head);
+  return crc32(bytes.subarray(offset + recordHeadBytes, offset + recordHeadBytes + length), head);
 }
 
 const markBytes = Buffer.from([0x48, 0x46, 0x53, 0x31]);
 
-function nextMark(bytes: Buffer, from: number): number {
+function nextMagic(bytes: Buffer, from: number): number {
   const at = bytes.indexOf(markBytes, from);
   return at === -1 ? bytes.length : at;
 }

@@ -15,7 +15,7 @@ import { type Fence, ids, newEvent, type NewEvent, ownerId } from "@holdfast/pro
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { endText, eventsText, headerText, readSpill } from "./content.ts";
+import { encodeEnd, encodeEvents, encodeHeader, decodeSpill } from "./content.ts";
 import { openSpillFolder } from "./folder.ts";
 import { decodeRecords, encodeRecord } from "./format.ts";
 
@@ -97,7 +97,7 @@ describe("records", () => {
     fc.assert(
       fc.property(pieces, (all) => {
         const bytes = Buffer.concat(all);
-        expect(() => readSpill(bytes)).not.toThrow();
+        expect(() => decodeSpill(bytes)).not.toThrow();
       }),
     );
     expect(decodeRecords(Buffer.from("HFS1\0\x01\0\0".repeat(20_000), "latin1")).records).toEqual(
@@ -126,13 +126,13 @@ describe("what a spill says", () => {
   const header = aHeader();
   const event = aDelta(header, "dark");
   const end = { how: "done", model: "m", calls: [], usage: null } as const;
-  const read = (...payloads: string[]) => readSpill(Buffer.concat(fileOf(payloads)));
+  const read = (...payloads: string[]) => decodeSpill(Buffer.concat(fileOf(payloads)));
 
   test("nothing but a header is still arriving; with an end it is sealed; with output it is that", () => {
     expect(read()).toEqual({ status: "arriving" });
-    expect(read(headerText(header))).toEqual({ status: "arriving", isBegun: true });
-    expect(read(headerText(header), endText(end))).toMatchObject({ status: "sealed", header });
-    expect(read(headerText(header), eventsText([event]))).toMatchObject({
+    expect(read(encodeHeader(header))).toEqual({ status: "arriving", isBegun: true });
+    expect(read(encodeHeader(header), encodeEnd(end))).toMatchObject({ status: "sealed", header });
+    expect(read(encodeHeader(header), encodeEvents([event]))).toMatchObject({
       status: "output",
       events: [event],
       end: null,
@@ -148,7 +148,7 @@ describe("what a spill says", () => {
       '{"__proto__":1}',
       "{",
     ];
-    const answer = read(headerText(header), ...hostile, eventsText([event, foreign]));
+    const answer = read(encodeHeader(header), ...hostile, encodeEvents([event, foreign]));
     expect(answer).toMatchObject({ status: "output", events: [event] });
     expect("damage" in answer && answer.damage.map(({ kind }) => kind)).toEqual(
       hostile.map(() => "foreign"),
@@ -164,7 +164,7 @@ describe("a folder of spills", () => {
   afterEach(() => rmSync(path, { recursive: true, force: true }));
 
   test("what is forgotten says nothing any more, also where it cannot be removed", async () => {
-    const folder = await openSpillFolder(path, { roomBytes: 4_096 });
+    const folder = await openSpillFolder(path, { reserveBytes: 4_096 });
     const header = { ...aHeader(), place: folder.place };
     const begun = await folder.begin(header);
     if (begun.status === "failed") throw new Error(begun.message);
@@ -180,7 +180,7 @@ describe("a folder of spills", () => {
   });
 
   test("keeps what it was given, closed to others, until it is told to forget it", async () => {
-    const folder = await openSpillFolder(path, { roomBytes: 4_096 });
+    const folder = await openSpillFolder(path, { reserveBytes: 4_096 });
     await folder.reserve();
     const header = { ...aHeader(), place: folder.place };
     expect(await folder.read(header)).toEqual({ status: "known_empty" });

@@ -37,12 +37,12 @@ export interface ConnectionOptions {
   readonly probe?: Probe | undefined;
 }
 
-const openMs = 5_000;
+const openTimeoutMs = 5_000;
 const cacheKiB = { write: 16_384, read: 32_768, glance: 8_192 };
 
 export function connect({ file, access, probe }: ConnectionOptions): Connection {
   // Even a setting reads the file, and meets whoever makes it, recovers its log or is the last to close it.
-  const database = new DatabaseSync(file, { timeout: openMs, readOnly: access !== "write" });
+  const database = new DatabaseSync(file, { timeout: openTimeoutMs, readOnly: access !== "write" });
   // `exec` and not `prepare`: a prepared PRAGMA synchronous acts when it is prepared.
   database.exec(`PRAGMA cache_size = -${cacheKiB[access]}`);
   database.exec("PRAGMA temp_store = MEMORY");
@@ -57,10 +57,10 @@ export function connect({ file, access, probe }: ConnectionOptions): Connection 
   }
   // From here on no busy timeout: waiting inside SQLite starves some of several processes. Who waits does so outside, with jitter.
   database.exec("PRAGMA busy_timeout = 0");
-  return probe === undefined ? plain(database) : probed(database, probe);
+  return probe === undefined ? createConnection(database) : createProbedConnection(database, probe);
 }
 
-function plain(database: DatabaseSync): Connection {
+function createConnection(database: DatabaseSync): Connection {
   const statements = new Map<string, Statement>();
   const lists = new Map<string, StatementSync>();
   return {
@@ -88,8 +88,8 @@ function plain(database: DatabaseSync): Connection {
   };
 }
 
-function probed(database: DatabaseSync, probe: Probe): Connection {
-  const connection = plain(database);
+function createProbedConnection(database: DatabaseSync, probe: Probe): Connection {
+  const connection = createConnection(database);
   return {
     ...connection,
     exec(text) {

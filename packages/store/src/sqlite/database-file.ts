@@ -1,6 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 
-function identityOf(file: string): string | undefined {
+function fileIdentityOf(file: string): string | undefined {
   const found = statSync(file, { throwIfNoEntry: false });
   return found && `${found.dev}:${found.ino}`;
 }
@@ -15,12 +15,12 @@ export class FileIdentity {
 
   constructor(file: string) {
     this.#file = file;
-    this.#identity = identityOf(file);
+    this.#identity = fileIdentityOf(file);
   }
 
   /** Throws when the database is not where it was. */
   assertInPlace(): void {
-    if (identityOf(this.#file) === this.#identity) return;
+    if (fileIdentityOf(this.#file) === this.#identity) return;
     throw new Error(
       `The database ${this.#file} was moved, deleted or replaced while it is in use. Nothing was written: put it back, or restart.`,
     );

@@ -8,10 +8,10 @@ import { fileURLToPath } from "node:url";
 
 import { OpenFailure } from "../shared/open-failure.ts";
 
-const script = fileURLToPath(new URL("./file-system-probe.ts", import.meta.url));
+const probeScript = fileURLToPath(new URL("./file-system-probe.ts", import.meta.url));
 
 /** Network file systems, by the numbers that Linux gives them: SQLite's shared memory does not work there. */
-const networkTypes = new Map([
+const networkFileSystems = new Map([
   [0x6969, "NFS"],
   [0x517b, "SMB"],
   [0xff534d42, "CIFS"],
@@ -22,11 +22,11 @@ const networkTypes = new Map([
 ]);
 
 /** What kind of network disk this number of Linux's stands for, if it does. */
-export function networkDiskOf(type: number): string | undefined {
-  return networkTypes.get(type >>> 0);
+export function networkFileSystemOf(type: number): string | undefined {
+  return networkFileSystems.get(type >>> 0);
 }
 
-function unsafe(folder: string, why: string): OpenFailure {
+function unsafeFolder(folder: string, why: string): OpenFailure {
   return new OpenFailure(
     "file_system_unsafe",
     `The folder ${folder} ${why}. Put the data folder on a local disk, or use PostgreSQL (HOLDFAST_STORE=postgres://…).`,
@@ -34,7 +34,7 @@ function unsafe(folder: string, why: string): OpenFailure {
 }
 
 /** Devices that this process has seen pass. */
-const passed = new Set<number>();
+const passedDevices = new Set<number>();
 
 /**
  * Proves, once for each device, that the folder can hold a database that several processes write to: a second
@@ -44,13 +44,13 @@ export async function checkFileSystem(file: string): Promise<void> {
   const folder = dirname(file);
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const network = networkDiskOf(statfsSync(folder).type);
-    if (network !== undefined) throw unsafe(folder, `is on a network disk (${network})`);
+    const network = networkFileSystemOf(statfsSync(folder).type);
+    if (network !== undefined) throw unsafeFolder(folder, `is on a network disk (${network})`);
     const { dev } = statSync(folder);
     const mark = join(folder, `.holdfast-disk-${dev}`);
     if (existsSync(mark)) return;
-    if (!passed.has(dev)) await tryOut(folder);
-    passed.add(dev);
+    if (!passedDevices.has(dev)) await testFolder(folder);
+    passedDevices.add(dev);
     writeFileSync(
       mark,
       "This disk has passed Holdfast's check of locks, shared memory and syncs.\n",
@@ -62,20 +62,20 @@ export async function checkFileSystem(file: string): Promise<void> {
   }
 }
 
-async function tryOut(folder: string): Promise<void> {
+async function testFolder(folder: string): Promise<void> {
   const file = join(folder, `.holdfast-check-${randomUUID()}.db`);
   const database = new DatabaseSync(file, { timeout: 0 });
   try {
     database.exec("PRAGMA synchronous = FULL");
     const mode = database.prepare("PRAGMA journal_mode = WAL").get()?.["journal_mode"];
-    if (mode !== "wal") throw unsafe(folder, "does not allow a write-ahead log");
+    if (mode !== "wal") throw unsafeFolder(folder, "does not allow a write-ahead log");
     database.exec(
       "CREATE TABLE t (n INTEGER); INSERT INTO t VALUES (1); BEGIN IMMEDIATE; INSERT INTO t VALUES (2)",
     );
-    const seen = await lookFromOutside(file);
+    const seen = await runProbe(file);
     if (!seen.includes("rows=1"))
-      throw unsafe(folder, "does not show one process's commits to another");
-    if (!seen.includes("lock=kept")) throw unsafe(folder, "does not keep two writers apart");
+      throw unsafeFolder(folder, "does not show one process's commits to another");
+    if (!seen.includes("lock=kept")) throw unsafeFolder(folder, "does not keep two writers apart");
     database.exec("COMMIT");
   } finally {
     database.close();
@@ -83,8 +83,8 @@ async function tryOut(folder: string): Promise<void> {
   }
 }
 
-async function lookFromOutside(file: string): Promise<string> {
-  const child = spawn(process.execPath, [script, file], {
+async function runProbe(file: string): Promise<string> {
+  const child = spawn(process.execPath, [probeScript, file], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   let seen = "";

@@ -2,12 +2,12 @@ import { type Migration, readMigrations } from "../schema/migrations.ts";
 import { OpenFailure } from "../shared/open-failure.ts";
 import type { Connection } from "./connection.ts";
 import { isBusy } from "./errors.ts";
-import { whyRefused } from "./version-gate.ts";
+import { whySqliteVersionRefused } from "./version-gate.ts";
 
 /** "HOLD": marks the file as ours. */
 const applicationId = 0x484f4c44;
-const folder = new URL("./migrations/", import.meta.url);
-const busyMs = 30_000;
+const migrationsFolder = new URL("./migrations/", import.meta.url);
+const maxBusyMs = 30_000;
 
 /** Brings the file to this version's schema. Safe when several processes open a new or an old file at once. */
 export async function migrate(
@@ -15,13 +15,13 @@ export async function migrate(
   upTo = Number.POSITIVE_INFINITY,
 ): Promise<void> {
   const version = String(connection.sql("SELECT sqlite_version() AS version").get()?.["version"]);
-  const refused = whyRefused(version);
+  const refused = whySqliteVersionRefused(version);
   if (refused !== undefined) throw new OpenFailure("sqlite_unsafe", refused);
 
-  const migrations = readMigrations(folder).filter(({ number }) => number <= upTo);
+  const migrations = readMigrations(migrationsFolder).filter(({ number }) => number <= upTo);
   // Before anything is changed, and once more when nobody else can.
-  await whileBusy(() => refuseUnknown(connection, migrations.length));
-  const mode = await whileBusy(
+  await retryWhileBusy(() => refuseUnknown(connection, migrations.length));
+  const mode = await retryWhileBusy(
     () => connection.sql("PRAGMA journal_mode = WAL").get()?.["journal_mode"],
   );
   if (mode !== "wal") {
@@ -30,7 +30,7 @@ export async function migrate(
       "SQLite cannot use a write-ahead log in this folder. Put the data folder on a local disk.",
     );
   }
-  await whileBusy(() => connection.exec("BEGIN IMMEDIATE"));
+  await retryWhileBusy(() => connection.exec("BEGIN IMMEDIATE"));
   try {
     applyPending(connection, migrations);
     connection.exec("COMMIT");
@@ -72,8 +72,8 @@ function pragma(connection: Connection, name: "user_version" | "application_id")
   return Number(connection.sql(`PRAGMA ${name}`).get()?.[name]);
 }
 
-async function whileBusy<T>(action: () => T): Promise<T> {
-  const deadline = performance.now() + busyMs;
+async function retryWhileBusy<T>(action: () => T): Promise<T> {
+  const deadline = performance.now() + maxBusyMs;
   for (;;) {
     try {
       return action();

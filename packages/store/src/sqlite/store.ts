@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
 import {
-  answerKeptMs,
+  answerRetentionMs,
   type Audit,
   type Commit,
   type CommitResult,
@@ -23,13 +23,13 @@ import type { OwnerId, SessionId } from "@holdfast/protocol";
 
 import { blobIdOf } from "../schema/blob-id.ts";
 import { GroupQueue, type Pace } from "../shared/group-queue.ts";
-import { makeAudit } from "./read/audit.ts";
+import { createAudit } from "./read/audit.ts";
 import { checkFileSystem } from "./file-system-check.ts";
-import { makePrivate } from "./make-private.ts";
-import { type NearQuery, NearReader } from "./read/near-reader.ts";
+import { createPrivateFile } from "./make-private.ts";
+import { type InlineQuery, InlineReader } from "./read/near-reader.ts";
 import { type Queries } from "./read/queries.ts";
 import type { ReaderRequest } from "./threads/reader.ts";
-import { makeReads } from "./read/reads.ts";
+import { createReads } from "./read/reads.ts";
 import { openSearch, type SqliteSearch } from "./search/client.ts";
 import { StoreThreads } from "./threads/store-threads.ts";
 import { WatchList } from "./read/watch.ts";
@@ -49,7 +49,7 @@ export interface SqliteOptions {
   readonly onThreads?: () => void;
   /** Added to the clock; tests move time with it. */
   readonly clockOffset?: () => number;
-  /** A module that calls `watchStatements`; tests fail or die at a chosen statement with it. */
+  /** A module that calls `installProbe`; tests fail or die at a chosen statement with it. */
   readonly probeModule?: string;
   /** Told about rows that cannot be read and are left out of a view. */
   readonly onDamage?: (damage: {
@@ -59,17 +59,17 @@ export interface SqliteOptions {
   }) => void;
 }
 
-const glancesInARow = 64;
+const inlineReadsPerTurn = 64;
 
 /** How long after its thread has died what is watched is watched by another one. */
-const watchAgainMs = 1_000;
+const rewatchDelayMs = 1_000;
 
 const backupScript = new URL("./threads/backup.ts", import.meta.url);
 
 /** Opens the file, making it when it is not there. Rejects with an `OpenFailure` that says what to do. */
 export async function openSqliteStore(options: SqliteOptions): Promise<SqliteStore> {
   await checkFileSystem(options.file);
-  makePrivate(options.file);
+  createPrivateFile(options.file);
   const store = new SqliteStore(options);
   try {
     await store.start();
@@ -91,13 +91,13 @@ export class SqliteStore implements Store {
   readonly search: Search;
   readonly #options: SqliteOptions;
   readonly #threads: StoreThreads;
-  readonly #near: NearReader;
+  readonly #inlineReader: InlineReader;
   readonly #watchList = new WatchList();
   readonly #queue: GroupQueue<Operation, Outcome>;
   readonly #search: SqliteSearch;
   #closed = false;
   /** How many there were in this turn of the event loop. */
-  #glances = 0;
+  #inlineReads = 0;
 
   constructor(options: SqliteOptions) {
     this.#options = options;
@@ -107,19 +107,19 @@ export class SqliteStore implements Store {
       checkpointPages: options.checkpointPages ?? 1_000,
       probeModule: options.probeModule,
       onWake: ({ sessions }) => this.#watchList.wake(sessions),
-      onReaderLost: () => setTimeout(() => this.#watchList.announce(), watchAgainMs).unref(),
+      onReaderLost: () => setTimeout(() => this.#watchList.announce(), rewatchDelayMs).unref(),
     });
-    this.#near = new NearReader(options.file);
-    this.#watchList.onChange = (sessions, everyMs) => this.#tellReader(sessions, everyMs);
+    this.#inlineReader = new InlineReader(options.file);
+    this.#watchList.onChange = (sessions, everyMs) => this.#updateReaderWatch(sessions, everyMs);
     this.#queue = new GroupQueue({
       run: (group) => this.#writeGroup(group),
       tickMs: options.tickMs ?? 25,
       maxGroup: options.maxGroup ?? 512,
     });
-    this.reads = makeReads(
+    this.reads = createReads(
       {
-        ask: (name, args) => this.#ask(name, args),
-        glance: (name, args) => this.#glance(name, args),
+        queryInThread: (name, args) => this.#queryInThread(name, args),
+        queryInline: (name, args) => this.#queryInline(name, args),
       },
       (damage) => options.onDamage?.(damage),
     );
@@ -127,32 +127,32 @@ export class SqliteStore implements Store {
       acquire: (request) => this.#write("acquire", request),
       renew: (leases, ttlMs) => this.#write("renew", { leases, ttlMs }),
       release: (lease) => this.#write("release", lease),
-      read: async (kind, session) => this.#glance("lease", [kind, session, await this.now()]),
+      read: async (kind, session) => this.#queryInline("lease", [kind, session, await this.now()]),
       expired: async (kind, limit) =>
-        this.#glance("expiredLeases", [kind, limit, await this.now()]),
+        this.#queryInline("expiredLeases", [kind, limit, await this.now()]),
     };
     this.work = {
-      queued: (limit) => this.#glance("queuedWork", [limit]),
-      live: (limit) => this.#glance("liveWork", [limit]),
-      untitled: (limit) => this.#glance("untitledWork", [limit]),
+      queued: (limit) => this.#queryInline("queuedWork", [limit]),
+      live: (limit) => this.#queryInline("liveWork", [limit]),
+      untitled: (limit) => this.#queryInline("untitledWork", [limit]),
       unremembered: async (limit, restingSince) =>
-        this.#glance("unrememberedWork", [limit, restingSince, await this.now()]),
-      undelivered: async (limit) => this.#glance("undelivered", [limit, await this.now()]),
+        this.#queryInline("unrememberedWork", [limit, restingSince, await this.now()]),
+      undelivered: async (limit) => this.#queryInline("undelivered", [limit, await this.now()]),
       expiredApprovals: async (limit) =>
-        this.#glance("expiredApprovals", [limit, await this.now()]),
+        this.#queryInline("expiredApprovals", [limit, await this.now()]),
     };
     this.requests = {
       find: async (owner, key) =>
-        this.#glance("request", [owner, key, (await this.now()) - answerKeptMs]),
+        this.#queryInline("request", [owner, key, (await this.now()) - answerRetentionMs]),
       keep: (request) => this.#write("keepRequest", request),
     };
     this.register = {
-      read: (...args) => this.#glance("registered", args),
-      list: (...args) => this.#glance("registeredUnder", args),
+      read: (...args) => this.#queryInline("registered", args),
+      list: (...args) => this.#queryInline("registeredUnder", args),
       put: (change) => this.#write("putRegister", change),
     };
-    this.audit = makeAudit({
-      ask: (name, args) => this.#ask(name, args),
+    this.audit = createAudit({
+      query: (name, args) => this.#queryInThread(name, args),
       write: (name, request) => this.#write(name, request),
     });
     this.#search = openSearch(options.file);
@@ -163,7 +163,7 @@ export class SqliteStore implements Store {
     const result = await this.#write("commit", commit, commit.pace);
     if (result.status === "committed") {
       this.#watchList.wake([commit.session]);
-      this.#search.noteCommit();
+      this.#search.onCommit();
     }
     return result;
   }
@@ -174,7 +174,7 @@ export class SqliteStore implements Store {
 
   async purge(owner: OwnerId, session: SessionId): Promise<PurgeResult> {
     const result = await this.#write("purge", { owner, session });
-    if (result.status === "purged") this.#search.noteCommit();
+    if (result.status === "purged") this.#search.onCommit();
     return result;
   }
 
@@ -202,7 +202,7 @@ export class SqliteStore implements Store {
     this.#watchList.clear();
     await this.#search.close();
     await this.#queue.drain();
-    this.#near.close();
+    this.#inlineReader.close();
     await this.#threads.close();
   }
 
@@ -242,20 +242,21 @@ export class SqliteStore implements Store {
   }
 
   /** What is small is read on the spot, the rest by the thread that reads. */
-  async #glance<Name extends NearQuery>(
+  async #queryInline<Name extends InlineQuery>(
     name: Name,
     args: Parameters<Queries[Name]>,
   ): Promise<ReturnType<Queries[Name]>> {
-    if (this.#glances === 0) setImmediate(() => (this.#glances = 0));
-    this.#glances += 1;
+    if (this.#inlineReads === 0) setImmediate(() => (this.#inlineReads = 0));
+    this.#inlineReads += 1;
     // Whoever reads and reads again would keep the event loop to himself: now and then the others have their turn.
-    if (this.#glances % glancesInARow === 0) await new Promise((resolve) => setImmediate(resolve));
+    if (this.#inlineReads % inlineReadsPerTurn === 0)
+      await new Promise((resolve) => setImmediate(resolve));
     if (this.#closed) throw new StoreFailure("store_closed", "The store was closed.");
-    const read = this.#near.read(name, args);
-    return read === undefined ? this.#ask(name, args) : read.value;
+    const read = this.#inlineReader.read(name, args);
+    return read === undefined ? this.#queryInThread(name, args) : read.value;
   }
 
-  #ask<Name extends keyof Queries>(
+  #queryInThread<Name extends keyof Queries>(
     name: Name,
     args: Parameters<Queries[Name]>,
   ): Promise<ReturnType<Queries[Name]>> {
@@ -274,7 +275,7 @@ export class SqliteStore implements Store {
   }
 
   /** One that was never started need not be told that nobody watches. */
-  #tellReader(sessions: readonly string[], everyMs: number | null): void {
+  #updateReaderWatch(sessions: readonly string[], everyMs: number | null): void {
     if (this.#closed || (everyMs === null && !this.#threads.hasReader)) return;
     void this.#threads.reader.ask({ op: "watch", sessions, everyMs }).catch(() => {});
   }

@@ -3,7 +3,7 @@ import { copyFileSync } from "node:fs";
 import { type Connection, connect } from "../../src/sqlite/connection.ts";
 import { migrate } from "../../src/sqlite/migrate.ts";
 import { GroupWriter, type Outcome } from "../../src/sqlite/write/group-writer.ts";
-import type { Program } from "./write-program.ts";
+import type { WriteProgram } from "./write-program.ts";
 
 /** An empty store that is done with its log: one file, to be copied. */
 export async function makeTemplate(file: string): Promise<void> {
@@ -13,7 +13,7 @@ export async function makeTemplate(file: string): Promise<void> {
 }
 
 /** Every row of every table: two stores with the same picture hold the same. */
-export function takePicture(connection: Connection): string {
+export function dumpDatabase(connection: Connection): string {
   const tables = connection
     .sql(
       "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",
@@ -24,20 +24,20 @@ export function takePicture(connection: Connection): string {
     connection
       .sql(`SELECT * FROM ${String(name)}`)
       .all()
-      .map((row) => JSON.stringify(row, legibly)),
+      .map((row) => JSON.stringify(row, jsonReplacer)),
   ]);
   return JSON.stringify(rows, null, 1);
 }
 
-function legibly(_: string, value: unknown): unknown {
+function jsonReplacer(_: string, value: unknown): unknown {
   return value instanceof Uint8Array ? Buffer.from(value).toString("base64") : value;
 }
 
 /** The time of a group, the same for each try: what is written twice is then written alike. */
-export const timeOf = (group: number): number => 1_800_000_000_000 + group * 1_000;
+export const groupTime = (group: number): number => 1_800_000_000_000 + group * 1_000;
 
 /** Whether each write of a group was done. */
-export function isDone(outcomes: readonly Outcome[]): boolean {
+export function allSucceeded(outcomes: readonly Outcome[]): boolean {
   return outcomes.every(({ status }) => status !== "failed" && status !== "refused");
 }
 
@@ -49,37 +49,37 @@ export function connectWithoutSync(file: string): Connection {
 }
 
 /** Sends the groups from this one on. */
-export async function runRest(
+export async function runFrom(
   connection: Connection,
-  program: Program,
+  program: WriteProgram,
   from: number,
 ): Promise<void> {
   const writer = new GroupWriter({ open: () => connection, busyMs: 1_000, checkpointPages: 1_000 });
   for (const [index, group] of program.entries()) {
     if (index < from) continue;
-    const outcomes = writer.run(group, () => timeOf(index));
-    if (!isDone(outcomes)) throw new Error(`Group ${index}: ${JSON.stringify(outcomes)}`);
+    const outcomes = writer.run(group, () => groupTime(index));
+    if (!allSucceeded(outcomes)) throw new Error(`Group ${index}: ${JSON.stringify(outcomes)}`);
   }
 }
 
 export interface Course {
   /** What the store looks like before the first group and after each: there is nothing in between. */
-  readonly pictures: readonly string[];
+  readonly dumps: readonly string[];
   readonly outcomes: readonly (readonly Outcome[])[];
   /** Copies of the file as it was before each group. */
   readonly before: readonly string[];
 }
 
 /** Runs the program without any fault. */
-export async function takeCourse(
+export async function recordCourse(
   template: string,
   file: string,
-  program: Program,
+  program: WriteProgram,
 ): Promise<Course> {
   copyFileSync(template, file);
   const connection = connectWithoutSync(file);
   const writer = new GroupWriter({ open: () => connection, busyMs: 1_000, checkpointPages: 1_000 });
-  const pictures = [takePicture(connection)];
+  const pictures = [dumpDatabase(connection)];
   const outcomes: (readonly Outcome[])[] = [];
   const before: string[] = [];
   for (const [index, group] of program.entries()) {
@@ -87,9 +87,9 @@ export async function takeCourse(
     const copy = `${file}.${index}`;
     copyFileSync(file, copy);
     before.push(copy);
-    outcomes.push(writer.run(group, () => timeOf(index)));
-    pictures.push(takePicture(connection));
+    outcomes.push(writer.run(group, () => groupTime(index)));
+    pictures.push(dumpDatabase(connection));
   }
   writer.close();
-  return { pictures, outcomes, before };
+  return { dumps: pictures, outcomes, before };
 }

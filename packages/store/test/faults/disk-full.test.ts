@@ -7,7 +7,7 @@ import { setEnvironmentData } from "node:worker_threads";
 
 import { runFsck } from "@holdfast/engine";
 import { aNotice } from "@holdfast/testing/fixtures/factories";
-import { type OpenSession, openSession, seqsOf } from "@holdfast/testing/fixtures/open-session";
+import { type TestSession, openTestSession, seqsOf } from "@holdfast/testing/fixtures/open-session";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 
 import { connect } from "../../src/sqlite/connection.ts";
@@ -19,14 +19,14 @@ const folder = mkdtempSync(join(tmpdir(), "holdfast-disk-"));
 const file = join(folder, "store.db");
 const limit = new Int32Array(new SharedArrayBuffer(4));
 let store: SqliteStore;
-let chat: OpenSession;
+let chat: TestSession;
 beforeAll(async () => {
   setEnvironmentData("holdfast.limit-probe", limit.buffer);
   const probeModule = new URL("./page-limit-probe.ts", import.meta.url).href;
   store = await openSqliteStore({ file, probeModule, busyMs: 250 });
 });
 beforeEach(async () => {
-  chat = await openSession(store);
+  chat = await openTestSession(store);
 });
 afterAll(async () => {
   await store.close();

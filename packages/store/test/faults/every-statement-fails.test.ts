@@ -10,12 +10,12 @@ import {
   connectWithoutSync,
   type Course,
   makeTemplate,
-  takeCourse,
-  takePicture,
-  timeOf,
+  recordCourse,
+  dumpDatabase,
+  groupTime,
 } from "./database-dump.ts";
 import { representativeProgram } from "./write-program.ts";
-import { storageErrors } from "./sqlite-errors.ts";
+import { sqliteErrors } from "./sqlite-errors.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "holdfast-errors-"));
 const program = representativeProgram();
@@ -23,7 +23,7 @@ let course: Course;
 beforeAll(async () => {
   const template = join(folder, "template.db");
   await makeTemplate(template);
-  course = await takeCourse(template, join(folder, "whole.db"), program);
+  course = await recordCourse(template, join(folder, "whole.db"), program);
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -39,14 +39,14 @@ function writerBefore(group: number, probe: Probe, busyMs = 1_000) {
     return connection;
   };
   const writer = new GroupWriter({ open, busyMs, checkpointPages: 1_000 });
-  const now = () => timeOf(group);
+  const now = () => groupTime(group);
   return {
     send: (operations = program[group]!) => writer.run(operations, now),
     /** Ends it, and looks at what it has left. */
     endPicture: (): string => {
       writer.close();
       const connection = connectWithoutSync(file);
-      const picture = takePicture(connection);
+      const picture = dumpDatabase(connection);
       connection.close();
       rmSync(file);
       return picture;
@@ -64,7 +64,7 @@ function toldBy(outcomes: readonly Outcome[]): unknown[] {
 }
 
 interface Fault {
-  readonly error: keyof typeof storageErrors;
+  readonly error: keyof typeof sqliteErrors;
   /** Whether SQLite has rolled the transaction back by itself, as it does after the worst errors. */
   readonly transaction: "goes on" | "is over";
   readonly code: string;
@@ -88,7 +88,7 @@ test.each(faults)(
           count += 1;
           if (count !== nth) return;
           if (transaction === "is over" && database.isTransaction) database.exec("ROLLBACK");
-          throw storageErrors[error]();
+          throw sqliteErrors[error]();
         });
         const outcomes = [...send()];
         for (const [at, outcome] of outcomes.entries()) {
@@ -98,7 +98,7 @@ test.each(faults)(
         }
         const told = toldBy(course.outcomes[index]!);
         expect(toldBy(outcomes), `group ${index}, statement ${nth}`).toEqual(told);
-        expect(endPicture()).toBe(course.pictures[index + 1]);
+        expect(endPicture()).toBe(course.dumps[index + 1]);
         reached = count >= nth;
       }
     }
@@ -113,7 +113,7 @@ test("[P1] a COMMIT that stands although it reported an error is found by its id
     const { send, endPicture } = writerBefore(index, (sql, database) => {
       if (sql !== "COMMIT" || commits++ > 0) return;
       database.exec("COMMIT");
-      throw storageErrors.ioError();
+      throw sqliteErrors.ioError();
     });
     const outcomes = send();
     const expected = course.outcomes[index]!;
@@ -123,7 +123,7 @@ test("[P1] a COMMIT that stands although it reported an error is found by its id
       expect(toldBy([outcome])).toEqual(toldBy([expected[at]!]));
     }
     expect(outcomes.some(({ status }) => status === "failed" || status === "refused")).toBe(false);
-    expect(endPicture()).toBe(course.pictures[index + 1]);
+    expect(endPicture()).toBe(course.dumps[index + 1]);
   }
 });
 
@@ -137,11 +137,11 @@ test.each(["stands", "does not stand"])(
     const { send, endPicture } = writerBefore(
       three,
       (sql, database) => {
-        if (sql === "BEGIN IMMEDIATE" && locked) throw storageErrors.busy();
+        if (sql === "BEGIN IMMEDIATE" && locked) throw sqliteErrors.busy();
         if (sql !== "COMMIT" || !failing) return;
         if (end === "stands") database.exec("COMMIT");
         locked = true;
-        throw storageErrors.ioError();
+        throw sqliteErrors.ioError();
       },
       20,
     );
@@ -149,7 +149,7 @@ test.each(["stands", "does not stand"])(
     expect(codes).toEqual(["store_unknown", "store_unknown", "store_unknown"]);
     [failing, locked] = [false, false];
     expect(toldBy(send())).toEqual(toldBy(course.outcomes[three]!));
-    expect(endPicture()).toBe(course.pictures[three + 1]);
+    expect(endPicture()).toBe(course.dumps[three + 1]);
   },
 );
 
@@ -165,7 +165,7 @@ test.each([
       if (sql === "BEGIN IMMEDIATE") opened += 1;
       if (sql !== "COMMIT" || !failing) return;
       database.exec("ROLLBACK");
-      throw storageErrors[error]();
+      throw sqliteErrors[error]();
     });
     const codes = send().map((each) => "code" in each && each.code);
     expect(codes).toEqual([code, code, code]);
@@ -173,7 +173,7 @@ test.each([
     expect(opened).toBe(5);
     failing = false;
     expect(toldBy(send())).toEqual(toldBy(course.outcomes[three]!));
-    expect(endPicture()).toBe(course.pictures[three + 1]);
+    expect(endPicture()).toBe(course.dumps[three + 1]);
   },
 );
 
@@ -181,7 +181,7 @@ test("a write that cannot be synced, tried again in vain, says that one more try
   const { send } = writerBefore(three, (sql, database) => {
     if (sql !== "COMMIT") return;
     database.exec("ROLLBACK");
-    throw storageErrors.ioError();
+    throw sqliteErrors.ioError();
   });
   for (const outcome of send())
     expect(outcome).toMatchObject({ code: "store_unknown", triedAgain: true });
@@ -200,7 +200,7 @@ describe.each(["goes on", "is over"])(
           attempt === 1 || (attempt === 2 ? turn === victim : attempt - 3 === victim);
         if (!failing || !isVictim || !/^\s*INSERT INTO events/.test(sql)) return;
         if (transaction === "is over") database.exec("ROLLBACK");
-        throw storageErrors.full();
+        throw sqliteErrors.full();
       });
       const outcomes = send();
       const done = ["committed", "committed", "committed"];

@@ -1,6 +1,6 @@
 import { getEnvironmentData } from "node:worker_threads";
 
-import { watchStatements } from "../../src/sqlite/probe.ts";
+import { installProbe } from "../../src/sqlite/probe.ts";
 
 /** Shared with the test: 1 ends the thread at its next COMMIT, once. */
 const shared = getEnvironmentData("holdfast.die-probe");
@@ -8,6 +8,6 @@ const dies = new Int32Array(
   shared instanceof SharedArrayBuffer ? shared : new SharedArrayBuffer(4),
 );
 
-watchStatements((sql) => {
+installProbe((sql) => {
   if (sql === "COMMIT" && Atomics.exchange(dies, 0, 0) === 1) process.exit(1);
 });

@@ -1,14 +1,14 @@
 import { runFsck, StoreFailure } from "@holdfast/engine";
 
-import { makeAudit } from "../../src/sqlite/read/audit.ts";
+import { createAudit } from "../../src/sqlite/read/audit.ts";
 import type { Connection } from "../../src/sqlite/connection.ts";
-import { makeQueries } from "../../src/sqlite/read/queries.ts";
+import { createQueries } from "../../src/sqlite/read/queries.ts";
 
 /** What fsck finds in this file; nothing, one hopes. */
-export async function findUnsound(connection: Connection, now: number): Promise<readonly string[]> {
-  const queries = makeQueries(connection);
-  const audit = makeAudit({
-    async ask(name, args) {
+export async function fsckFile(connection: Connection, now: number): Promise<readonly string[]> {
+  const queries = createQueries(connection);
+  const audit = createAudit({
+    async query(name, args) {
       const query = queries[name] as (...args: readonly unknown[]) => never;
       return query(...args);
     },

@@ -7,11 +7,11 @@ import { deserialize } from "node:v8";
 
 import { connect, type Connection } from "../../src/sqlite/connection.ts";
 import { GroupWriter } from "../../src/sqlite/write/group-writer.ts";
-import { isDone, timeOf } from "./database-dump.ts";
-import type { Program } from "./write-program.ts";
+import { allSucceeded, groupTime } from "./database-dump.ts";
+import type { WriteProgram } from "./write-program.ts";
 
 const folder = process.argv[2] ?? "";
-const program = deserialize(readFileSync(join(folder, "program"))) as Program;
+const program = deserialize(readFileSync(join(folder, "program"))) as WriteProgram;
 /** Nobody may close a store that is held, not even the garbage collector. */
 const held: Connection[] = [];
 
@@ -34,7 +34,7 @@ async function holdAt(nth: number): Promise<boolean> {
   const open = (): Connection => ({ ...connection, close() {} });
   const writer = new GroupWriter({ open, busyMs: 1_000, checkpointPages: 1 });
   for (const [index, group] of program.entries()) {
-    if (!isDone(writer.run(group, () => timeOf(index)))) return true;
+    if (!allSucceeded(writer.run(group, () => groupTime(index)))) return true;
     writeSync(1, `acknowledged ${nth} ${index}\n`);
     writer.checkpoint();
   }

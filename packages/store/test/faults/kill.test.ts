@@ -10,13 +10,13 @@ import { afterAll, expect, test } from "vitest";
 import {
   connectWithoutSync,
   makeTemplate,
-  runRest,
-  takeCourse,
-  takePicture,
-  timeOf,
+  runFrom,
+  recordCourse,
+  dumpDatabase,
+  groupTime,
 } from "./database-dump.ts";
 import { representativeProgram } from "./write-program.ts";
-import { findUnsound } from "./fsck-file.ts";
+import { fsckFile } from "./fsck-file.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "holdfast-kill-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -37,7 +37,7 @@ test("[P1] kill -9 before any statement: what was acknowledged is there, the res
   const template = join(folder, "template.db");
   await makeTemplate(template);
   writeFileSync(join(folder, "program"), serialize(program));
-  const { pictures } = await takeCourse(template, join(folder, "whole.db"), program);
+  const { dumps: pictures } = await recordCourse(template, join(folder, "whole.db"), program);
 
   const said = (await diesSaying()).map((line) => line.split(" "));
   const statements = Number(said.at(-1)?.[1]);
@@ -49,11 +49,11 @@ test("[P1] kill -9 before any statement: what was acknowledged is there, the res
     const groups = acknowledged.length;
     const connection = connectWithoutSync(join(folder, `${nth}.db`));
     try {
-      const found = takePicture(connection);
+      const found = dumpDatabase(connection);
       expect([groups, groups + 1], `held at statement ${nth}`).toContain(pictures.indexOf(found));
-      expect(await findUnsound(connection, timeOf(groups))).toEqual([]);
-      await runRest(connection, program, groups);
-      expect(takePicture(connection)).toBe(pictures.at(-1));
+      expect(await fsckFile(connection, groupTime(groups))).toEqual([]);
+      await runFrom(connection, program, groups);
+      expect(dumpDatabase(connection)).toBe(pictures.at(-1));
     } finally {
       connection.close();
     }

@@ -18,13 +18,13 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { connect } from "../../src/sqlite/connection.ts";
 import { openFailureOf } from "../../src/sqlite/errors.ts";
-import { checkFileSystem, networkDiskOf } from "../../src/sqlite/file-system-check.ts";
+import { checkFileSystem, networkFileSystemOf } from "../../src/sqlite/file-system-check.ts";
 import { openSqliteStore } from "../../src/sqlite/store.ts";
 import { migrate } from "../../src/sqlite/migrate.ts";
-import { whyRefused } from "../../src/sqlite/version-gate.ts";
+import { whySqliteVersionRefused } from "../../src/sqlite/version-gate.ts";
 import { makeTemplate } from "./database-dump.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "holdfast-open-"));
@@ -131,19 +131,19 @@ describe("a file that cannot be the store is refused in words, and left as it wa
 
 test("versions of SQLite that lose committed data are refused, and those that do not are not", () => {
   for (const version of ["3.7.0", "3.46.1", "3.51.2", "3.52.0"])
-    expect(whyRefused(version), `SQLite ${version}`).toContain(version);
+    expect(whySqliteVersionRefused(version), `SQLite ${version}`).toContain(version);
   for (const version of ["3.51.3", "3.51.10", "3.52.1", "3.53.0", "4.0.0"])
-    expect(whyRefused(version), `SQLite ${version}`).toBeUndefined();
+    expect(whySqliteVersionRefused(version), `SQLite ${version}`).toBeUndefined();
 });
 
 test("network disks are refused by the number of their file system, also by a negative one", () => {
   const disks = [0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x01021997];
   for (const type of disks) {
-    expect(networkDiskOf(type)).toBeDefined();
-    expect(networkDiskOf(type | 0)).toBe(networkDiskOf(type));
+    expect(networkFileSystemOf(type)).toBeDefined();
+    expect(networkFileSystemOf(type | 0)).toBe(networkFileSystemOf(type));
   }
   for (const local of [0xef53, 0x9123683e, 0x58465342, 0x01021994, 0x794c7630])
-    expect(networkDiskOf(local)).toBeUndefined();
+    expect(networkFileSystemOf(local)).toBeUndefined();
 });
 
 test("a new file is its owner's alone, with all that lies beside it, also in an open folder", async () => {
@@ -151,7 +151,7 @@ test("a new file is its owner's alone, with all that lies beside it, also in an 
   chmodSync(opened, 0o755);
   const file = join(opened, "store.db");
   const store = await openSqliteStore({ file });
-  const { owner } = await openSession(store);
+  const { owner } = await openTestSession(store);
   await store.search.search(owner, { text: "hello", limit: 1 });
   const modes = readdirSync(opened)
     .filter((name) => name.startsWith("store.db"))

@@ -1,6 +1,6 @@
 import { getEnvironmentData } from "node:worker_threads";
 
-import { watchStatements } from "../../src/sqlite/probe.ts";
+import { installProbe } from "../../src/sqlite/probe.ts";
 
 /** Shared with the test: how many pages the file may have; 0 is as many as it likes. */
 const shared = getEnvironmentData("holdfast.limit-probe");
@@ -10,7 +10,7 @@ const limit = new Int32Array(
 let current = 0;
 
 /** SQLite itself then reports that there is no room, exactly as it does when the disk says so. */
-watchStatements((sql, database) => {
+installProbe((sql, database) => {
   const pages = Atomics.load(limit, 0);
   if (sql !== "BEGIN IMMEDIATE" || pages === current) return;
   current = pages;

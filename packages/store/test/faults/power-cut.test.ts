@@ -5,13 +5,13 @@ import { DatabaseSync } from "node:sqlite";
 import { setEnvironmentData } from "node:worker_threads";
 
 import { aNotice } from "@holdfast/testing/fixtures/factories";
-import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { connect, type Connection } from "../../src/sqlite/connection.ts";
 import { openSqliteStore } from "../../src/sqlite/store.ts";
 import { GroupWriter } from "../../src/sqlite/write/group-writer.ts";
-import { isDone, makeTemplate, takePicture, timeOf } from "./database-dump.ts";
+import { allSucceeded, makeTemplate, dumpDatabase, groupTime } from "./database-dump.ts";
 import { representativeProgram } from "./write-program.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "holdfast-power-"));
@@ -45,13 +45,13 @@ beforeAll(async () => {
   const connection = connect({ file, access: "write" });
   const writer = new GroupWriter({ open: () => connection, busyMs: 1_000, checkpointPages: 1e9 });
   for (const program of [representativeProgram(), representativeProgram()])
-    for (const group of program) writer.run(group, () => timeOf(0));
+    for (const group of program) writer.run(group, () => groupTime(0));
   connection.sql("PRAGMA wal_checkpoint(PASSIVE)").get();
 
-  const acknowledged = [{ frames: 0, picture: takePicture(connection) }];
+  const acknowledged = [{ frames: 0, picture: dumpDatabase(connection) }];
   for (const [index, group] of representativeProgram().entries()) {
-    if (!isDone(writer.run(group, () => timeOf(index)))) throw new Error("not written");
-    acknowledged.push({ frames: framesIn(connection), picture: takePicture(connection) });
+    if (!allSucceeded(writer.run(group, () => groupTime(index)))) throw new Error("not written");
+    acknowledged.push({ frames: framesIn(connection), picture: dumpDatabase(connection) });
   }
   const before = { file: readFileSync(file), log: readFileSync(`${file}-wal`) };
   connection.sql("PRAGMA wal_checkpoint(PASSIVE)").get();
@@ -69,7 +69,7 @@ function recover(file: Buffer, log: Buffer): string {
   try {
     const check = connection.sql("PRAGMA quick_check").get();
     expect(check).toEqual({ quick_check: "ok" });
-    return takePicture(connection);
+    return dumpDatabase(connection);
   } finally {
     connection.close();
   }
@@ -151,7 +151,7 @@ test("[P1] every commit of the store is one that SQLite syncs", async () => {
   setEnvironmentData("holdfast.sync-probe", counts.buffer);
   const probeModule = new URL("./sync-probe.ts", import.meta.url).href;
   const store = await openSqliteStore({ file: join(folder, "synced.db"), probeModule });
-  const chat = await openSession(store);
+  const chat = await openTestSession(store);
   for (let times = 0; times < 5; times += 1) await chat.commit([aNotice()]);
   await Promise.all([chat.commit([aNotice()]), chat.lease(), store.prune(1)]);
   await store.close();

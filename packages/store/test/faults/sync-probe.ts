@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { getEnvironmentData } from "node:worker_threads";
 
-import { watchStatements } from "../../src/sqlite/probe.ts";
+import { installProbe } from "../../src/sqlite/probe.ts";
 
 /** Shared with the test: how many commits there were, and how many of them SQLite was told to sync. */
 const shared = getEnvironmentData("holdfast.sync-probe");
@@ -12,7 +12,7 @@ const counts = new Int32Array(
 const ask = (database: DatabaseSync, name: string): unknown =>
   database.prepare(`PRAGMA ${name}`).get()?.[name];
 
-watchStatements((sql, database) => {
+installProbe((sql, database) => {
   if (sql !== "COMMIT") return;
   const isSynced = ask(database, "synchronous") === 2 && ask(database, "journal_mode") === "wal";
   Atomics.add(counts, 0, 1);

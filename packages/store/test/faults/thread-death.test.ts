@@ -5,7 +5,7 @@ import { setEnvironmentData } from "node:worker_threads";
 
 import { runFsck } from "@holdfast/engine";
 import { aNotice } from "@holdfast/testing/fixtures/factories";
-import { openSession, seqsOf } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession, seqsOf } from "@holdfast/testing/fixtures/open-session";
 import { expect, onTestFinished, test } from "vitest";
 
 import { openSqliteStore } from "../../src/sqlite/store.ts";
@@ -17,7 +17,7 @@ test("a writing thread that dies leaves one write unknown, and another thread ta
   setEnvironmentData("holdfast.die-probe", dies.buffer);
   const probeModule = new URL("./exit-probe.ts", import.meta.url).href;
   const store = await openSqliteStore({ file: join(folder, "store.db"), probeModule });
-  const chat = await openSession(store);
+  const chat = await openTestSession(store);
   await chat.commit([aNotice("before")]);
 
   Atomics.store(dies, 0, 1);

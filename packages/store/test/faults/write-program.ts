@@ -16,7 +16,7 @@ import { blobIdOf } from "../../src/schema/blob-id.ts";
 import type { Operation } from "../../src/sqlite/write/operations.ts";
 
 /** Writes in the order in which they are sent. Those of one group share a transaction. */
-export type Program = readonly (readonly Operation[])[];
+export type WriteProgram = readonly (readonly Operation[])[];
 
 const holder: Holder = {
   host: "a-host",
@@ -34,13 +34,13 @@ function event<T extends EventType>(type: T, data: EventData<T>, runId?: RunId):
   return newEvent(ids.make("event"), type, data, runId);
 }
 
-function user(text: string): NewEvent {
+function userMessage(text: string): NewEvent {
   const messageId = ids.make("message");
   return event("message.user", { messageId, parts: [{ type: "text", text }] });
 }
 
 /** Each kind of write, alone and among others: a session lives, answers with a stream, and goes to the trash. */
-export function representativeProgram(): Program {
+export function representativeProgram(): WriteProgram {
   const [chat, other] = [ids.make("session"), ids.make("session")];
   const [runId, messageId] = [ids.make("run"), ids.make("message")];
   const under = { lease: "run", fence: 1 as Fence } as const;
@@ -72,12 +72,16 @@ export function representativeProgram(): Program {
           attachments: [file],
         }),
       ]),
-      commit(other, [user("a"), user("b")]),
-      commit(other, [user("c")]),
+      commit(other, [userMessage("a"), userMessage("b")]),
+      commit(other, [userMessage("c")]),
     ],
     [{ name: "acquire", request: { kind: "run", session: chat, holder, ttlMs: 60_000 } }],
-    [commit(chat, [event("run.state", { state: "claimed" }, runId), user("Hello")], { under })],
-    [commit(chat, [delta("Well, "), delta("well ")], { under }), commit(other, [user("d")])],
+    [
+      commit(chat, [event("run.state", { state: "claimed" }, runId), userMessage("Hello")], {
+        under,
+      }),
+    ],
+    [commit(chat, [delta("Well, "), delta("well ")], { under }), commit(other, [userMessage("d")])],
     [
       commit(chat, [delta("said.")], { under }),
       {

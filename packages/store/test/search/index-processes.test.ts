@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 
 import { expect, test } from "vitest";
 
-import { hitsOf, openSearchRig, say } from "@holdfast/testing/stores/search-rig";
+import { hitsOf, openSearchRig, sendMessages } from "@holdfast/testing/stores/search-rig";
 
 const script = fileURLToPath(new URL("./index-process.ts", import.meta.url));
 
@@ -29,7 +29,7 @@ test(
       (_, count) => `shrimp ${count} ${"krill ".repeat(30)}`,
     );
     for (let from = 0; from < texts.length; from += 1_000)
-      await say(chat, ...texts.slice(from, from + 1_000));
+      await sendMessages(chat, ...texts.slice(from, from + 1_000));
     const victim = indexElsewhere(file);
     await victim.stepped;
     victim.child.kill("SIGKILL");

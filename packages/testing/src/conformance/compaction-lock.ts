@@ -10,10 +10,10 @@ import {
 import { aHolder, anEvent, aNotice } from "../fixtures/factories.ts";
 import type { StoreCase } from "./harness.ts";
 import { manualClock } from "../fakes/manual-clock.ts";
-import { openSession, present, same } from "../fixtures/open-session.ts";
+import { openTestSession, assertPresent, assertSameJson } from "../fixtures/open-session.ts";
 
 const minute = 60_000;
-const dead = (...holders: readonly Holder[]): Liveness => ({
+const livenessWithDead = (...holders: readonly Holder[]): Liveness => ({
   isDead: (holder) => (holders.some((each) => each.nonce === holder.nonce) ? "dead" : "unknown"),
 });
 
@@ -22,12 +22,12 @@ export const compactionLockCases: readonly StoreCase[] = [
   {
     title: "[S0.1] an unlocked session's lock is acquired, and the holder can be read back",
     async run({ store, open }) {
-      const { session } = await openSession(store);
+      const { session } = await openTestSession(store);
       const holder = aHolder();
-      const held = present(await createCompactionLock(store.leases).acquire(session, holder));
-      same([held.session, held.fence], [session, 1]);
+      const held = assertPresent(await createCompactionLock(store.leases).acquire(session, holder));
+      assertSameJson([held.session, held.fence], [session, 1]);
       const other = await open();
-      same(await createCompactionLock(other.leases).holder(session), holder);
+      assertSameJson(await createCompactionLock(other.leases).holder(session), holder);
       await other.close();
     },
   },
@@ -35,84 +35,84 @@ export const compactionLockCases: readonly StoreCase[] = [
     title:
       "[S0.2] a second holder is refused while the first holds, and the first stays the holder",
     async run({ store }) {
-      const { session } = await openSession(store);
+      const { session } = await openTestSession(store);
       const lock = createCompactionLock(store.leases);
       const first = aHolder();
-      present(await lock.acquire(session, first));
-      same(await lock.acquire(session, aHolder()), null);
-      same(await lock.holder(session), first);
+      assertPresent(await lock.acquire(session, first));
+      assertSameJson(await lock.acquire(session, aHolder()), null);
+      assertSameJson(await lock.holder(session), first);
     },
   },
   {
     title: "[S0.3] after a release the holder reads as none, and another can acquire",
     async run({ store }) {
-      const { session } = await openSession(store);
+      const { session } = await openTestSession(store);
       const lock = createCompactionLock(store.leases);
       const [first, second] = [aHolder(), aHolder()];
-      const held = present(await lock.acquire(session, first));
+      const held = assertPresent(await lock.acquire(session, first));
       await lock.release(session, first);
-      same(await lock.holder(session), null);
-      same(present(await lock.acquire(session, second)).fence > held.fence, true);
-      same(await lock.holder(session), second);
+      assertSameJson(await lock.holder(session), null);
+      assertSameJson(assertPresent(await lock.acquire(session, second)).fence > held.fence, true);
+      assertSameJson(await lock.holder(session), second);
     },
   },
   {
     title: "[S0.4] a release by someone who is not the holder changes nothing",
     async run({ store }) {
-      const { session } = await openSession(store);
+      const { session } = await openTestSession(store);
       const lock = createCompactionLock(store.leases);
       const first = aHolder();
-      present(await lock.acquire(session, first));
+      assertPresent(await lock.acquire(session, first));
       await lock.release(session, { ...first, nonce: "another" });
-      same(await lock.holder(session), first);
-      same(await lock.acquire(session, aHolder()), null);
+      assertSameJson(await lock.holder(session), first);
+      assertSameJson(await lock.acquire(session, aHolder()), null);
     },
   },
   {
     title: "[S0.5] releasing what was never locked is harmless",
     async run({ store }) {
-      const { session } = await openSession(store);
+      const { session } = await openTestSession(store);
       const lock = createCompactionLock(store.leases);
       await lock.release(session, aHolder());
       await lock.release(ids.make("session"), aHolder());
-      same(present(await lock.acquire(session, aHolder())).fence, 1);
+      assertSameJson(assertPresent(await lock.acquire(session, aHolder())).fence, 1);
     },
   },
   {
     title: "[S0.6] locks are per session: two sessions, two holders, no interference",
     async run({ store }) {
-      const [a, b] = [await openSession(store), await openSession(store)];
+      const [a, b] = [await openTestSession(store), await openTestSession(store)];
       const lock = createCompactionLock(store.leases);
       const [first, second] = [aHolder(), aHolder()];
-      present(await lock.acquire(a.session, first));
-      present(await lock.acquire(b.session, second));
+      assertPresent(await lock.acquire(a.session, first));
+      assertPresent(await lock.acquire(b.session, second));
       await lock.release(a.session, first);
-      same([await lock.holder(a.session), await lock.holder(b.session)], [null, second]);
+      assertSameJson([await lock.holder(a.session), await lock.holder(b.session)], [null, second]);
     },
   },
   {
     title: "[S0.7] an expired lock reads as not held, and another can acquire it",
     async run({ store, advanceClock }) {
-      const { session } = await openSession(store);
+      const { session } = await openTestSession(store);
       const lock = createCompactionLock(store.leases);
-      const crashed = present(await lock.acquire(session, aHolder()));
+      const crashed = assertPresent(await lock.acquire(session, aHolder()));
       await advanceClock(5 * minute + 1);
-      same(await lock.holder(session), null);
-      const held = present(await lock.acquire(session, aHolder()));
-      same(held.fence > crashed.fence, true);
-      same(await lock.renew(crashed), null);
+      assertSameJson(await lock.holder(session), null);
+      const held = assertPresent(await lock.acquire(session, aHolder()));
+      assertSameJson(held.fence > crashed.fence, true);
+      assertSameJson(await lock.renew(crashed), null);
     },
   },
   {
     title: "[S0.8] a lock that has not expired is held",
     async run({ store, advanceClock }) {
-      const { session } = await openSession(store);
+      const { session } = await openTestSession(store);
       const lock = createCompactionLock(store.leases);
       const holder = aHolder();
-      present(await lock.acquire(session, holder));
+      assertPresent(await lock.acquire(session, holder));
       await advanceClock(5 * minute - 10_000);
-      same(await lock.holder(session), holder);
-      same(await lock.acquire(session, aHolder()), null);
+      assertSameJson(await lock.holder(session), holder);
+      assertSameJson(await lock.acquire(session, aHolder()), null);
     },
   },
   {
@@ -125,60 +125,61 @@ export const compactionLockCases: readonly StoreCase[] = [
         },
       });
       const lock = createCompactionLock(untouched);
-      same(await lock.acquire("", aHolder()), null);
+      assertSameJson(await lock.acquire("", aHolder()), null);
       await lock.release("", aHolder());
-      same(await lock.holder(""), null);
+      assertSameJson(await lock.holder(""), null);
     },
   },
   {
     title:
       "[S0.13] the holder tells host, process, thread, agent and nonce, and a diagnosis shows them",
     async run({ store }) {
-      const { session } = await openSession(store);
+      const { session } = await openTestSession(store);
       const lock = createCompactionLock(store.leases);
       const told = { host: "box", pid: 4711, thread: 33, agent: "review", nonce: "n1" };
-      present(await lock.acquire(session, aHolder(told)));
-      const shown = describeHolder(present(await lock.holder(session)));
+      assertPresent(await lock.acquire(session, aHolder(told)));
+      const shown = describeHolder(assertPresent(await lock.holder(session)));
       // No part is contained in another.
-      for (const part of Object.values(told)) same(shown.includes(String(part)), true, shown);
+      for (const part of Object.values(told))
+        assertSameJson(shown.includes(String(part)), true, shown);
     },
   },
   {
     title: "[S0.14] the time to live is five minutes by default and settable",
     async run({ store, advanceClock }) {
-      const usual = await openSession(store);
-      const short = await openSession(store);
-      present(await createCompactionLock(store.leases).acquire(usual.session, aHolder()));
+      const usual = await openTestSession(store);
+      const short = await openTestSession(store);
+      assertPresent(await createCompactionLock(store.leases).acquire(usual.session, aHolder()));
       const lock = createCompactionLock(store.leases, { ttlMs: minute });
-      present(await lock.acquire(short.session, aHolder()));
+      assertPresent(await lock.acquire(short.session, aHolder()));
       await advanceClock(minute + 1);
-      same(await lock.holder(short.session), null);
+      assertSameJson(await lock.holder(short.session), null);
       await advanceClock(4 * minute - 10_000);
-      same((await lock.holder(usual.session)) === null, false);
+      assertSameJson((await lock.holder(usual.session)) === null, false);
       await advanceClock(10_000);
-      same(await lock.holder(usual.session), null);
+      assertSameJson(await lock.holder(usual.session), null);
     },
   },
   {
     title: "[S0.17] a slow but living holder keeps its lock by heartbeat, past the time to live",
     async run({ store, advanceClock }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const clock = manualClock();
       const lock = createCompactionLock(store.leases, { ttlMs: minute, clock });
       const holder = aHolder();
-      const held = present(await lock.acquire(chat.session, holder));
+      const held = assertPresent(await lock.acquire(chat.session, holder));
       const heartbeat = lock.keep(held, 20_000);
       for (let passed = 0; passed < 4; passed += 1) {
         await advanceClock(20_000);
-        const before = present(await store.leases.read("compaction", chat.session)).expiresAt;
+        const before = assertPresent(await store.leases.read("compaction", chat.session)).expiresAt;
         await clock.advance(20_000);
-        await until(async () => {
+        await pollUntil(async () => {
           const lease = await store.leases.read("compaction", chat.session);
           return lease !== null && lease.expiresAt > before;
         });
       }
-      same(await lock.holder(chat.session), holder);
-      same(heartbeat.lost.aborted, false);
+      assertSameJson(await lock.holder(chat.session), holder);
+      assertSameJson(heartbeat.lost.aborted, false);
       const under = { lease: "compaction", fence: held.fence } as const;
       await chat.commit([aNotice("compacted")], { under });
       await heartbeat.stop();
@@ -187,44 +188,44 @@ export const compactionLockCases: readonly StoreCase[] = [
   {
     title: "[S0.18] acquiring again as the same holder extends the lock",
     async run({ store, advanceClock }) {
-      const { session } = await openSession(store);
+      const { session } = await openTestSession(store);
       const lock = createCompactionLock(store.leases);
       const holder = aHolder();
-      const first = present(await lock.acquire(session, holder));
+      const first = assertPresent(await lock.acquire(session, holder));
       await advanceClock(4 * minute);
-      same(present(await lock.acquire(session, holder)).fence, first.fence);
+      assertSameJson(assertPresent(await lock.acquire(session, holder)).fence, first.fence);
       await advanceClock(4 * minute);
-      same(await lock.holder(session), holder);
+      assertSameJson(await lock.holder(session), holder);
     },
   },
   {
     title: "[S0.21] a holder that is proven dead is replaced before its expiry, any other is not",
     async run({ store }) {
-      const { session } = await openSession(store);
+      const { session } = await openTestSession(store);
       const [gone, next, last] = [aHolder(), aHolder(), aHolder()];
-      const first = present(await createCompactionLock(store.leases).acquire(session, gone));
-      const unsure = createCompactionLock(store.leases, { liveness: dead() });
-      same(await unsure.acquire(session, next), null);
-      const lock = createCompactionLock(store.leases, { liveness: dead(gone) });
-      same(present(await lock.acquire(session, next)).fence > first.fence, true);
-      same(await lock.acquire(session, last), null);
-      same(await lock.holder(session), next);
+      const first = assertPresent(await createCompactionLock(store.leases).acquire(session, gone));
+      const unsure = createCompactionLock(store.leases, { liveness: livenessWithDead() });
+      assertSameJson(await unsure.acquire(session, next), null);
+      const lock = createCompactionLock(store.leases, { liveness: livenessWithDead(gone) });
+      assertSameJson(assertPresent(await lock.acquire(session, next)).fence > first.fence, true);
+      assertSameJson(await lock.acquire(session, last), null);
+      assertSameJson(await lock.holder(session), next);
     },
   },
   {
     title: "no session, no lock, and none for one in the trash",
     async run({ store }) {
       const lock = createCompactionLock(store.leases);
-      same(await lock.acquire(ids.make("session"), aHolder()), null);
-      same(await lock.holder("nonsense" as SessionId), null);
-      const chat = await openSession(store);
+      assertSameJson(await lock.acquire(ids.make("session"), aHolder()), null);
+      assertSameJson(await lock.holder("nonsense" as SessionId), null);
+      const chat = await openTestSession(store);
       await chat.commit([anEvent("session.trashed", {})]);
-      same(await lock.acquire(chat.session, aHolder()), null);
+      assertSameJson(await lock.acquire(chat.session, aHolder()), null);
     },
   },
 ];
 
 /** Asks again until it is so; every answer of a store gives others a turn. */
-async function until(isSo: () => Promise<boolean>): Promise<void> {
+async function pollUntil(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo())) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -3,7 +3,7 @@ import type { TestDatabase } from "./test-database.ts";
 /** The columns that a row is made of, without those that the database derives itself. */
 async function columnsOf(database: TestDatabase, table: string): Promise<readonly string[]> {
   const rows = await database.query(
-    database.place.kind === "sqlite"
+    database.address.kind === "sqlite"
       ? `SELECT name FROM pragma_table_xinfo('${table}') WHERE hidden = 0 AND pk = 0 AND name <> 'pos'`
       : `SELECT column_name AS name FROM information_schema.columns
           WHERE table_name = '${table}' AND is_generated = 'NEVER'`,
@@ -21,7 +21,7 @@ async function copyRows(
 ): Promise<void> {
   const columns = await columnsOf(database, table);
   const series =
-    database.place.kind === "sqlite"
+    database.address.kind === "sqlite"
       ? `(WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < ${count}) SELECT n FROM c) c`
       : `generate_series(1, ${count}) AS c (n)`;
   await database.query(`
@@ -31,58 +31,58 @@ async function copyRows(
 }
 
 /** An id that no store gives. */
-function numbered(database: TestDatabase, prefix: string): string {
-  return database.place.kind === "sqlite"
+function numberedId(database: TestDatabase, prefix: string): string {
+  return database.address.kind === "sqlite"
     ? `printf('${prefix}_%026d', n)`
     : `'${prefix}_' || lpad(n::text, 26, '0')`;
 }
 
 /** Puts many sessions like this one beside it, past the store: its rules are not what is looked at. */
-export async function addSessionsLike(
+export async function copySession(
   database: TestDatabase,
   session: string,
   count: number,
 ): Promise<void> {
-  const id = numbered(database, "ses");
+  const id = numberedId(database, "ses");
   const changes = { id, session_id: id, sort_at: "sort_at - n" };
   await copyRows(database, "sessions", `id = '${session}'`, count, changes);
-  if (database.place.kind === "postgres")
+  if (database.address.kind === "postgres")
     await copyRows(database, "heads", `session_id = '${session}'`, count, changes);
 }
 
 /** Puts what a running session has beside its log into many of the sessions that were added, on PostgreSQL. */
-export async function addRunsLike(
+export async function copyRuns(
   database: TestDatabase,
   session: string,
   count: number,
 ): Promise<void> {
-  const session_id = numbered(database, "ses");
+  const session_id = numberedId(database, "ses");
   const ids: Readonly<Record<string, string>> = {
     fences: "",
     leases: "",
-    runs: numbered(database, "run"),
-    deltas: numbered(database, "evt"),
+    runs: numberedId(database, "run"),
+    deltas: numberedId(database, "evt"),
   };
   for (const [table, id] of Object.entries(ids))
     await copyRows(database, table, `session_id = '${session}'`, count, { session_id, id });
 }
 
 /** As after some time: the planner knows the tables, and search has nothing left to read but what comes next. */
-export async function letPostgresRest(database: TestDatabase): Promise<void> {
+export async function analyzePostgres(database: TestDatabase): Promise<void> {
   await database.query(`
     INSERT INTO search_state (session_id, indexed_seq) SELECT session_id, head FROM heads
     ON CONFLICT (session_id) DO UPDATE SET indexed_seq = excluded.indexed_seq`);
   await database.query("ANALYZE");
 }
 
-function rowsOfSession({ place }: TestDatabase, session: string): string {
+function rowsOfSession({ address: place }: TestDatabase, session: string): string {
   return place.kind === "sqlite"
     ? `session_key = (SELECT key FROM sessions WHERE id = '${session}')`
     : `session_id = '${session}'`;
 }
 
 /** Makes a session's messages unreadable up to this number, so that whoever looks at one says so. */
-export async function spoilOldMessages(
+export async function corruptOldMessages(
   database: TestDatabase,
   session: string,
   upTo: number,
@@ -94,7 +94,7 @@ export async function spoilOldMessages(
 }
 
 /** Makes the last entry of a session be said `count` times more. */
-export async function addMessagesLike(
+export async function copyLastMessage(
   database: TestDatabase,
   session: string,
   count: number,
@@ -103,11 +103,11 @@ export async function addMessagesLike(
   const last = `${its} AND seq = (SELECT max(seq) FROM events WHERE ${its})`;
   await copyRows(database, "events", last, count, {
     seq: "seq + n",
-    id: numbered(database, "evt"),
+    id: numberedId(database, "evt"),
   });
   // While a run is live SQLite keeps the head apart.
   const heads =
-    database.place.kind === "sqlite"
+    database.address.kind === "sqlite"
       ? [
           `sessions SET head = head + ${count} WHERE id = '${session}'`,
           `live SET head = head + ${count} WHERE ${its}`,

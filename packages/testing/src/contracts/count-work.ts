@@ -2,12 +2,12 @@ import { setTimeout as wait } from "node:timers/promises";
 
 import type { Store } from "@holdfast/engine";
 
-import { openPlace, type TestDatabase } from "./test-database.ts";
+import { openStoreAt, type TestDatabase } from "./test-database.ts";
 import { recordStatements } from "./statement-recorder.ts";
-import { watchReads } from "./database-work.ts";
+import { countReads } from "./database-work.ts";
 
 /** What a piece of work made the database do, by counts that are the same on a fast machine and on a slow one. */
-export interface Work {
+export interface DatabaseWork {
   /** SQLite: statements that were run. PostgreSQL: rows that were written. */
   readonly writes: number;
   /** SQLite: pages that went to the write-ahead log, and rows that came back. PostgreSQL: rows that were read. */
@@ -16,24 +16,24 @@ export interface Work {
   readonly scanned: readonly string[];
 }
 
-type WithStore<Result> = (store: Store) => Promise<Result>;
+type UseStore<Result> = (store: Store) => Promise<Result>;
 
 /** The store that is counted is one of its own, opened by this; `close` closes it. */
-export interface Counter {
-  count(work: WithStore<unknown>): Promise<Work>;
+export interface WorkCounter {
+  count(work: UseStore<unknown>): Promise<DatabaseWork>;
   /** Without counting, through another store: what is counted next finds nobody at work, and remembers nothing. */
-  prepare<Result>(work: WithStore<Result>): Promise<Result>;
+  prepare<Result>(work: UseStore<Result>): Promise<Result>;
   close(): Promise<void>;
 }
 
-export async function countOnSqlite(database: TestDatabase): Promise<Counter> {
-  const { place } = database;
+export async function countOnSqlite(database: TestDatabase): Promise<WorkCounter> {
+  const { address: place } = database;
   if (place.kind !== "sqlite") throw new Error("another counter counts there");
   const recorder = recordStatements(`${place.file}.statements`);
   const { probeModule } = recorder;
-  const store = await openPlace(place, { probeModule, checkpointPages: 10_000_000 });
-  const other = await openPlace(place, { checkpointPages: 10_000_000 });
-  const reads = watchReads();
+  const store = await openStoreAt(place, { probeModule, checkpointPages: 10_000_000 });
+  const other = await openStoreAt(place, { checkpointPages: 10_000_000 });
+  const reads = countReads();
   const pages = async () => {
     const [row] = await database.query("PRAGMA wal_checkpoint(NOOP)");
     return Number(row?.["log"]);
@@ -79,7 +79,7 @@ const rowsOf = `
          seq_tup_read AS scanned, coalesce(idx_tup_fetch, 0) AS fetched
     FROM pg_stat_user_tables`;
 
-interface Rows {
+interface RowCounts {
   readonly written: number;
   readonly scanned: number;
   readonly fetched: number;
@@ -89,8 +89,8 @@ interface Rows {
  * A connection reports what it did when it ends, or some seconds later: so each piece of work gets a store of its own,
  * and no other may be open meanwhile.
  */
-export function countOnPostgres(database: TestDatabase): Counter {
-  const { place } = database;
+export function countOnPostgres(database: TestDatabase): WorkCounter {
+  const { address: place } = database;
   if (place.kind !== "postgres") throw new Error("another counter counts there");
   const url = new URL(place.url);
   url.searchParams.set("application_name", "counted");
@@ -98,9 +98,12 @@ export function countOnPostgres(database: TestDatabase): Counter {
     const open = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'counted'";
     while ((await database.query(open)).length > 0) await wait(5);
   };
-  async function prepare<Result>(work: WithStore<Result>): Promise<Result> {
+  async function prepare<Result>(work: UseStore<Result>): Promise<Result> {
     // Search reads at its own pace, and not with a write: while something is counted, not at all.
-    const store = await openPlace({ kind: "postgres", url: url.href }, { indexAfterMs: 3_600_000 });
+    const store = await openStoreAt(
+      { kind: "postgres", url: url.href },
+      { indexAfterMs: 3_600_000 },
+    );
     try {
       return await work(store);
     } finally {
@@ -114,14 +117,15 @@ export function countOnPostgres(database: TestDatabase): Counter {
       const before = await rowsByTable(database);
       await prepare(work);
       const after = await rowsByTable(database);
-      const grown = (name: string, of: keyof Rows) =>
+      const grown = (name: string, of: keyof RowCounts) =>
         (after.get(name)?.[of] ?? 0) - (before.get(name)?.[of] ?? 0);
-      const sum = (of: keyof Rows) => growing.reduce((all, name) => all + grown(name, of), 0);
+      const sum = (of: keyof RowCounts) =>
+        countedTables.reduce((all, name) => all + grown(name, of), 0);
       return {
         writes: sum("written"),
         touched: sum("scanned") + sum("fetched"),
         scanned: [...after.keys()].filter(
-          (name) => !besides.has(name) && grown(name, "scanned") > 0,
+          (name) => !ignoredTables.has(name) && grown(name, "scanned") > 0,
         ),
       };
     },
@@ -130,16 +134,16 @@ export function countOnPostgres(database: TestDatabase): Counter {
 }
 
 /** The two tables that are counted: the others have a row or two for each of theirs. */
-const growing = ["sessions", "events"];
+const countedTables = ["sessions", "events"];
 /** What grows with neither, and what search works on: at its own pace, and not with a write. */
-const besides: ReadonlySet<string> = new Set([
+const ignoredTables: ReadonlySet<string> = new Set([
   "holdfast_migrations",
   "heads",
   "search_state",
   "search_texts",
 ]);
 
-async function rowsByTable(database: TestDatabase): Promise<ReadonlyMap<string, Rows>> {
+async function rowsByTable(database: TestDatabase): Promise<ReadonlyMap<string, RowCounts>> {
   const rows = await database.query(rowsOf);
   return new Map(
     rows.map(({ name, written, scanned, fetched }) => [

@@ -1,26 +1,26 @@
 import { StatementSync } from "node:sqlite";
 
-export interface ReadsWatch {
+export interface ReadCounter {
   /** What this thread has asked SQLite since the last call, and how many rows came back. */
   take(): { readonly statements: readonly string[]; readonly rows: number };
   stop(): void;
 }
 
-type Read<Found> = (this: StatementSync, ...values: unknown[]) => Found;
+type ReadMethod<Found> = (this: StatementSync, ...values: unknown[]) => Found;
 
-interface Reads {
-  all: Read<unknown[]>;
-  get: Read<unknown>;
-  iterate: Read<Iterable<unknown>>;
+interface ReadMethods {
+  all: ReadMethod<unknown[]>;
+  get: ReadMethod<unknown>;
+  iterate: ReadMethod<Iterable<unknown>>;
 }
 
 /** Watches the reads that a store does on its caller's thread, at the driver: nothing can be read past it. */
-export function watchReads(): ReadsWatch {
-  const driver = StatementSync.prototype as unknown as Reads;
+export function countReads(): ReadCounter {
+  const driver = StatementSync.prototype as unknown as ReadMethods;
   const { all, get, iterate } = driver;
   let statements: string[] = [];
   let rows = 0;
-  const watched: Reads = {
+  const watched: ReadMethods = {
     all(...values) {
       statements.push(this.sourceSQL);
       const found = all.apply(this, values);

@@ -3,13 +3,17 @@ import type { Commit, Store } from "@holdfast/engine";
 import { withMembers } from "./wrapped-stores.ts";
 
 /** An instant of a writer's life: just before, or just after, its first commit that says this. */
-export interface LastMoment {
+export interface CrashPoint {
   readonly when: "before" | "after";
-  readonly says: (commit: Commit) => boolean;
+  readonly matches: (commit: Commit) => boolean;
 }
 
 /** A store as a process sees it that is killed at some moment: from then on nothing is answered any more. */
-export function dyingStore(store: Store, { when, says }: LastMoment, onDeath: () => void): Store {
+export function crashingStore(
+  store: Store,
+  { when, matches: says }: CrashPoint,
+  onDeath: () => void,
+): Store {
   const never = new Promise<never>(() => {});
   let died = false;
   return withMembers(store, {
@@ -24,7 +28,7 @@ export function dyingStore(store: Store, { when, says }: LastMoment, onDeath: ()
   });
 }
 
-export function withEvent(type: string, data: object = {}): LastMoment["says"] {
+export function withEvent(type: string, data: object = {}): CrashPoint["matches"] {
   return ({ events }) =>
     events.some(
       (event) =>

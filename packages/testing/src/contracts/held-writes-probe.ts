@@ -2,12 +2,12 @@
 // next transaction, with the write already under way. It says so by renaming the file, and goes on when that is gone.
 import { existsSync, renameSync } from "node:fs";
 
-import { watchStatements } from "@holdfast/store/sqlite";
+import { installProbe } from "@holdfast/store/sqlite";
 
 const gate = new URL(import.meta.url).searchParams.get("gate");
 const pause = new Int32Array(new SharedArrayBuffer(4));
 
-watchStatements((sql) => {
+installProbe((sql) => {
   if (gate === null || sql !== "BEGIN IMMEDIATE" || !existsSync(gate)) return;
   const reached = `${gate}.reached`;
   renameSync(gate, reached);

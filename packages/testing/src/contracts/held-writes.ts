@@ -4,7 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { SessionId } from "@holdfast/protocol";
 import { Client } from "pg";
 
-import type { Place } from "./test-database.ts";
+import type { StoreAddress } from "./test-database.ts";
 
 /** A write of another process that stands still, with nothing of it durable. */
 export interface HeldWrite {
@@ -14,7 +14,7 @@ export interface HeldWrite {
 }
 
 /** What the process whose writes are to be held opens its store with. */
-export function holdable(place: Place): { readonly probeModule?: string } {
+export function holdOptions(place: StoreAddress): { readonly probeModule?: string } {
   if (place.kind === "postgres") return {};
   const probe = new URL("./held-writes-probe.ts", import.meta.url);
   probe.searchParams.set("gate", gateOf(place));
@@ -24,7 +24,7 @@ export function holdable(place: Place): { readonly probeModule?: string } {
 const gateOf = ({ file }: { readonly file: string }) => `${file}.gate`;
 
 /** From now on: on SQLite in front of the transaction, on PostgreSQL inside of it, behind a lock of ours. */
-export function holdWrites(place: Place, session: SessionId): Promise<HeldWrite> {
+export function holdWrites(place: StoreAddress, session: SessionId): Promise<HeldWrite> {
   return place.kind === "sqlite" ? holdByFile(gateOf(place)) : holdByLock(place.url, session);
 }
 
@@ -46,13 +46,13 @@ async function holdByLock(url: string, session: SessionId): Promise<HeldWrite> {
   await client.query("BEGIN");
   await client.query(`SELECT 1 FROM heads WHERE session_id = '${session}' FOR UPDATE`);
   return {
-    reached: () => untilWaiting(client, 1),
+    reached: () => untilLockWaiters(client, 1),
     release: () => client.end(),
   };
 }
 
 /** Resolves when so many transactions of the database wait for a lock. */
-export async function untilWaiting(client: Client, count: number): Promise<void> {
+export async function untilLockWaiters(client: Client, count: number): Promise<void> {
   for (;;) {
     const { rowCount } = await client.query(
       "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",

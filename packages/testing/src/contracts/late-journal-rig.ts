@@ -6,7 +6,7 @@ import {
   createLog,
   type Failed,
   type FailureCode,
-  type JournalPlace,
+  type SpillStore,
   type Runner,
   type RunnerDeps,
   type Store,
@@ -16,86 +16,86 @@ import {
 import { aHolder } from "../fixtures/factories.ts";
 import { createRunner } from "../rigs/run-rig.ts";
 import { gate, says, type Script, scriptedModel } from "../fakes/scripted-model.ts";
-import { gated, until } from "../rigs/run-words.ts";
-import { type OpenSession, present } from "../fixtures/open-session.ts";
+import { createGate, until } from "../rigs/run-words.ts";
+import { type TestSession, assertPresent } from "../fixtures/open-session.ts";
 import { entriesOf, type EntryView, type Part, type SessionId } from "@holdfast/protocol";
 
 import { openSpillFolder } from "@holdfast/store/spill";
-import type { DatabaseKind } from "./test-database.ts";
-import { openRunBed, type RunBed, type Said } from "./contract-rig.ts";
+import type { TestDatabaseFactory } from "./test-database.ts";
+import { openContractRig, type ContractRig, type SentMessage } from "./contract-rig.ts";
 import { withMembers } from "./wrapped-stores.ts";
 
 /** A folder of spills, as one home has it. */
-export interface Home {
+export interface SpillHome {
   readonly path: string;
-  readonly journals: JournalPlace;
+  readonly journals: SpillStore;
   /** How often a journal was looked for in it. */
-  readonly looks: () => number;
+  readonly readCount: () => number;
   readonly files: () => readonly string[];
 }
 
 /** A store that can be away for those who write through it. */
-export interface Outage {
+export interface StoreOutage {
   readonly store: Store;
-  away: boolean;
+  isDown: boolean;
   /** Commits arrive, and their answers do not. */
-  swallow: boolean;
+  dropsAnswers: boolean;
 }
 
-export interface LateBed extends RunBed {
-  home(): Promise<Home>;
+export interface LateJournalRig extends ContractRig {
+  createHome(): Promise<SpillHome>;
   /** A runner with a store of its own that says a beginning, loses the store, goes on into its spill and is never heard of again. */
-  leaveBehind(script: Script, home: Home, rest?: Partial<RunnerDeps>): Promise<LeftBehind>;
+  abandonRun(script: Script, home: SpillHome, rest?: Partial<RunnerDeps>): Promise<AbandonedRun>;
   /** Whoever recovers: a runner that takes everybody before it for dead. */
-  recoverer(home: Home, rest?: Partial<RunnerDeps>, script?: Script): Runner;
+  recoverer(home: SpillHome, rest?: Partial<RunnerDeps>, script?: Script): Runner;
   /** As a host reads: look, bring in what has turned up, look again. */
-  read(runner: Runner, chat: OpenSession): Promise<readonly EntryView[]>;
+  read(runner: Runner, chat: TestSession): Promise<readonly EntryView[]>;
 }
 
-export interface LeftBehind {
-  readonly said: Said;
-  readonly outage: Outage;
+export interface AbandonedRun {
+  readonly said: SentMessage;
+  readonly outage: StoreOutage;
   readonly runner: Runner;
 }
 
-export function outageOf(store: Store): Outage {
+export function createOutage(store: Store): StoreOutage {
   const failed = (code: FailureCode): Failed => ({
     status: "failed",
     code,
     message: "gone",
   });
-  const outage: Outage = {
-    away: false,
-    swallow: false,
+  const outage: StoreOutage = {
+    isDown: false,
+    dropsAnswers: false,
     store: withMembers(store, {
       async commit(commit) {
-        if (outage.away) return failed("store_unavailable");
+        if (outage.isDown) return failed("store_unavailable");
         const result = await store.commit(commit);
-        return outage.swallow ? failed("store_unknown") : result;
+        return outage.dropsAnswers ? failed("store_unknown") : result;
       },
       leases: {
         ...store.leases,
         renew: async (...args) =>
-          outage.away ? failed("store_unavailable") : store.leases.renew(...args),
+          outage.isDown ? failed("store_unavailable") : store.leases.renew(...args),
       },
     }),
   };
   return outage;
 }
 
-export async function openLateBed(kind: DatabaseKind): Promise<LateBed> {
-  const bed = await openRunBed(kind);
+export async function openLateJournalRig(kind: TestDatabaseFactory): Promise<LateJournalRig> {
+  const bed = await openContractRig(kind);
   const folder = mkdtempSync(join(tmpdir(), "holdfast-late-"));
   const started: Runner[] = [];
   let homes = 0;
   const { store } = bed;
   return {
     ...bed,
-    async home() {
+    async createHome() {
       const path = join(folder, `home-${(homes += 1)}`);
-      const journals = await openSpillFolder(path, { roomBytes: 4_096 });
+      const journals = await openSpillFolder(path, { reserveBytes: 4_096 });
       let looks = 0;
-      const counted: JournalPlace = {
+      const counted: SpillStore = {
         ...journals,
         read(ref) {
           looks += 1;
@@ -103,18 +103,18 @@ export async function openLateBed(kind: DatabaseKind): Promise<LateBed> {
         },
       };
       const files = () => readdirSync(path).filter((name) => name.endsWith(".spill"));
-      return { path, journals: counted, looks: () => looks, files };
+      return { path, journals: counted, readCount: () => looks, files };
     },
-    async leaveBehind(script, home, rest = {}) {
-      const outage = outageOf(store);
+    async abandonRun(script, home, rest = {}) {
+      const outage = createOutage(store);
       const runner = createRunner(outage.store, createLog(outage.store), {
         model: scriptedModel(script),
         clock: systemClock,
-        deps: { journals: home.journals, ...rest },
+        deps: { spills: home.journals, ...rest },
       });
       started.push(runner);
-      const said = await bed.say("Begin");
-      runner.poke(said.chat.owner, said.chat.session);
+      const said = await bed.send("Begin");
+      runner.notify(said.chat.owner, said.chat.session);
       return { said, outage, runner };
     },
     recoverer(home, rest = {}, script = []) {
@@ -122,7 +122,7 @@ export async function openLateBed(kind: DatabaseKind): Promise<LateBed> {
         model: scriptedModel(script),
         holder: aHolder(),
         dead: () => true,
-        deps: { journals: home.journals, policy: "off", ...rest },
+        deps: { spills: home.journals, policy: "off", ...rest },
       });
       started.push(runner);
       return runner;
@@ -136,53 +136,53 @@ export async function openLateBed(kind: DatabaseKind): Promise<LateBed> {
   };
 }
 
-async function readAsHost(store: Store, runner: Runner, chat: OpenSession) {
+async function readAsHost(store: Store, runner: Runner, chat: TestSession) {
   const { owner, session } = chat;
   const visible = async () => {
-    const snapshot = present(await store.reads.snapshot(owner, session, { limit: 100 }));
+    const snapshot = assertPresent(await store.reads.snapshot(owner, session, { limit: 100 }));
     return withAmendments(store.reads, snapshot.session, snapshot.entries.entries, "newest");
   };
   const first = await visible();
-  const changed = await runner.recoverLate(owner, session, first);
+  const changed = await runner.recoverLateJournals(owner, session, first);
   return entriesOf(changed === "changed" ? await visible() : first);
 }
 
 /** Waits until the spill of this home says so. */
-export async function spilled(
-  home: Home,
+export async function untilSpilled(
+  home: SpillHome,
   session: SessionId,
   text: string,
   pass: () => Promise<void> = async () => undefined,
 ): Promise<void> {
   await until(async () => {
     await pass();
-    const header = (await headers(home)).find((each) => each.session === session);
+    const header = (await spillHeaders(home)).find((each) => each.session === session);
     const answer = header && (await home.journals.read(header));
     return answer?.status === "output" && JSON.stringify(answer.events).includes(text);
   });
 }
 
 /** Read from the folder anew, since the one that writes keeps its own to itself. */
-export async function headers(home: Home) {
-  return (await openSpillFolder(home.path, { roomBytes: 4_096 })).left();
+export async function spillHeaders(home: SpillHome) {
+  return (await openSpillFolder(home.path, { reserveBytes: 4_096 })).left();
 }
 
 /** The files of one home turn up in another, as a person or a backup brings them. */
-export function carry(from: Home, to: Home): void {
+export function copySpills(from: SpillHome, to: SpillHome): void {
   for (const name of from.files()) copyFileSync(join(from.path, name), join(to.path, name));
 }
 
 /** The transcript in short; what was found late is marked. */
-export function shown(entries: readonly EntryView[]): readonly string[] {
+export function summarizeEntries(entries: readonly EntryView[]): readonly string[] {
   return entries.map((entry) => {
     if (entry.type === "notice") return `notice: ${entry.kind}`;
     if (entry.type !== "message") return entry.type;
     const mark = entry.superseded ? " (superseded)" : "";
-    return `${entry.role}: ${entry.parts.map(inShort).join("|")}${mark}`;
+    return `${entry.role}: ${entry.parts.map(summarizePart).join("|")}${mark}`;
   });
 }
 
-function inShort(part: Part): string {
+function summarizePart(part: Part): string {
   const mark = "recovered" in part && part.recovered ? "*" : "";
   if (part.type === "text") return `${part.text}${mark}`;
   if (part.type === "tool_call") return `calls ${part.name}${mark}`;
@@ -193,20 +193,20 @@ function inShort(part: Part): string {
 export const silence = gate(new Promise(() => {}));
 
 /** A run that said "It was " to the store and "a dark night." to the spill of another home; recovered here without it. */
-export async function leaveRecovering(
-  bed: LateBed,
+export async function abandonAndRecover(
+  bed: LateJournalRig,
   rest: { policy?: "off" | "ask" | "resume" } = {},
   script = [says("Again.")],
 ) {
-  const [there, here] = [await bed.home(), await bed.home()];
-  const away = gated();
+  const [there, here] = [await bed.createHome(), await bed.createHome()];
+  const away = createGate();
   const reply = [says("It was "), gate(away.promise), says("a dark night."), silence];
-  const { said, outage } = await bed.leaveBehind([reply], there);
+  const { said, outage } = await bed.abandonRun([reply], there);
   const { chat } = said;
   await until(async () => JSON.stringify(await chat.events()).includes("It was "));
-  outage.away = true;
+  outage.isDown = true;
   away.open();
-  await spilled(there, chat.session, "dark night");
+  await untilSpilled(there, chat.session, "dark night");
   const runner = bed.recoverer(here, rest, script);
   await runner.sweep();
   await runner.idle();

@@ -4,21 +4,23 @@ import { parentPort } from "node:worker_threads";
 import type { Store } from "@holdfast/engine";
 
 import { currentHolder } from "@holdfast/store/identity";
-import { openPlace } from "./test-database.ts";
-import type { Reply, Request } from "./peer.ts";
-import type { Runs } from "./runs-elsewhere.ts";
+import { openStoreAt } from "./test-database.ts";
+import type { PeerReply, PeerRequest } from "./peer.ts";
+import type { PeerRuns } from "./runs-elsewhere.ts";
 
 let store: Store | undefined;
-let runs: Promise<Runs> | undefined;
+let runs: Promise<PeerRuns> | undefined;
 
-function opened(): Store {
+function requireStore(): Store {
   if (store === undefined) throw new Error("No store is open here.");
   return store;
 }
 
 /** Loaded when it is wanted: most tests have no runs elsewhere. */
-function runsHere(): Promise<Runs> {
-  runs ??= import("./runs-elsewhere.ts").then(({ runsOver }) => runsOver(opened()));
+function loadRuns(): Promise<PeerRuns> {
+  runs ??= import("./runs-elsewhere.ts").then(({ createPeerRuns }) =>
+    createPeerRuns(requireStore()),
+  );
   return runs;
 }
 
@@ -33,16 +35,16 @@ async function call(path: string, args: readonly unknown[]): Promise<unknown> {
 }
 
 function targetOf(group: string, method: string | undefined): unknown {
-  if (method === undefined) return opened();
-  return group === "runs" ? runsHere() : Reflect.get(opened(), group);
+  if (method === undefined) return requireStore();
+  return group === "runs" ? loadRuns() : Reflect.get(requireStore(), group);
 }
 
-async function carryOut(request: Request): Promise<unknown> {
+async function handleRequest(request: PeerRequest): Promise<unknown> {
   switch (request.op) {
     case "open": {
       await store?.close();
       const { probeModule } = request;
-      store = await openPlace(request.place, probeModule ? { probeModule } : {});
+      store = await openStoreAt(request.place, probeModule ? { probeModule } : {});
       return undefined;
     }
     case "call":
@@ -61,18 +63,18 @@ async function carryOut(request: Request): Promise<unknown> {
   }
 }
 
-const send = (reply: Reply): void =>
+const send = (reply: PeerReply): void =>
   parentPort === null ? void process.send?.(reply) : parentPort.postMessage(reply, []);
 
-async function answer({ id, request }: { id: number; request: Request }): Promise<void> {
+async function answer({ id, request }: { id: number; request: PeerRequest }): Promise<void> {
   try {
-    send({ id, value: await carryOut(request) });
+    send({ id, value: await handleRequest(request) });
   } catch (error) {
     send({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   }
 }
 
 const source = parentPort ?? process;
-source.on("message", (message: { id: number; request: Request }) => void answer(message));
+source.on("message", (message: { id: number; request: PeerRequest }) => void answer(message));
 process.on("disconnect", () => process.exit());
 send({ id: 0, value: "ready" });

@@ -6,17 +6,17 @@ import { Worker } from "node:worker_threads";
 
 import type { Holder, Store } from "@holdfast/engine";
 
-import type { Place } from "./test-database.ts";
-import type { Runs } from "./runs-elsewhere.ts";
+import type { StoreAddress } from "./test-database.ts";
+import type { PeerRuns } from "./runs-elsewhere.ts";
 
-export type Request =
-  | { readonly op: "open"; readonly place: Place; readonly probeModule?: string }
+export type PeerRequest =
+  | { readonly op: "open"; readonly place: StoreAddress; readonly probeModule?: string }
   | { readonly op: "call"; readonly path: string; readonly args: readonly unknown[] }
   | { readonly op: "holder"; readonly agent: string }
   | { readonly op: "meet"; readonly at: number }
   | { readonly op: "close" };
 
-export interface Reply {
+export interface PeerReply {
   readonly id: number;
   readonly value?: unknown;
   readonly error?: string;
@@ -26,15 +26,15 @@ export interface Reply {
 export type RemoteStore = Pick<Store, "reads" | "leases" | "commit">;
 
 /** Another process, or another thread, with a store of its own on the same data. */
-export interface Elsewhere {
+export interface Peer {
   readonly pid: number | undefined;
   readonly store: RemoteStore;
-  readonly runs: Runs;
-  open(place: Place, options?: { readonly probeModule?: string }): Promise<void>;
+  readonly runs: PeerRuns;
+  open(place: StoreAddress, options?: { readonly probeModule?: string }): Promise<void>;
   /** The identity that leases are taken with over there. */
   holder(agent: string): Promise<Holder>;
   /** Whatever is asked after this is begun at that moment by the system's clock, and not before. */
-  meet(at: number): void;
+  startAt(at: number): void;
   /** To a process. */
   signal(signal: "SIGSTOP" | "SIGCONT"): void;
   /** `kill -9` for a process; resolves when it is gone. */
@@ -45,19 +45,19 @@ export interface Elsewhere {
   end(): Promise<void>;
 }
 
-const script = new URL("./peer-main.ts", import.meta.url);
+const peerScript = new URL("./peer-main.ts", import.meta.url);
 
-interface Link {
+interface PeerLink {
   readonly pid: number | undefined;
-  send(message: { id: number; request: Request }): void;
-  onReply(listen: (reply: Reply) => void): void;
+  send(message: { id: number; request: PeerRequest }): void;
+  onReply(listen: (reply: PeerReply) => void): void;
   onEnd(listen: () => void): void;
   signal(signal: "SIGSTOP" | "SIGCONT"): void;
   kill(): Promise<unknown>;
 }
 
-function linkToProcess(): Link {
-  const child = fork(fileURLToPath(script), {
+function forkProcess(): PeerLink {
+  const child = fork(fileURLToPath(peerScript), {
     execArgv: [],
     serialization: "advanced",
     stdio: ["ignore", "inherit", "inherit", "ipc"],
@@ -67,7 +67,7 @@ function linkToProcess(): Link {
     pid: child.pid,
     // A process that is gone answers nothing, and `onEnd` says so.
     send: (message) => void child.send(message, () => undefined),
-    onReply: (listen) => void child.on("message", (reply) => listen(reply as Reply)),
+    onReply: (listen) => void child.on("message", (reply) => listen(reply as PeerReply)),
     onEnd: (listen) => void exited.then(listen),
     signal: (signal) => void child.kill(signal),
     kill() {
@@ -77,12 +77,12 @@ function linkToProcess(): Link {
   };
 }
 
-function linkToThread(): Link {
-  const worker = new Worker(script);
+function startWorker(): PeerLink {
+  const worker = new Worker(peerScript);
   return {
     pid: undefined,
     send: (message) => worker.postMessage(message, []),
-    onReply: (listen) => void worker.on("message", (reply: Reply) => listen(reply)),
+    onReply: (listen) => void worker.on("message", (reply: PeerReply) => listen(reply)),
     onEnd: (listen) => void worker.on("exit", listen),
     signal() {
       throw new Error("A thread takes no signals.");
@@ -91,8 +91,8 @@ function linkToThread(): Link {
   };
 }
 
-export async function startElsewhere(kind: "process" | "thread"): Promise<Elsewhere> {
-  const link = kind === "process" ? linkToProcess() : linkToThread();
+export async function startPeer(kind: "process" | "thread"): Promise<Peer> {
+  const link = kind === "process" ? forkProcess() : startWorker();
   const pending = new Map<number, PromiseWithResolvers<unknown>>();
   const ready = Promise.withResolvers<unknown>();
   pending.set(0, ready);
@@ -110,7 +110,7 @@ export async function startElsewhere(kind: "process" | "thread"): Promise<Elsewh
     pending.clear();
   });
 
-  function ask(request: Request): Promise<unknown> {
+  function ask(request: PeerRequest): Promise<unknown> {
     const id = next++;
     const waiting = Promise.withResolvers<unknown>();
     // Whoever kills the other end may have stopped listening for its answer.
@@ -129,12 +129,12 @@ export async function startElsewhere(kind: "process" | "thread"): Promise<Elsewh
   return {
     pid: link.pid,
     store: remoteStore(call),
-    runs: remoteMember<Runs>("runs", call),
+    runs: remoteMember<PeerRuns>("runs", call),
     async open(place, options = {}) {
       await ask({ op: "open", place, ...options });
     },
     holder: (agent) => ask({ op: "holder", agent }) as Promise<Holder>,
-    meet: (at) => void ask({ op: "meet", at }),
+    startAt: (at) => void ask({ op: "meet", at }),
     signal: (signal) => link.signal(signal),
     async kill() {
       await link.kill();
@@ -171,11 +171,11 @@ function remoteStore(call: RemoteCall): RemoteStore {
 }
 
 /** That many at once. */
-export function startSeveral(kind: "process" | "thread", count: number): Promise<Elsewhere[]> {
-  return Promise.all(Array.from({ length: count }, () => startElsewhere(kind)));
+export function startPeers(kind: "process" | "thread", count: number): Promise<Peer[]> {
+  return Promise.all(Array.from({ length: count }, () => startPeer(kind)));
 }
 
 /** Soon enough to be waited for, late enough that everybody has heard of it. */
-export function soon(): number {
+export function nearFuture(): number {
   return Date.now() + 60;
 }

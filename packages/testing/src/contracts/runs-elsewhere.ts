@@ -17,7 +17,7 @@ import {
   type Tool,
   trash,
 } from "@holdfast/engine";
-import { aTool, ok } from "../rigs/run-words.ts";
+import { createTool, okResult } from "../rigs/run-words.ts";
 import { createRunner } from "../rigs/run-rig.ts";
 import {
   gate,
@@ -35,7 +35,7 @@ import {
 } from "@holdfast/protocol";
 
 import { createLiveness, currentHolder } from "@holdfast/store/identity";
-import { rememberIn } from "./peer-runs.ts";
+import { memoryDepsFor } from "./peer-runs.ts";
 import { withMembers } from "./wrapped-stores.ts";
 
 /** What a model says to each prompt, call by call. Nothing but data, so that it can be sent to another process. */
@@ -61,12 +61,12 @@ export function effectTools(file: string, then: "end" | "hang"): readonly Tool[]
     appendFileSync(file, `${JSON.stringify(input)} ${callId}\n`);
     write("begun");
     if (then === "hang") await new Promise(() => {});
-    return ok("done");
+    return okResult("done");
   };
   return [
-    aTool("pay", run),
-    aTool("read", run, { replay: "safe" }),
-    aTool("note", async () => ok("noted")),
+    createTool("pay", run),
+    createTool("read", run, { replay: "safe" }),
+    createTool("note", async () => okResult("noted")),
   ];
 }
 
@@ -75,7 +75,7 @@ export function effectsIn(file: string): { of(what: string): readonly string[] }
   return { of: (what) => lines.filter((line) => line.startsWith(JSON.stringify(what))) };
 }
 
-export interface WorkOptions {
+export interface PeerWorkOptions {
   readonly replies: Replies;
   readonly otherwise?: ScriptedReply;
   /** A model that hangs goes on when this file is there. */
@@ -88,9 +88,9 @@ export interface WorkOptions {
 }
 
 /** What can be done with runs in another process, over the store that is open there. */
-export interface Runs {
+export interface PeerRuns {
   /** Starts a runner that looks for work by itself. */
-  work(options: WorkOptions): Promise<void>;
+  work(options: PeerWorkOptions): Promise<void>;
   /** What its model was asked. */
   requests(): Promise<readonly ModelRequest[]>;
   /** Why commits were refused over there. */
@@ -106,13 +106,13 @@ export interface Runs {
 }
 
 /** An event as one line. */
-export function inShort({ seq, type, data }: StoredEvent): string {
+export function summarizeEvent({ seq, type, data }: StoredEvent): string {
   return `${seq} ${type} ${JSON.stringify(data)}`;
 }
 
-export function runsOver(given: Store): Runs {
+export function createPeerRuns(given: Store): PeerRuns {
   const refused: string[] = [];
-  const store = notingRefusals(given, refused);
+  const store = recordingRefusals(given, refused);
   const log = createLog(store);
   const shown: string[] = [];
   let runner: Runner | undefined;
@@ -122,7 +122,7 @@ export function runsOver(given: Store): Runs {
       model = repliesByPrompt(
         hangUntil === undefined
           ? replies
-          : mapValues(replies, (each) => each.map((reply) => unhung(reply, hangUntil))),
+          : mapValues(replies, (each) => each.map((reply) => replaceHang(reply, hangUntil))),
         otherwise,
       );
       runner = createRunner(store, log, {
@@ -131,7 +131,7 @@ export function runsOver(given: Store): Runs {
         clock: systemClock,
         deps: {
           policy,
-          ...(memory !== undefined && rememberIn(memory, log)),
+          ...(memory !== undefined && memoryDepsFor(memory, log)),
           sweepMs: 20,
           holder: () => currentHolder("runner"),
           liveness: createLiveness(),
@@ -150,7 +150,7 @@ export function runsOver(given: Store): Runs {
       void (async () => {
         for await (const item of log.tail(owner, session, after)) {
           if (item.kind !== "events") continue;
-          shown.push(...item.events.map(inShort));
+          shown.push(...item.events.map(summarizeEvent));
         }
       })();
     },
@@ -168,16 +168,16 @@ function mapValues<T>(
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
 }
 
-function unhung(reply: ScriptedReply, file: string): ScriptedReply {
-  if (!("kind" in reply)) return reply.map((each) => unhung(each, file));
-  return reply.kind === "hang" ? gate(untilThere(file)) : reply;
+function replaceHang(reply: ScriptedReply, file: string): ScriptedReply {
+  if (!("kind" in reply)) return reply.map((each) => replaceHang(each, file));
+  return reply.kind === "hang" ? gate(untilFileExists(file)) : reply;
 }
 
-async function untilThere(file: string): Promise<void> {
+async function untilFileExists(file: string): Promise<void> {
   while (!existsSync(file)) await wait(2);
 }
 
-function notingRefusals(store: Store, codes: string[]): Store {
+function recordingRefusals(store: Store, codes: string[]): Store {
   return withMembers(store, {
     async commit(commit) {
       const result = await store.commit(commit);

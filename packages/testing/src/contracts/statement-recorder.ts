@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 
-export interface Recorder {
+export interface StatementRecorder {
   /** What a store is opened with. */
   readonly probeModule: string;
   /** What ran since the last call. */
@@ -8,7 +8,7 @@ export interface Recorder {
 }
 
 /** Writes the statements of a store's writer down in this file. */
-export function recordStatements(file: string): Recorder {
+export function recordStatements(file: string): StatementRecorder {
   const probeModule = new URL("./statement-recorder-probe.ts", import.meta.url);
   probeModule.searchParams.set("to", file);
   writeFileSync(file, "");

@@ -1,5 +1,5 @@
 import type { TestDatabase } from "./test-database.ts";
-import { type Recorder, tablesWritten } from "./statement-recorder.ts";
+import { type StatementRecorder, tablesWritten } from "./statement-recorder.ts";
 
 /** Search follows the log at its own pace, and is no part of it. */
 const isSearch = /search|index/;
@@ -8,9 +8,9 @@ const isSearch = /search|index/;
  * Tells which tables were written since it was asked last. SQLite's writer says so itself; on PostgreSQL each row has the number of
  * the transaction that wrote it.
  */
-export async function watchTables(
+export async function watchWrittenTables(
   database: TestDatabase,
-  recorder: Recorder | undefined,
+  recorder: StatementRecorder | undefined,
 ): Promise<() => Promise<readonly string[]>> {
   if (recorder !== undefined) {
     recorder.take();

@@ -9,7 +9,7 @@ import { Client } from "pg";
 import { openPostgresStore, openSqliteStore } from "@holdfast/store";
 
 /** Where a store's data is: all that another process needs in order to open it. */
-export type Place =
+export type StoreAddress =
   | { readonly kind: "sqlite"; readonly file: string }
   | { readonly kind: "postgres"; readonly url: string };
 
@@ -26,7 +26,7 @@ export interface OpenOptions {
   readonly onDamage?: (damage: { readonly seq: number }) => void;
 }
 
-export function openPlace(place: Place, options: OpenOptions = {}): Promise<Store> {
+export function openStoreAt(place: StoreAddress, options: OpenOptions = {}): Promise<Store> {
   const { clockOffset, indexAfterMs } = options;
   if (place.kind === "sqlite")
     return openSqliteStore({ file: place.file, reader: "when asked", ...options });
@@ -41,24 +41,24 @@ export type RawRow = Readonly<Record<string, unknown>>;
 
 /** A database of a test's own. */
 export interface TestDatabase {
-  readonly place: Place;
+  readonly address: StoreAddress;
   /** Past the store and its rules: to look at rows as they lie there, and to damage them. */
   readonly query: (sql: string) => Promise<readonly RawRow[]>;
   readonly drop: () => Promise<void>;
 }
 
-export interface DatabaseKind {
-  readonly name: Place["kind"];
+export interface TestDatabaseFactory {
+  readonly name: StoreAddress["kind"];
   readonly create: () => Promise<TestDatabase>;
 }
 
-export const sqliteDatabase: DatabaseKind = {
+export const sqliteDatabase: TestDatabaseFactory = {
   name: "sqlite",
   async create() {
     const folder = mkdtempSync(join(tmpdir(), "holdfast-contract-"));
     const file = join(folder, "store.db");
     return {
-      place: { kind: "sqlite", file },
+      address: { kind: "sqlite", file },
       async query(sql) {
         const database = new DatabaseSync(file, { timeout: 5_000 });
         try {
@@ -77,13 +77,13 @@ export const sqliteDatabase: DatabaseKind = {
 /** Only tests of PostgreSQL have a server, so they say how a database is made on it. */
 export function postgresDatabase(
   createDatabase: () => Promise<AsyncDisposable & { readonly url: string }>,
-): DatabaseKind {
+): TestDatabaseFactory {
   return {
     name: "postgres",
     async create() {
       const database = await createDatabase();
       return {
-        place: { kind: "postgres", url: database.url },
+        address: { kind: "postgres", url: database.url },
         async query(sql) {
           const client = new Client({ connectionString: database.url });
           await client.connect();

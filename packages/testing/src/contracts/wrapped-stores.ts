@@ -10,12 +10,12 @@ export interface WatchedStore {
   /** The leases' renewals so far. */
   readonly renewals: () => number;
   /** The next commit with an event of this type does not reach the database before it is released. */
-  holdNext(type: string): Held;
+  holdNext(type: string): HeldCommit;
   /** Called after each commit, before whoever sent it hears of it. */
   onCommitted: (types: readonly string[]) => Promise<void>;
 }
 
-export interface Held {
+export interface HeldCommit {
   readonly reached: Promise<void>;
   readonly release: () => void;
 }

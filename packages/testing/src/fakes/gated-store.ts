@@ -1,5 +1,5 @@
 import { type Store, StoreFailure } from "@holdfast/engine";
-import { turn } from "./manual-clock.ts";
+import { nextTurn } from "./manual-clock.ts";
 
 export interface GatedStore extends Store {
   readonly gate: { reads: number; watches: number; failing: boolean };
@@ -38,7 +38,7 @@ export function gatedStore(store: Store): GatedStore {
       return () => {
         held = null;
         resolve();
-        return turn();
+        return nextTurn();
       };
     },
   };

@@ -1,7 +1,7 @@
 import type { Clock } from "@holdfast/engine";
 
 /** One turn of the event loop: everything that waits for nothing outside has then gone on. */
-export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export interface ManualClock extends Clock {
   /** How many are asleep: timers, if this were a real clock. */
@@ -35,7 +35,7 @@ export function manualClock(): ManualClock {
     async advance(ms) {
       now += ms;
       for (const { until, wake } of sleepers) if (until <= now) wake();
-      await turn();
+      await nextTurn();
     },
   };
 }

@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
 
 import type { ModelEvent, ModelRequest } from "@holdfast/engine";
-import { turn } from "./manual-clock.ts";
+import { nextTurn } from "./manual-clock.ts";
 import {
   calls,
   fails,
@@ -98,7 +98,7 @@ test("a gate holds the reply back until it is opened, and leaves no listener beh
   const stream = scriptedModel([[gate(promise), says("open")]]).stream(requestOf(), signal);
   let ended = false;
   const answer = readToEnd(stream).finally(() => (ended = true));
-  await turn();
+  await nextTurn();
   expect([ended, getEventListeners(signal, "abort").length]).toEqual([false, 1]);
   resolve();
   expect(await answer).toEqual([{ kind: "text", text: "open" }]);
@@ -111,7 +111,7 @@ test("an abort ends the reply between two steps and at a gate", async () => {
   const between = model.stream(requestOf(), aborting.signal)[Symbol.asyncIterator]();
   expect(await between.next()).toMatchObject({ value: { text: "one" } });
   const atGate = readToEnd(model.stream(requestOf(), aborting.signal));
-  await turn();
+  await nextTurn();
   aborting.abort();
   expect(await between.next()).toMatchObject({ done: true });
   expect(await atGate).toEqual([]);
@@ -125,6 +125,6 @@ test("a hang outlasts the abort", async () => {
   let ended = false;
   void stream.next().finally(() => (ended = true));
   aborting.abort();
-  await turn();
+  await nextTurn();
   expect(ended).toBe(false);
 });

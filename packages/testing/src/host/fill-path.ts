@@ -7,11 +7,11 @@ export function fillPath(
 ): string {
   return route.path.replaceAll(/:(\w+)/g, (_, name: string) => {
     const [, , collection = ""] = route.path.split("/");
-    return given[name] ?? (name === "id" ? (strangerIds[collection]?.() ?? "x") : otherId(name));
+    return given[name] ?? (name === "id" ? (unknownIds[collection]?.() ?? "x") : otherId(name));
   });
 }
 
-const strangerIds: Readonly<Record<string, () => string>> = {
+const unknownIds: Readonly<Record<string, () => string>> = {
   sessions: () => ids.make("session"),
   runs: () => ids.make("run"),
   approvals: () => ids.make("approval"),

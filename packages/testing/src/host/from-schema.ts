@@ -46,7 +46,7 @@ const shape: z.ZodType<Shape> = z.lazy(() =>
 export type Known = readonly string[];
 
 /** Values that fit the schema, as far as its JSON form says what fits. */
-export function fitting(schema: z.ZodType, known: Known): fc.Arbitrary<unknown> {
+export function validValues(schema: z.ZodType, known: Known): fc.Arbitrary<unknown> {
   return valuesOf(
     shape.parse(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" })),
     known,
@@ -167,12 +167,12 @@ function deep(levels: number): Json {
 }
 
 /** The same, with one thing wrong: a value of another kind somewhere inside, a field too many, or one too few. */
-export function broken(of: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
+export function invalidValues(of: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   const name = fc.constantFrom("surprise", "__proto__", "constructor", "owner", "ownerId", "by");
   const how = fc.constantFrom("replace", "remove", "add");
   return fc
     .tuple(of, how, name, foreign, fc.nat())
-    .map(([value, act, added, other, at]) => spoil(value, { act, added, other, at }));
+    .map(([value, act, added, other, at]) => corrupt(value, { act, added, other, at }));
 }
 
 interface Wrong {
@@ -182,7 +182,7 @@ interface Wrong {
   readonly at: number;
 }
 
-function spoil(value: unknown, wrong: Wrong): unknown {
+function corrupt(value: unknown, wrong: Wrong): unknown {
   const { act, added, other, at } = wrong;
   if (typeof value !== "object" || value === null) return other;
   const fields: [string, unknown][] = Object.entries(value);
@@ -192,7 +192,7 @@ function spoil(value: unknown, wrong: Wrong): unknown {
     return likeBefore(value, [...fields, [next, other]]);
   }
   const isInside = typeof inner === "object" && inner !== null && at % 2 === 0;
-  const changed = isInside ? spoil(inner, { ...wrong, at: Math.floor(at / 2) }) : other;
+  const changed = isInside ? corrupt(inner, { ...wrong, at: Math.floor(at / 2) }) : other;
   return likeBefore(
     value,
     fields.flatMap(([each, before]): [string, unknown][] => {

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 
 /** What a function makes of a module in a process of its own, which has opened as many files as it may. */
-export function withoutFiles(module: URL, start: string): unknown {
+export function withoutFileHandles(module: URL, start: string): unknown {
   const script = `import { closeSync, openSync } from "node:fs";
     import * as given from ${JSON.stringify(module.href)};
     const files = [];

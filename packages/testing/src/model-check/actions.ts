@@ -29,7 +29,7 @@ import {
   aUserMessage,
 } from "../fixtures/factories.ts";
 
-export interface Change {
+export interface SettingsChange {
   readonly title?: string;
   readonly titleSource?: "generated" | "chosen";
   readonly pinned?: boolean;
@@ -39,7 +39,7 @@ export interface Change {
 }
 
 /** What a writer does, in words that both a store and the model are told. */
-export type Act =
+export type Action =
   | { readonly do: "create"; readonly origin?: Origin; readonly ranges: readonly SeqRange[] }
   | { readonly do: "say"; readonly text: string; readonly takes?: MessageId }
   | {
@@ -65,7 +65,7 @@ export type Act =
       readonly messageCount: number;
       readonly preview: string;
     }
-  | { readonly do: "change"; readonly change: Change }
+  | { readonly do: "change"; readonly change: SettingsChange }
   | { readonly do: "spend"; readonly tokens: number }
   | { readonly do: "ask"; readonly approvalId: ApprovalId; readonly runId: RunId }
   | { readonly do: "grant"; readonly approvalId: ApprovalId; readonly decision: ApprovalDecision }
@@ -93,26 +93,28 @@ export interface Origin {
   readonly seq: NonNullable<SeqRange["to"]>;
 }
 
-export type Entry = Extract<Act, { do: "say" | "answer" | "cut" }>;
+export type Entry = Extract<Action, { do: "say" | "answer" | "cut" }>;
 
 /** Part of the conversation. */
-export function isEntry(act: Act): act is Entry {
+export function isEntry(act: Action): act is Entry {
   return act.do === "say" || act.do === "answer" || act.do === "cut";
 }
 
 /** What the list shows as something new. */
-export function isNews(act: Act): boolean {
+export function movesSortOrder(act: Action): boolean {
   if (act.do === "run") return terminalStates.has(act.state);
   return ["create", "say", "answer", "accept", "restore"].includes(act.do);
 }
 
 /** Whose text is shown below the title. */
-export function isTalk(act: Act): act is Extract<Act, { do: "say" | "answer" | "accept" }> {
+export function isMessageAction(
+  act: Action,
+): act is Extract<Action, { do: "say" | "answer" | "accept" }> {
   return act.do === "say" || act.do === "answer" || act.do === "accept";
 }
 
 /** Streamed output needs a run to belong to; which one does not matter here. */
-export function eventOf(act: Act, run: RunId): NewEvent {
+export function eventForAction(act: Action, run: RunId): NewEvent {
   switch (act.do) {
     case "create":
       return anEvent("session.created", {

@@ -1,9 +1,9 @@
 import { outboxState, type OwnerId } from "@holdfast/protocol";
 
 import type { LeaseKind, ListCursor, Store } from "@holdfast/engine";
-import { at } from "../fixtures/factories.ts";
-import { present, same, seqsOf } from "../fixtures/open-session.ts";
-import { readPage } from "../fixtures/read-page.ts";
+import { toSeq } from "../fixtures/factories.ts";
+import { assertPresent, assertSameJson, seqsOf } from "../fixtures/open-session.ts";
+import { readListPage } from "../fixtures/read-page.ts";
 import type { ModelSession } from "./model-session.ts";
 import type { ModelStore } from "./model-store.ts";
 import type { ListSketch } from "./steps.ts";
@@ -18,37 +18,43 @@ export async function compareSession(
 ): Promise<void> {
   const { owner, id } = session;
   if (session.purged) {
-    same(await two.reads.session(owner, id), null);
-    same(await one.reads.snapshot(owner, id, { limit: 1 }), null);
+    assertSameJson(await two.reads.session(owner, id), null);
+    assertSameJson(await one.reads.snapshot(owner, id, { limit: 1 }), null);
     return;
   }
-  const snapshot = present(await two.reads.snapshot(owner, id, { limit: 1_000 }));
-  same(snapshot.session, session.row);
-  same(await one.reads.session(owner, id), session.row);
-  same(
+  const snapshot = assertPresent(await two.reads.snapshot(owner, id, { limit: 1_000 }));
+  assertSameJson(snapshot.session, session.row);
+  assertSameJson(await one.reads.session(owner, id), session.row);
+  assertSameJson(
     seqsOf(snapshot.entries.entries),
     model.entries(session).map(({ seq }) => seq),
   );
-  same(
+  assertSameJson(
     snapshot.inbox.map((input) => input.messageId),
     session.waiting.map(({ act }) => act.messageId),
   );
-  same(snapshot.run?.id ?? null, session.live?.runId ?? null);
+  assertSameJson(snapshot.run?.id ?? null, session.live?.runId ?? null);
 
-  const events = present(await one.reads.events(owner, id, { after: at(0), limit: 1_000 }));
+  const events = assertPresent(
+    await one.reads.events(owner, id, { after: toSeq(0), limit: 1_000 }),
+  );
   const seen = events.events.map((event) => [event.seq, event.at, event.quiet === true]);
-  same(
+  assertSameJson(
     seen,
     session.readable.map((deed) => [deed.seq, deed.at, deed.quiet]),
   );
-  same([events.head, events.more], [session.head, false]);
+  assertSameJson([events.head, events.more], [session.head, false]);
 
   for (const kind of kinds) {
-    same((await two.leases.read(kind, id))?.fence ?? null, model.holder(session, kind), kind);
+    assertSameJson(
+      (await two.leases.read(kind, id))?.fence ?? null,
+      model.holder(session, kind),
+      kind,
+    );
   }
   const runs = new Map(session.all("run").map(({ act }) => [act.runId, act.state]));
   for (const [run, state] of [...runs].slice(-3)) {
-    same((await two.reads.run(owner, run))?.state, state);
+    assertSameJson((await two.reads.run(owner, run))?.state, state);
   }
   await compareApprovals(one, session);
   await compareMemory(two, session);
@@ -61,24 +67,24 @@ async function compareApprovals(store: Store, session: ModelSession): Promise<vo
   const asked = session.all("ask").map(({ act }) => act.approvalId);
   if (asked.length === 0) return;
   const open = await store.reads.approvals(owner, { session: id, limit: 1_000 });
-  same(
+  assertSameJson(
     open.approvals.map((approval) => approval.id).toSorted(),
     asked.filter((approval) => session.approval(approval) === "open").toSorted(),
   );
   for (const approval of asked.slice(-3)) {
-    const row = present(await store.reads.approval(owner, approval));
-    same(row.decision ?? row.state, session.approval(approval));
+    const row = assertPresent(await store.reads.approval(owner, approval));
+    assertSameJson(row.decision ?? row.state, session.approval(approval));
   }
 }
 
 async function compareMemory(store: Store, session: ModelSession): Promise<void> {
   const { marks, trying } = session;
   const read = await store.reads.unremembered(session.owner, session.id, 1_000);
-  same(
+  assertSameJson(
     read.marks.map((mark) => [mark.seq, mark.runId]),
     marks.map(({ seq, act }) => [seq, act.runId]),
   );
-  same(
+  assertSameJson(
     read.trying && [read.trying.upTo, read.trying.tries, read.trying.code !== null],
     trying && [trying.act.upTo, trying.act.tries, trying.act.how === "failed"],
   );
@@ -88,7 +94,7 @@ async function compareOutbox(store: Store, session: ModelSession): Promise<void>
   const query = { session: session.id, states: outboxState.options, limit: 1_000 };
   const rows = await store.reads.outbox(session.owner, query);
   const expected = session.trashed ? [] : [...session.chunks];
-  same(
+  assertSameJson(
     rows.map((row) => `${row.delivery} ${row.chunk} ${row.state} ${row.attempts}`).toSorted(),
     expected.map(([chunk, said]) => `${chunk} ${said.join(" ")}`).toSorted(),
   );
@@ -99,12 +105,18 @@ async function compareLedgers(
   model: ModelStore,
   { owner, id, ...rest }: ModelSession,
 ): Promise<void> {
-  const spent = rest.deeds.flatMap(({ act }) => (act.do === "spend" ? [act.tokens] : []));
+  const spent = rest.actions.flatMap(({ act }) => (act.do === "spend" ? [act.tokens] : []));
   const used = await store.reads.usage(owner, { session: id });
-  same([used.calls, used.input], [spent.length, spent.reduce((sum, tokens) => sum + tokens, 0)]);
-  for (const { act } of rest.deeds) {
+  assertSameJson(
+    [used.calls, used.input],
+    [spent.length, spent.reduce((sum, tokens) => sum + tokens, 0)],
+  );
+  for (const { act } of rest.actions) {
     if (act.do !== "bind") continue;
-    same(await store.reads.lane(owner, act.lane), model.lanes.get(`${owner} ${act.lane}`) ?? null);
+    assertSameJson(
+      await store.reads.lane(owner, act.lane),
+      model.lanes.get(`${owner} ${act.lane}`) ?? null,
+    );
   }
 }
 
@@ -133,13 +145,13 @@ export async function compareList(
   const found = [];
   let after: ListCursor | null | undefined;
   do {
-    const page = await readPage(store, owner, { ...query, limit, ...(after && { after }) });
+    const page = await readListPage(store, owner, { ...query, limit, ...(after && { after }) });
     found.push(...page.sessions);
-    same(found, expected.slice(0, found.length));
-    same(page.next === null, found.length === expected.length);
+    assertSameJson(found, expected.slice(0, found.length));
+    assertSameJson(page.next === null, found.length === expected.length);
     after = page.next;
   } while (after !== null);
-  same(found, expected);
+  assertSameJson(found, expected);
 }
 
 export async function comparePage(
@@ -150,20 +162,20 @@ export async function comparePage(
   limit: number,
 ): Promise<void> {
   const older = model.entries(session).filter(({ seq }) => seq < before);
-  const query = { before: at(before), limit };
-  const page = present(await store.reads.entries(session.owner, session.id, query));
-  same(
+  const query = { before: toSeq(before), limit };
+  const page = assertPresent(await store.reads.entries(session.owner, session.id, query));
+  assertSameJson(
     seqsOf(page.entries),
     older.slice(-limit).map(({ seq }) => seq),
   );
-  same(page.more, older.length > limit);
+  assertSameJson(page.more, older.length > limit);
   const newer = session.readable.filter(({ seq }) => seq > before);
-  const events = present(
-    await store.reads.events(session.owner, session.id, { after: at(before), limit }),
+  const events = assertPresent(
+    await store.reads.events(session.owner, session.id, { after: toSeq(before), limit }),
   );
-  same(
+  assertSameJson(
     seqsOf(events.events),
     newer.slice(0, limit).map(({ seq }) => seq),
   );
-  same(events.more, newer.length > limit);
+  assertSameJson(events.more, newer.length > limit);
 }

@@ -10,15 +10,15 @@ import {
 } from "@holdfast/protocol";
 
 import type { LeaseKind, SessionRow } from "@holdfast/engine";
-import { at } from "../fixtures/factories.ts";
-import { type Act, isEntry, isNews, isTalk } from "./actions.ts";
+import { toSeq } from "../fixtures/factories.ts";
+import { type Action, isEntry, movesSortOrder, isMessageAction } from "./actions.ts";
 
 /** Something that was done, with its number and its time. */
-export interface Deed {
+export interface RecordedAction {
   readonly seq: number;
   readonly at: number;
   readonly quiet: boolean;
-  readonly act: Act;
+  readonly act: Action;
 }
 
 export interface ModelLease {
@@ -31,7 +31,7 @@ export interface ModelLease {
 export class ModelSession {
   readonly id: SessionId;
   readonly owner: OwnerId;
-  readonly deeds: Deed[] = [];
+  readonly actions: RecordedAction[] = [];
   readonly leases = new Map<LeaseKind, ModelLease>();
   readonly fences = new Map<LeaseKind, number>();
   purged = false;
@@ -42,39 +42,39 @@ export class ModelSession {
   }
 
   /** The session as it would be if this were done, too. */
-  after(acts: readonly Act[]): ModelSession {
+  after(acts: readonly Action[]): ModelSession {
     const trial = new ModelSession(this.id, this.owner);
-    trial.deeds.push(...this.deeds);
-    for (const act of acts) trial.deeds.push({ seq: trial.head + 1, at: 0, quiet: false, act });
+    trial.actions.push(...this.actions);
+    for (const act of acts) trial.actions.push({ seq: trial.head + 1, at: 0, quiet: false, act });
     return trial;
   }
 
-  all<D extends Act["do"]>(what: D): (Deed & { act: Extract<Act, { do: D }> })[] {
-    return this.deeds.filter((deed) => deed.act.do === what) as never;
+  all<D extends Action["do"]>(what: D): (RecordedAction & { act: Extract<Action, { do: D }> })[] {
+    return this.actions.filter((deed) => deed.act.do === what) as never;
   }
 
-  last<D extends Act["do"]>(what: D) {
+  last<D extends Action["do"]>(what: D) {
     return this.all(what).at(-1);
   }
 
   get head(): number {
-    return this.deeds.at(-1)?.seq ?? 0;
+    return this.actions.at(-1)?.seq ?? 0;
   }
 
   get trashed(): boolean {
-    const turn = this.deeds.findLast(({ act }) => act.do === "trash" || act.do === "restore");
+    const turn = this.actions.findLast(({ act }) => act.do === "trash" || act.do === "restore");
     return turn?.act.do === "trash";
   }
 
   /** Streamed and not settled yet. */
-  get open(): Deed[] {
+  get open(): RecordedAction[] {
     const settled = this.all("answer").findLast(({ act }) => act.settles !== undefined);
     return this.all("stream").filter(({ seq }) => seq > (settled?.seq ?? 0));
   }
 
-  get readable(): Deed[] {
+  get readable(): RecordedAction[] {
     const open = new Set(this.open);
-    return this.deeds.filter((deed) => deed.act.do !== "stream" || open.has(deed));
+    return this.actions.filter((deed) => deed.act.do !== "stream" || open.has(deed));
   }
 
   get live(): { runId: RunId; state: RunState } | null {
@@ -98,7 +98,7 @@ export class ModelSession {
   approval(id: ApprovalId): "open" | "withdrawn" | ApprovalDecision | undefined {
     const asked = this.all("ask").find(({ act }) => act.approvalId === id);
     if (asked === undefined) return undefined;
-    for (const { seq, act } of this.deeds) {
+    for (const { seq, act } of this.actions) {
       if (seq <= asked.seq) continue;
       if (act.do === "grant" && act.approvalId === id) return act.decision;
       const ends =
@@ -125,7 +125,7 @@ export class ModelSession {
   /** What was last said of each chunk, by what names it; the first is owed from the acceptance on. */
   get chunks(): Map<string, readonly [OutboxState, number]> {
     const chunks = new Map<string, readonly [OutboxState, number]>();
-    for (const { act } of this.deeds) {
+    for (const { act } of this.actions) {
       if (act.do === "accept" && act.inbound)
         chunks.set(`${act.inbound.delivery} 0`, ["pending", 0]);
       if (act.do === "deliver")
@@ -135,12 +135,12 @@ export class ModelSession {
   }
 
   get version(): number {
-    return this.deeds.filter(({ act }) => isEntry(act)).length;
+    return this.actions.filter(({ act }) => isEntry(act)).length;
   }
 
   get revision(): number {
     const counted = ["create", "change", "trash", "restore"];
-    return this.deeds.filter(({ act }) => counted.includes(act.do)).length;
+    return this.actions.filter(({ act }) => counted.includes(act.do)).length;
   }
 
   get ranges() {
@@ -161,7 +161,7 @@ export class ModelSession {
       const last = named.findLast(({ act }) => act.change.titleSource === titleSource);
       if (last) return { title: last.act.change.title ?? null, titleSource };
     }
-    const first = this.deeds.find(({ act }) => act.do === "say" || act.do === "accept")?.act;
+    const first = this.actions.find(({ act }) => act.do === "say" || act.do === "accept")?.act;
     const text = first && "text" in first ? first.text : null;
     return { title: text, titleSource: text === null ? null : "derived" };
   }
@@ -173,10 +173,10 @@ export class ModelSession {
   }
 
   get row(): SessionRow {
-    const loud = this.deeds.filter(({ quiet, act }) => !quiet || act.do === "create");
-    const shown = this.deeds.findLast(({ act }) => isTalk(act) || act.do === "cut")?.act;
+    const loud = this.actions.filter(({ quiet, act }) => !quiet || act.do === "create");
+    const shown = this.actions.findLast(({ act }) => isMessageAction(act) || act.do === "cut")?.act;
     const cut = this.last("cut");
-    const said = this.deeds.filter(
+    const said = this.actions.filter(
       ({ act, seq }) => isEntry(act) && act.do !== "cut" && seq > (cut?.seq ?? 0),
     );
     const ended = this.all("run").findLast(({ act }) => terminalStates.has(act.state));
@@ -184,12 +184,12 @@ export class ModelSession {
     return {
       id: this.id,
       owner: this.owner,
-      head: at(this.head),
+      head: toSeq(this.head),
       version: this.version,
       revision: this.revision,
       createdAt: created?.at ?? 0,
       activityAt: loud.at(-1)?.at ?? 0,
-      sortAt: loud.findLast(({ act }) => isNews(act))?.at ?? 0,
+      sortAt: loud.findLast(({ act }) => movesSortOrder(act))?.at ?? 0,
       ...this.title,
       preview:
         shown === undefined

@@ -9,14 +9,14 @@ import {
 } from "@holdfast/protocol";
 
 import type { Committed, Expectation, LeaseKind, RefusalCode } from "@holdfast/engine";
-import { type Act, isEntry } from "./actions.ts";
-import { type Deed, ModelSession } from "./model-session.ts";
+import { type Action, isEntry } from "./actions.ts";
+import { type RecordedAction, ModelSession } from "./model-session.ts";
 
-export interface Attempt {
+export interface CommitAttempt {
   readonly owner: OwnerId;
   readonly session: SessionId;
   readonly firstEvent: EventId;
-  readonly acts: readonly Act[];
+  readonly acts: readonly Action[];
   readonly under?: { readonly kind: LeaseKind; readonly fence: number };
   readonly expect?: Pick<Expectation, "revision" | "head" | "idle" | "uncompacted">;
   readonly quiet: boolean;
@@ -45,7 +45,7 @@ export class ModelStore {
     return owner === undefined ? all : all.filter((session) => session.owner === owner);
   }
 
-  commit(attempt: Attempt, at: number): Outcome {
+  commit(attempt: CommitAttempt, at: number): Outcome {
     const { owner, session: id, acts } = attempt;
     const known = this.sessions.get(id);
     const mine = known !== undefined && !known.purged && known.owner === owner ? known : undefined;
@@ -67,7 +67,10 @@ export class ModelStore {
   }
 
   /** In this order: is it there, is the fence right, was it said before, is it as expected, are the events in order. */
-  #refusal(session: ModelSession, { acts, under, expect = {} }: Attempt): RefusalCode | undefined {
+  #refusal(
+    session: ModelSession,
+    { acts, under, expect = {} }: CommitAttempt,
+  ): RefusalCode | undefined {
     const restores = acts[0]?.do === "restore";
     if (session.trashed && !restores) return "session_trashed";
     if (!session.trashed && restores) return "session_not_trashed";
@@ -99,19 +102,19 @@ export class ModelStore {
   }
 
   /** Looks at each act in the session that those before it leave. */
-  #disorder(session: ModelSession, acts: readonly Act[]): RefusalCode | undefined {
+  #disorder(session: ModelSession, acts: readonly Action[]): RefusalCode | undefined {
     let openAtFirst: number | undefined;
     let stoodFor = 0;
     for (const [index, act] of acts.entries()) {
       const trial = session.after(acts.slice(0, index));
       if (act.do === "blunder") return "invalid_event";
-      const astray = act.do === "run" ? runAstray(trial, act.runId, act.state) : undefined;
+      const astray = act.do === "run" ? runRefusal(trial, act.runId, act.state) : undefined;
       if (astray !== undefined) return astray;
-      const unfit = unfitApproval(trial, act) ?? unfitMemory(trial, act, acts.slice(0, index));
+      const unfit = approvalRefusal(trial, act) ?? memoryRefusal(trial, act, acts.slice(0, index));
       if (unfit !== undefined) return unfit;
       if (act.do === "accept" && act.inbound && this.#isTaken(act.inbound.key))
         return "inbound_taken";
-      const lost = act.do === "remove" ? inputAstray(trial, act.messageId) : undefined;
+      const lost = act.do === "remove" ? inputRefusal(trial, act.messageId) : undefined;
       if (lost !== undefined) return lost;
       if (act.do === "run" && act.state === "claimed" && this.#mustWait(session, trial, act.runId))
         return "history_live";
@@ -136,7 +139,7 @@ export class ModelStore {
     return isNew && this.holder(session, "history") !== null;
   }
 
-  #again(session: ModelSession, { acts }: Attempt): Outcome | undefined {
+  #again(session: ModelSession, { acts }: CommitAttempt): Outcome | undefined {
     const accepts = acts.filter((act) => act.do === "accept");
     const found = session
       .all("accept")
@@ -148,10 +151,15 @@ export class ModelStore {
     return { first: seq, last: seq, at, version, revision, repeated: true, input } as Outcome;
   }
 
-  #write(session: ModelSession, { acts, quiet, firstEvent }: Attempt, at: number): Outcome {
+  #write(session: ModelSession, { acts, quiet, firstEvent }: CommitAttempt, at: number): Outcome {
     const begin = acts[0]?.do === "create" ? (acts[0].origin?.seq ?? 0) : session.head;
-    const deeds = acts.map((act, index): Deed => ({ seq: begin + 1 + index, at, quiet, act }));
-    session.deeds.push(...deeds);
+    const deeds = acts.map((act, index): RecordedAction => ({
+      seq: begin + 1 + index,
+      at,
+      quiet,
+      act,
+    }));
+    session.actions.push(...deeds);
     for (const { act } of deeds)
       if (act.do === "bind") this.lanes.set(`${session.owner} ${act.lane}`, session.id);
     if (session.trashed) session.leases.clear();
@@ -181,9 +189,9 @@ export class ModelStore {
     return "purged";
   }
 
-  entries(session: ModelSession): Deed[] {
+  entries(session: ModelSession): RecordedAction[] {
     return session.ranges.flatMap(({ log = session.id, from, to }) =>
-      (this.sessions.get(log)?.deeds ?? []).filter(
+      (this.sessions.get(log)?.actions ?? []).filter(
         ({ seq, act }) => isEntry(act) && seq >= from && seq <= (to ?? Infinity),
       ),
     );
@@ -231,7 +239,7 @@ export class ModelStore {
 }
 
 /** From where a run may come into each state that it can be in again; an end can be reached from everywhere, once. */
-const comesFrom: Partial<Record<RunState, readonly (RunState | undefined)[]>> = {
+const allowedFrom: Partial<Record<RunState, readonly (RunState | undefined)[]>> = {
   queued: [undefined],
   claimed: [undefined, "queued", "claimed", "running", "waiting", "paused"],
   running: ["claimed", "running"],
@@ -239,11 +247,11 @@ const comesFrom: Partial<Record<RunState, readonly (RunState | undefined)[]>> = 
   paused: ["claimed", "running", "waiting"],
 };
 
-function runAstray(trial: ModelSession, runId: RunId, state: RunState): RefusalCode | undefined {
+function runRefusal(trial: ModelSession, runId: RunId, state: RunState): RefusalCode | undefined {
   const before = trial.stateOf(runId);
   if (before !== undefined && terminalStates.has(before)) return "run_ended";
   if (!terminalStates.has(state)) {
-    return comesFrom[state]?.includes(before) === true ? undefined : "invalid_event";
+    return allowedFrom[state]?.includes(before) === true ? undefined : "invalid_event";
   }
   if (before === undefined) return "invalid_event";
   const isLive = trial.live?.runId === runId;
@@ -251,7 +259,7 @@ function runAstray(trial: ModelSession, runId: RunId, state: RunState): RefusalC
 }
 
 /** Nothing runs out here: a program is over long before. */
-function unfitApproval(trial: ModelSession, act: Act): RefusalCode | undefined {
+function approvalRefusal(trial: ModelSession, act: Action): RefusalCode | undefined {
   if (act.do === "ask") {
     const state = trial.stateOf(act.runId);
     return state === undefined || terminalStates.has(state) ? "invalid_event" : undefined;
@@ -264,10 +272,10 @@ function unfitApproval(trial: ModelSession, act: Act): RefusalCode | undefined {
 }
 
 /** A turn is marked by the commit that completes it, behind that; a segment ends before what is said of it. */
-function unfitMemory(
+function memoryRefusal(
   trial: ModelSession,
-  act: Act,
-  sameCommit: readonly Act[],
+  act: Action,
+  sameCommit: readonly Action[],
 ): RefusalCode | undefined {
   if (act.do === "remember") return act.upTo > trial.head ? "invalid_event" : undefined;
   if (act.do !== "mark") return undefined;
@@ -278,7 +286,7 @@ function unfitMemory(
 }
 
 /** Only a message that waits can be taken back. */
-function inputAstray(trial: ModelSession, messageId: MessageId): RefusalCode | undefined {
+function inputRefusal(trial: ModelSession, messageId: MessageId): RefusalCode | undefined {
   if (trial.waiting.some(({ act }) => act.messageId === messageId)) return undefined;
   const wasAccepted = trial.all("accept").some(({ act }) => act.messageId === messageId);
   return wasAccepted ? "input_claimed" : "message_not_found";

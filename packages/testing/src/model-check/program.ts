@@ -1,13 +1,13 @@
 import { ids, type OwnerId } from "@holdfast/protocol";
 
 import type { Commit, CommitResult, LeaseKind, Store } from "@holdfast/engine";
-import { aFence, aHolder, anOwner, aRange, aRunId, at } from "../fixtures/factories.ts";
+import { toFence, aHolder, anOwner, aRange, aRunId, toSeq } from "../fixtures/factories.ts";
 import type { StoreHarness } from "../conformance/harness.ts";
-import { same } from "../fixtures/open-session.ts";
-import { type Act, eventOf } from "./actions.ts";
+import { assertSameJson } from "../fixtures/open-session.ts";
+import { type Action, eventForAction } from "./actions.ts";
 import { compareList, comparePage, compareSession } from "./compare.ts";
 import type { ModelSession } from "./model-session.ts";
-import { type Attempt, ModelStore } from "./model-store.ts";
+import { type CommitAttempt, ModelStore } from "./model-store.ts";
 import { fillIn, rangesUpTo } from "./sketches.ts";
 import type { Step } from "./steps.ts";
 
@@ -20,7 +20,7 @@ export class Program {
   readonly #model = new ModelStore();
   readonly #owners = [anOwner(), anOwner()] as const;
   readonly #holders = ["a", "b", "c"].map((nonce) => aHolder({ nonce }));
-  readonly #sent: { attempt: Attempt; commit: Commit }[] = [];
+  readonly #sent: { attempt: CommitAttempt; commit: Commit }[] = [];
   readonly #mark = ids.make("session");
 
   constructor(harness: StoreHarness, other: Store) {
@@ -73,7 +73,7 @@ export class Program {
     const session = ids.make("session");
     const own = this.#model.living(owner);
     const origin = branch === null ? undefined : own[branch % Math.max(1, own.length)];
-    await this.#send({ owner, session, acts: [begin(origin, point)], quiet: false }, 0);
+    await this.#send({ owner, session, acts: [creationAction(origin, point)], quiet: false }, 0);
   }
 
   async #commit(step: Extract<Step, { step: "commit" }>): Promise<void> {
@@ -92,7 +92,7 @@ export class Program {
         ...(fence && last > 0 && { under: { kind, fence: Math.max(1, last + offset[fence]) } }),
         expect: {
           ...(revision !== undefined && { revision: session.revision - revision }),
-          ...(head !== undefined && { head: at(session.head - head) }),
+          ...(head !== undefined && { head: toSeq(session.head - head) }),
           ...(idle && { idle }),
           ...(uncompacted && { uncompacted }),
         },
@@ -101,16 +101,16 @@ export class Program {
     );
   }
 
-  async #send(given: Omit<Attempt, "firstEvent">, handle: number): Promise<void> {
+  async #send(given: Omit<CommitAttempt, "firstEvent">, handle: number): Promise<void> {
     const run = this.#model.sessions.get(given.session)?.live?.runId ?? aRunId();
-    const events = given.acts.map((act) => eventOf(act, run));
-    const attempt: Attempt = { ...given, firstEvent: events[0]!.id };
+    const events = given.acts.map((act) => eventForAction(act, run));
+    const attempt: CommitAttempt = { ...given, firstEvent: events[0]!.id };
     const { under, expect } = attempt;
     const commit: Commit = {
       owner: attempt.owner,
       session: attempt.session,
       events,
-      ...(under && { under: { lease: under.kind, fence: aFence(under.fence) } }),
+      ...(under && { under: { lease: under.kind, fence: toFence(under.fence) } }),
       ...(expect && { expect }),
       ...(attempt.quiet && { touch: "quiet" }),
     };
@@ -120,18 +120,22 @@ export class Program {
     if (status === "committed" || !settles) this.#sent.push({ attempt, commit });
   }
 
-  async #deliver(attempt: Attempt, commit: Commit, handle: number): Promise<string> {
+  async #deliver(attempt: CommitAttempt, commit: Commit, handle: number): Promise<string> {
     const store = this.#stores[handle % 2] ?? this.#stores[0];
     const activityAt = this.#model.sessions.get(attempt.session)?.row.activityAt ?? 0;
     const from = await store.now();
     const result = await store.commit(commit);
     const to = await store.now();
     const expected = this.#model.commit(attempt, result.status === "committed" ? result.at : 0);
-    same(answerOf(result), expected, JSON.stringify(attempt.acts));
+    assertSameJson(comparableResult(result), expected, JSON.stringify(attempt.acts));
     if (result.status === "committed" && result.repeated === undefined) {
       const inTime =
         Math.max(from, activityAt) <= result.at && result.at <= Math.max(to, activityAt);
-      same(inTime, true, `${result.at} is not the time: ${from} to ${to}, activity ${activityAt}`);
+      assertSameJson(
+        inTime,
+        true,
+        `${result.at} is not the time: ${from} to ${to}, activity ${activityAt}`,
+      );
     }
     const session = this.#model.sessions.get(attempt.session);
     if (session !== undefined) await this.#compare(session);
@@ -151,13 +155,13 @@ export class Program {
     const { kind, hours, action } = step;
     const { leases } = this.#stores[step.handle] ?? this.#stores[0];
     const fence = Math.max(1, (session.fences.get(kind) ?? 0) - step.fence);
-    const ref = { kind, session: session.id, fence: aFence(fence) };
+    const ref = { kind, session: session.id, fence: toFence(fence) };
     if (action === "release") {
-      same((await leases.release(ref)).status, this.#model.release(session, kind, fence));
+      assertSameJson((await leases.release(ref)).status, this.#model.release(session, kind, fence));
     } else if (action === "renew") {
       const result = await leases.renew([ref], hours * hour);
       const lost = result.status === "renewed" && result.lost.length > 0 ? "lost" : result.status;
-      same(lost, this.#model.renew(session, kind, fence, hours));
+      assertSameJson(lost, this.#model.renew(session, kind, fence, hours));
     } else await this.#acquire(step, session, kind, action === "replace" ? fence : undefined);
     await this.#compare(session);
   }
@@ -175,13 +179,13 @@ export class Program {
       session: session.id,
       holder,
       ttlMs: step.hours * hour,
-      ...(replacing !== undefined && { replacing: aFence(replacing) }),
+      ...(replacing !== undefined && { replacing: toFence(replacing) }),
     });
     const answer = result.status === "acquired" ? result.lease.fence : result.status;
     const expected = session.trashed
       ? "refused"
       : this.#model.acquire(session, kind, holder.nonce, step.hours, replacing);
-    same(answer, expected);
+    assertSameJson(answer, expected);
   }
 
   async #purge({ session: index, by }: Extract<Step, { step: "purge" }>): Promise<void> {
@@ -191,7 +195,7 @@ export class Program {
     const owner = by === "owner" ? session.owner : this.#strangerTo(session);
     const result = await this.#stores[0].purge(owner, session.id);
     const expected = this.#model.purge(owner, session.id);
-    same(result.status === "refused" ? result.code : result.status, expected);
+    assertSameJson(result.status === "refused" ? result.code : result.status, expected);
     await this.#compare(session);
   }
 
@@ -201,7 +205,7 @@ export class Program {
   }
 
   async #prune(limit: number): Promise<void> {
-    same((await this.#stores[0].prune(limit)).status, "pruned");
+    assertSameJson((await this.#stores[0].prune(limit)).status, "pruned");
     for (const session of this.#model.sessions.values()) await this.#compare(session);
   }
 
@@ -226,14 +230,14 @@ export class Program {
 
 const offset = { held: 0, older: -1, newer: 1 } as const;
 
-function begin(origin: ModelSession | undefined, point: number): Act {
+function creationAction(origin: ModelSession | undefined, point: number): Action {
   if (origin === undefined) return { do: "create", ranges: [aRange(1)] };
-  const seq = at(Math.max(1, origin.head - point));
+  const seq = toSeq(Math.max(1, origin.head - point));
   const ranges = [...rangesUpTo(origin, seq, origin.id), aRange(seq + 1)];
   return { do: "create", origin: { sessionId: origin.id, seq }, ranges };
 }
 
-function answerOf(result: CommitResult): unknown {
+function comparableResult(result: CommitResult): unknown {
   if (result.status !== "committed") return result.code;
   const { status: _, ...answer } = result;
   return answer;

@@ -8,12 +8,12 @@ import {
   type SeqRange,
 } from "@holdfast/protocol";
 
-import { aRange, aMessageId, aRunId, at } from "../fixtures/factories.ts";
-import type { Act } from "./actions.ts";
+import { aRange, aMessageId, aRunId, toSeq } from "../fixtures/factories.ts";
+import type { Action } from "./actions.ts";
 import type { ModelSession } from "./model-session.ts";
 import type { Sketch } from "./steps.ts";
 
-const going: Partial<Record<RunState, readonly RunState[]>> = {
+const nextStates: Partial<Record<RunState, readonly RunState[]>> = {
   claimed: ["claimed", "running", "waiting", "paused"],
   running: ["running", "waiting", "paused", "claimed"],
   waiting: ["claimed", "paused"],
@@ -21,17 +21,17 @@ const going: Partial<Record<RunState, readonly RunState[]>> = {
 };
 const ends: readonly RunState[] = ["completed", "cancelled", "failed", "interrupted", "limit"];
 
-export interface Surroundings {
+export interface SketchContext {
   readonly session: ModelSession;
   /** A name that keeps this program's lanes apart from others'. */
   readonly mark: string;
 }
 
 /** Turns sketches into acts that make sense, most of the time, in the session as it is now. */
-export function fillIn(sketches: readonly Sketch[], around: Surroundings): Act[] {
-  const acts: Act[] = [];
+export function fillIn(sketches: readonly Sketch[], around: SketchContext): Action[] {
+  const acts: Action[] = [];
   for (const sketch of sketches) {
-    if (sketch.do === "mark") acts.push(...completing(around.session.after(acts)));
+    if (sketch.do === "mark") acts.push(...completionActions(around.session.after(acts)));
     const act = toAct(sketch, around, acts);
     // A second input would make it a matter of order which of them is the repeated one, and two settlements
     // could make up for each other's slips.
@@ -43,17 +43,21 @@ export function fillIn(sketches: readonly Sketch[], around: Surroundings): Act[]
 }
 
 /** A mark makes sense behind the completion of its run: the live one, or one that begins and ends here. */
-function completing({ live }: ModelSession): Act[] {
+function completionActions({ live }: ModelSession): Action[] {
   const runId = live?.runId ?? aRunId();
-  const begun: Act[] = live === null ? [{ do: "run", runId, state: "claimed" }] : [];
+  const begun: Action[] = live === null ? [{ do: "run", runId, state: "claimed" }] : [];
   return [...begun, { do: "run", runId, state: "completed" }];
 }
 
-function isSettlement(act: Act): boolean {
+function isSettlement(act: Action): boolean {
   return act.do === "answer" && act.settles !== undefined;
 }
 
-function toAct({ do: what, n, m }: Sketch, around: Surroundings, before: readonly Act[]): Act {
+function toAct(
+  { do: what, n, m }: Sketch,
+  around: SketchContext,
+  before: readonly Action[],
+): Action {
   const { session, mark } = around;
   const queued = session.waiting[n % Math.max(1, session.waiting.length)];
   switch (what) {
@@ -85,7 +89,7 @@ function toAct({ do: what, n, m }: Sketch, around: Surroundings, before: readonl
     case "remove":
       return { do: "remove", messageId: queued?.act.messageId ?? ids.make("message") };
     case "run":
-      return goOn(session.after(before), m);
+      return nextRunAction(session.after(before), m);
     case "end": {
       const live = session.after(before).live;
       if (live === null) return { do: "run", runId: aRunId(), state: "queued" };
@@ -149,9 +153,9 @@ const decisions = approvalDecision.options;
 const states = outboxState.options;
 
 /** The live run moves on, or a new one is claimed. */
-function goOn({ live }: ModelSession, n: number): Act {
+function nextRunAction({ live }: ModelSession, n: number): Action {
   if (live === null) return { do: "run", runId: aRunId(), state: "claimed" };
-  const next = going[live.state] ?? ["claimed"];
+  const next = nextStates[live.state] ?? ["claimed"];
   return { do: "run", runId: live.runId, state: next[n % next.length] ?? "claimed" };
 }
 
@@ -169,7 +173,7 @@ const changes = [
 /** The numbers that are open at this place of the commit, sometimes one too few or one too many. */
 function openAfter(
   session: ModelSession,
-  before: readonly Act[],
+  before: readonly Action[],
   slip: number,
 ): [number, number][] {
   const open = session.after(before).open.map(({ seq }) => seq);
@@ -182,6 +186,6 @@ function openAfter(
 export function rangesUpTo(session: ModelSession, upTo: number, as?: SeqRange["log"]): SeqRange[] {
   return session.ranges.flatMap(({ from, to, log = as }) => {
     const end = Math.min(to ?? upTo, upTo);
-    return from <= end ? [{ from, to: at(end), ...(log && { log }) }] : [];
+    return from <= end ? [{ from, to: toSeq(end), ...(log && { log }) }] : [];
   });
 }

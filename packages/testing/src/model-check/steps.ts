@@ -4,7 +4,7 @@ import type { LeaseKind } from "@holdfast/engine";
 
 /** What to do, without saying to what yet: the numbers choose among whatever is there when the step is taken. */
 export interface Sketch {
-  readonly do: (typeof deeds)[number];
+  readonly do: (typeof actionNames)[number];
   readonly n: number;
   readonly m: number;
 }
@@ -68,7 +68,7 @@ export interface ListSketch {
   readonly tag?: string;
 }
 
-const deeds = [
+const actionNames = [
   "say",
   "take",
   "answer",

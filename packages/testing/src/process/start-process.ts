@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 
-const repository = fileURLToPath(new URL("../../../..", import.meta.url));
+const repositoryRoot = fileURLToPath(new URL("../../../..", import.meta.url));
 
 export interface StartOptions {
   readonly env?: Record<string, string | undefined>;
@@ -15,10 +15,10 @@ export interface StartOptions {
   /** Nothing can be typed unless told. */
   readonly stdin?: "ignore" | "pipe";
   /** Takes what ends the process, for one that outlives a test; otherwise it is over with the test. */
-  readonly whenOver?: WhenOver;
+  readonly onCleanup?: OnCleanup;
 }
 
-export type WhenOver = (end: () => void | Promise<void>) => void;
+export type OnCleanup = (end: () => void | Promise<void>) => void;
 
 export interface Exit {
   readonly code: number | null;
@@ -31,7 +31,7 @@ export interface Exit {
  */
 export function startProcess(args: readonly string[], options: StartOptions = {}) {
   const child = spawn(options.command ?? process.execPath, args, {
-    cwd: options.cwd ?? repository,
+    cwd: options.cwd ?? repositoryRoot,
     env: { ...process.env, ...options.env },
     stdio: "pipe",
     detached: true,
@@ -72,7 +72,7 @@ export function startProcess(args: readonly string[], options: StartOptions = {}
     }
   }
 
-  const { whenOver = onTestFinished } = options;
+  const { onCleanup: whenOver = onTestFinished } = options;
   whenOver(async () => {
     signalGroup("SIGKILL");
     await exited;

@@ -2,10 +2,10 @@ import { type Audit, MemoryRows, type Orphan, outboxKey, type RawEvent } from "@
 import type { SessionId } from "@holdfast/protocol";
 
 import { blobIdOf } from "@holdfast/store";
-import { laneKeyOf, type LogRow, type MemoryData, readUpTo } from "./data.ts";
+import { laneKeyOf, type LogRow, type ReferenceData, lastSeqReadByBranches } from "./data.ts";
 import { allLeases } from "./leases.ts";
 
-export function createAudit(data: MemoryData): Audit {
+export function createAudit(data: ReferenceData): Audit {
   return {
     sessions: () => each(data.sessions.values().map((session) => session.row)),
     events: (session) =>
@@ -71,7 +71,7 @@ function rawEvent(session: SessionId, { event, place }: LogRow): RawEvent {
   return { session, seq: event.seq, event, place };
 }
 
-function* orphansIn(data: MemoryData): Iterable<Orphan> {
+function* orphansIn(data: ReferenceData): Iterable<Orphan> {
   for (const [key, { session }] of data.requests) {
     if (session !== null && !data.sessions.has(session)) yield { table: "requests", key };
   }
@@ -80,7 +80,7 @@ function* orphansIn(data: MemoryData): Iterable<Orphan> {
   }
   for (const [id, log] of data.logs) {
     if (data.sessions.has(id)) continue;
-    const upTo = readUpTo(data, id);
+    const upTo = lastSeqReadByBranches(data, id);
     for (const { event } of log.rows) {
       if (event.seq > upTo) yield { table: "events", key: `${id} ${event.seq}` };
     }

@@ -1,15 +1,15 @@
 import {
-  answerAgain,
-  answerRepeated,
+  repeatedCommitResult,
+  repeatedInputResult,
   type Commit,
   type CommitResult,
   decideCommit,
   emptySession,
   type InputRow,
-  type Loaded,
+  type LoadedRows,
   MemoryRows,
   needsOf,
-  putChunk,
+  mergeChunk,
   type Plan,
 } from "@holdfast/engine";
 import type { NewEvent, SeqRange, StoredEvent } from "@holdfast/protocol";
@@ -19,28 +19,29 @@ import {
   laneKeyOf,
   type Log,
   type LogRow,
-  type MemoryData,
+  type ReferenceData,
   type SessionData,
   sessionOf,
 } from "./data.ts";
-import { inboundIn } from "./outbox.ts";
+import { findInbound } from "./outbox.ts";
 
 /** Nothing in here waits, so that a commit is one step for everybody else. */
-export function commitTo(data: MemoryData, given: Commit): CommitResult {
-  const commit: Commit = { ...given, events: given.events.map(asStored) };
+export function commitTo(data: ReferenceData, given: Commit): CommitResult {
+  const commit: Commit = { ...given, events: given.events.map(throughJson) };
   const now = data.clock();
 
   const session = sessionOf(data, commit.owner, commit.session);
   const first = commit.events[0];
   const known = first && data.logs.get(commit.session)?.byId.get(first.id);
-  if (session !== null && known !== undefined) return answerAgain(commit, known.event, session.row);
+  if (session !== null && known !== undefined)
+    return repeatedCommitResult(commit, known.event, session.row);
 
   const decided = decideCommit(load(data, commit), commit, now);
   switch (decided.status) {
     case "refused":
       return decided;
     case "repeated":
-      return answerRepeated(decided, data.sessions.get(commit.session)!.row);
+      return repeatedInputResult(decided, data.sessions.get(commit.session)!.row);
     case "planned":
       apply(data, commit, decided);
       wakeWatchers(data, commit);
@@ -49,11 +50,11 @@ export function commitTo(data: MemoryData, given: Commit): CommitResult {
 }
 
 /** What a store keeps is JSON: the caller's objects stay the caller's. */
-function asStored(event: NewEvent): NewEvent {
+function throughJson(event: NewEvent): NewEvent {
   return { ...event, data: JSON.parse(JSON.stringify(event.data)) as NewEvent["data"] };
 }
 
-function load(data: MemoryData, commit: Commit): Loaded {
+function load(data: ReferenceData, commit: Commit): LoadedRows {
   const session = data.sessions.get(commit.session);
   const needs = needsOf(commit);
   const inputs = session?.inputs ?? new Map<InputRow["messageId"], InputRow>();
@@ -67,7 +68,7 @@ function load(data: MemoryData, commit: Commit): Loaded {
     approvals: new Map(data.sessions.values().flatMap(({ approvals }) => approvals.entries())),
     inbound: new Map(
       needs.inbound.flatMap((key) => {
-        const row = inboundIn(data, key);
+        const row = findInbound(data, key);
         return row === undefined ? [] : [[key, row]];
       }),
     ),
@@ -75,7 +76,7 @@ function load(data: MemoryData, commit: Commit): Loaded {
   };
 }
 
-function apply(data: MemoryData, commit: Commit, plan: Plan): void {
+function apply(data: ReferenceData, commit: Commit, plan: Plan): void {
   const session: SessionData = data.sessions.get(commit.session) ?? {
     row: plan.session,
     reads: readsOf(commit),
@@ -93,7 +94,7 @@ function apply(data: MemoryData, commit: Commit, plan: Plan): void {
   for (const input of plan.inputs) session.inputs.set(input.messageId, input);
   for (const approval of plan.approvals) session.approvals.set(approval.id, approval);
   for (const change of plan.memory) session.memory.apply(change);
-  for (const chunk of plan.outbox) putChunk(session.outbox, chunk);
+  for (const chunk of plan.outbox) mergeChunk(session.outbox, chunk);
   for (const lane of plan.lanes) data.lanes.set(laneKeyOf(lane.owner, lane.lane), lane);
   data.usage.push(...plan.usage);
   for (const id of plan.blobs) {
@@ -110,7 +111,7 @@ function readsOf(commit: Commit): readonly SeqRange[] {
   return emptySession(commit, first, 0).ranges.filter((range) => range.log !== undefined);
 }
 
-function appendTo(data: MemoryData, { session, log: kept, deltas }: Plan): void {
+function appendTo(data: ReferenceData, { session, log: kept, deltas }: Plan): void {
   const log: Log = data.logs.get(session.id) ?? {
     owner: session.owner,
     rows: [],
@@ -128,7 +129,7 @@ function appendTo(data: MemoryData, { session, log: kept, deltas }: Plan): void 
   for (const row of open.slice(0, open.length - session.openDeltas)) row.place = "pruned";
 }
 
-function wakeWatchers(data: MemoryData, { session }: Commit): void {
+function wakeWatchers(data: ReferenceData, { session }: Commit): void {
   for (const watcher of data.watchers) {
     if (watcher.session === session) {
       queueMicrotask(() => data.watchers.has(watcher) && watcher.wake());

@@ -61,7 +61,7 @@ export interface StoredBlob {
 }
 
 /** Everything that handles on one store share. */
-export interface MemoryData {
+export interface ReferenceData {
   readonly clock: () => number;
   readonly sessions: Map<SessionId, SessionData>;
   readonly logs: Map<SessionId, Log>;
@@ -72,15 +72,15 @@ export interface MemoryData {
   readonly purges: Map<SessionId, PurgeRow>;
   readonly requests: Map<string, RequestRow>;
   readonly register: Map<string, RegisterRow>;
-  readonly watchers: Set<Watcher>;
+  readonly watchers: Set<SessionWatcher>;
 }
 
-export interface Watcher {
+export interface SessionWatcher {
   readonly session: SessionId;
   readonly wake: () => void;
 }
 
-export function emptyData(clock: () => number): MemoryData {
+export function emptyData(clock: () => number): ReferenceData {
   return {
     clock,
     sessions: new Map(),
@@ -104,19 +104,19 @@ export function blobKeyOf(owner: OwnerId, blob: BlobId): string {
 }
 
 /** Another owner's session reads like one that does not exist. */
-export function sessionOf(data: MemoryData, owner: OwnerId, id: SessionId): SessionData | null {
+export function sessionOf(data: ReferenceData, owner: OwnerId, id: SessionId): SessionData | null {
   const found = data.sessions.get(id);
   return found?.row.owner === owner ? found : null;
 }
 
 /** What a reader of the log sees: settled deltas are gone, whether they are deleted yet or not. */
-export function readableRows(data: MemoryData, log: SessionId): readonly StoredEvent[] {
+export function readableRows(data: ReferenceData, log: SessionId): readonly StoredEvent[] {
   const rows = data.logs.get(log)?.rows ?? [];
   return rows.filter((row) => row.place !== "pruned").map((row) => row.event);
 }
 
 /** Up to which number branches read this log. */
-export function readUpTo(data: MemoryData, log: SessionId): number {
+export function lastSeqReadByBranches(data: ReferenceData, log: SessionId): number {
   const reads = data.sessions.values().flatMap((session) => session.reads);
   return Math.max(0, ...reads.filter((range) => range.log === log).map(({ to }) => to ?? 0));
 }

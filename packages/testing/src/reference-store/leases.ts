@@ -1,8 +1,8 @@
 import { decideLease, type LeaseRef, type LeaseRow, type Leases } from "@holdfast/engine";
 
-import type { MemoryData } from "./data.ts";
+import type { ReferenceData } from "./data.ts";
 
-export function createLeases(data: MemoryData): Leases {
+export function createLeases(data: ReferenceData): Leases {
   return {
     async acquire(request) {
       const { kind } = request;
@@ -56,12 +56,12 @@ export function createLeases(data: MemoryData): Leases {
 }
 
 // P3: whoever's fence stands in the row holds it, also past the expiry, until another has taken it.
-function heldUnder(data: MemoryData, { kind, session, fence }: LeaseRef): LeaseRow | undefined {
+function heldUnder(data: ReferenceData, { kind, session, fence }: LeaseRef): LeaseRow | undefined {
   const lease = data.sessions.get(session)?.leases.get(kind);
   return lease?.fence === fence ? lease : undefined;
 }
 
-export function allLeases(data: MemoryData): LeaseRow[] {
+export function allLeases(data: ReferenceData): LeaseRow[] {
   return data.sessions
     .values()
     .flatMap((session) => session.leases.values())

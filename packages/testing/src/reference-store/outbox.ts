@@ -1,10 +1,10 @@
 import type { OutboxRow, Reads, Register, RegisterRow } from "@holdfast/engine";
 
-import { type MemoryData, type SessionData, sessionOf } from "./data.ts";
+import { type ReferenceData, type SessionData, sessionOf } from "./data.ts";
 
 type OutboxReads = Pick<Reads, "lanes" | "outbox" | "inbound">;
 
-export function createOutboxReads(data: MemoryData): OutboxReads {
+export function createOutboxReads(data: ReferenceData): OutboxReads {
   return {
     async lanes(owner, prefix, limit) {
       return [...data.lanes.values()]
@@ -19,24 +19,24 @@ export function createOutboxReads(data: MemoryData): OutboxReads {
         .filter((row) => states.includes(row.state))
         .filter((row) => session === undefined || row.session === session)
         .filter((row) => delivery === undefined || row.delivery === delivery)
-        .toSorted(inOrder)
+        .toSorted(byOutboxOrder)
         .slice(0, limit);
     },
     async inbound(owner, key) {
-      const found = inboundIn(data, key);
+      const found = findInbound(data, key);
       return found !== undefined && sessionOf(data, owner, found.session) !== null ? found : null;
     },
   };
 }
 
-export function inboundIn(data: MemoryData, key: string): OutboxRow | undefined {
+export function findInbound(data: ReferenceData, key: string): OutboxRow | undefined {
   return data.sessions
     .values()
     .flatMap(({ outbox }) => outbox.values())
     .find((row) => row.inbound === key);
 }
 
-function inOrder(a: OutboxRow, b: OutboxRow): number {
+function byOutboxOrder(a: OutboxRow, b: OutboxRow): number {
   if (a.session !== b.session) return a.session < b.session ? -1 : 1;
   if (a.delivery !== b.delivery) return a.begun - b.begun || (a.delivery < b.delivery ? -1 : 1);
   return a.chunk - b.chunk;
@@ -51,7 +51,7 @@ export function dueSince({ outbox }: Pick<SessionData, "outbox">, now: number): 
   return Math.min(Infinity, ...due.map(({ at }) => at));
 }
 
-export function createRegister(data: MemoryData): Register {
+export function createRegister(data: ReferenceData): Register {
   const keyOf = ({ owner, key }: Pick<RegisterRow, "owner" | "key">) => `${owner} ${key}`;
   return {
     read: async (owner, key) => data.register.get(keyOf({ owner, key })) ?? null,

@@ -1,12 +1,19 @@
 import { blobsIn, type PurgeResult } from "@holdfast/engine";
 import { decodeEvent, type OwnerId, type SessionId } from "@holdfast/protocol";
 
-import { isOver } from "./requests.ts";
-import { blobKeyOf, type Log, type LogRow, type MemoryData, readUpTo, sessionOf } from "./data.ts";
+import { isExpired } from "./requests.ts";
+import {
+  blobKeyOf,
+  type Log,
+  type LogRow,
+  type ReferenceData,
+  lastSeqReadByBranches,
+  sessionOf,
+} from "./data.ts";
 
-const day = 24 * 60 * 60 * 1000;
+const dayMs = 24 * 60 * 60 * 1000;
 
-export function purgeSession(data: MemoryData, owner: OwnerId, id: SessionId): PurgeResult {
+export function purgeSession(data: ReferenceData, owner: OwnerId, id: SessionId): PurgeResult {
   const earlier = data.purges.get(id);
   if (earlier?.owner === owner) return { status: "purged", events: earlier.events };
   const session = sessionOf(data, owner, id);
@@ -24,19 +31,19 @@ export function purgeSession(data: MemoryData, owner: OwnerId, id: SessionId): P
 }
 
 /** Deletes what no branch reads of a log whose session is gone, and answers how much that was. */
-function dropUnreadRows(data: MemoryData, id: SessionId): number {
+function dropUnreadRows(data: ReferenceData, id: SessionId): number {
   const log = data.logs.get(id);
   if (log === undefined) return 0;
-  const upTo = readUpTo(data, id);
+  const upTo = lastSeqReadByBranches(data, id);
   const isRead = (row: LogRow) => row.place === "log" && row.event.seq <= upTo;
   const dropped = log.rows.filter((row) => !isRead(row));
   log.rows = log.rows.filter(isRead);
-  for (const row of dropped) forget(data, log, row);
+  for (const row of dropped) deleteRow(data, log, row);
   if (log.rows.length === 0) data.logs.delete(id);
   return dropped.length;
 }
 
-function forget(data: MemoryData, log: Log, { event, place }: LogRow): void {
+function deleteRow(data: ReferenceData, log: Log, { event, place }: LogRow): void {
   log.byId.delete(event.id);
   const decoded = decodeEvent(event);
   if (place !== "log" || decoded.kind !== "known") return;
@@ -46,23 +53,23 @@ function forget(data: MemoryData, log: Log, { event, place }: LogRow): void {
   }
 }
 
-export function prune(data: MemoryData, limit: number): number {
+export function prune(data: ReferenceData, limit: number): number {
   let rows = 0;
   for (const log of data.logs.values()) {
     const settled = log.rows.filter((row) => row.place === "pruned").slice(0, limit - rows);
-    for (const row of settled) forget(data, log, row);
+    for (const row of settled) deleteRow(data, log, row);
     const gone = new Set(settled);
     log.rows = log.rows.filter((row) => !gone.has(row));
     rows += settled.length;
   }
   for (const [key, { row }] of data.blobs) {
-    const unneeded = row.refs === 0 && row.createdAt + day <= data.clock();
+    const unneeded = row.refs === 0 && row.createdAt + dayMs <= data.clock();
     if (!unneeded || rows >= limit) continue;
     data.blobs.delete(key);
     rows += 1;
   }
   for (const [key, row] of data.requests) {
-    if (rows >= limit || !isOver(data, row)) continue;
+    if (rows >= limit || !isExpired(data, row)) continue;
     data.requests.delete(key);
     rows += 1;
   }

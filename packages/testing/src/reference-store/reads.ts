@@ -10,21 +10,21 @@ import {
   type SessionRow,
   type Shelf,
   type UsageTotals,
-  writeListed,
+  encodeSessionPage,
 } from "@holdfast/engine";
 import { type OwnerId, roleOf, type StoredEvent } from "@holdfast/protocol";
 
 import {
   blobKeyOf,
   laneKeyOf,
-  type MemoryData,
+  type ReferenceData,
   readableRows,
   type SessionData,
   sessionOf,
 } from "./data.ts";
 import { createOutboxReads } from "./outbox.ts";
 
-export function createReads(data: MemoryData): Reads {
+export function createReads(data: ReferenceData): Reads {
   return {
     ...createOutboxReads(data),
     async session(owner, id) {
@@ -34,8 +34,8 @@ export function createReads(data: MemoryData): Reads {
     async sessions(owner, query) {
       const matching = Array.from(data.sessions.values(), (session) => session.row)
         .filter((row) => row.owner === owner && isListed(row, query))
-        .toSorted(byPlaceInList)
-        .filter((row) => query.after === undefined || byPlaceInList(query.after, row) < 0);
+        .toSorted(byListOrder)
+        .filter((row) => query.after === undefined || byListOrder(query.after, row) < 0);
       const sessions = matching.slice(0, query.limit);
       const last = sessions.at(-1);
       const more = matching.length > sessions.length && last !== undefined;
@@ -43,7 +43,7 @@ export function createReads(data: MemoryData): Reads {
     },
 
     async listed(owner, query) {
-      return writeListed(await this.sessions(owner, query));
+      return encodeSessionPage(await this.sessions(owner, query));
     },
 
     async events(owner, id, { after, upTo, limit }) {
@@ -120,8 +120,8 @@ export function createReads(data: MemoryData): Reads {
       const matching = approvalsOf(data, owner)
         .filter(({ state }) => state === "open")
         .filter((approval) => session === undefined || approval.session === session)
-        .toSorted(byAsking)
-        .filter((approval) => after === undefined || byAsking(after, approval) < 0);
+        .toSorted(byAskedAt)
+        .filter((approval) => after === undefined || byAskedAt(after, approval) < 0);
       const approvals = matching.slice(0, limit);
       const last = approvals.at(-1);
       const more = matching.length > approvals.length && last !== undefined;
@@ -153,8 +153,8 @@ export function createReads(data: MemoryData): Reads {
       const matching = approvalsOf(data, owner)
         .flatMap((row) => (row.answeredAt === null ? [] : [{ ...row, answeredAt: row.answeredAt }]))
         .filter((row) => row.state === "answered" && (session ?? row.session) === row.session)
-        .toSorted((a, b) => byAsking(at(b), at(a)))
-        .filter((row) => before === undefined || byAsking(at(row), at(before)) < 0);
+        .toSorted((a, b) => byAskedAt(at(b), at(a)))
+        .filter((row) => before === undefined || byAskedAt(at(row), at(before)) < 0);
       const approvals = matching.slice(0, limit);
       const last = approvals.at(-1);
       const more = matching.length > approvals.length && last !== undefined;
@@ -165,12 +165,12 @@ export function createReads(data: MemoryData): Reads {
       return approvalsOf(data, owner)
         .filter((approval) => approval.session === session)
         .filter(({ runId, decision }) => runId === run || holdsForSession(decision))
-        .toSorted(byAsking);
+        .toSorted(byAskedAt);
     },
   };
 }
 
-function approvalsOf(data: MemoryData, owner: OwnerId): ApprovalRow[] {
+function approvalsOf(data: ReferenceData, owner: OwnerId): ApprovalRow[] {
   return data.sessions
     .values()
     .filter(({ row }) => row.owner === owner)
@@ -179,7 +179,7 @@ function approvalsOf(data: MemoryData, owner: OwnerId): ApprovalRow[] {
 }
 
 /** Oldest first; among equals the smaller id. */
-function byAsking(a: ApprovalCursor, b: ApprovalCursor): number {
+function byAskedAt(a: ApprovalCursor, b: ApprovalCursor): number {
   return a.askedAt - b.askedAt || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 }
 
@@ -198,7 +198,7 @@ function isListed(row: SessionRow, { shelf = "active", pinned, project, tag }: L
 }
 
 /** Newest first; among equals the greater id. */
-function byPlaceInList(
+function byListOrder(
   a: Pick<SessionRow, "sortAt" | "id">,
   b: Pick<SessionRow, "sortAt" | "id">,
 ): number {
@@ -206,7 +206,7 @@ function byPlaceInList(
 }
 
 function readEntries(
-  data: MemoryData,
+  data: ReferenceData,
   session: SessionRow,
   { before, limit }: EntryQuery,
 ): EntryPage {
@@ -226,7 +226,7 @@ function readInbox(session: SessionData) {
     .toSorted((a, b) => a.seq - b.seq);
 }
 
-function readJournal(data: MemoryData, { row, runs }: SessionData): readonly StoredEvent[] {
+function readJournal(data: ReferenceData, { row, runs }: SessionData): readonly StoredEvent[] {
   const run = row.liveRun === null ? undefined : runs.get(row.liveRun);
   if (run === undefined) return [];
   return readableRows(data, row.id).filter((event) => {

@@ -1,12 +1,12 @@
-import { answerKeptMs, type RequestRow, type Requests } from "@holdfast/engine";
+import { answerRetentionMs, type RequestRow, type Requests } from "@holdfast/engine";
 
-import type { MemoryData } from "./data.ts";
+import type { ReferenceData } from "./data.ts";
 
-export function createRequests(data: MemoryData): Requests {
+export function createRequests(data: ReferenceData): Requests {
   const keyOf = ({ owner, key }: Pick<RequestRow, "owner" | "key">) => `${owner} ${key}`;
   const standing = (request: Pick<RequestRow, "owner" | "key">) => {
     const row = data.requests.get(keyOf(request));
-    return row !== undefined && !isOver(data, row) ? row : null;
+    return row !== undefined && !isExpired(data, row) ? row : null;
   };
   return {
     find: async (owner, key) => standing({ owner, key }),
@@ -21,6 +21,6 @@ export function createRequests(data: MemoryData): Requests {
   };
 }
 
-export function isOver(data: MemoryData, { at }: RequestRow): boolean {
-  return at + answerKeptMs <= data.clock();
+export function isExpired(data: ReferenceData, { at }: RequestRow): boolean {
+  return at + answerRetentionMs <= data.clock();
 }

@@ -1,19 +1,19 @@
 import type { Search, SearchHit, SearchQuery, SearchRole } from "@holdfast/engine";
 import { plainText, decodeEvent, type OwnerId, type StoredEvent, textOf } from "@holdfast/protocol";
 
-import { type MemoryData, readableRows, type SessionData } from "./data.ts";
+import { type ReferenceData, readableRows, type SessionData } from "./data.ts";
 
 interface Document extends Pick<SearchHit, "session" | "title" | "seq" | "role" | "at"> {
   readonly text: string;
 }
 
 /** Reads everything for every search: there is no index that could be behind. */
-export function createSearch(data: MemoryData): Search {
+export function createSearch(data: ReferenceData): Search {
   return {
     async search(owner, query) {
       const terms = parseTerms(query.text);
       const hits = documentsOf(data, owner)
-        .filter((document) => isAsked(document, query))
+        .filter((document) => matchesQuery(document, query))
         .toSorted(newestFirst)
         .map((document) => matchAll(document, terms))
         .filter((hit) => hit !== undefined);
@@ -30,7 +30,7 @@ export function createSearch(data: MemoryData): Search {
   };
 }
 
-function documentsOf(data: MemoryData, owner: OwnerId): Document[] {
+function documentsOf(data: ReferenceData, owner: OwnerId): Document[] {
   return [...data.sessions.values()]
     .filter(({ row }) => row.owner === owner && row.trashedAt === null)
     .flatMap((session) => [
@@ -47,13 +47,13 @@ function titleOf({ row }: SessionData): Document[] {
 
 function documentOf({ row }: SessionData, event: StoredEvent): Document[] {
   const decoded = decodeEvent(event);
-  const said = decoded.kind === "known" ? wordsOf(decoded.event) : undefined;
+  const said = decoded.kind === "known" ? searchableTextOf(decoded.event) : undefined;
   if (said === undefined) return [];
   const { role, text } = said;
   return [{ session: row.id, title: row.title, seq: event.seq, role, at: event.at, text }];
 }
 
-function wordsOf(
+function searchableTextOf(
   event: Extract<ReturnType<typeof decodeEvent>, { kind: "known" }>["event"],
 ): { role: SearchRole; text: string } | undefined {
   switch (event.type) {
@@ -71,7 +71,7 @@ function wordsOf(
   }
 }
 
-function isAsked(document: Document, { session, role, since, until }: SearchQuery): boolean {
+function matchesQuery(document: Document, { session, role, since, until }: SearchQuery): boolean {
   return (
     (session === undefined || document.session === session) &&
     (role === undefined || document.role === role) &&

@@ -4,7 +4,7 @@ import type { OwnerId } from "@holdfast/protocol";
 import { blobIdOf } from "@holdfast/store";
 import { createAudit } from "./audit.ts";
 import { commitTo } from "./commits.ts";
-import { blobKeyOf, emptyData, type MemoryData, type Watcher } from "./data.ts";
+import { blobKeyOf, emptyData, type ReferenceData, type SessionWatcher } from "./data.ts";
 import { createLeases } from "./leases.ts";
 import { prune, purgeSession } from "./purge.ts";
 import { createRegister } from "./outbox.ts";
@@ -13,23 +13,25 @@ import { createRequests } from "./requests.ts";
 import { createSearch } from "./search.ts";
 import { createWork } from "./work.ts";
 
-export interface MemoryStore extends Store {
+export interface ReferenceStore extends Store {
   /** Another handle on the same data, as another process would have one. */
-  open(): MemoryStore;
+  open(): ReferenceStore;
 }
 
-export interface MemoryStoreOptions {
+export interface ReferenceStoreOptions {
   readonly clock?: () => number;
 }
 
 /** The store that keeps nothing: for tests, and as the plainest statement of what the others do. */
-export function createMemoryStore({ clock = Date.now }: MemoryStoreOptions = {}): MemoryStore {
+export function createReferenceStore({
+  clock = Date.now,
+}: ReferenceStoreOptions = {}): ReferenceStore {
   return openHandle(emptyData(clock));
 }
 
-function openHandle(data: MemoryData): MemoryStore {
+function openHandle(data: ReferenceData): ReferenceStore {
   const state = { closed: false };
-  const watchers = new Set<Watcher>();
+  const watchers = new Set<SessionWatcher>();
   const orClosed = <T>(write: () => T): Promise<T | Failed> =>
     Promise.resolve(state.closed ? closedFailure : write());
   const refuseReads = () => {
@@ -41,23 +43,23 @@ function openHandle(data: MemoryData): MemoryStore {
 
   return {
     kind: "memory",
-    reads: guarded(createReads(data), refuseReads),
+    reads: withGuard(createReads(data), refuseReads),
     leases: {
-      ...guarded(leases, refuseReads),
+      ...withGuard(leases, refuseReads),
       acquire: async (request) => (state.closed ? closedFailure : leases.acquire(request)),
       renew: async (refs, ttlMs) => (state.closed ? closedFailure : leases.renew(refs, ttlMs)),
       release: async (ref) => (state.closed ? closedFailure : leases.release(ref)),
     },
-    work: guarded(createWork(data), refuseReads),
+    work: withGuard(createWork(data), refuseReads),
     requests: {
-      ...guarded(requests, refuseReads),
+      ...withGuard(requests, refuseReads),
       keep: async (request) => (state.closed ? closedFailure : requests.keep(request)),
     },
     register: {
-      ...guarded(register, refuseReads),
+      ...withGuard(register, refuseReads),
       put: async (change) => (state.closed ? closedFailure : register.put(change)),
     },
-    search: guarded(createSearch(data), refuseReads),
+    search: withGuard(createSearch(data), refuseReads),
     audit: createAudit(data),
 
     commit: (commit) => orClosed(() => commitTo(data, commit)),
@@ -66,7 +68,7 @@ function openHandle(data: MemoryData): MemoryStore {
     prune: (limit) => orClosed(() => ({ status: "pruned", rows: prune(data, limit) }) as const),
 
     watch(session, _pace, wake) {
-      const watcher: Watcher = { session, wake };
+      const watcher: SessionWatcher = { session, wake };
       data.watchers.add(watcher);
       watchers.add(watcher);
       return () => void (data.watchers.delete(watcher), watchers.delete(watcher));
@@ -93,7 +95,7 @@ const closedFailure: Failed = {
 };
 
 /** The same methods, each of which asks first. */
-function guarded<T extends object>(methods: T, ask: () => void): T {
+function withGuard<T extends object>(methods: T, ask: () => void): T {
   return new Proxy(methods, {
     get(target, name, receiver) {
       const method: unknown = Reflect.get(target, name, receiver);
@@ -106,7 +108,7 @@ function guarded<T extends object>(methods: T, ask: () => void): T {
   });
 }
 
-function putBlob(data: MemoryData, owner: OwnerId, bytes: Uint8Array, mediaType: string) {
+function putBlob(data: ReferenceData, owner: OwnerId, bytes: Uint8Array, mediaType: string) {
   const id = blobIdOf(bytes);
   const key = blobKeyOf(owner, id);
   const size = bytes.byteLength;

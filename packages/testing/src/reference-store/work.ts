@@ -1,9 +1,9 @@
-import { rests, type Work } from "@holdfast/engine";
+import { isResting, type Work } from "@holdfast/engine";
 
-import type { MemoryData, SessionData } from "./data.ts";
+import type { ReferenceData, SessionData } from "./data.ts";
 import { dueSince } from "./outbox.ts";
 
-export function createWork(data: MemoryData): Work {
+export function createWork(data: ReferenceData): Work {
   const sessions = () => [...data.sessions.values()].filter(({ row }) => row.trashedAt === null);
   return {
     async queued(limit) {
@@ -63,7 +63,7 @@ export function createWork(data: MemoryData): Work {
 
 function isRunnersWork({ row, runs }: SessionData): boolean {
   if (row.liveRun === null || row.liveState === null) return false;
-  return !rests(row.liveState) || runs.get(row.liveRun)?.cancelRequested === true;
+  return !isResting(row.liveState) || runs.get(row.liveRun)?.cancelRequested === true;
 }
 
 function waitingSince({ inputs }: Pick<SessionData, "inputs">): number {

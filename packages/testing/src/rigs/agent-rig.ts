@@ -7,12 +7,12 @@ import {
 } from "@holdfast/engine";
 import { manualClock } from "../fakes/manual-clock.ts";
 
-export interface MadeAgent extends Agent {
+export interface TestAgent extends Agent {
   /** How often it was closed. */
   closed: number;
 }
 
-export function anAgent(bytes = 100): MadeAgent {
+export function createTestAgent(bytes = 100): TestAgent {
   return {
     modelName: "scripted",
     model: { stream: async function* () {} },
@@ -28,12 +28,12 @@ export function anAgent(bytes = 100): MadeAgent {
 
 /** A cache over a store's real versions, with a factory that remembers what it made. */
 export function openAgentCache(store: Store, rest: Partial<AgentCacheDeps<string>> = {}) {
-  const made: MadeAgent[] = [];
+  const made: TestAgent[] = [];
   const clock = manualClock();
   const factory = {
     signature: async (_request: AgentRequest) => "same",
     build: async (_request: AgentRequest): Promise<Agent> => {
-      const agent = anAgent();
+      const agent = createTestAgent();
       made.push(agent);
       return agent;
     },

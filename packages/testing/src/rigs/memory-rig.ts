@@ -3,8 +3,8 @@ import { createIds } from "@holdfast/protocol";
 import {
   createLog,
   type Log,
-  MemoryKeeper,
-  type MemoryKeeperDeps,
+  MemoryCommitter,
+  type MemoryCommitterDeps,
   type MemoryAnswer,
   type MemoryBatch,
   type MemoryHandle,
@@ -14,32 +14,32 @@ import {
 } from "@holdfast/engine";
 import { aHolder } from "../fixtures/factories.ts";
 import { manualClock } from "../fakes/manual-clock.ts";
-import { gated } from "./run-words.ts";
+import { createGate } from "./run-words.ts";
 
-type Behaviour = (batch: MemoryBatch, signal: AbortSignal) => Promise<MemoryAnswer>;
+type CommitBehaviour = (batch: MemoryBatch, signal: AbortSignal) => Promise<MemoryAnswer>;
 
 const committed: MemoryAnswer = { status: "committed" };
 
 /** A memory provider in the test's hands: it notes what it is given, and does what it is told. */
-export class NotedMemory implements MemoryHandle {
+export class RecordingMemory implements MemoryHandle {
   readonly owner: MemoryOwner;
   /** Each time that it was called. */
   readonly batches: MemoryBatch[] = [];
   recollections: readonly Recollection[] = [];
   closed = 0;
-  #next: Behaviour[] = [];
+  #next: CommitBehaviour[] = [];
 
   constructor(configuration: string, provider = "noted") {
     this.owner = { provider, configuration };
   }
 
   /** What was said in the turns that it was given, call by call. */
-  get told(): string[][] {
+  get spokenTexts(): string[][] {
     return this.batches.map(({ turns }) => turns.map(({ messages }) => messages[0]?.text ?? ""));
   }
 
   /** Answers the next call so; without a word it commits. */
-  answers(behaviour: Behaviour): void {
+  answers(behaviour: CommitBehaviour): void {
     this.#next.push(behaviour);
   }
 
@@ -52,7 +52,7 @@ export class NotedMemory implements MemoryHandle {
     readonly asked: Promise<void>;
     readonly open: () => void;
   } {
-    const [asked, answered] = [gated(), gated()];
+    const [asked, answered] = [createGate(), createGate()];
     this.answers(async () => {
       asked.open();
       await answered.promise;
@@ -75,22 +75,22 @@ export class NotedMemory implements MemoryHandle {
   }
 }
 
-export interface MemoryRigOptions extends Partial<MemoryKeeperDeps> {
+export interface MemoryRigOptions extends Partial<MemoryCommitterDeps> {
   readonly log?: Log;
 }
 
 /** A keeper over a store, whose providers are those that the test has made. */
-export function openMemory(store: Store, rest: MemoryRigOptions = {}) {
+export function openMemoryRig(store: Store, rest: MemoryRigOptions = {}) {
   const clock = manualClock();
   const reachable = new Map<string, MemoryHandle>();
   const state: { current: MemoryOwner | null } = { current: null };
-  const keeper = new MemoryKeeper({
+  const keeper = new MemoryCommitter({
     log: createLog(store),
     ids: createIds(),
     clock,
     holder: () => aHolder({ agent: "memory" }),
     leaseMs: 30_000,
-    patienceMs: 60_000,
+    providerTimeoutMs: 60_000,
     idleMs: 300_000,
     sweepMs: 60_000,
     providers: {

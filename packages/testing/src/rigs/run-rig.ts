@@ -16,8 +16,8 @@ import {
   type RunnerDeps,
 } from "@holdfast/engine";
 import { aHolder } from "../fixtures/factories.ts";
-import { manualClock, turn } from "../fakes/manual-clock.ts";
-import { type OpenSession, openSession, present } from "../fixtures/open-session.ts";
+import { manualClock, nextTurn } from "../fakes/manual-clock.ts";
+import { type TestSession, openTestSession, assertPresent } from "../fixtures/open-session.ts";
 
 export interface RunRigOptions {
   readonly model: Model;
@@ -32,7 +32,7 @@ export interface RunRigOptions {
 export interface RunRig {
   readonly log: Log;
   readonly runner: Runner;
-  readonly chat: OpenSession;
+  readonly chat: TestSession;
   say(text: string, rest?: Partial<NewInput>): Promise<Extract<Admission, { status: "accepted" }>>;
   /** Tells the runner of the session, and waits until it has nothing left to do. */
   work(): Promise<void>;
@@ -40,7 +40,7 @@ export interface RunRig {
   entries(): Promise<readonly StoredEvent[]>;
 }
 
-const noErrors = (error: unknown): never => {
+const failOnError = (error: unknown): never => {
   throw error;
 };
 
@@ -62,7 +62,7 @@ export function createRunner(store: Store, log: Log, options: RunRigOptions): Ru
     policy: "resume",
     sweepMs: 1_000,
     maxRuns: 100,
-    onError: noErrors,
+    onError: failOnError,
     ...options.deps,
   });
 }
@@ -70,7 +70,7 @@ export function createRunner(store: Store, log: Log, options: RunRigOptions): Ru
 export async function openRunRig(store: Store, options: RunRigOptions): Promise<RunRig> {
   const log = createLog(store);
   const ids = createIds();
-  const chat = await openSession(store);
+  const chat = await openTestSession(store);
   const runner = createRunner(store, log, options);
   let said = 0;
   return {
@@ -86,11 +86,11 @@ export async function openRunRig(store: Store, options: RunRigOptions): Promise<
       return admission;
     },
     async work() {
-      runner.poke(chat.owner, chat.session);
+      runner.notify(chat.owner, chat.session);
       await runner.idle();
-      await turn();
+      await nextTurn();
     },
-    run: async (id) => present(await store.reads.run(chat.owner, id)),
+    run: async (id) => assertPresent(await store.reads.run(chat.owner, id)),
     entries: () => chat.entries(),
   };
 }

@@ -1,11 +1,11 @@
 import { decodeEvent, type Part, type StoredEvent } from "@holdfast/protocol";
 
 import type { ModelMessage, Tool, ToolResult } from "@holdfast/engine";
-import { turn } from "../fakes/manual-clock.ts";
+import { nextTurn } from "../fakes/manual-clock.ts";
 import type { RunRig } from "./run-rig.ts";
 
 /** The conversation in short: role and text, tools with their outcome. How the context begins is no part of it. */
-export function told(entries: readonly StoredEvent[]): string[] {
+export function transcriptLines(entries: readonly StoredEvent[]): string[] {
   const shown = entries.filter(({ type }) => type !== "context.framed");
   return shown.map((entry) => {
     const decoded = decodeEvent(entry);
@@ -17,14 +17,14 @@ export function told(entries: readonly StoredEvent[]): string[] {
       case "message.user":
       case "message.assistant":
       case "message.tool":
-        return `${event.type.replace("message.", "")}: ${event.data.parts.map(inShort).join("|")}`;
+        return `${event.type.replace("message.", "")}: ${event.data.parts.map(partLine).join("|")}`;
       default:
         return event.type;
     }
   });
 }
 
-function inShort(part: Part): string {
+function partLine(part: Part): string {
   switch (part.type) {
     case "text":
       return part.text;
@@ -38,18 +38,18 @@ function inShort(part: Part): string {
 }
 
 /** A message of a request in short: who says it, and its words. */
-export function toldModel(message: ModelMessage): string {
-  return `${message.role}: ${wordsIn(message)}`;
+export function modelMessageLine(message: ModelMessage): string {
+  return `${message.role}: ${modelMessageText(message)}`;
 }
 
-export function wordsIn(message: ModelMessage): string {
+export function modelMessageText(message: ModelMessage): string {
   if (message.role === "tool") return message.output;
   if (message.role !== "assistant") return message.text;
   return message.parts.map((part) => (part.kind === "text" ? part.text : "")).join("");
 }
 
 /** A promise that the test keeps. */
-export function gated(): { readonly promise: Promise<void>; readonly open: () => void } {
+export function createGate(): { readonly promise: Promise<void>; readonly open: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { promise, open: resolve };
 }
@@ -59,24 +59,24 @@ export async function until(condition: () => Promise<boolean> | boolean): Promis
   const deadline = performance.now() + 40_000;
   for (let looks = 0; !(await condition()); looks += 1) {
     if (performance.now() > deadline) throw new Error("It did not come to that.");
-    await (looks < 100 ? turn() : new Promise((resolve) => setTimeout(resolve, 5)));
+    await (looks < 100 ? nextTurn() : new Promise((resolve) => setTimeout(resolve, 5)));
   }
 }
 
 /** Resolves when so much text is durable. */
-export async function streamed({ chat }: Pick<RunRig, "chat">, text: string): Promise<void> {
+export async function untilStreamed({ chat }: Pick<RunRig, "chat">, text: string): Promise<void> {
   await until(async () => JSON.stringify(await chat.events()).includes(text));
 }
 
 /** Resolves when an event of that type is durable. */
-export async function recorded({ chat }: Pick<RunRig, "chat">, type: string): Promise<void> {
+export async function untilRecorded({ chat }: Pick<RunRig, "chat">, type: string): Promise<void> {
   await until(async () => (await chat.events()).some((event) => event.type === type));
 }
 
-export function aTool(name: string, run: Tool["run"], rest: Partial<Tool> = {}): Tool {
+export function createTool(name: string, run: Tool["run"], rest: Partial<Tool> = {}): Tool {
   return { name, description: name, input: {}, replay: "never", timeLimitMs: 60_000, run, ...rest };
 }
 
-export function ok(output: string): ToolResult {
+export function okResult(output: string): ToolResult {
   return { outcome: "ok", output };
 }

@@ -20,15 +20,15 @@ import {
   type Store,
   type Tool,
   admitMessage,
-  type KnownContext,
+  type CachedContext,
   type Runner,
 } from "@holdfast/engine";
 import { aHolder, aLane, anOwner, aUserMessage } from "../fixtures/factories.ts";
 import { manualClock } from "../fakes/manual-clock.ts";
-import { type OpenSession, openSession, present } from "../fixtures/open-session.ts";
+import { type TestSession, openTestSession, assertPresent } from "../fixtures/open-session.ts";
 import { createRunner } from "./run-rig.ts";
 import { calls, says, scriptedModel } from "../fakes/scripted-model.ts";
-import { type Chance, seededChance } from "../simulator/chance.ts";
+import { type SeededRandom, seededRandom } from "../simulator/chance.ts";
 
 export interface DayFigures {
   readonly requests: number;
@@ -49,19 +49,19 @@ const weights = {
   compact: 2,
   persona: 1,
 } as const;
-type Act = keyof typeof weights;
+type DayAction = keyof typeof weights;
 
 /**
  * P9: a day with an agent, from a seed: turns in several sessions by several lanes, steering, evictions, restarts, other
  * processes' writes, and now and then what changes the context on purpose. Each request must begin with the whole of its
  * session's request before it, byte by byte, or the log names the event that explains why not.
  */
-export async function liveScriptedDay(
+export async function runScriptedDay(
   store: Store,
   { turns, seed }: { readonly turns: number; readonly seed: number },
 ): Promise<DayFigures> {
-  const day = await Day.begin(store, seededChance(seed));
-  const acts: Partial<Record<Act, number>> = {};
+  const day = await Day.begin(store, seededRandom(seed));
+  const acts: Partial<Record<DayAction, number>> = {};
   for (let each = 0; each < turns; each += 1) {
     const act = day.chance.weighted(weights);
     acts[act] = (acts[act] ?? 0) + 1;
@@ -71,15 +71,15 @@ export async function liveScriptedDay(
 }
 
 class Day {
-  readonly chance: Chance;
+  readonly chance: SeededRandom;
   readonly #store: Store;
   readonly #log: Log;
-  readonly #chats: readonly OpenSession[];
+  readonly #chats: readonly TestSession[];
   readonly #lanes: readonly LaneKey[] = [aLane(), aLane()];
   readonly #ids = createIds();
   readonly #requests = new Map<SessionId, ModelRequest[]>();
   readonly #cuts = new Map<SessionId, number>();
-  #cache: AgentCache<KnownContext>;
+  #cache: AgentCache<CachedContext>;
   #runner: Runner;
   #persona = 1;
   #notes = 0;
@@ -87,23 +87,23 @@ class Day {
   #speaking: SessionId | undefined;
   #lane: LaneKey;
 
-  static async begin(store: Store, chance: Chance): Promise<Day> {
+  static async begin(store: Store, chance: SeededRandom): Promise<Day> {
     const owner = anOwner();
-    const chats: OpenSession[] = [];
-    for (let each = 0; each < 3; each += 1) chats.push(await openSession(store, {}, owner));
+    const chats: TestSession[] = [];
+    for (let each = 0; each < 3; each += 1) chats.push(await openTestSession(store, {}, owner));
     return new Day(store, chance, chats);
   }
 
-  constructor(store: Store, chance: Chance, chats: readonly OpenSession[]) {
+  constructor(store: Store, chance: SeededRandom, chats: readonly TestSession[]) {
     this.#store = store;
     this.#log = createLog(store);
     this.chance = chance;
     this.#chats = chats;
-    this.#lane = present(this.#lanes[0]);
+    this.#lane = assertPresent(this.#lanes[0]);
     [this.#cache, this.#runner] = this.#start();
   }
 
-  async perform(act: Act): Promise<void> {
+  async perform(act: DayAction): Promise<void> {
     const chat = this.chance.pick(this.#chats);
     switch (act) {
       case "switchLane":
@@ -145,11 +145,11 @@ class Day {
       for (const [index, request] of sent.entries()) {
         figures.requests += 1;
         const before = sent[index - 1];
-        if (before === undefined || goesOn(before, request)) figures.stable += 1;
+        if (before === undefined || isExtensionOf(before, request)) figures.stable += 1;
         else figures.explained += 1;
       }
       const broken = sent.filter(
-        (request, index) => index > 0 && !goesOn(present(sent[index - 1]), request),
+        (request, index) => index > 0 && !isExtensionOf(assertPresent(sent[index - 1]), request),
       );
       // Who was away cannot know whether what was cut had been sent: then it is told as if it had.
       const cuts = this.#cuts.get(chat.session) ?? 0;
@@ -160,10 +160,10 @@ class Day {
     return figures;
   }
 
-  #start(): [AgentCache<KnownContext>, Runner] {
+  #start(): [AgentCache<CachedContext>, Runner] {
     const clock = manualClock();
     const model = scriptedModel((request) => {
-      const chat = present(this.#speaking);
+      const chat = assertPresent(this.#speaking);
       this.#requests.set(chat, [...(this.#requests.get(chat) ?? []), request]);
       const isAsked = request.messages.at(-1)?.role === "user";
       return isAsked && this.chance.happens(0.3)
@@ -190,7 +190,7 @@ class Day {
         close: async () => {},
       };
     };
-    const cache = new AgentCache<KnownContext>({
+    const cache = new AgentCache<CachedContext>({
       factory: { signature: async () => `persona ${this.#persona}`, build },
       readVersion: async () => null,
       clock,
@@ -204,22 +204,22 @@ class Day {
     return [cache, createRunner(this.#store, this.#log, { model, clock, deps: { agents: cache } })];
   }
 
-  async #turn(chat: OpenSession, mode: "queue" | "steer" = "queue"): Promise<void> {
+  async #turn(chat: TestSession, mode: "queue" | "steer" = "queue"): Promise<void> {
     this.#speaking = chat.session;
     await this.#say(chat, "queue");
     if (mode === "steer") await this.#say(chat, "steer");
-    this.#runner.poke(chat.owner, chat.session);
+    this.#runner.notify(chat.owner, chat.session);
     await this.#runner.idle();
   }
 
-  async #say({ owner, session }: OpenSession, mode: "queue" | "steer"): Promise<void> {
+  async #say({ owner, session }: TestSession, mode: "queue" | "steer"): Promise<void> {
     const text = this.#words("ask");
     const input = { owner, session, lane: this.#lane, mode, clientId: `say-${this.#said}`, text };
     const result = await admitMessage(this.#log, this.#ids, input);
     assert.equal(result.status, "accepted");
   }
 
-  async #compact({ owner, session }: OpenSession): Promise<void> {
+  async #compact({ owner, session }: TestSession): Promise<void> {
     await compactSession(
       {
         log: this.#log,
@@ -239,7 +239,7 @@ class Day {
   }
 }
 
-function goesOn(before: ModelRequest, now: ModelRequest): boolean {
+function isExtensionOf(before: ModelRequest, now: ModelRequest): boolean {
   if (JSON.stringify(before.tools) !== JSON.stringify(now.tools)) return false;
   return before.messages.every(
     (message, index) => JSON.stringify(message) === JSON.stringify(now.messages[index]),
@@ -248,7 +248,7 @@ function goesOn(before: ModelRequest, now: ModelRequest): boolean {
 
 /** What the log says of a session's requests, also of those whose answers are not in view any more. */
 async function explanations(
-  chat: OpenSession,
+  chat: TestSession,
 ): Promise<{ explained: number; unexplained: number }> {
   const found = { explained: 0, unexplained: 0 };
   for (const event of await chat.events()) {

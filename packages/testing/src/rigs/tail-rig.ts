@@ -3,11 +3,16 @@ import { strict as assert } from "node:assert";
 import type { OwnerId, SessionId } from "@holdfast/protocol";
 
 import { createLog, type Log, type LogOptions, type TailItem } from "@holdfast/engine";
-import { aNotice, at } from "../fixtures/factories.ts";
+import { aNotice, toSeq } from "../fixtures/factories.ts";
 import { type GatedStore, gatedStore } from "../fakes/gated-store.ts";
 import type { StoreHarness } from "../conformance/harness.ts";
 import { type ManualClock, manualClock } from "../fakes/manual-clock.ts";
-import { committed, type OpenSession, openSession, seqsOf } from "../fixtures/open-session.ts";
+import {
+  assertCommitted,
+  type TestSession,
+  openTestSession,
+  seqsOf,
+} from "../fixtures/open-session.ts";
 
 /** A log with one session that is also written by others, and readers of it. */
 export interface TailRig {
@@ -15,7 +20,7 @@ export interface TailRig {
   readonly store: GatedStore;
   readonly clock: ManualClock;
   /** The session through a handle whose commits the log does not see. */
-  readonly elsewhere: OpenSession;
+  readonly elsewhere: TestSession;
   /** One commit through the log: a notice for each text. */
   readonly here: (...texts: string[]) => Promise<void>;
   readonly follow: (after: number, signal?: AbortSignal) => AsyncIterator<TailItem>;
@@ -25,7 +30,7 @@ export async function openTailRig(
   harness: StoreHarness,
   options: LogOptions = {},
 ): Promise<TailRig> {
-  const elsewhere = await openSession(await harness.open());
+  const elsewhere = await openTestSession(await harness.open());
   const store = gatedStore(harness.store);
   const clock = manualClock();
   const log = createLog(store, { clock, random: () => 0.5, ...options });
@@ -37,7 +42,7 @@ export async function openTailRig(
     elsewhere,
     async here(...texts) {
       const events = texts.map((text) => aNotice(text));
-      committed(await log.commit({ owner, session, events }));
+      assertCommitted(await log.commit({ owner, session, events }));
     },
     follow: (after, signal) => followFrom(log, owner, session, after, signal),
   };
@@ -50,7 +55,7 @@ export function followFrom(
   after: number,
   signal?: AbortSignal,
 ): AsyncIterator<TailItem> {
-  const tail = log.tail(owner, session, at(after), signal ? { signal } : {});
+  const tail = log.tail(owner, session, toSeq(after), signal ? { signal } : {});
   return tail[Symbol.asyncIterator]();
 }
 

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import type { EventData } from "@holdfast/protocol";
 
 /** What happens to a session, as a script from which a log is written. */
-export type Act =
+export type ScriptAction =
   | { readonly do: "accept"; readonly mode: "queue" | "steer" | "interrupt"; readonly text: string }
   | {
       readonly do: "change" | "remove" | "cancelQueued";
@@ -22,7 +22,7 @@ export interface StepScript {
   readonly deltas: readonly DeltaScript[];
   readonly tools: readonly ToolScript[];
   /** What others do while the step goes on, and where in it. */
-  readonly asides: readonly { readonly at: number; readonly act: Act }[];
+  readonly asides: readonly { readonly at: number; readonly act: ScriptAction }[];
   readonly crash: boolean;
 }
 interface DeltaScript {
@@ -35,7 +35,7 @@ export interface ToolScript {
   readonly asks: boolean;
 }
 
-const words = fc.string({ maxLength: 6, unit: "grapheme" });
+const shortText = fc.string({ maxLength: 6, unit: "grapheme" });
 const pick = fc.nat({ max: 20 });
 const settings = fc.record(
   {
@@ -47,42 +47,42 @@ const settings = fc.record(
   },
   { requiredKeys: [], noNullPrototype: true },
 );
-const asideAct: fc.Arbitrary<Act> = fc.oneof(
+const asideAction: fc.Arbitrary<ScriptAction> = fc.oneof(
   fc.record({
     do: fc.constant("accept" as const),
     mode: fc.constantFrom("queue" as const, "steer" as const, "interrupt" as const),
-    text: words,
+    text: shortText,
   }),
   fc.record({
     do: fc.constantFrom("change" as const, "remove" as const, "cancelQueued" as const),
     pick,
-    text: words,
+    text: shortText,
   }),
   fc.record({ do: fc.constant("rename" as const), settings }),
-  fc.record({ do: fc.constantFrom("notice" as const, "reword" as const), pick, text: words }),
+  fc.record({ do: fc.constantFrom("notice" as const, "reword" as const), pick, text: shortText }),
   fc.record({ do: fc.constantFrom("foreign" as const, "invalid" as const, "lane" as const) }),
 );
 const step: fc.Arbitrary<StepScript> = fc.record({
-  deltas: fc.array(fc.record({ part: fc.nat({ max: 2 }), text: words }), { maxLength: 5 }),
+  deltas: fc.array(fc.record({ part: fc.nat({ max: 2 }), text: shortText }), { maxLength: 5 }),
   tools: fc.array(
     fc.record({
-      outputs: fc.array(words, { maxLength: 3 }),
+      outputs: fc.array(shortText, { maxLength: 3 }),
       outcome: fc.constantFrom("ok" as const, "failed" as const, "unknown" as const),
       asks: fc.boolean(),
     }),
     { maxLength: 2 },
   ),
-  asides: fc.array(fc.record({ at: fc.nat({ max: 8 }), act: asideAct }), { maxLength: 2 }),
+  asides: fc.array(fc.record({ at: fc.nat({ max: 8 }), act: asideAction }), { maxLength: 2 }),
   crash: fc.boolean(),
 });
-const turn: fc.Arbitrary<Act> = fc.record({
+const turn: fc.Arbitrary<ScriptAction> = fc.record({
   do: fc.constant("turn" as const),
   steps: fc.array(step, { minLength: 1, maxLength: 2 }),
   end: fc.constantFrom("completed", "completed", "cancelled", "failed", "limit", "open"),
 });
-const act: fc.Arbitrary<Act> = fc.oneof(
+const scriptAction: fc.Arbitrary<ScriptAction> = fc.oneof(
   { weight: 4, arbitrary: turn },
-  { weight: 3, arbitrary: asideAct },
+  { weight: 3, arbitrary: asideAction },
   {
     weight: 2,
     arbitrary: fc.record({ do: fc.constantFrom("cut" as const, "redo" as const), pick }),
@@ -94,4 +94,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
 );
 
 /** A session's life: several turns, with everything that may come between. */
-export const sessionScript: fc.Arbitrary<Act[]> = fc.array(act, { minLength: 1, maxLength: 8 });
+export const sessionScript: fc.Arbitrary<ScriptAction[]> = fc.array(scriptAction, {
+  minLength: 1,
+  maxLength: 8,
+});

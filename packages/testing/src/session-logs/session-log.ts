@@ -6,16 +6,16 @@ import {
   ownerId,
   entriesOf,
 } from "@holdfast/protocol";
-import { blankRead, reduceEvents, type SessionState, startState } from "@holdfast/client";
+import { emptySessionRead, reduceEvents, type SessionState, startState } from "@holdfast/client";
 import { testId } from "./write-log.ts";
 
-export const blankState: SessionState = startState(
-  blankRead(testId("session", 1), ownerId.parse("me")),
+export const emptyState: SessionState = startState(
+  emptySessionRead(testId("session", 1), ownerId.parse("me")),
 );
 
 /** What a host answers: entries straight from the log and its ranges, everything else from the fold. */
-export function readOf(log: readonly StoredEvent[]): SessionRead {
-  const { gaps: _, readAgain: __, inbox, ...state } = reduceEvents(blankState, log);
+export function hostReadOf(log: readonly StoredEvent[]): SessionRead {
+  const { gaps: _, readAgain: __, inbox, ...state } = reduceEvents(emptyState, log);
   return { ...state, inbox: [...inbox], entries: visibleEntries(log) };
 }
 

@@ -10,10 +10,10 @@ import {
   type Seq,
   type JsonObject,
 } from "@holdfast/protocol";
-import type { Act, EndScript, StepScript, ToolScript } from "./script.ts";
+import type { ScriptAction, EndScript, StepScript, ToolScript } from "./script.ts";
 
 /** The log that a host would have written while the script was played. */
-export function writeLog(acts: readonly Act[]): StoredEvent[] {
+export function writeLog(acts: readonly ScriptAction[]): StoredEvent[] {
   const writer = createWriter();
   writer.emit("session.created", { title: "new" });
   for (const each of acts) {
@@ -55,7 +55,7 @@ function createWriter() {
   };
 }
 
-function perform(writer: Writer, act: Act): void {
+function perform(writer: Writer, act: ScriptAction): void {
   const { emit, append, mint, queue, notices } = writer;
   switch (act.do) {
     case "accept": {
@@ -108,7 +108,7 @@ function perform(writer: Writer, act: Act): void {
 
 function touchQueue(
   writer: Writer,
-  act: Extract<Act, { do: "change" | "remove" | "cancelQueued" }>,
+  act: Extract<ScriptAction, { do: "change" | "remove" | "cancelQueued" }>,
 ): void {
   const { emit, queue } = writer;
   const item = queue[act.pick % Math.max(1, queue.length)];

@@ -1,10 +1,10 @@
 import { answerApproval } from "@holdfast/engine";
 import type { SimHost } from "./host.ts";
-import type { World } from "./world.ts";
+import type { SimWorld } from "./world.ts";
 
 /** A person looks at what is asked, says yes or no to one of it, and the host tells its runner. */
-export async function answerOne(
-  { owner, scheduler }: World,
+export async function answerOneApproval(
+  { owner, scheduler }: SimWorld,
   { log, ids, runner }: SimHost,
 ): Promise<{ readonly status: string }> {
   const { chance } = scheduler;
@@ -13,6 +13,6 @@ export async function answerOne(
   const { id, session } = chance.pick(approvals);
   const decision = chance.pick(["once", "session", "always", "deny"] as const);
   const result = await answerApproval(log, ids, owner, id, decision);
-  if (result.status === "answered" && chance.happens(0.8)) runner.poke(owner, session);
+  if (result.status === "answered" && chance.happens(0.8)) runner.notify(owner, session);
   return result;
 }

@@ -1,5 +1,5 @@
 /** Chance that can be had again. */
-export interface Chance {
+export interface SeededRandom {
   /** From 0 (included) to 1 (excluded). */
   next(): number;
   /** A whole number; both ends are included. */
@@ -11,7 +11,7 @@ export interface Chance {
 }
 
 /** mulberry32. */
-export function seededChance(seed: number): Chance {
+export function seededRandom(seed: number): SeededRandom {
   let state = seed >>> 0;
   const next = (): number => {
     state = (state + 0x6d2b79f5) >>> 0;

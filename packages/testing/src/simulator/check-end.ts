@@ -3,12 +3,12 @@ import { startState } from "@holdfast/client";
 
 import type { Store } from "@holdfast/engine";
 import type { FinalSession, FinalStore } from "./final-store.ts";
-import { type Reader, readSession } from "./reader.ts";
-import type { Problem, SimRecord } from "./record.ts";
-import type { World } from "./world.ts";
+import { type SimReader, readAsHost } from "./reader.ts";
+import type { SimProblem, SimRecord } from "./record.ts";
+import type { SimWorld } from "./world.ts";
 
 /** When troubles have stopped and everything has come to rest: nothing is left lying about. */
-export function* checkEnd(record: SimRecord, final: FinalStore): Generator<Problem> {
+export function* checkSettled(record: SimRecord, final: FinalStore): Generator<SimProblem> {
   yield* checkSpills(record, final);
   for (const session of final.sessions) {
     for (const { id, state } of session.runs)
@@ -20,7 +20,7 @@ export function* checkEnd(record: SimRecord, final: FinalStore): Generator<Probl
 }
 
 /** P7: what was begun is told. What may be repeated, in a run that somebody took over, was left to be; nothing else is. */
-function* checkStartedTools({ log }: FinalSession): Generator<Problem> {
+function* checkStartedTools({ log }: FinalSession): Generator<SimProblem> {
   const told = new Set<string>();
   const takenOver = new Set<RunId | undefined>();
   for (const event of log) {
@@ -43,7 +43,7 @@ function callsIn({ data }: Extract<KnownEvent, { type: "message.tool" }>): reado
 }
 
 /** P5: what a host's disk kept while the store was away is in the conversation, one way or another. */
-function* checkSpills({ spilled }: SimRecord, final: FinalStore): Generator<Problem> {
+function* checkSpills({ spilled }: SimRecord, final: FinalStore): Generator<SimProblem> {
   if (spilled.length === 0) return;
   const told = new Map(final.sessions.map(({ id, log }) => [id, JSON.stringify(log)]));
   for (const { session, event } of spilled) {
@@ -55,23 +55,23 @@ function* checkSpills({ spilled }: SimRecord, final: FinalStore): Generator<Prob
 
 /** P5: what a reader has folded is what a fresh read shows. */
 export async function* checkReader(
-  world: World,
+  world: SimWorld,
   store: Store,
-  { name, session, state }: Reader,
-): AsyncGenerator<Problem> {
-  const read = await readSession(store.reads, world.owner, session);
+  { name, session, state }: SimReader,
+): AsyncGenerator<SimProblem> {
+  const read = await readAsHost(store.reads, world.owner, session);
   if (read === null || state === null) return;
   const fresh = startState(read);
   // A read names the last run only as long as an entry of it is in view, so that runs are compared while they live.
   for (const part of ["seq", "entries", "inbox", "session", "live"] as const) {
-    const [folded, stored] = [inOrder(state[part]), inOrder(fresh[part])];
+    const [folded, stored] = [canonicalJson(state[part]), canonicalJson(fresh[part])];
     if (folded !== stored)
       yield { promise: "P5", text: `${name} shows ${part} ${folded}; it is ${stored}.` };
   }
 }
 
 /** JSON whose fields stand in one order. */
-function inOrder(value: unknown): string {
+function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, each: unknown) =>
     each !== null && typeof each === "object" && !Array.isArray(each)
       ? Object.fromEntries(Object.entries(each).toSorted(([a], [b]) => (a < b ? -1 : 1)))

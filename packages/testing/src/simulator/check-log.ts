@@ -1,10 +1,10 @@
 import type { KnownEvent, SessionId, StoredEvent } from "@holdfast/protocol";
 
 import type { FinalSession, FinalStore } from "./final-store.ts";
-import type { Problem, SimRecord } from "./record.ts";
+import type { SimProblem, SimRecord } from "./record.ts";
 
 /** P2, P3, P8 and P14: the log and who wrote it. */
-export function* checkLog(record: SimRecord, final: FinalStore): Generator<Problem> {
+export function* checkLog(record: SimRecord, final: FinalStore): Generator<SimProblem> {
   for (const session of final.sessions) {
     yield* checkNumbers(session);
     yield* checkFences(record, session.id);
@@ -14,7 +14,7 @@ export function* checkLog(record: SimRecord, final: FinalStore): Generator<Probl
   for (const text of final.fsck) yield { promise: "P14", text };
 }
 
-function* checkNumbers({ id, log, session }: FinalSession): Generator<Problem> {
+function* checkNumbers({ id, log, session }: FinalSession): Generator<SimProblem> {
   let last: number = session.origin?.seq ?? 0;
   for (const { seq } of log) {
     if (seq !== last + 1) yield { promise: "P2", text: `${id}: ${seq} follows ${last}.` };
@@ -24,7 +24,7 @@ function* checkNumbers({ id, log, session }: FinalSession): Generator<Problem> {
     yield { promise: "P2", text: `${id}: the head is ${session.head}, the last number ${last}.` };
 }
 
-function* checkFences({ commits, leases }: SimRecord, session: SessionId): Generator<Problem> {
+function* checkFences({ commits, leases }: SimRecord, session: SessionId): Generator<SimProblem> {
   const taken = leases.filter((lease) => lease.session === session);
   const holders = new Map<number, string>();
   for (const { fence, host } of taken) {
@@ -36,9 +36,9 @@ function* checkFences({ commits, leases }: SimRecord, session: SessionId): Gener
   let shelvedAt = -1;
   for (const { step, host, fence, events } of commits.filter((each) => each.session === session)) {
     const what = events.map((event) => event.type).join(" ");
-    if (isShelving(events)) shelvedAt = step;
+    if (isTrashOrRestore(events)) shelvedAt = step;
     if (fence === null) {
-      if (!settlesAtRest(events) && events.some((event) => isRunners(event.type)))
+      if (!settlesAtRest(events) && events.some((event) => isRunnerOnly(event.type)))
         yield { promise: "P3", text: `${session}: ${host} wrote [${what}] under no fence.` };
       continue;
     }
@@ -54,18 +54,18 @@ function* checkFences({ commits, leases }: SimRecord, session: SessionId): Gener
 }
 
 /** Puts a session away or takes it back: every lease is gone then. */
-function isShelving(events: readonly StoredEvent[]): boolean {
+function isTrashOrRestore(events: readonly StoredEvent[]): boolean {
   return events.some(({ type }) => type === "session.trashed" || type === "session.restored");
 }
 
 /** Where nobody holds the run, whoever ends it settles what lies there. */
 function settlesAtRest(events: readonly StoredEvent[]): boolean {
   const cancels = events.some(({ type }) => type === "run.cancel");
-  return isShelving(events) || (cancels && events.some(({ type }) => type === "run.state"));
+  return isTrashOrRestore(events) || (cancels && events.some(({ type }) => type === "run.state"));
 }
 
 /** What only the holder of a run may write. */
-function isRunners(type: string): boolean {
+function isRunnerOnly(type: string): boolean {
   return (
     type === "message.delta" ||
     type === "message.assistant" ||
@@ -77,8 +77,8 @@ function isRunners(type: string): boolean {
 }
 
 /** Whatever was answered as committed stands there, as it was and in its place, whatever came later. */
-function* checkAppendOnly({ commits }: SimRecord, final: FinalStore): Generator<Problem> {
-  const stored = new Map(final.sessions.map(({ id, log }) => [id, bySeq(log)]));
+function* checkAppendOnly({ commits }: SimRecord, final: FinalStore): Generator<SimProblem> {
+  const stored = new Map(final.sessions.map(({ id, log }) => [id, eventsBySeq(log)]));
   for (const { session, events, host } of commits) {
     for (const event of events) {
       const found = stored.get(session)?.get(event.seq);
@@ -93,11 +93,11 @@ function* checkAppendOnly({ commits }: SimRecord, final: FinalStore): Generator<
   }
 }
 
-function bySeq(log: readonly KnownEvent[]): ReadonlyMap<number, KnownEvent> {
+function eventsBySeq(log: readonly KnownEvent[]): ReadonlyMap<number, KnownEvent> {
   return new Map(log.map((event) => [event.seq, event]));
 }
 
-function* checkIds(final: FinalStore): Generator<Problem> {
+function* checkIds(final: FinalStore): Generator<SimProblem> {
   const events = new Set<string>();
   const entries = new Set<string>();
   for (const { id, log } of final.sessions) {

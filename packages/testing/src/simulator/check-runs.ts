@@ -8,11 +8,11 @@ import {
 } from "@holdfast/protocol";
 
 import type { FinalSession, FinalStore } from "./final-store.ts";
-import type { Problem, SimRecord } from "./record.ts";
+import type { SimProblem, SimRecord } from "./record.ts";
 
 type Of<T extends KnownEvent["type"]> = Extract<KnownEvent, { type: T }>;
 
-function allOf<T extends KnownEvent["type"]>(
+function eventsOfType<T extends KnownEvent["type"]>(
   log: readonly KnownEvent[],
   type: T,
 ): readonly Of<T>[] {
@@ -20,7 +20,7 @@ function allOf<T extends KnownEvent["type"]>(
 }
 
 /** P1: what was acknowledged is there, was taken once and in its words, and has one answer for ever. */
-export function* checkInputs(record: SimRecord, final: FinalStore): Generator<Problem> {
+export function* checkInputs(record: SimRecord, final: FinalStore): Generator<SimProblem> {
   const logs = new Map(final.sessions.map(({ id, log }) => [id, log]));
   const answers = new Map<string, string>();
   for (const { session, clientId, messageId, runId, seq } of record.acknowledged) {
@@ -29,7 +29,7 @@ export function* checkInputs(record: SimRecord, final: FinalStore): Generator<Pr
     answers.set(`${session} ${clientId}`, answer);
     if (earlier !== answer)
       yield { promise: "P1", text: `${clientId} was answered ${earlier}, then ${answer}.` };
-    const accepted = allOf(logs.get(session) ?? [], "input.accepted").filter(
+    const accepted = eventsOfType(logs.get(session) ?? [], "input.accepted").filter(
       ({ data }) => data.clientId === clientId,
     );
     const [only] = accepted;
@@ -40,18 +40,23 @@ export function* checkInputs(record: SimRecord, final: FinalStore): Generator<Pr
       };
   }
   for (const { log } of final.sessions)
-    for (const accepted of allOf(log, "input.accepted")) yield* checkTaken(log, accepted.data);
+    for (const accepted of eventsOfType(log, "input.accepted"))
+      yield* checkTaken(log, accepted.data);
 }
 
 function* checkTaken(
   log: readonly KnownEvent[],
   { messageId, clientId, text }: EventData<"input.accepted">,
-): Generator<Problem> {
-  const [taken] = allOf(log, "message.user").filter(({ data }) => data.messageId === messageId);
-  const removed = allOf(log, "input.removed").some(({ data }) => data.messageId === messageId);
+): Generator<SimProblem> {
+  const [taken] = eventsOfType(log, "message.user").filter(
+    ({ data }) => data.messageId === messageId,
+  );
+  const removed = eventsOfType(log, "input.removed").some(
+    ({ data }) => data.messageId === messageId,
+  );
   if (taken === undefined) return;
   if (removed) yield { promise: "P1", text: `${clientId} was removed and taken.` };
-  const changed = allOf(log, "input.changed").filter(
+  const changed = eventsOfType(log, "input.changed").filter(
     ({ data, seq }) => data.messageId === messageId && seq < taken.seq,
   );
   const expected = changed.at(-1)?.data.text ?? text;
@@ -60,20 +65,20 @@ function* checkTaken(
 }
 
 /** P4 and P6: each run ends once, writes nothing afterwards, and does not complete once it was cancelled. */
-export function* checkRuns(record: SimRecord, final: FinalStore): Generator<Problem> {
+export function* checkRuns(record: SimRecord, final: FinalStore): Generator<SimProblem> {
   for (const { id, log } of final.sessions) {
     const isInterrupted = record.interrupted.has(id);
     for (const [runId, events] of runsIn(log)) {
-      yield* checkEnd(runId, events);
+      yield* checkRunEnd(runId, events);
       if (!isInterrupted && !record.cancelAsked.has(runId)) yield* checkUnasked(runId, events);
     }
   }
   for (const { log } of final.sessions)
-    for (const { runId, data } of allOf(log, "notice.added"))
+    for (const { runId, data } of eventsOfType(log, "notice.added"))
       if (data.kind === "not_kept")
         yield { promise: "bug", text: `${runId} was given up: ${JSON.stringify(data.details)}.` };
   const cancels = new Set(
-    final.sessions.flatMap(({ log }) => allOf(log, "run.cancel").map(({ runId }) => runId)),
+    final.sessions.flatMap(({ log }) => eventsOfType(log, "run.cancel").map(({ runId }) => runId)),
   );
   const ended = new Set(
     final.sessions.flatMap(({ runs }) =>
@@ -86,9 +91,9 @@ export function* checkRuns(record: SimRecord, final: FinalStore): Generator<Prob
 }
 
 const endsIn = (events: readonly KnownEvent[]) =>
-  allOf(events, "run.state").filter(({ data }) => terminalStates.has(data.state));
+  eventsOfType(events, "run.state").filter(({ data }) => terminalStates.has(data.state));
 
-function* checkEnd(runId: RunId, events: readonly KnownEvent[]): Generator<Problem> {
+function* checkRunEnd(runId: RunId, events: readonly KnownEvent[]): Generator<SimProblem> {
   const ends = endsIn(events);
   const [end] = ends;
   if (ends.length > 1)
@@ -103,16 +108,16 @@ function* checkEnd(runId: RunId, events: readonly KnownEvent[]): Generator<Probl
   );
   for (const { type, seq } of late)
     yield { promise: "P4", text: `${runId} ended at ${end.seq}; ${type} stands at ${seq}.` };
-  const cancels = allOf(events, "run.cancel").filter(({ seq }) => seq < end.seq);
+  const cancels = eventsOfType(events, "run.cancel").filter(({ seq }) => seq < end.seq);
   if (cancels.length > 0 && end.data.state === "completed")
     yield { promise: "P6", text: `${runId} was cancelled and completed.` };
 }
 
 /** Leaving is not stopping: nothing but a person's wish ends a run so. */
-function* checkUnasked(runId: RunId, events: readonly KnownEvent[]): Generator<Problem> {
+function* checkUnasked(runId: RunId, events: readonly KnownEvent[]): Generator<SimProblem> {
   const [end] = endsIn(events);
   if (end === undefined) return;
-  const cancels = allOf(events, "run.cancel").filter(({ seq }) => seq < end.seq);
+  const cancels = eventsOfType(events, "run.cancel").filter(({ seq }) => seq < end.seq);
   const { state, cause = "" } = end.data;
   const isWished = cancels.some(({ data }) => data.by !== undefined);
   if (state === "cancelled" && !isWished && cause !== "removed" && cause !== "trashed")
@@ -131,7 +136,7 @@ function runsIn(log: readonly KnownEvent[]): ReadonlyMap<RunId, readonly KnownEv
 }
 
 /** P7: what a tool did was recorded before, was done once unless it may be repeated, and is told as it was. */
-export function* checkEffects(record: SimRecord, final: FinalStore): Generator<Problem> {
+export function* checkEffects(record: SimRecord, final: FinalStore): Generator<SimProblem> {
   const startedAt = new Map<CallId, number>();
   for (const { step, events } of record.commits)
     for (const { type, data } of events) {
@@ -147,11 +152,11 @@ export function* checkEffects(record: SimRecord, final: FinalStore): Generator<P
     done.add(callId);
   }
   yield* checkAllowed(record);
-  for (const session of final.sessions) yield* checkTold(record, session);
+  for (const session of final.sessions) yield* checkResults(record, session);
 }
 
 /** What a person was asked for was begun only after they had said yes. */
-function* checkAllowed({ commits, effects }: SimRecord): Generator<Problem> {
+function* checkAllowed({ commits, effects }: SimRecord): Generator<SimProblem> {
   const asked = new Map<unknown, CallId>();
   const allowedAt = new Map<CallId, number>();
   for (const { step, events } of commits)
@@ -168,9 +173,9 @@ function* checkAllowed({ commits, effects }: SimRecord): Generator<Problem> {
       yield { promise: "P7", text: `${host} began ${callId}, which nobody had allowed.` };
 }
 
-function* checkTold(record: SimRecord, { log }: FinalSession): Generator<Problem> {
+function* checkResults(record: SimRecord, { log }: FinalSession): Generator<SimProblem> {
   const results = new Map<CallId, { outcome: string; seq: number }>();
-  for (const { data, seq, quiet } of allOf(log, "message.tool"))
+  for (const { data, seq, quiet } of eventsOfType(log, "message.tool"))
     for (const part of data.parts) {
       // What turns up late stands beside what was told before.
       if (part.type !== "tool_result" || quiet === true) continue;
@@ -178,11 +183,13 @@ function* checkTold(record: SimRecord, { log }: FinalSession): Generator<Problem
         yield { promise: "P7", text: `The result of ${part.callId} stands twice.` };
       results.set(part.callId, { outcome: part.outcome, seq });
     }
-  const starts = allOf(log, "tool.started");
+  const starts = eventsOfType(log, "tool.started");
   for (const { data } of starts) {
     const told = results.get(data.callId);
     if (told === undefined) continue;
-    const ended = allOf(log, "tool.ended").findLast((end) => end.data.callId === data.callId);
+    const ended = eventsOfType(log, "tool.ended").findLast(
+      (end) => end.data.callId === data.callId,
+    );
     const expected = ended?.data.outcome ?? spilledOutcome(record, data.callId) ?? "unknown";
     // Whoever takes over in another home cannot see that disk, and tells what it knows.
     const isElsewhere = ended === undefined && told.outcome === "unknown";

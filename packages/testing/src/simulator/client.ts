@@ -1,18 +1,18 @@
-import { type Actor, anActor } from "./scheduler.ts";
-import { gone, type SimHost } from "./host.ts";
-import type { World } from "./world.ts";
+import { type Actor, createActor } from "./scheduler.ts";
+import { hostGone, type SimHost } from "./host.ts";
+import type { SimWorld } from "./world.ts";
 
 /** No answer was heard: the host is gone, nobody was there, or it took too long. What was asked may have been done. */
-export const unheard = Symbol("unheard");
+export const noAnswer = Symbol("unheard");
 
 /** Somebody outside who talks to whichever host answers. */
-export class Client {
+export class SimClient {
   readonly actor: Actor;
-  readonly world: World;
+  readonly world: SimWorld;
 
-  constructor(world: World, name: string) {
+  constructor(world: SimWorld, name: string) {
     this.world = world;
-    this.actor = anActor(name);
+    this.actor = createActor(name);
   }
 
   async pause(most: number): Promise<void> {
@@ -21,17 +21,17 @@ export class Client {
   }
 
   /** Asks any host. Sometimes the client gives up before the answer, and the host works on. */
-  async ask<T>(what: string, work: (host: SimHost) => Promise<T>): Promise<T | typeof unheard> {
+  async ask<T>(what: string, work: (host: SimHost) => Promise<T>): Promise<T | typeof noAnswer> {
     const { scheduler } = this.world;
     const host = this.world.aHost();
-    if (host === null) return unheard;
+    if (host === null) return noAnswer;
     scheduler.note(this.actor, `asks ${host.name}: ${what}`);
     const asked = host.ask(() => work(host));
     const patience = scheduler.chance.happens(0.15) ? scheduler.chance.between(0, 500) : 60_000;
-    const { promise, resolve } = Promise.withResolvers<typeof unheard>();
-    const over = scheduler.after(patience, this.actor, "gives up waiting", () => resolve(unheard));
+    const { promise, resolve } = Promise.withResolvers<typeof noAnswer>();
+    const over = scheduler.after(patience, this.actor, "gives up waiting", () => resolve(noAnswer));
     const heard = await Promise.race([asked, promise]);
     scheduler.cancel(over);
-    return heard === gone ? unheard : heard;
+    return heard === hostGone ? noAnswer : heard;
   }
 }

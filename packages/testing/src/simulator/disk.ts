@@ -1,9 +1,9 @@
 import type { NewEvent } from "@holdfast/protocol";
 
 import type {
-  JournalAnswer,
-  JournalPlace,
-  SpillBegun,
+  SpillReadResult,
+  SpillStore,
+  SpillBeginResult,
   SpillEnd,
   SpillFile,
   SpillHeader,
@@ -11,9 +11,9 @@ import type {
   SpillResult,
 } from "@holdfast/engine";
 import type { SimHost } from "./host.ts";
-import type { World } from "./world.ts";
+import type { SimWorld } from "./world.ts";
 
-interface Spilled {
+interface SpilledFile {
   readonly header: SpillHeader;
   readonly events: NewEvent[];
   end: SpillEnd | null;
@@ -22,7 +22,7 @@ interface Spilled {
 /** The disk of one host: it outlives the host's lives, and no other host can read it. */
 export class SimDisk {
   readonly place: string;
-  readonly files = new Map<string, Spilled>();
+  readonly files = new Map<string, SpilledFile>();
 
   constructor(place: string) {
     this.place = place;
@@ -33,7 +33,7 @@ const kept: SpillResult = { status: "kept" };
 const full = { status: "failed", code: "spill_full", message: "simulated" } as const;
 
 /** A host's way to its disk: quick, and sometimes there is no room. What was answered as kept is written down. */
-export function simJournals(world: World, host: SimHost, disk: SimDisk): JournalPlace {
+export function simSpills(world: SimWorld, host: SimHost, disk: SimDisk): SpillStore {
   const { scheduler, record, profile } = world;
   const writing = new Set<string>();
 
@@ -48,9 +48,9 @@ export function simJournals(world: World, host: SimHost, disk: SimDisk): Journal
     });
   }
 
-  const isFull = (): boolean => world.troubled && scheduler.chance.happens(profile.diskFull);
+  const isFull = (): boolean => world.faultsEnabled && scheduler.chance.happens(profile.diskFull);
 
-  function fileFor(name: string, file: Spilled): SpillFile {
+  function fileFor(name: string, file: SpilledFile): SpillFile {
     return {
       async append(events) {
         const result = await call("spill.append", (): SpillResult => {
@@ -81,17 +81,17 @@ export function simJournals(world: World, host: SimHost, disk: SimDisk): Journal
     place: disk.place,
     reserve: async () => {},
     begin: (header) =>
-      call("spill.begin", (): SpillBegun => {
+      call("spill.begin", (): SpillBeginResult => {
         if (isFull()) return full;
-        const name = nameOf(header);
-        const file: Spilled = { header, events: [], end: null };
+        const name = fileName(header);
+        const file: SpilledFile = { header, events: [], end: null };
         disk.files.set(name, file);
         writing.add(name);
         return { status: "begun", file: fileFor(name, file) };
       }),
     read: (ref) =>
-      call("spill.read", (): JournalAnswer => {
-        const file = disk.files.get(nameOf(ref));
+      call("spill.read", (): SpillReadResult => {
+        const file = disk.files.get(fileName(ref));
         if (file === undefined)
           return { status: ref.place === disk.place ? "known_empty" : "arriving" };
         const { header, end } = file;
@@ -101,7 +101,7 @@ export function simJournals(world: World, host: SimHost, disk: SimDisk): Journal
           ? { status: "arriving", isBegun: true }
           : { status: "sealed", header, damage: [] };
       }),
-    forget: (ref) => call("spill.forget", () => void disk.files.delete(nameOf(ref))),
+    forget: (ref) => call("spill.forget", () => void disk.files.delete(fileName(ref))),
     left: () =>
       call("spill.left", () =>
         [...disk.files].filter(([name]) => !writing.has(name)).map(([, { header }]) => header),
@@ -109,6 +109,6 @@ export function simJournals(world: World, host: SimHost, disk: SimDisk): Journal
   };
 }
 
-function nameOf({ runId, fence }: SpillRef): string {
+function fileName({ runId, fence }: SpillRef): string {
   return `${runId} ${fence}`;
 }

@@ -1,7 +1,7 @@
 import { type Failed, type FailureCode, type Store, StoreFailure } from "@holdfast/engine";
-import { type Actor, anActor } from "./scheduler.ts";
+import { type Actor, createActor } from "./scheduler.ts";
 import type { SimHost } from "./host.ts";
-import type { World } from "./world.ts";
+import type { SimWorld } from "./world.ts";
 
 /** A request that has left its host: it arrives whatever happens to the host, unless a crash has cut it off. */
 export interface Wire extends Actor {
@@ -14,9 +14,9 @@ const pollMs = 250;
  * A host's way to the store. Each call is two steps, its arrival at the store and its answer at the host, so that
  * everything else can happen before, between and after them; each may be slow, fail, or be done and not answered.
  */
-export function faultyStore(inner: Store, host: SimHost, world: World): Store {
+export function faultyStore(inner: Store, host: SimHost, world: SimWorld): Store {
   const { scheduler } = world;
-  const wire: Wire = { ...anActor(`${host.name} >>`), sender: host };
+  const wire: Wire = { ...createActor(`${host.name} >>`), sender: host };
 
   const answer = (what: string, act: () => void): void =>
     void scheduler.after(world.latency(), host, what, act);
@@ -34,8 +34,8 @@ export function faultyStore(inner: Store, host: SimHost, world: World): Store {
           return answer(`${what}: unknown`, () => resolve(failed("store_unknown")));
         const tell = (result: T | Failed): void =>
           failure === null
-            ? answer(`${what}: ${inShort(result)}`, () => resolve(result))
-            : answer(`${what}: ${inShort(result)}, not told`, () => resolve(failed(failure)));
+            ? answer(`${what}: ${shortResult(result)}`, () => resolve(result))
+            : answer(`${what}: ${shortResult(result)}, not told`, () => resolve(failed(failure)));
         void act().then(tell);
       });
     });
@@ -99,7 +99,7 @@ export function faultyStore(inner: Store, host: SimHost, world: World): Store {
 function watch(
   inner: Store,
   host: SimHost,
-  world: World,
+  world: SimWorld,
   ...[session, pace, wake]: Parameters<Store["watch"]>
 ): () => void {
   const { scheduler, profile } = world;
@@ -109,9 +109,9 @@ function watch(
       if (watching) wake();
     });
   const unwatch = inner.watch(session, pace, () => {
-    const isLost = world.troubled && scheduler.chance.happens(profile.lostWake);
+    const isLost = world.faultsEnabled && scheduler.chance.happens(profile.lostWake);
     hint(isLost ? pollMs : world.latency());
-    if (world.troubled && scheduler.chance.happens(profile.doubleWake)) hint(world.latency());
+    if (world.faultsEnabled && scheduler.chance.happens(profile.doubleWake)) hint(world.latency());
   });
   return () => {
     watching = false;
@@ -123,6 +123,6 @@ function failed(code: FailureCode): Failed {
   return { status: "failed", code, message: "simulated" };
 }
 
-function inShort(result: { readonly status: string }): string {
+function shortResult(result: { readonly status: string }): string {
   return "code" in result ? `${result.status} ${String(result.code)}` : result.status;
 }

@@ -1,7 +1,7 @@
 import { decodeEvent, type KnownEvent, type SessionId } from "@holdfast/protocol";
 
 import { type Derived, type Store } from "@holdfast/engine";
-import { fsckStore } from "../conformance/fsck-store.ts";
+import { fsckFindings } from "../conformance/fsck-store.ts";
 
 /** One session as it lies in the store when everything is over. */
 export interface FinalSession extends Derived {
@@ -27,5 +27,5 @@ export async function readFinalStore(store: Store): Promise<FinalStore> {
     const derived = await store.audit.derived(id);
     if (derived !== null) sessions.push({ id, log, ...derived });
   }
-  return { sessions, fsck: await fsckStore(store) };
+  return { sessions, fsck: await fsckFindings(store) };
 }

@@ -5,21 +5,21 @@ import {
   type Log,
   type Clock,
   type Holder,
-  type JournalPlace,
+  type SpillStore,
   StoreFailure,
   Runner,
 } from "@holdfast/engine";
 import { aHolder } from "../fixtures/factories.ts";
-import { simJournals } from "./disk.ts";
+import { simSpills } from "./disk.ts";
 import { faultyStore } from "./faulty-store.ts";
 import { randomModel } from "./model-and-tools.ts";
 import { recordedStore } from "./recorded-store.ts";
 import type { Actor } from "./scheduler.ts";
 import { randomTools } from "./tools.ts";
-import type { World } from "./world.ts";
+import type { SimWorld } from "./world.ts";
 
 /** The answer of a host that is gone. */
-export const gone = Symbol("gone");
+export const hostGone = Symbol("gone");
 
 /** One life of a host process: its store handle, its log, its runner and its clock. A crash ends all of it at once. */
 export class SimHost implements Actor {
@@ -30,11 +30,11 @@ export class SimHost implements Actor {
   readonly clock: Clock;
   readonly holder: Holder;
   pausedUntil = 0;
-  readonly #world: World;
+  readonly #world: SimWorld;
   readonly #callers = new Set<() => void>();
   #alive = true;
 
-  constructor(world: World, slot: number, life: number) {
+  constructor(world: SimWorld, slot: number, life: number) {
     const { scheduler, profile, record } = world;
     this.#world = world;
     this.name = `host ${slot}.${life}`;
@@ -69,7 +69,7 @@ export class SimHost implements Actor {
         fallbacks: [{ name: "stand-in", model: randomModel(world, this) }],
       }),
       system: async () => "You are being simulated.",
-      journals: journalsOf(world, this, slot),
+      spills: spillsOf(world, this, slot),
       onError: (error) => this.#onError(error),
     });
     this.runner.start();
@@ -91,10 +91,10 @@ export class SimHost implements Actor {
   }
 
   /** Somebody outside asks this host for something, and hears the answer or that the host is gone. */
-  ask<T>(work: () => Promise<T>): Promise<T | typeof gone> {
-    if (!this.#alive) return Promise.resolve(gone);
+  ask<T>(work: () => Promise<T>): Promise<T | typeof hostGone> {
+    if (!this.#alive) return Promise.resolve(hostGone);
     return new Promise((resolve, reject) => {
-      const hangUp = (): void => resolve(gone);
+      const hangUp = (): void => resolve(hostGone);
       this.#callers.add(hangUp);
       work()
         .finally(() => this.#callers.delete(hangUp))
@@ -110,14 +110,14 @@ export class SimHost implements Actor {
   }
 }
 
-function journalsOf(world: World, host: SimHost, slot: number): JournalPlace | undefined {
+function spillsOf(world: SimWorld, host: SimHost, slot: number): SpillStore | undefined {
   const disk = world.disks[slot];
   if (!world.profile.spills || disk === undefined) return undefined;
-  return world.plantJournals(simJournals(world, host, disk));
+  return world.plantJournals(simSpills(world, host, disk));
 }
 
 /** Monotonic, from a point of its own. It goes on while the host is paused. */
-function hostClock({ scheduler }: World, host: SimHost, start: number): Clock {
+function hostClock({ scheduler }: SimWorld, host: SimHost, start: number): Clock {
   return {
     now: () => start + scheduler.now,
     sleep: (ms, signal) =>

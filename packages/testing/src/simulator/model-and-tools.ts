@@ -1,20 +1,23 @@
 import type { Json } from "@holdfast/protocol";
 
 import type { Model, ModelEvent, ModelFailure } from "@holdfast/engine";
-import type { Chance } from "./chance.ts";
+import type { SeededRandom } from "./chance.ts";
 import type { SimHost } from "./host.ts";
 import { toolNames } from "./tools.ts";
-import type { World } from "./world.ts";
+import type { SimWorld } from "./world.ts";
 
-type Act = ModelEvent | { readonly kind: "hang"; readonly ms: number } | { readonly kind: "throw" };
+type ModelAction =
+  | ModelEvent
+  | { readonly kind: "hang"; readonly ms: number }
+  | { readonly kind: "throw" };
 
 /** A model that says and does anything that a model may, with pauses. It keeps the port's contract except at a hang. */
-export function randomModel({ scheduler }: World, host: SimHost): Model {
+export function randomModel({ scheduler }: SimWorld, host: SimHost): Model {
   return {
     async *stream(_request, signal) {
       for (const act of drawReply(scheduler.chance)) {
         if (act.kind === "hang") await scheduler.sleep(act.ms, host, "the model hangs");
-        else await host.clock.sleep(drawPause(scheduler.chance), signal);
+        else await host.clock.sleep(drawModelPause(scheduler.chance), signal);
         if (signal.aborted || act.kind === "hang") continue;
         if (act.kind === "throw") throw new Error("The provider's client broke.");
         yield act;
@@ -23,13 +26,13 @@ export function randomModel({ scheduler }: World, host: SimHost): Model {
   };
 }
 
-function drawPause(chance: Chance): number {
+function drawModelPause(chance: SeededRandom): number {
   return chance.happens(0.8) ? chance.between(0, 60) : chance.between(0, 3_000);
 }
 
-function drawReply(chance: Chance): readonly Act[] {
+function drawReply(chance: SeededRandom): readonly ModelAction[] {
   const kind = chance.weighted({ answer: 8, calls: 6, failure: 3, empty: 1, hang: 1, throw: 0.5 });
-  const said = drawWords(chance);
+  const said = drawText(chance);
   switch (kind) {
     case "answer":
       return [...said, ...drawUsage(chance)];
@@ -50,32 +53,34 @@ function drawReply(chance: Chance): readonly Act[] {
   }
 }
 
-function drawWords(chance: Chance): readonly Act[] {
-  const thought = chance.happens(0.3) ? [{ kind: "reasoning", text: word(chance) } as const] : [];
+function drawText(chance: SeededRandom): readonly ModelAction[] {
+  const thought = chance.happens(0.3)
+    ? [{ kind: "reasoning", text: randomWord(chance) } as const]
+    : [];
   const text = Array.from({ length: chance.between(1, 7) }, () => ({
     kind: "text" as const,
-    text: word(chance),
+    text: randomWord(chance),
   }));
   return [...thought, ...text];
 }
 
-function word(chance: Chance): string {
+function randomWord(chance: SeededRandom): string {
   return `w${chance.between(0, 999_999_999)} `;
 }
 
-function drawCall(chance: Chance): ModelEvent {
+function drawCall(chance: SeededRandom): ModelEvent {
   const input: Json = { n: chance.between(0, 9) };
   return { kind: "call", name: chance.pick([...toolNames, "missing"]), input };
 }
 
-function drawUsage(chance: Chance): readonly ModelEvent[] {
+function drawUsage(chance: SeededRandom): readonly ModelEvent[] {
   if (chance.happens(0.5)) return [];
   return [
     { kind: "usage", usage: { input: chance.between(1, 99), output: chance.between(1, 99) } },
   ];
 }
 
-function drawFailure(chance: Chance): ModelEvent {
+function drawFailure(chance: SeededRandom): ModelEvent {
   const kinds = ["retryable", "retryable", "overloaded", "overflow", "auth", "refused", "fatal"];
   const failureClass = chance.pick(kinds as ModelFailure["class"][]);
   const failure: ModelFailure = {

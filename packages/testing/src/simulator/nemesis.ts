@@ -1,16 +1,16 @@
-import type { Chance } from "./chance.ts";
-import { anActor } from "./scheduler.ts";
-import type { World } from "./world.ts";
+import type { SeededRandom } from "./chance.ts";
+import { createActor } from "./scheduler.ts";
+import type { SimWorld } from "./world.ts";
 
 /** Does harm, until troubles end. */
-export async function runNemesis(world: World): Promise<void> {
+export async function runNemesis(world: SimWorld): Promise<void> {
   const { scheduler, profile } = world;
   const { chance } = scheduler;
-  const actor = anActor("nemesis");
+  const actor = createActor("nemesis");
   if (profile.nemesisMs === Infinity) return;
   for (;;) {
     await scheduler.sleep(chance.between(0, profile.nemesisMs * 2), actor, "looks around");
-    if (!world.troubled) return;
+    if (!world.faultsEnabled) return;
     const host = world.aHost();
     const act = chance.weighted(profile.nemesis);
     scheduler.note(actor, `${act} ${host?.name ?? ""}`);
@@ -36,24 +36,24 @@ export async function runNemesis(world: World): Promise<void> {
         world.jumpClock(chance.between(-profile.leaseMs * 2, profile.leaseMs * 2));
         break;
       case "poke":
-        host?.runner.poke(world.owner, chance.pick(world.sessions));
+        host?.runner.notify(world.owner, chance.pick(world.sessions));
         break;
     }
   }
 }
 
 /** A moment, or long enough that others have the lease when it is over. */
-function drawPause(chance: Chance, leaseMs: number): number {
+function drawPause(chance: SeededRandom, leaseMs: number): number {
   return chance.happens(0.4) ? chance.between(1, leaseMs) : chance.between(leaseMs, leaseMs * 4);
 }
 
-function crashAndRestart(world: World, slot: number): void {
+function crashAndRestart(world: SimWorld, slot: number): void {
   const { scheduler, profile } = world;
   const host = world.hosts[slot];
   if (host === null || host === undefined) return;
   world.crash(host);
   const downMs = scheduler.chance.between(0, profile.leaseMs * 2);
-  scheduler.after(downMs, anActor("nemesis"), `restarts host ${slot}`, () => {
+  scheduler.after(downMs, createActor("nemesis"), `restarts host ${slot}`, () => {
     if (world.hosts[slot] === null) world.start(slot);
   });
 }

@@ -1,7 +1,7 @@
 import { type NewEvent, terminalStates } from "@holdfast/protocol";
 
 import type { Store } from "@holdfast/engine";
-import type { Plant, PlantJournals } from "./world.ts";
+import type { PlantStoreBug, PlantSpillBug } from "./world.ts";
 
 /** Bugs that the simulator has to find: stores that misbehave behind the port, each in one way. */
 export const plantedBugs = {
@@ -41,9 +41,9 @@ export const plantedBugs = {
     async commit(commit) {
       const result = await store.commit(commit);
       const settled = commit.events.filter(({ type }) => type === "message.assistant");
-      const ends = commit.events.some(isEnd);
+      const ends = commit.events.some(isTerminalState);
       if (result.status !== "committed" || !ends || settled.length === 0) return result;
-      await store.commit({ ...commit, events: settled.map(anotherOf) });
+      await store.commit({ ...commit, events: settled.map(withOtherId) });
       return result;
     },
   }),
@@ -53,10 +53,10 @@ export const plantedBugs = {
 
   /** Finds no message that waits, so that one whose runner was not told of it waits for ever. */
   blindSweep: (store) => ({ ...store, work: { ...store.work, queued: async () => [] } }),
-} satisfies Record<string, Plant>;
+} satisfies Record<string, PlantStoreBug>;
 
 /** Keeps nothing of what it is given to keep. */
-export const forgottenSpill: PlantJournals = (journals) => ({
+export const forgottenSpill: PlantSpillBug = (journals) => ({
   ...journals,
   async begin(header) {
     const begun = await journals.begin(header);
@@ -74,12 +74,12 @@ type CommittedInput = Extract<
   { status: "committed" }
 >["input"];
 
-function isEnd({ type, data }: NewEvent): boolean {
+function isTerminalState({ type, data }: NewEvent): boolean {
   return type === "run.state" && terminalStates.has(data["state"] as never);
 }
 
 /** The same entry under another event id. */
-function anotherOf({ data, ...event }: NewEvent): NewEvent {
+function withOtherId({ data, ...event }: NewEvent): NewEvent {
   const { deltas: _, ...rest } = data;
   const id = `${event.id.slice(0, -1)}${event.id.endsWith("0") ? "1" : "0"}` as NewEvent["id"];
   return { ...event, id, data: rest };

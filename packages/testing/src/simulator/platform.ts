@@ -2,11 +2,11 @@
  * The engine hashes with the platform's digest, which answers from another thread whenever that is done: the one thing
  * that it waits for and that is no port. While a simulation runs, it answers at once, from the bytes alone.
  */
-export async function withPlainDigest<T>(work: () => Promise<T>): Promise<T> {
+export async function withSyncDigest<T>(work: () => Promise<T>): Promise<T> {
   const { subtle } = crypto;
   const before = Object.getOwnPropertyDescriptor(subtle, "digest");
   const digest = (_algorithm: unknown, data: BufferSource): Promise<ArrayBuffer> =>
-    Promise.resolve(plainDigest(data));
+    Promise.resolve(syncDigest(data));
   Object.defineProperty(subtle, "digest", { value: digest, configurable: true });
   try {
     return await work();
@@ -17,7 +17,7 @@ export async function withPlainDigest<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** 256 bits by FNV-1a, from eight beginnings. Nobody attacks a simulation. */
-function plainDigest(data: BufferSource): ArrayBuffer {
+function syncDigest(data: BufferSource): ArrayBuffer {
   const bytes = ArrayBuffer.isView(data)
     ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
     : new Uint8Array(data);

@@ -1,10 +1,10 @@
-import type { Chance } from "./chance.ts";
+import type { SeededRandom } from "./chance.ts";
 
 /**
  * What can go wrong in one simulation, and how often. Each seed switches most of it off or up: a run with one kind of
  * trouble in plenty finds what a run with a little of everything does not.
  */
-export interface Profile {
+export interface SimProfile {
   readonly hosts: number;
   readonly writers: number;
   readonly readers: number;
@@ -38,7 +38,7 @@ export interface Profile {
   readonly spills: boolean;
 }
 
-export function drawProfile(chance: Chance): Profile {
+export function drawProfile(chance: SeededRandom): SimProfile {
   const sometimes = (most: number): number => (chance.happens(0.5) ? chance.next() * most : 0);
   const weight = (): number => (chance.happens(0.6) ? chance.next() : 0);
   const nemesis = {
@@ -69,8 +69,8 @@ export function drawProfile(chance: Chance): Profile {
 
 /** Most runs are small: what is wrong shows in a small one too, and there can be many more of them. */
 function drawSize(
-  chance: Chance,
-): Pick<Profile, "hosts" | "writers" | "readers" | "actsOfAWriter" | "troubleMs"> {
+  chance: SeededRandom,
+): Pick<SimProfile, "hosts" | "writers" | "readers" | "actsOfAWriter" | "troubleMs"> {
   const isSmall = chance.happens(0.8);
   const upTo = (small: number, large: number): number => chance.between(1, isSmall ? small : large);
   return {

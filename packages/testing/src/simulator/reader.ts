@@ -1,6 +1,6 @@
 import {
   entriesOf,
-  foldJournal,
+  foldLiveJournal,
   type Seq,
   type SessionId,
   type SessionRead,
@@ -8,23 +8,23 @@ import {
 import { reduceEvents, type SessionState, startState } from "@holdfast/client";
 
 import { type TailItem, withAmendments, type Reads, StoreFailure } from "@holdfast/engine";
-import { Client, unheard } from "./client.ts";
-import { gone, type SimHost } from "./host.ts";
-import type { World } from "./world.ts";
+import { SimClient, noAnswer } from "./client.ts";
+import { hostGone, type SimHost } from "./host.ts";
+import type { SimWorld } from "./world.ts";
 
 /** A page that follows a session: reads it once, then folds what comes; leaves and comes back with its cursor. */
-export class Reader {
+export class SimReader {
   readonly name: string;
   readonly session: SessionId;
-  readonly #client: Client;
-  readonly #world: World;
+  readonly #client: SimClient;
+  readonly #world: SimWorld;
   #state: SessionState | null = null;
 
-  constructor(world: World, name: string, session: SessionId) {
+  constructor(world: SimWorld, name: string, session: SessionId) {
     this.#world = world;
     this.name = name;
     this.session = session;
-    this.#client = new Client(world, name);
+    this.#client = new SimClient(world, name);
   }
 
   get state(): SessionState | null {
@@ -44,9 +44,9 @@ export class Reader {
     const { owner } = this.#world;
     try {
       const read = await this.#client.ask("read", ({ log }) =>
-        readSession(log.store.reads, owner, this.session),
+        readAsHost(log.store.reads, owner, this.session),
       );
-      if (read !== unheard && read !== null) this.#state = startState(read);
+      if (read !== noAnswer && read !== null) this.#state = startState(read);
     } catch (error) {
       if (!(error instanceof StoreFailure)) throw error;
     }
@@ -58,14 +58,14 @@ export class Reader {
     const leaving = new AbortController();
     const stay = scheduler.chance.between(1, profile.troubleMs / 2);
     const leave = scheduler.after(stay, this.#client.actor, "leaves", () => {
-      if (this.#world.troubled) leaving.abort();
+      if (this.#world.faultsEnabled) leaving.abort();
     });
     scheduler.note(this.#client.actor, `follows at ${host.name} after ${after}`);
     const tail = host.log.tail(owner, this.session, after, { signal: leaving.signal });
     const items = tail[Symbol.asyncIterator]();
     for (;;) {
       const next = await host.ask(() => items.next());
-      if (next === gone || next.done === true || !this.#take(next.value)) break;
+      if (next === hostGone || next.done === true || !this.#take(next.value)) break;
     }
     scheduler.cancel(leave);
     leaving.abort();
@@ -93,9 +93,9 @@ export class Reader {
 }
 
 /** What a host shows of a session, from one snapshot. */
-export async function readSession(
+export async function readAsHost(
   reads: Reads,
-  owner: World["owner"],
+  owner: SimWorld["owner"],
   id: SessionId,
 ): Promise<SessionRead | null> {
   const snapshot = await reads.snapshot(owner, id, { limit: 1_000 });
@@ -121,7 +121,7 @@ export async function readSession(
       acceptedAt: row.at,
     })),
     seq: session.head,
-    live: snapshot.run && foldJournal(snapshot.run.id, journal),
+    live: snapshot.run && foldLiveJournal(snapshot.run.id, journal),
     earlier: null,
   };
 }

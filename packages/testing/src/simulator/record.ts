@@ -12,7 +12,7 @@ import type {
 } from "@holdfast/protocol";
 
 /** A commit that the store says it made, seen from beneath everything that can go wrong on the way to it. */
-export interface MadeCommit {
+export interface RecordedCommit {
   readonly step: number;
   readonly host: string;
   readonly session: SessionId;
@@ -20,7 +20,7 @@ export interface MadeCommit {
   readonly events: readonly StoredEvent[];
 }
 
-export interface TakenLease {
+export interface AcquiredLease {
   readonly step: number;
   readonly host: string;
   readonly session: SessionId;
@@ -28,7 +28,7 @@ export interface TakenLease {
 }
 
 /** What a client was told about its message. */
-export interface Acknowledged {
+export interface AcknowledgedInput {
   readonly step: number;
   readonly session: SessionId;
   readonly clientId: string;
@@ -38,7 +38,7 @@ export interface Acknowledged {
 }
 
 /** What a tool did to the world outside of everything that is simulated. */
-export interface Effect {
+export interface ToolEffect {
   readonly step: number;
   readonly callId: CallId;
   readonly replay: "never" | "safe";
@@ -47,14 +47,14 @@ export interface Effect {
 }
 
 /** An event that a reader was shown. */
-export interface Shown {
+export interface ShownEvent {
   readonly step: number;
   readonly reader: string;
   readonly session: SessionId;
   readonly event: StoredEvent;
 }
 
-export interface Problem {
+export interface SimProblem {
   /** The promise that was broken. */
   readonly promise: string;
   readonly text: string;
@@ -66,27 +66,27 @@ export interface Problem {
  */
 export class SimRecord {
   readonly owner: OwnerId;
-  readonly commits: MadeCommit[] = [];
-  readonly leases: TakenLease[] = [];
-  readonly acknowledged: Acknowledged[] = [];
+  readonly commits: RecordedCommit[] = [];
+  readonly leases: AcquiredLease[] = [];
+  readonly acknowledged: AcknowledgedInput[] = [];
   /** Runs whose cancel a client asked for, and those of them that it was acknowledged for. */
   readonly cancelAsked = new Set<RunId>();
   readonly cancelled = new Set<RunId>();
   /** Sessions whose run, whichever it was, somebody wanted out of the way. */
   readonly interrupted = new Set<SessionId>();
-  readonly effects: Effect[] = [];
-  readonly shown: Shown[] = [];
+  readonly effects: ToolEffect[] = [];
+  readonly shown: ShownEvent[] = [];
   /** What a host was told that its disk keeps while the store is away. */
   readonly spilled: { readonly session: SessionId; readonly event: NewEvent }[] = [];
   /** Broken promises that were noticed on the way. */
-  readonly noticed: Problem[] = [];
+  readonly noticed: SimProblem[] = [];
   readonly #stored = new Map<EventId, StoredEvent>();
 
   constructor(owner: OwnerId) {
     this.owner = owner;
   }
 
-  addCommit(commit: MadeCommit): void {
+  addCommit(commit: RecordedCommit): void {
     this.commits.push(commit);
     for (const event of commit.events) this.#stored.set(event.id, event);
   }

@@ -1,5 +1,5 @@
-import { turn } from "../fakes/manual-clock.ts";
-import type { Chance } from "./chance.ts";
+import { nextTurn } from "../fakes/manual-clock.ts";
+import type { SeededRandom } from "./chance.ts";
 
 /** Whoever something happens to. While it is paused, nothing does; once it is dead, nothing ever will. */
 export interface Actor {
@@ -9,7 +9,7 @@ export interface Actor {
 }
 
 /** Somebody whom nothing befalls. */
-export function anActor(name: string): Actor {
+export function createActor(name: string): Actor {
   return { name, alive: true, pausedUntil: 0 };
 }
 
@@ -34,13 +34,13 @@ interface TraceLine {
  * two steps all code rests at a port call or a sleep, and the whole run follows from the seed.
  */
 export class Scheduler {
-  readonly chance: Chance;
+  readonly chance: SeededRandom;
   readonly #trace: TraceLine[] = [];
   #pending: Pending[] = [];
   #now = 0;
   #steps = 0;
 
-  constructor(chance: Chance) {
+  constructor(chance: SeededRandom) {
     this.chance = chance;
   }
 
@@ -83,7 +83,7 @@ export class Scheduler {
     this.note(next.actor, next.what);
     next.act();
     // One turn of the event loop: every promise that could go on has gone on.
-    await turn();
+    await nextTurn();
     return true;
   }
 
@@ -101,7 +101,7 @@ export class Scheduler {
 
   #takeNext(): Pending | undefined {
     for (;;) {
-      const next = earliest(this.#pending);
+      const next = earliestPending(this.#pending);
       if (next === undefined) return undefined;
       const { pausedUntil } = next.actor;
       if (pausedUntil <= Math.max(next.at, this.#now)) {
@@ -114,7 +114,7 @@ export class Scheduler {
   }
 }
 
-function earliest(all: readonly Pending[]): Pending | undefined {
+function earliestPending(all: readonly Pending[]): Pending | undefined {
   let first: Pending | undefined;
   for (const each of all) {
     if (first === undefined || each.at < first.at || (each.at === first.at && each.tie < first.tie))

@@ -9,20 +9,20 @@ import {
   requestCancel,
   resumeRun,
 } from "@holdfast/engine";
-import { answerOne } from "./answer-one.ts";
-import { Client, unheard } from "./client.ts";
-import { drawHistoryAct, historyActs } from "./writer.ts";
+import { answerOneApproval } from "./answer-one.ts";
+import { SimClient, noAnswer } from "./client.ts";
+import { drawHistoryCommand, historyCommandWeights } from "./writer.ts";
 import type { SimHost } from "./host.ts";
-import type { World } from "./world.ts";
+import type { SimWorld } from "./world.ts";
 
-interface Said {
+interface SentMessage {
   readonly session: SessionId;
   readonly clientId: string;
   readonly text: string;
   readonly mode: InputMode;
 }
 
-const acts = {
+const actionWeights = {
   say: 10,
   sayAgain: 2,
   changeInput: 1,
@@ -30,23 +30,23 @@ const acts = {
   cancel: 2,
   resume: 1,
   answer: 3,
-  ...historyActs,
+  ...historyCommandWeights,
 } as const;
 
 /** A person at one of several pages: says things, changes their mind, repeats what was not answered. */
-export class Writer {
-  readonly #client: Client;
-  readonly #world: World;
+export class SimWriter {
+  readonly #client: SimClient;
+  readonly #world: SimWorld;
   readonly #name: string;
   readonly #ids: IdSource;
-  readonly #said: Said[] = [];
+  readonly #said: SentMessage[] = [];
   readonly #messages: { readonly session: SessionId; readonly messageId: MessageId }[] = [];
   #count = 0;
 
-  constructor(world: World, name: string) {
+  constructor(world: SimWorld, name: string) {
     this.#world = world;
     this.#name = name;
-    this.#client = new Client(world, name);
+    this.#client = new SimClient(world, name);
     this.#ids = world.makeIds();
   }
 
@@ -54,11 +54,11 @@ export class Writer {
     const { profile, scheduler } = this.#world;
     for (let left = profile.actsOfAWriter; left > 0; left -= 1) {
       await this.#client.pause(profile.troubleMs / profile.actsOfAWriter);
-      await this.#act(scheduler.chance.weighted(acts));
+      await this.#act(scheduler.chance.weighted(actionWeights));
     }
   }
 
-  async #act(act: keyof typeof acts): Promise<void> {
+  async #act(act: keyof typeof actionWeights): Promise<void> {
     const { chance } = this.#world.scheduler;
     const session = chance.pick(this.#world.sessions);
     switch (act) {
@@ -74,7 +74,7 @@ export class Writer {
       case "resume":
         return this.#resume();
       case "answer":
-        return this.#ask("answer", (host) => answerOne(this.#world, host));
+        return this.#ask("answer", (host) => answerOneApproval(this.#world, host));
       default:
         return this.#changeHistory(act, session);
     }
@@ -85,17 +85,17 @@ export class Writer {
     await this.#heard(what, work);
   }
 
-  async #heard<T>(what: string, work: (host: SimHost) => Promise<T>): Promise<T | typeof unheard> {
+  async #heard<T>(what: string, work: (host: SimHost) => Promise<T>): Promise<T | typeof noAnswer> {
     try {
       return await this.#client.ask(what, work);
     } catch (error) {
-      if (error instanceof StoreFailure) return unheard;
+      if (error instanceof StoreFailure) return noAnswer;
       this.#world.record.noticed.push({ promise: "bug", text: `${what}: ${String(error)}` });
-      return unheard;
+      return noAnswer;
     }
   }
 
-  #drawMessage(session: SessionId): Said {
+  #drawMessage(session: SessionId): SentMessage {
     const { chance } = this.#world.scheduler;
     this.#count += 1;
     return {
@@ -107,7 +107,7 @@ export class Writer {
   }
 
   /** P1: who did not hear an answer asks again, in the same words and under the same name. */
-  async #say(said: Said): Promise<void> {
+  async #say(said: SentMessage): Promise<void> {
     const { scheduler, owner } = this.#world;
     if (!this.#said.includes(said)) this.#said.push(said);
     for (let tries = 0; tries < 4; tries += 1) {
@@ -117,14 +117,14 @@ export class Writer {
         if (heard.status === "accepted") this.#poke(host, said.session);
         return heard;
       });
-      if (admission !== unheard && admission.status !== "failed")
+      if (admission !== noAnswer && admission.status !== "failed")
         return this.#learn(said, admission);
       if (scheduler.chance.happens(0.3)) return;
       await this.#client.pause(1_000);
     }
   }
 
-  #learn({ session, clientId }: Said, admission: Admission): void {
+  #learn({ session, clientId }: SentMessage, admission: Admission): void {
     if (admission.status !== "accepted") return;
     const { record, scheduler, runs } = this.#world;
     const { messageId, runId, seq } = admission;
@@ -137,9 +137,9 @@ export class Writer {
   #poke(host: SimHost, session: SessionId): void {
     const { scheduler, profile, owner } = this.#world;
     const { chance } = scheduler;
-    if (!(this.#world.troubled && chance.happens(profile.lostWake)))
-      host.runner.poke(owner, session);
-    if (chance.happens(profile.doubleWake)) this.#world.aHost()?.runner.poke(owner, session);
+    if (!(this.#world.faultsEnabled && chance.happens(profile.lostWake)))
+      host.runner.notify(owner, session);
+    if (chance.happens(profile.doubleWake)) this.#world.aHost()?.runner.notify(owner, session);
   }
 
   async #changeWaiting(act: "changeInput" | "removeInput"): Promise<void> {
@@ -161,7 +161,7 @@ export class Writer {
     const result = await this.#heard(`cancel ${runId.slice(-6)}`, ({ log, ids }) =>
       requestCancel(log, ids, owner, runId),
     );
-    if (result === unheard) return;
+    if (result === noAnswer) return;
     if (result.status === "requested" || result.status === "ended") record.cancelled.add(runId);
   }
 
@@ -179,12 +179,12 @@ export class Writer {
     });
   }
 
-  async #changeHistory(act: keyof typeof historyActs, session: SessionId): Promise<void> {
+  async #changeHistory(act: keyof typeof historyCommandWeights, session: SessionId): Promise<void> {
     const { sessions } = this.#world;
     const words = this.#drawMessage(session);
-    const work = drawHistoryAct(this.#world, act, { session, ids: this.#ids, words });
+    const work = drawHistoryCommand(this.#world, act, { session, ids: this.#ids, words });
     const result = await this.#repeatedly(act, work);
-    if (result === unheard) return;
+    if (result === noAnswer) return;
     if (result.status === "branched" && !sessions.includes(result.session))
       sessions.push(result.session);
     if (result.status !== "accepted") return;
@@ -195,10 +195,10 @@ export class Writer {
   async #repeatedly<T extends { readonly status: string }>(
     what: string,
     work: (host: SimHost) => Promise<T>,
-  ): Promise<T | typeof unheard> {
+  ): Promise<T | typeof noAnswer> {
     for (;;) {
       const result = await this.#heard(what, work);
-      const isAnswered = result !== unheard && result.status !== "failed";
+      const isAnswered = result !== noAnswer && result.status !== "failed";
       if (isAnswered || this.#world.scheduler.chance.happens(0.5)) return result;
       await this.#client.pause(1_000);
     }

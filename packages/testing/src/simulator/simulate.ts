@@ -1,36 +1,36 @@
 import { newEvent, ownerId } from "@holdfast/protocol";
 
 import { restore, type Store, requestCancel, resumeRun } from "@holdfast/engine";
-import { answerOne } from "./answer-one.ts";
-import { checkEnd, checkReader } from "./check-end.ts";
+import { answerOneApproval } from "./answer-one.ts";
+import { checkSettled, checkReader } from "./check-end.ts";
 import { checkLog } from "./check-log.ts";
 import { checkEffects, checkInputs, checkRuns } from "./check-runs.ts";
-import { type Chance, seededChance } from "./chance.ts";
-import { Client } from "./client.ts";
+import { type SeededRandom, seededRandom } from "./chance.ts";
+import { SimClient } from "./client.ts";
 import { readFinalStore } from "./final-store.ts";
 import { runNemesis } from "./nemesis.ts";
-import { withPlainDigest } from "./platform.ts";
-import { drawProfile, type Profile } from "./profile.ts";
-import { Reader } from "./reader.ts";
-import { type Problem, SimRecord } from "./record.ts";
+import { withSyncDigest } from "./platform.ts";
+import { drawProfile, type SimProfile } from "./profile.ts";
+import { SimReader } from "./reader.ts";
+import { type SimProblem, SimRecord } from "./record.ts";
 import { recordedStore } from "./recorded-store.ts";
-import { anActor, Scheduler } from "./scheduler.ts";
-import { type OpenSimStore, type Plant, type PlantJournals, World } from "./world.ts";
-import { Writer } from "./sim-writer.ts";
+import { createActor, Scheduler } from "./scheduler.ts";
+import { type OpenSimStore, type PlantStoreBug, type PlantSpillBug, SimWorld } from "./world.ts";
+import { SimWriter } from "./sim-writer.ts";
 
 export interface SimOptions {
   readonly openStore: OpenSimStore;
   /** What is not left to the seed. */
-  readonly profile?: Partial<Profile> | undefined;
+  readonly profile?: Partial<SimProfile> | undefined;
   /** A bug that is put in on purpose, to see that it is found. */
-  readonly plant?: Plant | undefined;
-  readonly plantJournals?: PlantJournals | undefined;
+  readonly plant?: PlantStoreBug | undefined;
+  readonly plantJournals?: PlantSpillBug | undefined;
 }
 
 export interface SimResult {
   readonly seed: number;
-  readonly profile: Profile;
-  readonly problems: readonly Problem[];
+  readonly profile: SimProfile;
+  readonly problems: readonly SimProblem[];
   readonly figures: Readonly<Record<SimFigure, number>>;
   /** Everything that happened, one line each. */
   readonly trace: () => readonly string[];
@@ -46,35 +46,35 @@ export type SimFigure =
   | "spilled";
 
 /** How much may happen after troubles have stopped, until everything has come to its end. */
-const patience = { steps: 40_000, ms: 20 * 60_000 };
+const settleLimits = { steps: 40_000, ms: 20 * 60_000 };
 
 /** One run from one seed: the same seed, the same run, byte for byte. */
 export function simulate(seed: number, options: SimOptions): Promise<SimResult> {
-  return withPlainDigest(() => runSeed(seed, options));
+  return withSyncDigest(() => runSeed(seed, options));
 }
 
 async function runSeed(seed: number, options: SimOptions): Promise<SimResult> {
-  const chance = seededChance(seed);
+  const chance = seededRandom(seed);
   const scheduler = new Scheduler(chance);
   const profile = { ...drawProfile(chance), ...options.profile };
   const record = new SimRecord(ownerId.parse("person"));
   const { plant = (inner) => inner, plantJournals = (inner) => inner, openStore } = options;
-  const world = new World({ scheduler, profile, record, plant, plantJournals }, openStore);
+  const world = new SimWorld({ scheduler, profile, record, plant, plantJournals }, openStore);
   const store = world.openStore();
   await makeSessions(world, store, chance);
   startHosts(world);
   const readers = Array.from(
     { length: profile.readers },
-    (_, index) => new Reader(world, `reader ${index}`, chance.pick(world.sessions)),
+    (_, index) => new SimReader(world, `reader ${index}`, chance.pick(world.sessions)),
   );
   for (const reader of readers) void reader.work();
   void runNemesis(world);
   const writers = Array.from({ length: profile.writers }, (_, index) =>
-    new Writer(world, `writer ${index}`).work(),
+    new SimWriter(world, `writer ${index}`).work(),
   );
   while (scheduler.now < profile.troubleMs && (await scheduler.step()));
   const problems = [
-    ...(profile.mode === "liveness" ? await comeToRest(world, store, readers, writers) : []),
+    ...(profile.mode === "liveness" ? await settleAfterFaults(world, store, readers, writers) : []),
   ];
   const final = await readFinalStore(store);
   problems.push(
@@ -83,7 +83,7 @@ async function runSeed(seed: number, options: SimOptions): Promise<SimResult> {
     ...checkInputs(record, final),
     ...checkRuns(record, final),
     ...checkEffects(record, final),
-    ...(profile.mode === "liveness" ? checkEnd(record, final) : []),
+    ...(profile.mode === "liveness" ? checkSettled(record, final) : []),
   );
   return {
     seed,
@@ -102,7 +102,7 @@ async function runSeed(seed: number, options: SimOptions): Promise<SimResult> {
   };
 }
 
-async function makeSessions(world: World, store: Store, chance: Chance): Promise<void> {
+async function makeSessions(world: SimWorld, store: Store, chance: SeededRandom): Promise<void> {
   const { record, owner } = world;
   const ids = world.makeIds();
   const recorded = recordedStore(store, { record, host: "outset", step: () => 0 });
@@ -114,48 +114,55 @@ async function makeSessions(world: World, store: Store, chance: Chance): Promise
   }
 }
 
-function startHosts(world: World): void {
+function startHosts(world: SimWorld): void {
   const { scheduler, profile } = world;
   for (let slot = 0; slot < profile.hosts; slot += 1) {
     world.hosts.push(null);
     if (!scheduler.chance.happens(profile.lateStart)) world.start(slot);
     else
-      scheduler.after(scheduler.chance.between(0, 5_000), anActor("nemesis"), "starts late", () => {
-        if (world.hosts[slot] === null) world.start(slot);
-      });
+      scheduler.after(
+        scheduler.chance.between(0, 5_000),
+        createActor("nemesis"),
+        "starts late",
+        () => {
+          if (world.hosts[slot] === null) world.start(slot);
+        },
+      );
   }
 }
 
 /** Troubles stop. Whatever is under way must end, whatever waits must be taken, and readers must see it. */
-async function comeToRest(
-  world: World,
+async function settleAfterFaults(
+  world: SimWorld,
   store: Store,
-  readers: readonly Reader[],
+  readers: readonly SimReader[],
   writers: readonly Promise<void>[],
-): Promise<readonly Problem[]> {
+): Promise<readonly SimProblem[]> {
   const { scheduler } = world;
   const from = { steps: scheduler.steps, ms: scheduler.now };
-  world.heal();
-  scheduler.note(anActor("nemesis"), "TROUBLES STOP");
+  world.stopFaults();
+  scheduler.note(createActor("nemesis"), "TROUBLES STOP");
   let stillWriting = true;
   void Promise.all(writers).then(() => (stillWriting = false));
-  void tidyUp(world, store);
+  void actAsPerson(world, store);
   for (;;) {
     for (let count = 0; count < 50; count += 1) await scheduler.step();
-    if (!stillWriting && (await isAtRest(world, store, readers))) break;
+    if (!stillWriting && (await isSettled(world, store, readers))) break;
     const isOver =
-      scheduler.steps - from.steps > patience.steps || scheduler.now - from.ms > patience.ms;
-    if (isOver) return [{ promise: "liveness", text: await whatIsMissing(world, store, readers) }];
+      scheduler.steps - from.steps > settleLimits.steps ||
+      scheduler.now - from.ms > settleLimits.ms;
+    if (isOver)
+      return [{ promise: "liveness", text: await describeUnsettled(world, store, readers) }];
   }
-  const problems: Problem[] = [];
+  const problems: SimProblem[] = [];
   for (const reader of readers)
     for await (const problem of checkReader(world, store, reader)) problems.push(problem);
   return problems;
 }
 
 /** What only a person can do: fetch sessions from the trash, answer what was asked, decide on runs that were paused. */
-async function tidyUp(world: World, store: Store): Promise<void> {
-  const client = new Client(world, "tidier");
+async function actAsPerson(world: SimWorld, store: Store): Promise<void> {
+  const client = new SimClient(world, "tidier");
   const commands = world.makeIds();
   const { owner, record } = world;
   for (;;) {
@@ -168,7 +175,7 @@ async function tidyUp(world: World, store: Store): Promise<void> {
           restore({ log, ids, holder: () => holder }, { owner, session: id }),
         );
       if (derived.session.liveState === "waiting")
-        await client.ask("answer", (host) => answerOne(world, host));
+        await client.ask("answer", (host) => answerOneApproval(world, host));
       for (const { id: runId } of derived.runs.filter(({ state }) => state === "paused")) {
         if (world.scheduler.chance.happens(0.5)) {
           const command = commands.make("event");
@@ -184,14 +191,18 @@ async function tidyUp(world: World, store: Store): Promise<void> {
   }
 }
 
-async function isAtRest(world: World, store: Store, readers: readonly Reader[]): Promise<boolean> {
-  return (await whatIsMissing(world, store, readers)) === "";
+async function isSettled(
+  world: SimWorld,
+  store: Store,
+  readers: readonly SimReader[],
+): Promise<boolean> {
+  return (await describeUnsettled(world, store, readers)) === "";
 }
 
-async function whatIsMissing(
-  world: World,
+async function describeUnsettled(
+  world: SimWorld,
   store: Store,
-  readers: readonly Reader[],
+  readers: readonly SimReader[],
 ): Promise<string> {
   const missing: string[] = [];
   for await (const { id, trashedAt, liveRun, liveState, head } of store.audit.sessions()) {

@@ -1,21 +1,24 @@
 import type { Json, JsonObject } from "@holdfast/protocol";
 
-import type { Tool, ToolCall, ToolHands, ToolResult } from "@holdfast/engine";
+import type { Tool, ToolCall, ToolContext, ToolResult } from "@holdfast/engine";
 import type { SimHost } from "./host.ts";
-import type { Effect } from "./record.ts";
-import type { World } from "./world.ts";
+import type { ToolEffect } from "./record.ts";
+import type { SimWorld } from "./world.ts";
 
 export const toolNames = ["act", "look"] as const;
 
 const timeLimitMs = 4_000;
 
 /** Two tools that leave a mark outside: one that must not be repeated, one that may be. */
-export function randomTools(world: World, host: SimHost): readonly Tool[] {
-  return [{ ...aTool("act", world, host), approval: needsAPerson }, aTool("look", world, host)];
+export function randomTools(world: SimWorld, host: SimHost): readonly Tool[] {
+  return [
+    { ...createSimTool("act", world, host), approval: approvalNeedFor },
+    createSimTool("look", world, host),
+  ];
 }
 
 /** Some calls of the tool that must not be repeated need a person's word first. */
-function needsAPerson(input: Json): "none" | "ask" {
+function approvalNeedFor(input: Json): "none" | "ask" {
   const n = isObject(input) ? input["n"] : 0;
   return typeof n === "number" && n < 3 ? "ask" : "none";
 }
@@ -24,24 +27,24 @@ function isObject(value: Json): value is JsonObject {
   return value !== null && typeof value === "object" && !Array.isArray(value);
 }
 
-function aTool(name: (typeof toolNames)[number], world: World, host: SimHost): Tool {
+function createSimTool(name: (typeof toolNames)[number], world: SimWorld, host: SimHost): Tool {
   const tool: Tool = {
     name,
     description: name,
     input: {},
     replay: name === "act" ? "never" : "safe",
     timeLimitMs,
-    run: (call, hands) => work(world, host, tool, call, hands),
+    run: (call, hands) => runSimTool(world, host, tool, call, hands),
   };
   return tool;
 }
 
-async function work(
-  { scheduler, record }: World,
+async function runSimTool(
+  { scheduler, record }: SimWorld,
   host: SimHost,
   { replay }: Tool,
   { callId }: ToolCall,
-  { signal, write }: ToolHands,
+  { signal, write }: ToolContext,
 ): Promise<ToolResult> {
   const { chance, steps: step } = scheduler;
   const effect = {
@@ -49,11 +52,11 @@ async function work(
     callId,
     replay,
     host: host.name,
-    outcome: "running" as Effect["outcome"],
+    outcome: "running" as ToolEffect["outcome"],
   };
   record.effects.push(effect);
   scheduler.note(host, `tool ${replay} begins ${callId.slice(-6)}`);
-  const end = (outcome: Exclude<Effect["outcome"], "running">, output: string): ToolResult => {
+  const end = (outcome: Exclude<ToolEffect["outcome"], "running">, output: string): ToolResult => {
     effect.outcome = outcome;
     return { outcome, output };
   };

@@ -6,8 +6,8 @@ import {
   type SessionId,
 } from "@holdfast/protocol";
 
-import type { FailureCode, Holder, JournalPlace, Store } from "@holdfast/engine";
-import type { Profile } from "./profile.ts";
+import type { FailureCode, Holder, SpillStore, Store } from "@holdfast/engine";
+import type { SimProfile } from "./profile.ts";
 import type { SimRecord } from "./record.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { SimDisk } from "./disk.ts";
@@ -17,19 +17,19 @@ import { SimHost } from "./host.ts";
 export type OpenSimStore = (clock: () => number) => () => Store;
 
 /** A port that misbehaves on purpose; the store itself in an honest run. */
-export type Plant = (store: Store) => Store;
+export type PlantStoreBug = (store: Store) => Store;
 
-export type PlantJournals = (journals: JournalPlace) => JournalPlace;
+export type PlantSpillBug = (journals: SpillStore) => SpillStore;
 
 const bootTime = Date.UTC(2026, 0, 1);
 
 /** Everything that one simulation shares, and the state of its troubles. */
-export class World {
+export class SimWorld {
   readonly scheduler: Scheduler;
-  readonly profile: Profile;
+  readonly profile: SimProfile;
   readonly record: SimRecord;
-  readonly plant: Plant;
-  readonly plantJournals: PlantJournals;
+  readonly plant: PlantStoreBug;
+  readonly plantJournals: PlantSpillBug;
   readonly openStore: () => Store;
   /** The hosts by their place; `null` while one is down. */
   readonly hosts: (SimHost | null)[] = [];
@@ -39,13 +39,13 @@ export class World {
   readonly sessions: SessionId[] = [];
   readonly runs: RunId[] = [];
   /** Faults happen. */
-  troubled = true;
+  faultsEnabled = true;
   #clockOffset = 0;
   #outage: { until: number; code: FailureCode; host: SimHost | null } | null = null;
   #lives = 0;
 
   constructor(
-    parts: Pick<World, "scheduler" | "profile" | "record" | "plant" | "plantJournals">,
+    parts: Pick<SimWorld, "scheduler" | "profile" | "record" | "plant" | "plantJournals">,
     openStore: OpenSimStore,
   ) {
     this.scheduler = parts.scheduler;
@@ -96,8 +96,8 @@ export class World {
   }
 
   /** Troubles end: who was paused goes on, and what was broken is whole. */
-  heal(): void {
-    this.troubled = false;
+  stopFaults(): void {
+    this.faultsEnabled = false;
     this.#outage = null;
     for (const [slot, host] of this.hosts.entries()) {
       if (host === null) this.start(slot);
@@ -119,7 +119,7 @@ export class World {
 
   latency(): number {
     const { chance } = this.scheduler;
-    if (this.troubled && chance.happens(this.profile.slow))
+    if (this.faultsEnabled && chance.happens(this.profile.slow))
       return chance.between(0, this.profile.leaseMs * 2);
     return chance.happens(0.8) ? chance.between(0, 3) : chance.between(0, 80);
   }
@@ -129,7 +129,7 @@ export class World {
     const { chance, now } = this.scheduler;
     const outage = this.#outage;
     if (outage !== null && now < outage.until && (outage.host ?? host) === host) return outage.code;
-    if (!this.troubled) return null;
+    if (!this.faultsEnabled) return null;
     if (chance.happens(this.profile.unknown)) return "store_unknown";
     if (!chance.happens(this.profile.failing)) return null;
     return chance.pick(["store_busy", "store_full", "store_unavailable"]);

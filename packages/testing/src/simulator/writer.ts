@@ -5,7 +5,7 @@ import {
   clear,
   duplicate,
   type HistoryTarget,
-  interrupting,
+  interruptThen,
   redo,
   restore,
   retry,
@@ -14,10 +14,10 @@ import {
   undo,
 } from "@holdfast/engine";
 import type { SimHost } from "./host.ts";
-import type { World } from "./world.ts";
+import type { SimWorld } from "./world.ts";
 
 /** What a person does to a conversation as a whole, and how often. */
-export const historyActs = {
+export const historyCommandWeights = {
   undo: 1,
   redo: 1,
   retry: 1,
@@ -30,7 +30,7 @@ export const historyActs = {
 } as const;
 
 /** Every answer that a command on the history can have, as far as a client looks at it. */
-type Answer =
+type HistoryAnswer =
   | { readonly status: "committed" | "refused" | "failed" }
   | { readonly status: "branched"; readonly session: SessionId }
   | Extract<Awaited<ReturnType<typeof retry>>, { status: "accepted" }>;
@@ -47,11 +47,11 @@ const mostSessions = 4;
  * A command with everything drawn that it needs, so that it can be sent again and is the same. Some put a run that is in
  * their way to its end first.
  */
-export function drawHistoryAct(
-  world: World,
-  act: keyof typeof historyActs,
+export function drawHistoryCommand(
+  world: SimWorld,
+  act: keyof typeof historyCommandWeights,
   { session, ids, words }: Command,
-): (host: SimHost) => Promise<Answer> {
+): (host: SimHost) => Promise<HistoryAnswer> {
   const { chance } = world.scheduler;
   const target: HistoryTarget = { owner: world.owner, session, command: ids.make("event") };
   const branched = ids.make("session");
@@ -60,7 +60,7 @@ export function drawHistoryAct(
   const from = known.length === 0 ? undefined : chance.pick(known).seq;
   const isFull = world.sessions.length >= mostSessions;
 
-  async function carryOut(host: SimHost, on: HistoryTarget): Promise<Answer> {
+  async function carryOut(host: SimHost, on: HistoryTarget): Promise<HistoryAnswer> {
     switch (act) {
       case "undo":
         return undo(host, on, turns);
@@ -71,26 +71,26 @@ export function drawHistoryAct(
       case "clear":
         return clear(host, on);
       case "truncate":
-        return from === undefined ? nothing : truncate(host, on, from);
+        return from === undefined ? refused : truncate(host, on, from);
       case "branch":
-        return isFull ? nothing : branch(host, on, { session: branched });
+        return isFull ? refused : branch(host, on, { session: branched });
       case "duplicate":
-        return isFull ? nothing : duplicate(host, on, { session: branched });
+        return isFull ? refused : duplicate(host, on, { session: branched });
       case "trash":
-        return trash(partsOf(host), on);
+        return trash(historyDeps(host), on);
       case "restore":
-        return restore(partsOf(host), on);
+        return restore(historyDeps(host), on);
     }
   }
 
   const cuts = act === "undo" || act === "retry" || act === "truncate" || act === "clear";
   if (!cuts || chance.happens(0.5)) return (host) => carryOut(host, target);
   world.record.interrupted.add(session);
-  return (host) => interrupting(partsOf(host), target, (on) => carryOut(host, on));
+  return (host) => interruptThen(historyDeps(host), target, (on) => carryOut(host, on));
 }
 
-const nothing = { status: "refused" } as const;
+const refused = { status: "refused" } as const;
 
-function partsOf({ log, ids, clock, runner, holder }: SimHost) {
+function historyDeps({ log, ids, clock, runner, holder }: SimHost) {
   return { log, ids, clock, runner, holder: () => holder };
 }

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { fsckStore } from "../conformance/fsck-store.ts";
+import { fsckFindings } from "../conformance/fsck-store.ts";
 import { type StoreHarness } from "../conformance/harness.ts";
 
-import { createMemoryStore } from "../reference-store/store.ts";
+import { createReferenceStore } from "../reference-store/store.ts";
 import { openPostgresStore, type PostgresOptions, openSqliteStore } from "@holdfast/store";
 
 export interface HarnessFactory {
@@ -14,16 +14,16 @@ export interface HarnessFactory {
   readonly open: () => Promise<StoreHarness>;
 }
 
-export const memoryHarness: HarnessFactory = {
+export const referenceHarness: HarnessFactory = {
   name: "memory",
   async open() {
     let now = Date.UTC(2026, 0, 1);
-    const store = createMemoryStore({ clock: () => now });
+    const store = createReferenceStore({ clock: () => now });
     return {
       store,
       open: async () => store.open(),
       advanceClock: async (ms) => void (now += ms),
-      fsck: () => fsckStore(store),
+      fsck: () => fsckFindings(store),
       close: () => store.close(),
     };
   },
@@ -41,7 +41,7 @@ export const sqliteHarness: HarnessFactory = {
       store,
       open,
       advanceClock: async (ms) => void (offset += ms),
-      fsck: () => fsckStore(store),
+      fsck: () => fsckFindings(store),
       async close() {
         await store.close();
         rmSync(folder, { recursive: true, force: true });

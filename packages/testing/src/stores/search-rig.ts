@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import type { SearchHit, SearchQuery } from "@holdfast/engine";
 import { aUserMessage } from "../fixtures/factories.ts";
-import { type OpenSession, openSession } from "../fixtures/open-session.ts";
+import { type TestSession, openTestSession } from "../fixtures/open-session.ts";
 
 import { openSqliteStore, type SqliteStore } from "@holdfast/store";
 
@@ -12,7 +12,7 @@ export interface SearchRig extends AsyncDisposable {
   readonly file: string;
   readonly index: string;
   readonly store: SqliteStore;
-  readonly chat: OpenSession;
+  readonly chat: TestSession;
   /** Another handle, as another process would have it. It is closed with the rig. */
   readonly open: () => Promise<SqliteStore>;
 }
@@ -28,7 +28,7 @@ export async function openSearchRig(): Promise<SearchRig> {
     return store;
   };
   const store = await open();
-  const chat = await openSession(store, { title: "zzz" });
+  const chat = await openTestSession(store, { title: "zzz" });
   return {
     file,
     index: `${file}.search`,
@@ -42,12 +42,12 @@ export async function openSearchRig(): Promise<SearchRig> {
   };
 }
 
-export async function say(chat: OpenSession, ...texts: readonly string[]): Promise<void> {
+export async function sendMessages(chat: TestSession, ...texts: readonly string[]): Promise<void> {
   await chat.commit(texts.map((text) => aUserMessage(text)));
 }
 
 export async function hitsOf(
-  { store, owner }: OpenSession,
+  { store, owner }: TestSession,
   query: Partial<SearchQuery> & { readonly text: string },
 ): Promise<readonly SearchHit[]> {
   const result = await store.search.search(owner, { limit: 50, ...query });
@@ -55,6 +55,6 @@ export async function hitsOf(
   return result.hits;
 }
 
-export async function seqsFound(chat: OpenSession, text: string): Promise<number[]> {
+export async function seqsFound(chat: TestSession, text: string): Promise<number[]> {
   return (await hitsOf(chat, { text })).map((hit) => hit.seq);
 }

@@ -1,37 +1,37 @@
 import type { Script } from "../fakes/scripted-model.ts";
-import { type ApiOptions, type ApiRig, openApi } from "../../../host/test/support/api-rig.ts";
+import { type ApiRigOptions, type ApiRig, openApi } from "../../../host/test/support/api-rig.ts";
 import {
-  type BotOptions,
+  type GatewayRigOptions,
   openGatewayOn,
-  openHastyTelegram,
+  openFastTelegram,
 } from "../../../host/test/support/gateway/gateway-rig.ts";
 import { onTestFinished } from "vitest";
 
 import { botToken, FakeBotApi } from "./telegram-fake-bot-api.ts";
 
-export async function openPlatform(): Promise<FakeBotApi> {
+export async function startFakeBotApi(): Promise<FakeBotApi> {
   const platform = new FakeBotApi();
   await platform.start();
   onTestFinished(() => platform.stop());
   return platform;
 }
 
-export function openBotApi(script: Script, options: ApiOptions = {}): ApiRig {
+export function openBotApi(script: Script, options: ApiRigOptions = {}): ApiRig {
   const rig = openApi(script, options);
   onTestFinished(() => rig.close());
   return rig;
 }
 
 /** A bot on the platform over the rig's store, with person 7 on its list. */
-export function openBot(rig: ApiRig, platform: FakeBotApi, rest: BotOptions = {}) {
-  const gateway = openGatewayOn(rig, () => openHastyTelegram(botToken, platform.address), rest);
+export function openBot(rig: ApiRig, platform: FakeBotApi, rest: GatewayRigOptions = {}) {
+  const gateway = openGatewayOn(rig, () => openFastTelegram(botToken, platform.address), rest);
   gateway.start();
   onTestFinished(() => gateway.stop());
   return gateway;
 }
 
 /** Resolves when the platform shows so many messages of the bot in the chat. */
-export function shown(platform: FakeBotApi, count: number, chat = 7): Promise<void> {
+export function untilShown(platform: FakeBotApi, count: number, chat = 7): Promise<void> {
   return new Promise((resolve) => {
     const look = () => {
       if (platform.shownIn(chat).length >= count) resolve();

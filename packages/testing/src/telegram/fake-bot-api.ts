@@ -10,7 +10,7 @@ export type Fault =
 type Watch = (method: string, payload: Readonly<Record<string, unknown>>) => Promise<void> | void;
 
 /** Faults that wait for their call, first come first, and those who want to know of calls. */
-export class FaultBook {
+export class FaultQueue {
   readonly #waiting: { readonly method: string; readonly fault: Fault }[] = [];
   /** Before a call is carried out; it waits for as long as this takes. */
   before: Watch = () => {};

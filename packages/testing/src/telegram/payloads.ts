@@ -39,14 +39,14 @@ export function buttonsIn(payload: Payload): readonly Button[] {
     });
 }
 
-export function wordsIn({ text }: Payload): string {
+export function textIn({ text }: Payload): string {
   return typeof text === "string" ? text : "";
 }
 
 export function shownText(
   payload: Payload,
 ): { ok: true; text: string } | { ok: false; reason: string } {
-  const source = wordsIn(payload);
+  const source = textIn(payload);
   const read =
     payload["parse_mode"] === "MarkdownV2"
       ? readMarkdownV2(source)

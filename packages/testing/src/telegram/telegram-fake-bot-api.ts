@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 
 import { findFreePort } from "../process/free-port.ts";
-import { type Fault, FaultBook } from "./fake-bot-api.ts";
+import { type Fault, FaultQueue } from "./fake-bot-api.ts";
 import {
   type Button,
   buttonsIn,
@@ -13,7 +13,7 @@ import {
   replyIn,
   type SentFile,
   shownText,
-  wordsIn,
+  textIn,
 } from "./payloads.ts";
 
 /** A message as a person sees it in a chat. */
@@ -52,7 +52,7 @@ const botName = "holdfast_bot";
 export class FakeBotApi {
   readonly messages: ShownMessage[] = [];
   readonly calls: { readonly method: string; readonly payload: Payload }[] = [];
-  readonly faults = new FaultBook();
+  readonly faults = new FaultQueue();
   readonly acknowledged: { readonly id: string; readonly text: string }[] = [];
   readonly files = new Map<string, Buffer>();
   hook: { readonly url: string; readonly secret: string } | null = null;
@@ -178,7 +178,7 @@ export class FakeBotApi {
       case "answerCallbackQuery":
         this.acknowledged.push({
           id: String(payload["callback_query_id"]),
-          text: wordsIn(payload),
+          text: textIn(payload),
         });
         return success(true);
       case "getFile":

@@ -1,17 +1,17 @@
 import type { ContextView } from "@holdfast/protocol";
-import { momentOf } from "../ui/format-time.ts";
-import { words } from "../strings/strings.ts";
+import { formatMoment } from "../ui/format-time.ts";
+import { strings } from "../strings/strings.ts";
 
 type Turn = ContextView["turns"][number];
 
 const barWidth = 12;
 const height = 64;
-const most = 40;
+const maxBars = 40;
 
 /** For each turn how much of what was sent its provider had kept, and where the beginning of it changed. */
-export function CachePlot({ turns }: { turns: readonly Turn[] }) {
-  const w = words.context;
-  const shown = turns.slice(0, most).toReversed();
+export function CacheChart({ turns }: { turns: readonly Turn[] }) {
+  const w = strings.context;
+  const shown = turns.slice(0, maxBars).toReversed();
   if (shown.length === 0) return <p className="quiet">{w.noTurns}</p>;
   const changed = shown.flatMap(({ changes, at }) => changes.map((change) => ({ change, at })));
   const width = Math.max(shown.length * barWidth, 10 * barWidth);
@@ -28,7 +28,7 @@ export function CachePlot({ turns }: { turns: readonly Turn[] }) {
           const tall = Math.max(1, share * (height - 8));
           return (
             <g key={turn.runId}>
-              <title>{`${momentOf(turn.at)}: ${w.percent(share)}`}</title>
+              <title>{`${formatMoment(turn.at)}: ${w.percent(share)}`}</title>
               <rect
                 className="plot-ground"
                 x={index * barWidth + 1}
@@ -61,7 +61,8 @@ export function CachePlot({ turns }: { turns: readonly Turn[] }) {
         <ul className="changes">
           {changed.slice(-6).map(({ change, at }) => (
             <li key={change.seq}>
-              <span className="quiet">{momentOf(at)}</span> {w.changed(change.block, change.part)}{" "}
+              <span className="quiet">{formatMoment(at)}</span>{" "}
+              {w.changed(change.block, change.part)}{" "}
               <span className="quiet">
                 {change.explainedBy === null
                   ? w.unexplained

@@ -1,16 +1,16 @@
 import type { ContextView } from "@holdfast/protocol";
-import { words } from "../strings/strings.ts";
+import { strings } from "../strings/strings.ts";
 
 const kinds = ["system", "tools", "summary", "user", "assistant", "tool"] as const;
 
-interface WindowPictureProps {
+interface WindowChartProps {
   readonly tokens: ContextView["tokens"];
   readonly windowTokens: number | null;
 }
 
 /** The model's window and what fills it, to scale. */
-export function WindowPicture({ tokens, windowTokens }: WindowPictureProps) {
-  const w = words.context;
+export function WindowChart({ tokens, windowTokens }: WindowChartProps) {
+  const w = strings.context;
   const whole = Math.max(windowTokens ?? tokens.total, tokens.total, 1);
   const filled = kinds.filter((kind) => tokens[kind] > 0);
   const widths = filled.map((kind) => Math.max(2, (tokens[kind] / whole) * 1000));

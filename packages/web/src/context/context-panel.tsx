@@ -1,12 +1,12 @@
 import type { Client } from "@holdfast/client";
 import type { ContextView, SessionId } from "@holdfast/protocol";
 import { type ReactNode, useEffect, useState } from "react";
-import { sentenceOf, useApp } from "../app-context.ts";
-import { momentOf } from "../ui/format-time.ts";
+import { problemText, useApp } from "../app-context.ts";
+import { formatMoment } from "../ui/format-time.ts";
 import { Panel } from "../ui/panel.tsx";
-import { words } from "../strings/strings.ts";
-import { CachePlot } from "./cache-plot.tsx";
-import { WindowPicture } from "./context-charts.tsx";
+import { strings } from "../strings/strings.ts";
+import { CacheChart } from "./cache-plot.tsx";
+import { WindowChart } from "./context-charts.tsx";
 import { WorkspaceTrust } from "../talk/composer/workspace-trust.tsx";
 
 interface ContextPanelProps {
@@ -19,28 +19,28 @@ interface ContextPanelProps {
 /** What the model gets, what it cost, and what of it its provider had kept. */
 export function ContextPanel({ id, version, onClose }: ContextPanelProps) {
   const { client } = useApp();
-  const { view, trouble } = useContextOf(client, id, version);
+  const { view, trouble } = useContextView(client, id, version);
   return (
-    <Panel title={words.context.title} onClose={onClose}>
+    <Panel title={strings.context.title} onClose={onClose}>
       {trouble !== null && <p className="quiet">{trouble}</p>}
-      {view !== null && <Shown id={id} view={view} />}
+      {view !== null && <ContextDetails id={id} view={view} />}
     </Panel>
   );
 }
 
-function Shown({ id, view }: { id: SessionId; view: ContextView }) {
+function ContextDetails({ id, view }: { id: SessionId; view: ContextView }) {
   const { totals } = view;
-  const w = words.context;
+  const w = strings.context;
   return (
     <>
-      <WindowPicture tokens={view.tokens} windowTokens={view.windowTokens} />
+      <WindowChart tokens={view.tokens} windowTokens={view.windowTokens} />
       <dl className="facts">
         <dt>{w.model}</dt>
-        <dd>{view.model ?? words.composer.defaultModel}</dd>
+        <dd>{view.model ?? strings.composer.defaultModel}</dd>
         <dt>{w.calls}</dt>
         <dd>{totals.calls.toLocaleString()}</dd>
         <dt>{w.tokens}</dt>
-        <dd>{words.command.tokens(totals.input, totals.output, totals.costMicros)}</dd>
+        <dd>{strings.command.tokens(totals.input, totals.output, totals.costMicros)}</dd>
         {totals.hitShare !== null && (
           <>
             <dt>{w.hitShare}</dt>
@@ -48,9 +48,9 @@ function Shown({ id, view }: { id: SessionId; view: ContextView }) {
           </>
         )}
       </dl>
-      <Part title={w.cache} hint={w.cacheHint}>
-        <CachePlot turns={view.turns} />
-      </Part>
+      <PanelSection title={w.cache} hint={w.cacheHint}>
+        <CacheChart turns={view.turns} />
+      </PanelSection>
       <Epochs id={id} view={view} />
       <WorkspaceTrust id={id} />
     </>
@@ -59,14 +59,14 @@ function Shown({ id, view }: { id: SessionId; view: ContextView }) {
 
 function Epochs({ id, view }: { id: SessionId; view: ContextView }) {
   const { client, toasts } = useApp();
-  const w = words.context;
+  const w = strings.context;
   async function restore(n: number): Promise<void> {
     const result = await client.restoreEpoch({ params: { id, n }, body: {} });
-    toasts.tell(result.ok ? w.restored : sentenceOf(result.error));
+    toasts.show(result.ok ? w.restored : problemText(result.error));
   }
   if (view.epochs.length === 0) return null;
   return (
-    <Part title={w.epochs} hint={w.epochsHint}>
+    <PanelSection title={w.epochs} hint={w.epochsHint}>
       <ul className="facts-list">
         {view.epochs.map(({ epoch, at, covers, restores }) => (
           <li key={epoch}>
@@ -75,7 +75,7 @@ function Epochs({ id, view }: { id: SessionId; view: ContextView }) {
               <span className="quiet">
                 {covers === null ? w.whole(restores ?? 0) : w.covers(covers.from, covers.to)}
                 {", "}
-                {momentOf(at)}
+                {formatMoment(at)}
               </span>
             </span>
             {epoch === view.epoch ? (
@@ -96,17 +96,17 @@ function Epochs({ id, view }: { id: SessionId; view: ContextView }) {
           </li>
         )}
       </ul>
-    </Part>
+    </PanelSection>
   );
 }
 
-interface PartProps {
+interface PanelSectionProps {
   readonly title: string;
   readonly hint: string;
   readonly children: ReactNode;
 }
 
-function Part({ title, hint, children }: PartProps) {
+function PanelSection({ title, hint, children }: PanelSectionProps) {
   return (
     <section className="settings-part">
       <h3>{title}</h3>
@@ -116,7 +116,7 @@ function Part({ title, hint, children }: PartProps) {
   );
 }
 
-function useContextOf(client: Client, id: SessionId, version: number) {
+function useContextView(client: Client, id: SessionId, version: number) {
   const [view, setView] = useState<ContextView | null>(null);
   const [trouble, setTrouble] = useState<string | null>(null);
   useEffect(() => {
@@ -126,7 +126,7 @@ function useContextOf(client: Client, id: SessionId, version: number) {
       const { signal } = leaving;
       void client.readContext({ params: { id } }, { signal }).then((result) => {
         if (result.ok) setView(result.value);
-        else if (!signal.aborted) setTrouble(sentenceOf(result.error));
+        else if (!signal.aborted) setTrouble(problemText(result.error));
         return undefined;
       });
     }, 150);

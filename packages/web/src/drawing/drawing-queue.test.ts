@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createDrawings, type Frame } from "./drawing-queue.ts";
-import type { Asked, DrawingJob, Drawn } from "./jobs.ts";
+import { createDrawingQueue, type DrawingFrame } from "./drawing-queue.ts";
+import type { DrawingRequest, DrawingJob, DrawingAnswer } from "./jobs.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 const job = (source: string): DrawingJob => ({ kind: "diagram", source, theme: "light" });
-const picture = (id: number): Drawn => ({
+const picture = (id: number): DrawingAnswer => ({
   kind: "diagram",
   id,
   svg: `<svg id="${id}"/>`,
@@ -17,12 +17,13 @@ const picture = (id: number): Drawn => ({
 
 /** Frames that answer when the test says so. */
 function openRig() {
-  const frames: { asked: Asked[]; isOpen: boolean; answer: (what: unknown) => void }[] = [];
-  const drawings = createDrawings((answer): Frame => {
-    const own = { asked: [] as Asked[], isOpen: true, answer };
+  const frames: { asked: DrawingRequest[]; isOpen: boolean; answer: (what: unknown) => void }[] =
+    [];
+  const drawings = createDrawingQueue((answer): DrawingFrame => {
+    const own = { asked: [] as DrawingRequest[], isOpen: true, answer };
     frames.push(own);
     return {
-      ask: (asked) => void own.asked.push(asked),
+      post: (asked) => void own.asked.push(asked),
       close: () => void (own.isOpen = false),
     };
   });
@@ -46,8 +47,8 @@ test("what was drawn is known at once, and the same twice at a time is drawn onc
   frames[0]?.answer(picture(1));
   await Promise.all(both);
   expect(frames[0]?.asked).toHaveLength(1);
-  expect(drawings.known(job("a"))).toMatchObject({ kind: "diagram" });
-  expect(drawings.known({ kind: "diagram", source: "a", theme: "dark" })).toBeUndefined();
+  expect(drawings.cached(job("a"))).toMatchObject({ kind: "diagram" });
+  expect(drawings.cached({ kind: "diagram", source: "a", theme: "dark" })).toBeUndefined();
 });
 
 test("one that never ends costs its frame and itself; the next is drawn by another", async () => {
@@ -78,6 +79,6 @@ test("however much is drawn, what is kept of it stays bounded", async () => {
     frames[0]?.answer(picture(each));
     await drawing;
   }
-  expect(drawings.known(job("100"))).toBeUndefined();
-  expect(drawings.known(job("101"))).toBeDefined();
+  expect(drawings.cached(job("100"))).toBeUndefined();
+  expect(drawings.cached(job("101"))).toBeDefined();
 });

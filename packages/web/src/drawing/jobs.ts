@@ -7,7 +7,7 @@ export type DrawingJob =
   | { readonly kind: "formula"; readonly source: string; readonly layout: "line" | "display" }
   | { readonly kind: "diagram"; readonly source: string; readonly theme: "light" | "dark" };
 
-export type Asked = DrawingJob & { readonly id: number };
+export type DrawingRequest = DrawingJob & { readonly id: number };
 
 /** An element as data. What of it may stand in the page is the page's to decide: see `FormulaTree`. */
 export interface TreeNode {
@@ -30,7 +30,7 @@ const treeNode: z.ZodType<TreeNode> = z.lazy(() =>
 const side = z.number().positive().max(100_000);
 
 /** The frame runs what nobody has vouched for: its answers are decoded like anybody's. */
-export const drawn = z.discriminatedUnion("kind", [
+export const drawingAnswer = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("formula"), id: z.int(), tree: treeNode }),
   z.strictObject({
     kind: z.literal("diagram"),
@@ -43,4 +43,4 @@ export const drawn = z.discriminatedUnion("kind", [
   }),
   z.strictObject({ kind: z.literal("refused"), id: z.int(), message: z.string() }),
 ]);
-export type Drawn = z.infer<typeof drawn>;
+export type DrawingAnswer = z.infer<typeof drawingAnswer>;

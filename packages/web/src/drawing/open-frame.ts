@@ -1,10 +1,10 @@
-import type { Frame, OpenFrame } from "./drawing-queue.ts";
+import type { DrawingFrame, OpenDrawingFrame } from "./drawing-queue.ts";
 
 /**
  * A frame without an origin: no cookie, no storage and no document of ours is within its reach, and its own policy gives it no
  * network. It is laid out, since a diagram measures its words, and never seen.
  */
-export const openFrame: OpenFrame = (onAnswer): Frame => {
+export const openDrawingFrame: OpenDrawingFrame = (onAnswer): DrawingFrame => {
   const element = document.createElement("iframe");
   element.sandbox.add("allow-scripts");
   element.className = "drawing-frame";
@@ -21,7 +21,7 @@ export const openFrame: OpenFrame = (onAnswer): Frame => {
   port.start();
   document.body.append(element);
   return {
-    ask: (job) => port.postMessage(job),
+    post: (job) => port.postMessage(job),
     close() {
       port.close();
       element.remove();

@@ -1,21 +1,21 @@
 import { useEffect, useState } from "react";
-import { createDrawings, type Outcome } from "./drawing-queue.ts";
+import { createDrawingQueue, type DrawingOutcome } from "./drawing-queue.ts";
 import type { DrawingJob } from "./jobs.ts";
-import { openFrame } from "./open-frame.ts";
+import { openDrawingFrame } from "./open-frame.ts";
 
 /** One for the page: nothing is loaded until somebody draws. */
-const drawings = createDrawings(openFrame);
+const drawingQueue = createDrawingQueue(openDrawingFrame);
 
 /** What became of it; `null` while it is drawn, and where there is nothing to draw. */
-export function useDrawing(job: DrawingJob | null): Outcome | null {
+export function useDrawing(job: DrawingJob | null): DrawingOutcome | null {
   const key = job === null ? "" : JSON.stringify(job);
-  const [latest, setLatest] = useState<{ key: string; outcome: Outcome } | null>(null);
-  const known = job === null ? undefined : drawings.known(job);
+  const [latest, setLatest] = useState<{ key: string; outcome: DrawingOutcome } | null>(null);
+  const known = job === null ? undefined : drawingQueue.cached(job);
   useEffect(() => {
     if (key === "" || known !== undefined) return;
     let left = false;
     // It is the very text that was made of it above.
-    void drawings.draw(JSON.parse(key) as DrawingJob).then((outcome) => {
+    void drawingQueue.draw(JSON.parse(key) as DrawingJob).then((outcome) => {
       if (!left) setLatest({ key, outcome });
       return undefined;
     });

@@ -15,7 +15,7 @@ export type HealthAnswer =
 
 export type SignInAnswer = "signed-in" | "refused" | "unreachable";
 
-const patienceMs = 10_000;
+const requestTimeoutMs = 10_000;
 /** Loose: an older host tells no reasons, a newer one may tell more. */
 const healthBody = z.looseObject({ version: z.string(), reasons: z.array(z.string()).default([]) });
 
@@ -23,7 +23,7 @@ const healthBody = z.looseObject({ version: z.string(), reasons: z.array(z.strin
 export function createHostClient(base: string, fetchIt: typeof fetch): HostClient {
   async function ask(path: string, init?: RequestInit): Promise<Response | undefined> {
     try {
-      const signal = AbortSignal.timeout(patienceMs);
+      const signal = AbortSignal.timeout(requestTimeoutMs);
       return await fetchIt(new URL(path, base), { ...init, signal });
     } catch {
       return undefined;

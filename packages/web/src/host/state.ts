@@ -1,12 +1,12 @@
 import type { HostClient } from "./host-store.ts";
 
-export type SignInTrouble = "link-refused" | "token-refused" | "unreachable";
+export type SignInProblem = "link-refused" | "token-refused" | "unreachable";
 
 /** What the page shows. */
 export type HostState =
   | { readonly kind: "loading" }
   | { readonly kind: "unreachable" }
-  | { readonly kind: "signed-out"; readonly version: string; readonly trouble?: SignInTrouble }
+  | { readonly kind: "signed-out"; readonly version: string; readonly trouble?: SignInProblem }
   | SignedIn;
 
 interface SignedIn {
@@ -18,7 +18,7 @@ interface SignedIn {
 }
 
 /** How long until the host is asked again. */
-export const pauseMs: Readonly<Record<HostState["kind"], number>> = {
+export const pollMs: Readonly<Record<HostState["kind"], number>> = {
   loading: 0,
   unreachable: 2_000,
   "signed-out": 30_000,
@@ -48,7 +48,7 @@ export function createHostStore(client: HostClient): HostStore {
   async function look(): Promise<HostState> {
     const health = await client.health();
     const principal = health.kind === "answers" ? await client.principal() : "unreachable";
-    if (health.kind === "unreachable" || principal === "unreachable") return afterSilence(state);
+    if (health.kind === "unreachable" || principal === "unreachable") return afterNoAnswer(state);
     const { version, trouble: lack } = health;
     if (principal === "signed-in")
       return {
@@ -69,7 +69,7 @@ export function createHostStore(client: HostClient): HostStore {
 
   async function signIn(
     proof: { code: string } | { token: string },
-    refusal: SignInTrouble,
+    refusal: SignInProblem,
   ): Promise<void> {
     acts += 1;
     const answer = await client.signIn(proof);
@@ -97,6 +97,6 @@ export function createHostStore(client: HostClient): HostStore {
 }
 
 /** Who is signed in keeps the page as it stands; the status says that the host is silent. */
-function afterSilence(state: HostState): HostState {
+function afterNoAnswer(state: HostState): HostState {
   return state.kind === "signed-in" ? { ...state, answering: false } : { kind: "unreachable" };
 }

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { createPauses } from "./wakeable-sleep.ts";
+import { createWakeableSleep } from "./wakeable-sleep.ts";
 
 test("a wake ends the pauses between tries, and leaves alone the wait for a silent host", async () => {
-  const { sleep, wake } = createPauses();
+  const { sleep, wake } = createWakeableSleep();
   const { signal } = new AbortController();
   const leaving = new AbortController();
   const ended: string[] = [];

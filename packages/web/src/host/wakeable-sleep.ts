@@ -1,13 +1,13 @@
 /** The waits of the client, which can be cut short when there is reason to believe that the next try succeeds. */
-export interface Pauses {
+export interface WakeableSleep {
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly wake: () => void;
 }
 
 /** A pause between two tries is shorter; the silence after which a host counts as gone is longer, and is not cut. */
-const longestPauseMs = 20_000;
+const maxWakeableMs = 20_000;
 
-export function createPauses(): Pauses {
+export function createWakeableSleep(): WakeableSleep {
   const pausing = new Set<() => void>();
   return {
     sleep: (ms, signal) =>
@@ -21,7 +21,7 @@ export function createPauses(): Pauses {
         };
         const timer = setTimeout(done, ms);
         signal.addEventListener("abort", done);
-        if (ms <= longestPauseMs) pausing.add(done);
+        if (ms <= maxWakeableMs) pausing.add(done);
       }),
     wake: () => pausing.forEach((done) => done()),
   };

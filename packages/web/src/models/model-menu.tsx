@@ -1,7 +1,7 @@
 import { useApp, useStore } from "../app-context.ts";
 import { Icon } from "../ui/icons.tsx";
 import { Menu } from "../ui/menu.tsx";
-import { words } from "../strings/strings.ts";
+import { strings } from "../strings/strings.ts";
 
 interface ModelMenuProps {
   /** The one that was chosen here; `null` for the usual one. */
@@ -17,19 +17,19 @@ export function ModelMenu({ model, onChoose }: ModelMenuProps) {
   const usable = list.models.filter((each) => each.usable);
   return (
     <Menu
-      label={words.composer.model}
+      label={strings.composer.model}
       shown={model ?? list.usual}
       className="button plain model-menu"
       items={[
         ...usable.map(({ name, window }) => ({
           label: name,
-          hint: words.models.window(window),
+          hint: strings.models.window(window),
           checked: name === (model ?? list.usual),
           onChoose: () => onChoose(name === list.usual ? null : name),
         })),
         "line",
         {
-          label: words.models.setUp,
+          label: strings.models.setUp,
           icon: "key",
           onChoose: () => router.go({ kind: "settings", section: "models" }),
         },

@@ -1,13 +1,16 @@
-import type { Said, Span, Timeline } from "./timeline.ts";
+import type { TimelineText, Span, Timeline } from "./timeline.ts";
 
 /** What a person saw of the run at an instant, in the order in which it began. */
-export type Moment =
+export type PlaybackMoment =
   | { readonly kind: "said"; readonly id: string; readonly text: string }
   | { readonly kind: "span"; readonly id: string; readonly span: Span; readonly isOver: boolean };
 
-export function momentsAt({ said, spans }: Timeline, at: number): readonly Moment[] {
+export function playbackAt(
+  { texts: said, spans }: Timeline,
+  at: number,
+): readonly PlaybackMoment[] {
   const begun = [
-    ...said.map((each) => ({ from: each.growth[0]?.[0] ?? 0, moment: saidAt(each, at) })),
+    ...said.map((each) => ({ from: each.growth[0]?.[0] ?? 0, moment: textAt(each, at) })),
     ...spans
       .filter(({ kind }) => kind !== "model")
       .map((span) => ({ from: span.from, moment: spanAt(span, at) })),
@@ -19,7 +22,9 @@ export function momentsAt({ said, spans }: Timeline, at: number): readonly Momen
 }
 
 /** `[instant, characters]` over all messages of the run. */
-export function saidOverTime(said: readonly Said[]): readonly (readonly [number, number])[] {
+export function textOverTime(
+  said: readonly TimelineText[],
+): readonly (readonly [number, number])[] {
   let before = 0;
   return said.flatMap(({ text, growth }) => {
     const base = before;
@@ -39,11 +44,11 @@ function holds({ from, to }: Span, at: number): boolean {
   return from <= at && (to === null || at < to);
 }
 
-function saidAt({ id, text, growth }: Said, at: number): Moment {
+function textAt({ id, text, growth }: TimelineText, at: number): PlaybackMoment {
   const length = growth.findLast(([since]) => since <= at)?.[1] ?? 0;
   return { kind: "said", id, text: text.slice(0, length) };
 }
 
-function spanAt(span: Span, at: number): Moment {
+function spanAt(span: Span, at: number): PlaybackMoment {
   return { kind: "span", id: span.id, span, isOver: span.to !== null && span.to <= at };
 }

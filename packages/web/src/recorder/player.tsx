@@ -1,8 +1,8 @@
 import { useEffect, useEffectEvent, useState } from "react";
 import { Icon } from "../ui/icons.tsx";
-import { words } from "../strings/strings.ts";
-import { momentsAt, skipWaits } from "./playback.ts";
-import { labelOf, TimelinePicture } from "./timeline-chart.tsx";
+import { strings } from "../strings/strings.ts";
+import { playbackAt, skipWaits } from "./playback.ts";
+import { labelOf, TimelineChart } from "./timeline-chart.tsx";
 import type { Timeline } from "./timeline.ts";
 
 const speeds = [1, 4, 16] as const;
@@ -13,7 +13,7 @@ export function Player({ timeline }: { timeline: Timeline }) {
   const [stopped, setStopped] = useState<number | null>(null);
   const [playing, setPlaying] = useState(false);
   const [speed, setSpeed] = useState<number>(1);
-  const w = words.recorder;
+  const w = strings.recorder;
   // Until somebody moves it, it stands at the end, which of a run that goes on is now.
   const at = Math.min(stopped ?? endedAt, endedAt);
   const isPlaying = playing && at < endedAt;
@@ -59,8 +59,8 @@ export function Player({ timeline }: { timeline: Timeline }) {
         value={at - startedAt}
         onChange={(event) => setStopped(startedAt + Number(event.target.value))}
       />
-      <TimelinePicture timeline={timeline} at={at} />
-      <Seen timeline={timeline} at={at} />
+      <TimelineChart timeline={timeline} at={at} />
+      <PlaybackView timeline={timeline} at={at} />
     </>
   );
 }
@@ -81,13 +81,13 @@ function useClock(isRunning: boolean, pass: (ms: number) => void): void {
   }, [isRunning]);
 }
 
-function Seen({ timeline, at }: { timeline: Timeline; at: number }) {
-  const w = words.recorder;
+function PlaybackView({ timeline, at }: { timeline: Timeline; at: number }) {
+  const w = strings.recorder;
   return (
     <section className="settings-part" aria-label={w.seen}>
       <h3>{w.seen}</h3>
       <div className="seen">
-        {momentsAt(timeline, at).map((moment) =>
+        {playbackAt(timeline, at).map((moment) =>
           moment.kind === "said" ? (
             <p key={moment.id} className="as-written" dir="auto">
               {moment.text}

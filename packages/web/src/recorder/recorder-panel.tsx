@@ -1,8 +1,8 @@
 import type { RunId, Seq, SessionId } from "@holdfast/protocol";
 import { useApp } from "../app-context.ts";
-import { momentOf } from "../ui/format-time.ts";
+import { formatMoment } from "../ui/format-time.ts";
 import { Panel } from "../ui/panel.tsx";
-import { words } from "../strings/strings.ts";
+import { strings } from "../strings/strings.ts";
 import { Player } from "./player.tsx";
 import { useRecording } from "./use-recording.ts";
 
@@ -18,7 +18,7 @@ interface RecorderPanelProps {
 export function RecorderPanel({ id, runId, after, onClose }: RecorderPanelProps) {
   const { client } = useApp();
   const { timeline, trouble } = useRecording(client, id, runId, after);
-  const w = words.recorder;
+  const w = strings.recorder;
   return (
     <Panel title={w.title} onClose={onClose}>
       {trouble !== null && <p className="quiet">{trouble}</p>}
@@ -26,7 +26,7 @@ export function RecorderPanel({ id, runId, after, onClose }: RecorderPanelProps)
       {timeline !== null && (
         <>
           <p className="quiet">
-            {w.lead(momentOf(timeline.startedAt), timeline.state ?? "running")}
+            {w.lead(formatMoment(timeline.startedAt), timeline.state ?? "running")}
           </p>
           <Player timeline={timeline} />
         </>

@@ -1,23 +1,23 @@
-import { words } from "../strings/strings.ts";
-import { saidOverTime } from "./playback.ts";
+import { strings } from "../strings/strings.ts";
+import { textOverTime } from "./playback.ts";
 import type { Span, Timeline } from "./timeline.ts";
 
 const width = 1000;
 const rowHeight = 22;
 const plotHeight = 60;
 
-interface TimelinePictureProps {
+interface TimelineChartProps {
   readonly timeline: Timeline;
   readonly at: number;
 }
 
 /** Every stretch of the run to scale, one below the other, and how much had been said by then. */
-export function TimelinePicture({ timeline, at }: TimelinePictureProps) {
+export function TimelineChart({ timeline, at }: TimelineChartProps) {
   const { startedAt, endedAt, spans } = timeline;
   const whole = Math.max(1, endedAt - startedAt);
   const xOf = (instant: number): number =>
     (Math.min(Math.max(instant - startedAt, 0), whole) / whole) * width;
-  const w = words.recorder;
+  const w = strings.recorder;
   return (
     <figure className="recording">
       <ol>
@@ -49,32 +49,36 @@ export function TimelinePicture({ timeline, at }: TimelinePictureProps) {
           );
         })}
       </ol>
-      <Words timeline={timeline} xOf={xOf} at={at} />
+      <TextPlot timeline={timeline} xOf={xOf} at={at} />
     </figure>
   );
 }
 
 export function labelOf({ kind, name, outcome }: Span): string {
-  const w = words.recorder;
+  const w = strings.recorder;
   if (kind === "model") return w.model(name);
   if (kind === "tool")
     return outcome === undefined || outcome === "ok" ? name : w.ended(name, outcome);
   return name === "queued" || name === "paused" ? w.waits[name] : w.asked(name);
 }
 
-interface WordsProps {
+interface TextPlotProps {
   readonly timeline: Timeline;
   readonly xOf: (instant: number) => number;
   readonly at: number;
 }
 
 /** Characters over time, with a dot where a request was paid for. */
-function Words({ timeline: { said, tokens, endedAt, startedAt }, xOf, at }: WordsProps) {
-  const w = words.recorder;
+function TextPlot({
+  timeline: { texts: said, tokens, endedAt, startedAt },
+  xOf,
+  at,
+}: TextPlotProps) {
+  const w = strings.recorder;
   const total = said.reduce((sum, { text }) => sum + text.length, 0);
   if (total === 0) return null;
   const yOf = (length: number): number => plotHeight - 3 - (length / total) * (plotHeight - 8);
-  const line = [[startedAt, 0] as const, ...saidOverTime(said), [endedAt, total] as const]
+  const line = [[startedAt, 0] as const, ...textOverTime(said), [endedAt, total] as const]
     .map(([since, length]) => `${xOf(since).toFixed(1)},${yOf(length).toFixed(1)}`)
     .join(" ");
   const sum = tokens.reduce(

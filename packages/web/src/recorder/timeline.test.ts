@@ -1,6 +1,6 @@
 import { type EventData, type EventType, ids, newEvent, type Seq } from "@holdfast/protocol";
 import { expect, test } from "vitest";
-import { momentsAt, skipWaits } from "./playback.ts";
+import { playbackAt, skipWaits } from "./playback.ts";
 import { hasEnded, readTimeline } from "./timeline.ts";
 
 const run = ids.make("run");
@@ -57,14 +57,14 @@ test("a replay says what was said when it was said, and passes over a wait", () 
   const timeline = readTimeline(run, askedAndRan());
   if (timeline === null) throw new Error("nothing was read");
   const textAt = (at: number) =>
-    momentsAt(timeline, at).flatMap((each) => (each.kind === "said" ? [each.text] : []));
+    playbackAt(timeline, at).flatMap((each) => (each.kind === "said" ? [each.text] : []));
   expect([1_399, 1_400, 1_999, 2_000].map(textAt)).toEqual([
     [],
     ["Let "],
     ["Let "],
     ["Let me look."],
   ]);
-  expect(momentsAt(timeline, 9_700).at(-1)).toMatchObject({ kind: "span", isOver: false });
+  expect(playbackAt(timeline, 9_700).at(-1)).toMatchObject({ kind: "span", isOver: false });
   expect([1_500, 2_000, 5_000, 9_200].map((at) => skipWaits(timeline, at))).toEqual([
     1_500, 9_000, 9_000, 9_200,
   ]);
@@ -78,7 +78,7 @@ test("a run that goes on shows what it has said so far, and another's events sho
     at(30, "message.delta", { messageId: message, text: "it" }),
   ];
   const timeline = readTimeline(run, events);
-  expect(timeline?.said).toEqual([
+  expect(timeline?.texts).toEqual([
     {
       id: message,
       text: "On it",

@@ -21,7 +21,7 @@ export interface Span {
 }
 
 /** What was said, and when how much of it was there. */
-export interface Said {
+export interface TimelineText {
   readonly id: string;
   readonly text: string;
   /** `[instant, characters so far]`. */
@@ -33,7 +33,7 @@ export interface Timeline {
   readonly endedAt: number;
   readonly state: RunState | null;
   readonly spans: readonly Span[];
-  readonly said: readonly Said[];
+  readonly texts: readonly TimelineText[];
   /** Tokens after each request to the model. */
   readonly tokens: readonly {
     readonly at: number;
@@ -47,7 +47,7 @@ export function readTimeline(runId: RunId, events: readonly StoredEvent[]): Time
   const own = events.filter((event) => event.runId === runId);
   const [first] = own;
   if (first === undefined) return null;
-  const reading = new Reading();
+  const reading = new TimelineBuilder();
   for (const event of own) {
     const decoded = decodeEvent(event);
     if (decoded.kind === "known") reading.take(decoded.event);
@@ -59,9 +59,9 @@ export function hasEnded({ state }: Timeline): boolean {
   return state !== null && terminalStates.has(state);
 }
 
-class Reading {
+class TimelineBuilder {
   readonly #spans: Span[] = [];
-  readonly #said: Said[] = [];
+  readonly #said: TimelineText[] = [];
   readonly #tokens: { at: number; input: number; output: number }[] = [];
   #state: RunState | null = null;
   /** Deltas of the message that is being written. */
@@ -103,7 +103,7 @@ class Reading {
       endedAt,
       state: this.#state,
       spans: this.#spans,
-      said,
+      texts: said,
       tokens: this.#tokens,
     };
   }

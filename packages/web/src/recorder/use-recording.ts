@@ -1,8 +1,8 @@
 import type { Client } from "@holdfast/client";
 import type { RunId, Seq, SessionId, StoredEvent } from "@holdfast/protocol";
 import { useEffect, useState } from "react";
-import { sentenceOf } from "../app-context.ts";
-import { words } from "../strings/strings.ts";
+import { problemText } from "../app-context.ts";
+import { strings } from "../strings/strings.ts";
 import { hasEnded, readTimeline, type Timeline } from "./timeline.ts";
 
 export interface Recording {
@@ -21,18 +21,18 @@ export function useRecording(client: Client, id: SessionId, runId: RunId, after:
   return recording;
 }
 
-interface Wanted {
+interface RecordingRequest {
   readonly id: SessionId;
   readonly runId: RunId;
   readonly after: Seq;
 }
 
 /** Many events come at once; they are looked at together. */
-const gatherMs = 100;
+const batchMs = 100;
 
 async function follow(
   client: Client,
-  { id, runId, after }: Wanted,
+  { id, runId, after }: RecordingRequest,
   signal: AbortSignal,
   show: (recording: Recording) => void,
 ): Promise<void> {
@@ -44,11 +44,11 @@ async function follow(
   };
   for await (const item of client.follow(id, after, { signal })) {
     if (signal.aborted) break;
-    if (item.kind === "ended") return show({ timeline: null, trouble: sentenceOf(item.error) });
-    if (item.kind === "resync") return show({ timeline: null, trouble: words.recorder.tooFar });
+    if (item.kind === "ended") return show({ timeline: null, trouble: problemText(item.error) });
+    if (item.kind === "resync") return show({ timeline: null, trouble: strings.recorder.tooFar });
     if (item.kind !== "event" || item.event.runId !== runId) continue;
     events.push(item.event);
-    timer ??= setTimeout(draw, gatherMs);
+    timer ??= setTimeout(draw, batchMs);
     if (item.event.type !== "run.state") continue;
     const timeline = readTimeline(runId, events);
     if (timeline === null || !hasEnded(timeline)) continue;

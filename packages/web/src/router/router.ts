@@ -1,21 +1,21 @@
-import { addressOf, type Place, placeAt } from "./routes.ts";
+import { hrefOf, type Route, parseRoute } from "./routes.ts";
 
 export interface Router {
-  readonly read: () => Place;
+  readonly read: () => Route;
   readonly subscribe: (listener: () => void) => () => void;
-  readonly go: (place: Place) => void;
+  readonly go: (place: Route) => void;
   /** Goes without leaving the old place in the browser's history. */
-  readonly replace: (place: Place) => void;
+  readonly replace: (place: Route) => void;
 }
 
 export function createRouter(): Router {
-  let place = placeAt(location.search);
+  let place = parseRoute(location.search);
   const listeners = new Set<() => void>();
-  function show(next: Place): void {
+  function show(next: Route): void {
     place = next;
     listeners.forEach((listener) => listener());
   }
-  addEventListener("popstate", () => show(placeAt(location.search)));
+  addEventListener("popstate", () => show(parseRoute(location.search)));
   return {
     read: () => place,
     subscribe(listener) {
@@ -23,17 +23,17 @@ export function createRouter(): Router {
       return () => listeners.delete(listener);
     },
     go(next) {
-      history.pushState(null, "", pathOf(next));
+      history.pushState(null, "", pathOfRoute(next));
       show(next);
     },
     replace(next) {
-      history.replaceState(null, "", pathOf(next));
+      history.replaceState(null, "", pathOfRoute(next));
       show(next);
     },
   };
 }
 
-function pathOf(place: Place): string {
-  const address = addressOf(place);
+function pathOfRoute(place: Route): string {
+  const address = hrefOf(place);
   return address === "?" ? location.pathname : address;
 }

@@ -1,21 +1,21 @@
 import { ids, type Seq } from "@holdfast/protocol";
 import { expect, test } from "vitest";
-import { addressOf, type Place, placeAt } from "./routes.ts";
+import { hrefOf, type Route, parseRoute } from "./routes.ts";
 
 const id = ids.make("session");
 
-test.each<Place>([
+test.each<Route>([
   { kind: "new", from: null },
   { kind: "new", from: id },
   { kind: "session", id, at: null },
   { kind: "session", id, at: 12 as Seq },
   { kind: "settings", section: "system" },
 ])("the address of a place leads back to it: %j", (place) => {
-  expect(placeAt(addressOf(place))).toEqual(place);
+  expect(parseRoute(hrefOf(place))).toEqual(place);
 });
 
 test("an address that names nothing rightly is the beginning", () => {
   for (const address of ["", "?session=nonsense", "?settings=nothing", "?from=x", "?at=3"])
-    expect(placeAt(address)).toEqual({ kind: "new", from: null });
-  expect(placeAt(`?session=${id}&at=1e9x`)).toEqual({ kind: "session", id, at: null });
+    expect(parseRoute(address)).toEqual({ kind: "new", from: null });
+  expect(parseRoute(`?session=${id}&at=1e9x`)).toEqual({ kind: "session", id, at: null });
 });

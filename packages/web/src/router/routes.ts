@@ -13,14 +13,14 @@ export const settingsSections = [
 export type SettingsSection = (typeof settingsSections)[number];
 
 /** Where a person is. Each place has one address, and a reload or a link comes back to it. */
-export type Place =
+export type Route =
   /** `from` is the session that a new one leaves. */
   | { readonly kind: "new"; readonly from: SessionId | null }
   | { readonly kind: "session"; readonly id: SessionId; readonly at: Seq | null }
   | { readonly kind: "settings"; readonly section: SettingsSection };
 
 /** In the query alone: the host serves one page, under whatever base path. */
-export function addressOf(place: Place): string {
+export function hrefOf(place: Route): string {
   switch (place.kind) {
     case "new":
       return place.from === null ? "?" : `?from=${place.from}`;
@@ -32,7 +32,7 @@ export function addressOf(place: Place): string {
 }
 
 /** Any address is some place: what it does not name rightly it does not name. */
-export function placeAt(search: string): Place {
+export function parseRoute(search: string): Route {
   const query = new URLSearchParams(search);
   const session = sessionId.safeParse(query.get("session"));
   if (session.success) {

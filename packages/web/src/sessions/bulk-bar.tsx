@@ -2,7 +2,7 @@ import { useState } from "react";
 import { useApp, useStore } from "../app-context.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { Icon, type IconName } from "../ui/icons.tsx";
-import { words } from "../strings/strings.ts";
+import { strings } from "../strings/strings.ts";
 import { bulkActions } from "./bulk-actions.ts";
 
 /** What can be done to the rows that are selected; there while somebody selects. */
@@ -15,7 +15,7 @@ export function BulkBar() {
   const listed = new Map([...pinned, ...(sessions ?? [])].map((session) => [session.id, session]));
   const rows = [...chosen].flatMap((id) => listed.get(id) ?? []);
   const act = bulkActions(app, rows);
-  const w = words.sessions;
+  const w = strings.sessions;
   const acts: readonly (readonly [string, IconName, () => void])[] =
     filter.shelf === "trash"
       ? [[w.restore, "undo", () => void act.restore()]]
@@ -64,13 +64,13 @@ function TagDialog({ onTag, onClose }: { onTag: (name: string) => void; onClose:
   const name = text.trim().slice(0, 60);
   return (
     <Dialog
-      title={words.sessions.addTag}
-      confirm={words.common.save}
+      title={strings.sessions.addTag}
+      confirm={strings.common.save}
       onConfirm={() => (name === "" ? undefined : onTag(name))}
       onClose={onClose}
     >
       <label className="field">
-        {words.sessions.tagField}
+        {strings.sessions.tagField}
         <input className="input" value={text} onChange={(event) => setText(event.target.value)} />
       </label>
     </Dialog>

@@ -5,13 +5,13 @@ import type { SessionView } from "@holdfast/protocol";
 export type OnHint = (session: SessionView | null) => void;
 
 /** What the host says of the list, until somebody leaves. */
-export function followHints(client: Client, onHint: OnHint): () => void {
+export function followListHints(client: Client, onHint: OnHint): () => void {
   const leaving = new AbortController();
-  void listen(client, onHint, leaving.signal);
+  void readListHints(client, onHint, leaving.signal);
   return () => leaving.abort();
 }
 
-async function listen(client: Client, onHint: OnHint, signal: AbortSignal): Promise<void> {
+async function readListHints(client: Client, onHint: OnHint, signal: AbortSignal): Promise<void> {
   // What happened before the line was up is not told on it.
   const onConnection = (state: string): void => {
     if (state === "live") onHint(null);

@@ -1,6 +1,6 @@
 import type { SessionView } from "@holdfast/protocol";
-import { words } from "../strings/strings.ts";
-import { firstWhere } from "./session-list-store.ts";
+import { strings } from "../strings/strings.ts";
+import { binarySearch } from "./session-list-store.ts";
 
 export type ListItem =
   | { readonly kind: "heading"; readonly key: string; readonly text: string }
@@ -29,8 +29,8 @@ export function listItems(
   const isPinned = new Set(pinned.map(({ id }) => id));
   const others = pinned.length === 0 ? sessions : sessions.filter(({ id }) => !isPinned.has(id));
   const groups: readonly Group[] = [
-    { heading: words.sessions.pinned, rows: pinned, from: 0, to: pinned.length },
-    ...byAge(others, daysAgo),
+    { heading: strings.sessions.pinned, rows: pinned, from: 0, to: pinned.length },
+    ...groupByAge(others, daysAgo),
   ].filter(({ from, to }) => from < to);
   const sizes = groups.map(({ from, to }) => 1 + to - from);
   return {
@@ -50,8 +50,8 @@ export function listItems(
 }
 
 /** The list is in the order of age, so each group is a stretch of it. */
-function byAge(rows: readonly SessionView[], daysAgo: (at: number) => number): Group[] {
-  const w = words.sessions;
+function groupByAge(rows: readonly SessionView[], daysAgo: (at: number) => number): Group[] {
+  const w = strings.sessions;
   const ages = [
     [w.today, 1],
     [w.yesterday, 2],
@@ -61,7 +61,7 @@ function byAge(rows: readonly SessionView[], daysAgo: (at: number) => number): G
   let from = 0;
   return ages.map(([heading, days]) => {
     const begins = from;
-    const to = firstWhere(rows.length, (at) => daysAgo(rows[at]?.sortAt ?? 0) >= days);
+    const to = binarySearch(rows.length, (at) => daysAgo(rows[at]?.sortAt ?? 0) >= days);
     from = Math.max(begins, to);
     return { heading, rows, from: begins, to: from };
   });

@@ -1,7 +1,7 @@
 import type { Client } from "@holdfast/client";
 import type { SessionView } from "@holdfast/protocol";
-import { followHints } from "./list-hints.ts";
-import { putRow, putStretch } from "./session-list-store.ts";
+import { followListHints } from "./list-hints.ts";
+import { insertRow, mergePage } from "./session-list-store.ts";
 
 export type ShelfName = "active" | "archived" | "trash";
 
@@ -12,7 +12,7 @@ export interface ListFilter {
   readonly tag: string | null;
 }
 
-export interface ListView {
+export interface SessionListView {
   readonly filter: ListFilter;
   /** `null` until they were read for the first time. */
   readonly sessions: readonly SessionView[] | null;
@@ -20,8 +20,8 @@ export interface ListView {
   readonly hasMore: boolean;
 }
 
-export interface ListStore {
-  readonly read: () => ListView;
+export interface SessionListStore {
+  readonly read: () => SessionListView;
   readonly subscribe: (listener: () => void) => () => void;
   readonly choose: (filter: ListFilter) => void;
   readonly refresh: () => Promise<void>;
@@ -34,19 +34,19 @@ export interface ListStore {
 }
 
 /** The list is the truth, whatever was hinted at. */
-const everyMs = { hinted: 20_000, alone: 3_000 };
+const refreshMs = { hinted: 20_000, alone: 3_000 };
 const pageSize = 60;
-const recent: ListFilter = { shelf: "active", project: null, tag: null };
+const defaultFilter: ListFilter = { shelf: "active", project: null, tag: null };
 
 /** The list as far as somebody has scrolled, kept current from its top. */
-export function createListStore(client: Client): ListStore {
-  let view: ListView = { filter: recent, sessions: null, pinned: [], hasMore: false };
+export function createSessionListStore(client: Client): SessionListStore {
+  let view: SessionListView = { filter: defaultFilter, sessions: null, pinned: [], hasMore: false };
   let cursor: string | null = null;
   let isLoading = false;
   const listeners = new Set<() => void>();
   const others = new BroadcastChannel("holdfast:list");
 
-  function change(part: Partial<ListView>): void {
+  function change(part: Partial<SessionListView>): void {
     view = { ...view, ...part };
     listeners.forEach((listener) => listener());
   }
@@ -74,9 +74,9 @@ export function createListStore(client: Client): ListStore {
     const held = view.sessions ?? [];
     const isFirst = view.sessions === null || held.length <= pageSize;
     if (isFirst) cursor = nextCursor;
-    const next = putStretch(held, sessions, null, nextCursor !== null);
+    const next = mergePage(held, sessions, null, nextCursor !== null);
     const top = pinned?.ok ? pinned.value.sessions : [];
-    if (isSame(next, view.sessions) && isSame(top, view.pinned)) return;
+    if (sameRows(next, view.sessions) && sameRows(top, view.pinned)) return;
     change({ sessions: next, pinned: top, hasMore: cursor !== null });
   }
 
@@ -90,7 +90,7 @@ export function createListStore(client: Client): ListStore {
     if (!page.ok || view.filter !== filter) return;
     cursor = page.value.nextCursor;
     const after = sessions.at(-1) ?? null;
-    const next = putStretch(view.sessions ?? [], page.value.sessions, after, cursor !== null);
+    const next = mergePage(view.sessions ?? [], page.value.sessions, after, cursor !== null);
     change({ sessions: next, hasMore: cursor !== null });
   }
 
@@ -98,11 +98,11 @@ export function createListStore(client: Client): ListStore {
     const { sessions, pinned, filter } = view;
     if (sessions === null) return;
     const swap = (list: readonly SessionView[], belongs: boolean): readonly SessionView[] =>
-      belongs ? putRow(list, session) : list.filter(({ id }) => id !== session.id);
-    const belongs = isListed(session, filter);
+      belongs ? insertRow(list, session) : list.filter(({ id }) => id !== session.id);
+    const belongs = belongsInList(session, filter);
     const held = sessions.find(({ id }) => id === session.id);
     // An open conversation tells each of its events; few of them change its row.
-    if (belongs ? isSameRow(session, held) : held === undefined) return;
+    if (belongs ? sameSessionRow(session, held) : held === undefined) return;
     change({
       sessions: swap(sessions, belongs),
       pinned: swap(pinned, belongs && session.pinned && filter.shelf === "active"),
@@ -146,8 +146,8 @@ export function createListStore(client: Client): ListStore {
       look();
       // Without locks each tab has its own connections, and few of them: then the list is asked for instead.
       const canShare = "locks" in navigator;
-      const stop = canShare ? followHints(client, takeHint) : () => {};
-      const timer = setInterval(look, canShare ? everyMs.hinted : everyMs.alone);
+      const stop = canShare ? followListHints(client, takeHint) : () => {};
+      const timer = setInterval(look, canShare ? refreshMs.hinted : refreshMs.alone);
       document.addEventListener("visibilitychange", look);
       others.addEventListener("message", look);
       return () => {
@@ -160,7 +160,7 @@ export function createListStore(client: Client): ListStore {
   };
 }
 
-function isListed(session: SessionView, { shelf, project, tag }: ListFilter): boolean {
+function belongsInList(session: SessionView, { shelf, project, tag }: ListFilter): boolean {
   const own = session.trashedAt !== null ? "trash" : session.archived ? "archived" : "active";
   return (
     own === shelf &&
@@ -170,11 +170,11 @@ function isListed(session: SessionView, { shelf, project, tag }: ListFilter): bo
 }
 
 /** Whether the rows look the same: the list is read now and then and is drawn when it changed. */
-function isSame(a: readonly SessionView[], b: readonly SessionView[] | null): boolean {
-  return a.length === b?.length && a.every((row, index) => isSameRow(row, b[index]));
+function sameRows(a: readonly SessionView[], b: readonly SessionView[] | null): boolean {
+  return a.length === b?.length && a.every((row, index) => sameSessionRow(row, b[index]));
 }
 
-export function isSameRow(a: SessionView, b: SessionView | undefined): boolean {
+export function sameSessionRow(a: SessionView, b: SessionView | undefined): boolean {
   return (
     a.id === b?.id &&
     a.revision === b.revision &&

@@ -1,15 +1,15 @@
 import type { SessionView } from "@holdfast/protocol";
 import { useState } from "react";
 import { Dialog } from "../ui/dialog.tsx";
-import { words } from "../strings/strings.ts";
+import { strings } from "../strings/strings.ts";
 
-interface OrganiseProps {
+interface OrganiseDialogProps {
   readonly session: SessionView;
   readonly onSave: (patch: { project: string | null; tags: string[] }) => void;
   readonly onClose: () => void;
 }
 
-export function Organise({ session, onSave, onClose }: OrganiseProps) {
+export function OrganiseDialog({ session, onSave, onClose }: OrganiseDialogProps) {
   const [project, setProject] = useState(session.project ?? "");
   const [tags, setTags] = useState(session.tags.join(", "));
   function save(): void {
@@ -22,13 +22,13 @@ export function Organise({ session, onSave, onClose }: OrganiseProps) {
   }
   return (
     <Dialog
-      title={words.sessions.organise}
-      confirm={words.common.save}
+      title={strings.sessions.organise}
+      confirm={strings.common.save}
       onConfirm={save}
       onClose={onClose}
     >
       <label className="field">
-        {words.sessions.projectField}
+        {strings.sessions.projectField}
         <input
           className="input"
           value={project}
@@ -36,7 +36,7 @@ export function Organise({ session, onSave, onClose }: OrganiseProps) {
         />
       </label>
       <label className="field">
-        {words.sessions.tagsField}
+        {strings.sessions.tagsField}
         <input className="input" value={tags} onChange={(event) => setTags(event.target.value)} />
       </label>
     </Dialog>

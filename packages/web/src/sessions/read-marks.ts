@@ -1,33 +1,36 @@
 import type { SessionId, SessionView } from "@holdfast/protocol";
 import { z } from "zod";
-import { keep, readKept } from "../ui/local-storage.ts";
+import { writeStored, readStored } from "../ui/local-storage.ts";
 
-export interface SeenStore {
-  readonly mark: (id: SessionId, sortAt: number) => void;
+export interface ReadMarks {
+  readonly markRead: (id: SessionId, sortAt: number) => void;
   readonly isUnread: (session: SessionView) => boolean;
   readonly read: () => number;
   readonly subscribe: (listener: () => void) => () => void;
 }
 
-const schema = z.object({ since: z.number(), seen: z.array(z.tuple([z.string(), z.number()])) });
-const key = "seen";
-const most = 1_000;
+const storedMarks = z.object({
+  since: z.number(),
+  seen: z.array(z.tuple([z.string(), z.number()])),
+});
+const storageKey = "seen";
+const maxMarks = 1_000;
 
 /** Up to where somebody has looked, in this browser. What moved before the first visit counts as read. */
-export function createSeenStore(now: number): SeenStore {
-  const kept = readKept(key, schema);
+export function createReadMarks(now: number): ReadMarks {
+  const kept = readStored(storageKey, storedMarks);
   const since = kept?.since ?? now;
   const seen = new Map(kept?.seen);
-  if (kept === null) keep(key, { since, seen: [] });
+  if (kept === null) writeStored(storageKey, { since, seen: [] });
   const listeners = new Set<() => void>();
   let marks = 0;
   return {
-    mark(id, sortAt) {
+    markRead(id, sortAt) {
       if ((seen.get(id) ?? 0) >= sortAt) return;
       // Set anew, it is the newest: the oldest go first.
       seen.delete(id);
       seen.set(id, sortAt);
-      keep(key, { since, seen: [...seen].slice(-most) });
+      writeStored(storageKey, { since, seen: [...seen].slice(-maxMarks) });
       marks++;
       listeners.forEach((listener) => listener());
     },

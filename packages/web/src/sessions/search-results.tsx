@@ -1,16 +1,16 @@
 import type { Client } from "@holdfast/client";
 import type { RouteOutput, Routes } from "@holdfast/protocol";
 import { type ReactNode, useEffect, useState } from "react";
-import { sentenceOf, useApp } from "../app-context.ts";
-import { linkTo } from "../router/link-to.ts";
-import { words } from "../strings/strings.ts";
-import { titleOf } from "./session-actions.ts";
+import { problemText, useApp } from "../app-context.ts";
+import { linkProps } from "../router/link-to.ts";
+import { strings } from "../strings/strings.ts";
+import { sessionTitle } from "./session-actions.ts";
 
-type Found = RouteOutput<Routes["search"]>;
-type Hit = Found["hits"][number];
-type Answer = { readonly found: Found } | { readonly trouble: string } | null;
+type SearchOutput = RouteOutput<Routes["search"]>;
+type Hit = SearchOutput["hits"][number];
+type Answer = { readonly found: SearchOutput } | { readonly trouble: string } | null;
 
-const pauseMs = 120;
+const debounceMs = 120;
 
 /** What holds these words: each hit opens its conversation at that message. */
 export function SearchResults({ text, onChosen }: { text: string; onChosen: () => void }) {
@@ -19,21 +19,23 @@ export function SearchResults({ text, onChosen }: { text: string; onChosen: () =
   if (answer === null) return null;
   if ("trouble" in answer) return <p className="list-words">{answer.trouble}</p>;
   const { hits } = answer.found;
-  if (hits.length === 0) return <p className="list-words">{words.sessions.noHits}</p>;
+  if (hits.length === 0) return <p className="list-words">{strings.sessions.noHits}</p>;
   const groups = [...Map.groupBy(hits, ({ sessionId }) => sessionId)];
   return (
     <div className="sessions hits">
-      {answer.found["indexing"] === true && <p className="list-words">{words.sessions.indexing}</p>}
+      {answer.found["indexing"] === true && (
+        <p className="list-words">{strings.sessions.indexing}</p>
+      )}
       {groups.map(([id, own]) => (
         <section key={id}>
           <h2 className="list-heading" dir="auto">
-            {titleOf({ title: own[0]?.title ?? null })}
+            {sessionTitle({ title: own[0]?.title ?? null })}
           </h2>
           {own.map((hit) => {
-            const link = linkTo(router, { kind: "session", id, at: hit.seq }, onChosen);
+            const link = linkProps(router, { kind: "session", id, at: hit.seq }, onChosen);
             return (
               <a key={hit.seq} className="hit" dir="auto" {...link}>
-                {marked(hit)}
+                {highlightHit(hit)}
               </a>
             );
           })}
@@ -43,7 +45,7 @@ export function SearchResults({ text, onChosen }: { text: string; onChosen: () =
   );
 }
 
-function marked({ snippet, marks }: Hit): ReactNode[] {
+function highlightHit({ snippet, marks }: Hit): ReactNode[] {
   const drawn: ReactNode[] = [];
   let at = 0;
   for (const [from, to] of marks) {
@@ -63,10 +65,10 @@ function useSearch(client: Client, text: string): Answer {
       const query = { q: text.slice(0, 200), limit: 60 };
       void client.search({ query }, { signal: leaving.signal }).then((result) => {
         if (leaving.signal.aborted) return undefined;
-        setAnswer(result.ok ? { found: result.value } : { trouble: sentenceOf(result.error) });
+        setAnswer(result.ok ? { found: result.value } : { trouble: problemText(result.error) });
         return undefined;
       });
-    }, pauseMs);
+    }, debounceMs);
     return () => {
       clearTimeout(timer);
       leaving.abort();

@@ -1,7 +1,7 @@
 import type { SessionId } from "@holdfast/protocol";
 import { useApp } from "../app-context.ts";
-import { linkTo } from "../router/link-to.ts";
-import { words } from "../strings/strings.ts";
+import { linkProps } from "../router/link-to.ts";
+import { strings } from "../strings/strings.ts";
 
 interface SessionLinkProps {
   readonly id: SessionId;
@@ -9,10 +9,10 @@ interface SessionLinkProps {
 }
 
 /** Leads to the conversation in which something happened. */
-export function SessionLink({ id, label = words.settings.openSession }: SessionLinkProps) {
+export function SessionLink({ id, label = strings.settings.openSession }: SessionLinkProps) {
   const { router } = useApp();
   return (
-    <a className="button plain" {...linkTo(router, { kind: "session", id, at: null })}>
+    <a className="button plain" {...linkProps(router, { kind: "session", id, at: null })}>
       {label}
     </a>
   );

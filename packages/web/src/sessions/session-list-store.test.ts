@@ -1,15 +1,15 @@
-import { blankRead } from "@holdfast/client";
+import { emptySessionRead } from "@holdfast/client";
 import { ids, type OwnerId, type SessionView } from "@holdfast/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { listItems } from "./list-items.ts";
-import { compareSessions, putRow, putStretch } from "./session-list-store.ts";
+import { compareSessions, insertRow, mergePage } from "./session-list-store.ts";
 
 const pool = Array.from({ length: 30 }, () => ids.make("session"));
 
 function session(index: number, sortAt: number): SessionView {
   const id = pool[index] ?? ids.make("session");
-  return { ...blankRead(id, "own_1" as OwnerId).session, sortAt };
+  return { ...emptySessionRead(id, "own_1" as OwnerId).session, sortAt };
 }
 
 /** The list on the host, in order. */
@@ -24,7 +24,7 @@ test("reading a changed list page by page ends with exactly that list, whatever 
       let after: SessionView | null = null;
       for (let from = 0; from === 0 || from < now.length; from += size) {
         const page = now.slice(from, from + size);
-        held = putStretch(held, page, after, from + size < now.length);
+        held = mergePage(held, page, after, from + size < now.length);
         after = page.at(-1) ?? null;
       }
       expect(held).toEqual(now);
@@ -38,7 +38,7 @@ test("a page leaves alone what lies outside of it", () => {
   if (first === undefined || third === undefined) throw new Error("no rows");
   // The second is gone; the third was read with another title.
   const renamed = { ...third, title: "renamed" };
-  expect(putStretch(rows, [renamed], first, true)).toEqual([first, renamed, fourth, fifth]);
+  expect(mergePage(rows, [renamed], first, true)).toEqual([first, renamed, fourth, fifth]);
 });
 
 test("a row that moved stands in its place, once", () => {
@@ -46,7 +46,7 @@ test("a row that moved stands in its place, once", () => {
     fc.property(lists, fc.nat(29), fc.nat(12), (rows, index, at) => {
       const moved = session(index, at);
       const others = rows.filter(({ id }) => id !== moved.id);
-      expect(putRow(rows, moved)).toEqual([...others, moved].toSorted(compareSessions));
+      expect(insertRow(rows, moved)).toEqual([...others, moved].toSorted(compareSessions));
     }),
   );
 });

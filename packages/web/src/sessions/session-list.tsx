@@ -3,7 +3,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, useEffect, useMemo, useRef } from "react";
 import { useApp, useStore } from "../app-context.ts";
 import { daysBetween } from "../ui/format-time.ts";
-import { words } from "../strings/strings.ts";
+import { strings } from "../strings/strings.ts";
 import { listItems } from "./list-items.ts";
 import { SessionRow } from "./session-row.tsx";
 
@@ -53,9 +53,9 @@ export function SessionList({ open }: { open: SessionId | null }) {
     );
   }
 
-  if (view.sessions === null) return <p className="list-words late">{words.sessions.reading}</p>;
+  if (view.sessions === null) return <p className="list-words late">{strings.sessions.reading}</p>;
   if (items.count === 0)
-    return <p className="list-words">{words.sessions.none[view.filter.shelf]}</p>;
+    return <p className="list-words">{strings.sessions.none[view.filter.shelf]}</p>;
   return (
     // oxlint-disable-next-line jsx-a11y/no-static-element-interactions
     <div ref={place} className="sessions" onKeyDown={move}>

@@ -3,9 +3,9 @@ import { useState } from "react";
 import { useApp } from "../app-context.ts";
 import { Icon } from "../ui/icons.tsx";
 import { Menu, type MenuEntry } from "../ui/menu.tsx";
-import { words } from "../strings/strings.ts";
-import { Organise } from "./organise.tsx";
-import { sessionActions, titleOf } from "./session-actions.ts";
+import { strings } from "../strings/strings.ts";
+import { OrganiseDialog } from "./organise.tsx";
+import { sessionActions, sessionTitle } from "./session-actions.ts";
 
 interface SessionMenuProps {
   readonly session: SessionView;
@@ -19,7 +19,7 @@ export function SessionMenu({ session, onRename, className, before = [] }: Sessi
   const app = useApp();
   const [organising, setOrganising] = useState(false);
   const act = sessionActions(app, session);
-  const w = words.sessions;
+  const w = strings.sessions;
   const formats = ["md", "html", "json"] as const;
   const items: MenuEntry[] =
     session.trashedAt === null
@@ -57,11 +57,11 @@ export function SessionMenu({ session, onRename, className, before = [] }: Sessi
 
   return (
     <>
-      <Menu label={w.menu(titleOf(session))} className={className} items={items}>
+      <Menu label={w.menu(sessionTitle(session))} className={className} items={items}>
         <Icon name="more" />
       </Menu>
       {organising && (
-        <Organise
+        <OrganiseDialog
           session={session}
           onSave={(patch) => void act.change(patch)}
           onClose={() => setOrganising(false)}

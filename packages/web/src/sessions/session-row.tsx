@@ -1,12 +1,12 @@
 import type { SessionView } from "@holdfast/protocol";
 import { memo, useState } from "react";
 import { useApp, useStore } from "../app-context.ts";
-import { linkTo } from "../router/link-to.ts";
+import { linkProps } from "../router/link-to.ts";
 import { Icon } from "../ui/icons.tsx";
-import { shortTimeOf } from "../ui/format-time.ts";
-import { words } from "../strings/strings.ts";
-import { isSameRow } from "./list-store.ts";
-import { sessionActions, titleOf } from "./session-actions.ts";
+import { formatShortTime } from "../ui/format-time.ts";
+import { strings } from "../strings/strings.ts";
+import { sameSessionRow } from "./list-store.ts";
+import { sessionActions, sessionTitle } from "./session-actions.ts";
 import { SessionMenu } from "./session-menu.tsx";
 import { TitleField } from "./title-field.tsx";
 
@@ -22,22 +22,22 @@ export const SessionRow = memo(
     const app = useApp();
     const chosen = useStore(app.selection);
     const [renaming, setRenaming] = useState(false);
-    const title = titleOf(session);
-    const link = linkTo(app.router, { kind: "session", id: session.id, at: null });
+    const title = sessionTitle(session);
+    const link = linkProps(app.router, { kind: "session", id: session.id, at: null });
 
     if (chosen !== null)
       return (
         <label className="session session-link" title={title}>
           <input
             type="checkbox"
-            aria-label={words.sessions.selectNamed(title)}
+            aria-label={strings.sessions.selectNamed(title)}
             checked={chosen.has(session.id)}
             onChange={() => app.selection.toggle(session.id)}
           />
           <span className="session-title" dir="auto">
             {title}
           </span>
-          <span className="session-time">{shortTimeOf(session.sortAt, now)}</span>
+          <span className="session-time">{formatShortTime(session.sortAt, now)}</span>
         </label>
       );
     if (renaming)
@@ -61,7 +61,7 @@ export const SessionRow = memo(
           <span className="session-title" dir="auto">
             {title}
           </span>
-          <span className="session-time">{shortTimeOf(session.sortAt, now)}</span>
+          <span className="session-time">{formatShortTime(session.sortAt, now)}</span>
         </a>
         <SessionMenu
           session={session}
@@ -72,22 +72,22 @@ export const SessionRow = memo(
     );
   },
   (a, b) =>
-    isSameRow(a.session, b.session) &&
+    sameSessionRow(a.session, b.session) &&
     a.isOpen === b.isOpen &&
     a.isUnread === b.isUnread &&
-    shortTimeOf(a.session.sortAt, a.now) === shortTimeOf(b.session.sortAt, b.now),
+    formatShortTime(a.session.sortAt, a.now) === formatShortTime(b.session.sortAt, b.now),
 );
 
 /** What a glance has to tell: somebody is needed, something goes on, something is new. */
 function StateMark({ session, isUnread }: { session: SessionView; isUnread: boolean }) {
   const { liveState, lastState } = session;
-  const marks = words.sessions.marks;
+  const marks = strings.sessions.marks;
   if (liveState === "waiting" || liveState === "paused")
     return <Dot className="notice" label={marks[liveState]} />;
   if (liveState !== null) return <Dot className="breathing" label={marks.running} />;
   if (isUnread && (lastState === "failed" || lastState === "interrupted"))
     return <Dot className="warn" label={marks[lastState]} />;
-  if (isUnread) return <Dot className="" label={words.sessions.unread} />;
+  if (isUnread) return <Dot className="" label={strings.sessions.unread} />;
   return session.origin === undefined ? null : <Icon name="branch" />;
 }
 

@@ -1,7 +1,7 @@
 import { useApp, useStore } from "../app-context.ts";
 import { Icon } from "../ui/icons.tsx";
 import { Menu, type MenuEntry } from "../ui/menu.tsx";
-import { words } from "../strings/strings.ts";
+import { strings } from "../strings/strings.ts";
 import type { ListFilter, ShelfName } from "./list-store.ts";
 
 const shelves: readonly ShelfName[] = ["active", "archived", "trash"];
@@ -16,7 +16,7 @@ export function ShelfMenu() {
   const tags = [...new Set(named.flatMap((session) => session.tags))].toSorted();
   const all: ListFilter = { shelf: "active", project: null, tag: null };
   const items: MenuEntry[] = shelves.map((shelf) => ({
-    label: words.sessions.shelves[shelf],
+    label: strings.sessions.shelves[shelf],
     icon: icons[shelf],
     checked: filter.shelf === shelf && filter.project === null && filter.tag === null,
     onChoose: () => list.choose({ ...all, shelf }),
@@ -37,7 +37,12 @@ export function ShelfMenu() {
       onChoose: () => list.choose({ ...all, tag }),
     });
   return (
-    <Menu label={words.sessions.shelf} shown={nameOf(filter)} className="shelf-menu" items={items}>
+    <Menu
+      label={strings.sessions.shelf}
+      shown={nameOf(filter)}
+      className="shelf-menu"
+      items={items}
+    >
       <span>{nameOf(filter)}</span>
       <Icon name="chevron" />
     </Menu>
@@ -45,7 +50,7 @@ export function ShelfMenu() {
 }
 
 function nameOf({ shelf, project, tag }: ListFilter): string {
-  if (project !== null) return words.sessions.project(project);
-  if (tag !== null) return words.sessions.tag(tag);
-  return words.sessions.shelves[shelf];
+  if (project !== null) return strings.sessions.project(project);
+  if (tag !== null) return strings.sessions.tag(tag);
+  return strings.sessions.shelves[shelf];
 }

@@ -1,5 +1,5 @@
 import { type KeyboardEvent, useEffect, useRef } from "react";
-import { words } from "../strings/strings.ts";
+import { strings } from "../strings/strings.ts";
 
 interface TitleFieldProps {
   readonly title: string;
@@ -33,7 +33,7 @@ export function TitleField({ title, onSave, onClose }: TitleFieldProps) {
     <input
       ref={field}
       className="input title-field"
-      aria-label={words.sessions.titleField}
+      aria-label={strings.sessions.titleField}
       defaultValue={title}
       maxLength={300}
       onKeyDown={key}

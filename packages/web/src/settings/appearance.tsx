@@ -1,12 +1,12 @@
 import { useState } from "react";
 import { chooseTheme, readTheme, themes } from "../ui/theme.ts";
-import { words } from "../strings/strings.ts";
+import { strings } from "../strings/strings.ts";
 
-export function Appearance() {
+export function AppearanceSettings() {
   const [theme, setTheme] = useState(readTheme);
   return (
     <fieldset className="choices">
-      <legend>{words.settings.theme}</legend>
+      <legend>{strings.settings.theme}</legend>
       {themes.map((each) => (
         <label key={each} className="choice">
           <input
@@ -19,10 +19,10 @@ export function Appearance() {
               setTheme(each);
             }}
           />
-          <span>{words.settings.themes[each]}</span>
+          <span>{strings.settings.themes[each]}</span>
         </label>
       ))}
-      <p className="quiet">{words.settings.themeHint}</p>
+      <p className="quiet">{strings.settings.themeHint}</p>
     </fieldset>
   );
 }

@@ -1,10 +1,10 @@
 import type { McpServerView } from "@holdfast/protocol";
-import { sentenceOf, useApp } from "../app-context.ts";
+import { problemText, useApp } from "../app-context.ts";
 import { CopyButton } from "../ui/copy-button.tsx";
-import { plainOutput, revealUnseen } from "../ui/markdown/safe-text.ts";
-import { words } from "../strings/strings.ts";
-import { Part } from "./part.tsx";
-import { useEvery, useRead } from "./settings-group.tsx";
+import { stripAnsi, revealInvisible } from "../ui/markdown/safe-text.ts";
+import { strings } from "../strings/strings.ts";
+import { SettingsGroup } from "./part.tsx";
+import { useInterval, useHostQuery } from "./settings-group.tsx";
 
 const example = `{
   "mcp": {
@@ -13,25 +13,25 @@ const example = `{
 }`;
 
 /** The operator's servers as they are at this moment. */
-export function McpServers() {
+export function McpSettings() {
   const { client, toasts } = useApp();
-  const [read, again, learn] = useRead(() => client.listMcpServers());
+  const [read, again, learn] = useHostQuery(() => client.listMcpServers());
   const isStarting =
     read.kind === "read" && read.value.servers.some(({ state }) => state === "starting");
-  useEvery(isStarting ? 500 : 3_000, again);
-  const w = words.mcp;
+  useInterval(isStarting ? 500 : 3_000, again);
+  const w = strings.mcp;
   async function restart(name: string): Promise<void> {
     const result = await client.restartMcpServer({ params: { name } });
-    if (!result.ok) return toasts.tell(sentenceOf(result.error));
+    if (!result.ok) return toasts.show(problemText(result.error));
     // Its tools are gone until it is ready again, and the page says so at once.
     const { server } = result.value;
     learn(({ servers }) => ({
       servers: servers.map((each) => (each.name === name ? server : each)),
     }));
-    toasts.tell(w.restarting(name));
+    toasts.show(w.restarting(name));
   }
   return (
-    <Part title={w.title} hint={w.hint} read={read}>
+    <SettingsGroup title={w.title} hint={w.hint} read={read}>
       {({ servers }) =>
         servers.length === 0 ? (
           <>
@@ -39,7 +39,7 @@ export function McpServers() {
             <figure className="sample">
               <figcaption>
                 {w.example}
-                <CopyButton text={example} label={words.code.copy} />
+                <CopyButton text={example} label={strings.code.copy} />
               </figcaption>
               <pre dir="ltr">{example}</pre>
             </figure>
@@ -47,7 +47,7 @@ export function McpServers() {
         ) : (
           <ul className="providers">
             {servers.map((server) => (
-              <Server
+              <McpServerCard
                 key={server.name}
                 server={server}
                 onRestart={() => void restart(server.name)}
@@ -56,18 +56,18 @@ export function McpServers() {
           </ul>
         )
       }
-    </Part>
+    </SettingsGroup>
   );
 }
 
-interface ServerProps {
+interface McpServerCardProps {
   readonly server: McpServerView;
   readonly onRestart: () => void;
 }
 
-function Server({ server, onRestart }: ServerProps) {
+function McpServerCard({ server, onRestart }: McpServerCardProps) {
   const { name, kind, state, tools, leftOut, lastError, said } = server;
-  const w = words.mcp;
+  const w = strings.mcp;
   return (
     <li className="provider">
       <div className="row">
@@ -86,21 +86,24 @@ function Server({ server, onRestart }: ServerProps) {
       </div>
       {lastError !== null && (
         <p className={state === "ready" ? "quiet" : "trouble"}>
-          {w.lastError(revealUnseen(lastError))}
+          {w.lastError(revealInvisible(lastError))}
         </p>
       )}
       {tools.length > 0 && (
-        <Fold label={w.tools(tools.length)} lines={tools.map((tool) => revealUnseen(tool.name))} />
+        <FoldedLines
+          label={w.tools(tools.length)}
+          lines={tools.map((tool) => revealInvisible(tool.name))}
+        />
       )}
-      {leftOut.length > 0 && <Fold label={w.leftOut} lines={leftOut.map(revealUnseen)} />}
+      {leftOut.length > 0 && <FoldedLines label={w.leftOut} lines={leftOut.map(revealInvisible)} />}
       {said.length > 0 && (
-        <Fold label={w.said} lines={said.map((line) => revealUnseen(plainOutput(line)))} />
+        <FoldedLines label={w.said} lines={said.map((line) => revealInvisible(stripAnsi(line)))} />
       )}
     </li>
   );
 }
 
-function Fold({ label, lines }: { label: string; lines: readonly string[] }) {
+function FoldedLines({ label, lines }: { label: string; lines: readonly string[] }) {
   return (
     <details className="fold">
       <summary>{label}</summary>

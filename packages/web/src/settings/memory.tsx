@@ -1,46 +1,48 @@
 import { useApp } from "../app-context.ts";
-import { momentOf } from "../ui/format-time.ts";
-import { words } from "../strings/strings.ts";
-import { Facts, Part } from "./part.tsx";
-import { useRead } from "./settings-group.tsx";
+import { formatMoment } from "../ui/format-time.ts";
+import { strings } from "../strings/strings.ts";
+import { FactList, SettingsGroup } from "./part.tsx";
+import { useHostQuery } from "./settings-group.tsx";
 
 /** What has been said and waits to be remembered, and what it all cost. */
-export function Memory() {
+export function MemorySettings() {
   const { client } = useApp();
-  const [backlog] = useRead(() => client.readMemory());
-  const [usage] = useRead(() => client.readUsage());
-  const w = words.settings.memory;
+  const [backlog] = useHostQuery(() => client.readMemory());
+  const [usage] = useHostQuery(() => client.readUsage());
+  const w = strings.settings.memory;
   return (
     <>
-      <Part title={w.title} hint={w.hint} read={backlog}>
+      <SettingsGroup title={w.title} hint={w.hint} read={backlog}>
         {({ backlog: { turns, sessions, oldestAt, failing } }) =>
           turns === 0 ? (
             <p>{w.nothing}</p>
           ) : (
-            <Facts
+            <FactList
               all={[
-                [words.command.turns, turns.toLocaleString()],
-                [words.command.sessions, sessions.toLocaleString()],
-                ...(oldestAt === null ? [] : [[w.oldest, momentOf(oldestAt)] as const]),
+                [strings.command.turns, turns.toLocaleString()],
+                [strings.command.sessions, sessions.toLocaleString()],
+                ...(oldestAt === null ? [] : [[w.oldest, formatMoment(oldestAt)] as const]),
                 ...(failing === null
                   ? []
-                  : [[words.command.failing, w.failing(failing.message, failing.tries)] as const]),
+                  : [
+                      [strings.command.failing, w.failing(failing.message, failing.tries)] as const,
+                    ]),
               ]}
             />
           )
         }
-      </Part>
-      <Part title={w.usage} hint={w.usageHint} read={usage}>
+      </SettingsGroup>
+      <SettingsGroup title={w.usage} hint={w.usageHint} read={usage}>
         {({ usage: { calls, input, output, cacheRead, costMicros } }) => (
-          <Facts
+          <FactList
             all={[
-              [words.context.calls, calls.toLocaleString()],
-              [words.context.tokens, words.command.tokens(input, output, costMicros)],
-              [words.context.hitShare, cacheRead.toLocaleString()],
+              [strings.context.calls, calls.toLocaleString()],
+              [strings.context.tokens, strings.command.tokens(input, output, costMicros)],
+              [strings.context.hitShare, cacheRead.toLocaleString()],
             ]}
           />
         )}
-      </Part>
+      </SettingsGroup>
     </>
   );
 }

@@ -1,23 +1,29 @@
 import type { ProviderView, RouteInput, Routes } from "@holdfast/protocol";
 import { type FormEvent, useEffect, useState } from "react";
-import { sentenceOf, useApp, useStore } from "../app-context.ts";
+import { problemText, useApp, useStore } from "../app-context.ts";
 import { isRehearsal } from "../models/models-store.ts";
-import { words } from "../strings/strings.ts";
+import { strings } from "../strings/strings.ts";
 
 type Provider = RouteInput<Routes["putSecret"]>["params"]["provider"];
 
-const keyed: readonly Provider[] = ["anthropic", "openai", "google", "openai-compatible", "ollama"];
+const keyedProviders: readonly Provider[] = [
+  "anthropic",
+  "openai",
+  "google",
+  "openai-compatible",
+  "ollama",
+];
 
 /** Who can answer, and the keys that it takes. A key goes to the host and is never read back. */
-export function Models() {
+export function ModelSettings() {
   const { models } = useApp();
   const list = useStore(models);
   useEffect(() => void models.refresh(), [models]);
   if (list === null) return null;
-  const w = words.models;
+  const w = strings.models;
   return (
     <>
-      {isRehearsal(list.usual) && <p className="callout calm">{words.welcome.rehearsal}</p>}
+      {isRehearsal(list.usual) && <p className="callout calm">{strings.welcome.rehearsal}</p>}
       <section className="settings-part">
         <h3>{w.keys}</h3>
         <p className="quiet">{w.keysHint}</p>
@@ -35,11 +41,11 @@ export function Models() {
           <table>
             <thead>
               <tr>
-                <th>{words.composer.model}</th>
+                <th>{strings.composer.model}</th>
                 <th className="align-right">{w.windowTitle}</th>
                 <th className="align-right">{w.inputPrice}</th>
                 <th className="align-right">{w.outputPrice}</th>
-                <th>{words.settings.status}</th>
+                <th>{strings.settings.status}</th>
               </tr>
             </thead>
             <tbody>
@@ -63,7 +69,7 @@ export function Models() {
 /** What is wrong with a key that is there; where there is none, the field says it all but what else would do. */
 function ProviderHint({ provider: { provider, key, problem } }: { provider: ProviderView }) {
   if (problem === undefined) return null;
-  const others: Readonly<Record<string, string>> = words.models.orSet;
+  const others: Readonly<Record<string, string>> = strings.models.orSet;
   const hint = key.from === "none" ? (others[provider] ?? problem) : problem;
   return <p className="quiet">{hint}</p>;
 }
@@ -72,8 +78,8 @@ function ProviderRow({ provider }: { provider: ProviderView }) {
   const { client, models, toasts } = useApp();
   const [key, setKey] = useState("");
   const [baseUrl, setBaseUrl] = useState(provider.baseUrl ?? "");
-  const w = words.models;
-  const name = keyed.find((each) => each === provider.provider);
+  const w = strings.models;
+  const name = keyedProviders.find((each) => each === provider.provider);
   const takesAddress = name === "openai-compatible" || name === "ollama";
 
   async function save(event: FormEvent): Promise<void> {
@@ -83,13 +89,13 @@ function ProviderRow({ provider }: { provider: ProviderView }) {
     const body = { key, ...(takesAddress && address !== "" && { baseUrl: address }) };
     const result = await client.putSecret({ params: { provider: name }, body });
     if (result.ok) setKey("");
-    toasts.tell(result.ok ? w.saved : sentenceOf(result.error));
+    toasts.show(result.ok ? w.saved : problemText(result.error));
     await models.refresh();
   }
   async function forget(): Promise<void> {
     if (name === undefined) return;
     const result = await client.deleteSecret({ params: { provider: name } });
-    toasts.tell(result.ok ? w.forgotten : sentenceOf(result.error));
+    toasts.show(result.ok ? w.forgotten : problemText(result.error));
     await models.refresh();
   }
 
@@ -124,7 +130,7 @@ function ProviderRow({ provider }: { provider: ProviderView }) {
             onChange={(event) => setKey(event.target.value.trim())}
           />
           <button type="submit" className="button" disabled={key === ""}>
-            {words.common.save}
+            {strings.common.save}
           </button>
           {provider.key.from === "stored" && (
             <button type="button" className="button plain" onClick={() => void forget()}>

@@ -1,15 +1,15 @@
 import type { ReactNode } from "react";
-import type { Read } from "./settings-group.tsx";
+import type { HostQuery } from "./settings-group.tsx";
 
-interface PartProps<T> {
+interface SettingsGroupProps<T> {
   readonly title: string;
   readonly hint?: string;
-  readonly read: Read<T>;
+  readonly read: HostQuery<T>;
   readonly children: (value: T) => ReactNode;
 }
 
 /** One subject of the settings, with what the host says of it. */
-export function Part<T>({ title, hint, read, children }: PartProps<T>) {
+export function SettingsGroup<T>({ title, hint, read, children }: SettingsGroupProps<T>) {
   return (
     <section className="settings-part">
       <h3>{title}</h3>
@@ -20,7 +20,7 @@ export function Part<T>({ title, hint, read, children }: PartProps<T>) {
   );
 }
 
-export function Facts({ all }: { all: readonly (readonly [string, ReactNode])[] }) {
+export function FactList({ all }: { all: readonly (readonly [string, ReactNode])[] }) {
   return (
     <dl className="facts">
       {all.map(([name, value]) => (

@@ -1,23 +1,23 @@
 import type { RuleView } from "@holdfast/protocol";
-import { sentenceOf, useApp } from "../app-context.ts";
-import { momentOf } from "../ui/format-time.ts";
-import { revealUnseen } from "../ui/markdown/safe-text.ts";
-import { words } from "../strings/strings.ts";
-import { Part } from "./part.tsx";
-import { useRead } from "./settings-group.tsx";
+import { problemText, useApp } from "../app-context.ts";
+import { formatMoment } from "../ui/format-time.ts";
+import { revealInvisible } from "../ui/markdown/safe-text.ts";
+import { strings } from "../strings/strings.ts";
+import { SettingsGroup } from "./part.tsx";
+import { useHostQuery } from "./settings-group.tsx";
 
 /** What runs without asking, and how to end that. */
-export function Rules() {
+export function RuleList() {
   const { client, toasts } = useApp();
-  const [read, again] = useRead(() => client.listRules());
-  const w = words.rules;
+  const [read, again] = useHostQuery(() => client.listRules());
+  const w = strings.rules;
   async function remove({ id }: RuleView): Promise<void> {
     const result = await client.removeRule({ params: { id } });
-    toasts.tell(result.ok ? w.removed : sentenceOf(result.error));
+    toasts.show(result.ok ? w.removed : problemText(result.error));
     again();
   }
   return (
-    <Part title={w.title} hint={w.hint} read={read}>
+    <SettingsGroup title={w.title} hint={w.hint} read={read}>
       {({ rules }) =>
         rules.length === 0 ? (
           <p className="quiet">{w.none}</p>
@@ -26,8 +26,8 @@ export function Rules() {
             {rules.map((each) => (
               <li key={each.id}>
                 <span className="fact-text">
-                  <code dir="ltr">{revealUnseen(each.rule)}</code>
-                  <span className="quiet">{w.made(each.by, momentOf(each.madeAt))}</span>
+                  <code dir="ltr">{revealInvisible(each.rule)}</code>
+                  <span className="quiet">{w.made(each.by, formatMoment(each.madeAt))}</span>
                 </span>
                 <button
                   type="button"
@@ -42,6 +42,6 @@ export function Rules() {
           </ul>
         )
       }
-    </Part>
+    </SettingsGroup>
   );
 }

@@ -1,17 +1,17 @@
 import type { Result } from "@holdfast/client";
 import { useCallback, useEffect, useRef, useState } from "react";
-import { sentenceOf } from "../app-context.ts";
+import { problemText } from "../app-context.ts";
 
-export type Read<T> =
+export type HostQuery<T> =
   | { readonly kind: "reading" }
   | { readonly kind: "read"; readonly value: T }
   | { readonly kind: "trouble"; readonly sentence: string };
 
 /** What the host answers to a question, a way to ask it again, and one to show what another answer has just told. */
-export function useRead<T>(
+export function useHostQuery<T>(
   ask: () => Promise<Result<T>>,
-): readonly [Read<T>, () => void, (change: (value: T) => T) => void] {
-  const [shown, setShown] = useState<Read<T>>({ kind: "reading" });
+): readonly [HostQuery<T>, () => void, (change: (value: T) => T) => void] {
+  const [shown, setShown] = useState<HostQuery<T>>({ kind: "reading" });
   const [asking] = useState(() => ask);
   /** Grows with every question and with what is learned otherwise: an answer from before that is stale. */
   const newest = useRef(0);
@@ -22,7 +22,7 @@ export function useRead<T>(
       setShown(
         result.ok
           ? { kind: "read", value: result.value }
-          : { kind: "trouble", sentence: sentenceOf(result.error) },
+          : { kind: "trouble", sentence: problemText(result.error) },
       );
       return undefined;
     });
@@ -36,7 +36,7 @@ export function useRead<T>(
 }
 
 /** For what changes by itself: asked again now and then, while somebody looks. */
-export function useEvery(ms: number, again: () => void): void {
+export function useInterval(ms: number, again: () => void): void {
   useEffect(() => {
     const timer = setInterval(() => {
       if (document.visibilityState === "visible") again();

@@ -1,18 +1,18 @@
 import { useApp } from "../app-context.ts";
-import { linkTo } from "../router/link-to.ts";
+import { linkProps } from "../router/link-to.ts";
 import { type SettingsSection, settingsSections } from "../router/routes.ts";
 import { Icon, type IconName } from "../ui/icons.tsx";
-import { words } from "../strings/strings.ts";
-import { Appearance } from "./appearance.tsx";
+import { strings } from "../strings/strings.ts";
+import { AppearanceSettings } from "./appearance.tsx";
 import { Approvals } from "./approvals.tsx";
-import { Gateway } from "./gateway/gateway.tsx";
-import { McpServers } from "./mcp.tsx";
-import { Memory } from "./memory.tsx";
-import { Models } from "./models.tsx";
-import { Schedules } from "./schedules/schedules.tsx";
-import { System } from "./system.tsx";
+import { GatewaySettings } from "./gateway/gateway.tsx";
+import { McpSettings } from "./mcp.tsx";
+import { MemorySettings } from "./memory.tsx";
+import { ModelSettings } from "./models.tsx";
+import { ScheduleSettings } from "./schedules/schedules.tsx";
+import { SystemSettings } from "./system.tsx";
 
-const icons: Readonly<Record<SettingsSection, IconName>> = {
+const sectionIcons: Readonly<Record<SettingsSection, IconName>> = {
   models: "key",
   tools: "shield",
   mcp: "plug",
@@ -26,27 +26,27 @@ const icons: Readonly<Record<SettingsSection, IconName>> = {
 export function Settings({ section }: { section: SettingsSection }) {
   const { router } = useApp();
   return (
-    <section className="settings" aria-label={words.settings.title}>
+    <section className="settings" aria-label={strings.settings.title}>
       <header className="bar">
-        <h1 className="talk-title">{words.settings.title}</h1>
+        <h1 className="talk-title">{strings.settings.title}</h1>
       </header>
       <div className="settings-body">
-        <nav className="settings-nav" aria-label={words.settings.title}>
+        <nav className="settings-nav" aria-label={strings.settings.title}>
           {settingsSections.map((each) => (
             <a
               key={each}
-              ref={each === section ? bringIntoSight : null}
-              {...linkTo(router, { kind: "settings", section: each })}
+              ref={each === section ? scrollIntoView : null}
+              {...linkProps(router, { kind: "settings", section: each })}
               aria-current={each === section ? "page" : undefined}
             >
-              <Icon name={icons[each]} />
-              {words.settings.sections[each]}
+              <Icon name={sectionIcons[each]} />
+              {strings.settings.sections[each]}
             </a>
           ))}
         </nav>
         <div className="settings-page">
-          <h2>{words.settings.sections[section]}</h2>
-          <Section section={section} />
+          <h2>{strings.settings.sections[section]}</h2>
+          <SectionContent section={section} />
         </div>
       </div>
     </section>
@@ -54,27 +54,27 @@ export function Settings({ section }: { section: SettingsSection }) {
 }
 
 /** On a narrow screen the names stand in one row that is wider than the screen. */
-function bringIntoSight(name: HTMLElement | null): void {
+function scrollIntoView(name: HTMLElement | null): void {
   name?.scrollIntoView({ block: "nearest", inline: "center" });
 }
 
-function Section({ section }: { section: SettingsSection }) {
+function SectionContent({ section }: { section: SettingsSection }) {
   switch (section) {
     case "appearance":
-      return <Appearance />;
+      return <AppearanceSettings />;
     case "system":
-      return <System />;
+      return <SystemSettings />;
     case "tools":
       return <Approvals />;
     case "mcp":
-      return <McpServers />;
+      return <McpSettings />;
     case "schedules":
-      return <Schedules />;
+      return <ScheduleSettings />;
     case "gateway":
-      return <Gateway />;
+      return <GatewaySettings />;
     case "memory":
-      return <Memory />;
+      return <MemorySettings />;
     case "models":
-      return <Models />;
+      return <ModelSettings />;
   }
 }

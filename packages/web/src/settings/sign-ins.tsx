@@ -1,22 +1,22 @@
-import { sentenceOf, useApp } from "../app-context.ts";
-import { momentOf } from "../ui/format-time.ts";
-import { words } from "../strings/strings.ts";
-import { Part } from "./part.tsx";
-import { useRead } from "./settings-group.tsx";
+import { problemText, useApp } from "../app-context.ts";
+import { formatMoment } from "../ui/format-time.ts";
+import { strings } from "../strings/strings.ts";
+import { SettingsGroup } from "./part.tsx";
+import { useHostQuery } from "./settings-group.tsx";
 
 /** Who is signed in, where; each can be ended at once, with the streams that hang on it. */
-export function SignIns() {
+export function SignInList() {
   const { client, host, toasts } = useApp();
-  const [read, again] = useRead(() => client.listSignIns());
-  const w = words.settings.signIns;
+  const [read, again] = useHostQuery(() => client.listSignIns());
+  const w = strings.settings.signIns;
   async function end(id: string): Promise<void> {
     const result = await client.revokeSignIn({ params: { id } });
-    if (!result.ok) toasts.tell(sentenceOf(result.error));
+    if (!result.ok) toasts.show(problemText(result.error));
     again();
   }
   return (
     <>
-      <Part title={w.title} hint={w.hint} read={read}>
+      <SettingsGroup title={w.title} hint={w.hint} read={read}>
         {({ signIns }) => (
           <ul className="facts-list">
             {signIns.map(({ id, about, createdAt, current }) => (
@@ -24,7 +24,7 @@ export function SignIns() {
                 <span>
                   {about === "" ? w.unknown : about}{" "}
                   <span className="quiet">
-                    {w.since(momentOf(createdAt))}
+                    {w.since(formatMoment(createdAt))}
                     {current && `, ${w.current}`}
                   </span>
                 </span>
@@ -37,9 +37,9 @@ export function SignIns() {
             ))}
           </ul>
         )}
-      </Part>
+      </SettingsGroup>
       <button type="button" className="button" onClick={() => void host.signOut()}>
-        <span>{words.signIn.signOut}</span>
+        <span>{strings.signIn.signOut}</span>
       </button>
     </>
   );

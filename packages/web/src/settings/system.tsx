@@ -1,11 +1,11 @@
 import { useEffect } from "react";
 import { z } from "zod";
-import { sentenceOf, useApp } from "../app-context.ts";
+import { problemText, useApp } from "../app-context.ts";
 import { Icon } from "../ui/icons.tsx";
-import { words } from "../strings/strings.ts";
-import { Facts, Part } from "./part.tsx";
-import { SignIns } from "./sign-ins.tsx";
-import { useRead } from "./settings-group.tsx";
+import { strings } from "../strings/strings.ts";
+import { FactList, SettingsGroup } from "./part.tsx";
+import { SignInList } from "./sign-ins.tsx";
+import { useHostQuery } from "./settings-group.tsx";
 
 const health = z.looseObject({
   status: z.string(),
@@ -13,30 +13,30 @@ const health = z.looseObject({
   store: z.looseObject({ kind: z.string(), ready: z.boolean() }).optional(),
 });
 
-export function System() {
+export function SystemSettings() {
   return (
     <>
       <Health />
       <Fsck />
       <Backup />
-      <SignIns />
+      <SignInList />
     </>
   );
 }
 
 function Health() {
   const { client } = useApp();
-  const [read] = useRead(() => client.health());
-  const w = words.settings;
+  const [read] = useHostQuery(() => client.health());
+  const w = strings.settings;
   return (
-    <Part title={w.health} read={read}>
+    <SettingsGroup title={w.health} read={read}>
       {(value) => {
         const { status, version, store } = health.parse(value);
         return (
-          <Facts
+          <FactList
             all={[
               [w.status, status],
-              [w.version, words.host.version(version)],
+              [w.version, strings.host.version(version)],
               ...(store === undefined
                 ? []
                 : [[w.store, w.storeReady(store.kind, store.ready)] as const]),
@@ -44,30 +44,30 @@ function Health() {
           />
         );
       }}
-    </Part>
+    </SettingsGroup>
   );
 }
 
-const lookMs = 700;
+const pollMs = 700;
 
 /** Proves every stored row, with its progress in sight. */
 function Fsck() {
   const { client, toasts } = useApp();
-  const [read, again] = useRead(() => client.readFsck());
-  const w = words.settings.fsck;
+  const [read, again] = useHostQuery(() => client.readFsck());
+  const w = strings.settings.fsck;
   const isRunning = read.kind === "read" && read.value.state === "running";
   useEffect(() => {
     if (!isRunning) return;
-    const timer = setInterval(again, lookMs);
+    const timer = setInterval(again, pollMs);
     return () => clearInterval(timer);
   }, [isRunning, again]);
   async function start(): Promise<void> {
     const result = await client.startFsck({ body: {} });
-    if (!result.ok) toasts.tell(sentenceOf(result.error));
+    if (!result.ok) toasts.show(problemText(result.error));
     again();
   }
   return (
-    <Part title={w.title} hint={w.hint} read={read}>
+    <SettingsGroup title={w.title} hint={w.hint} read={read}>
       {({ state, sessions, events, findings, found, clean }) => (
         <>
           {state !== "never" && (
@@ -96,17 +96,17 @@ function Fsck() {
           </button>
         </>
       )}
-    </Part>
+    </SettingsGroup>
   );
 }
 
 function Backup() {
   const { client, toasts } = useApp();
-  const w = words.settings.backup;
+  const w = strings.settings.backup;
   async function make(): Promise<void> {
     const result = await client.backup({});
-    toasts.tell(
-      result.ok ? w.made(result.value.name, result.value.bytes) : sentenceOf(result.error),
+    toasts.show(
+      result.ok ? w.made(result.value.name, result.value.bytes) : problemText(result.error),
     );
   }
   return (

@@ -1,18 +1,18 @@
 import type { SessionId } from "@holdfast/protocol";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useApp } from "../app-context.ts";
-import { titleOf } from "../sessions/session-actions.ts";
-import { words } from "../strings/strings.ts";
-import { useEvery } from "./settings-group.tsx";
+import { sessionTitle } from "../sessions/session-actions.ts";
+import { strings } from "../strings/strings.ts";
+import { useInterval } from "./settings-group.tsx";
 
 /** What conversations are called. Each is asked for once, and again while it has no title yet. */
-export function useTitles(ids: readonly SessionId[]): (id: SessionId) => string {
+export function useSessionTitles(ids: readonly SessionId[]): (id: SessionId) => string {
   const { client } = useApp();
   const [titles, setTitles] = useState<ReadonlyMap<SessionId, string>>(new Map());
   const asked = useRef(new Set<SessionId>());
   const wanted = ids.join(" ");
   const [round, setRound] = useState(0);
-  useEvery(
+  useInterval(
     2_000,
     useCallback(() => setRound((old) => old + 1), []),
   );
@@ -22,7 +22,7 @@ export function useTitles(ids: readonly SessionId[]): (id: SessionId) => string 
       asked.current.add(id);
       void client.readSession({ params: { id }, query: { limit: 1 } }).then((read) => {
         if (read.ok && read.value.session.title === null) asked.current.delete(id);
-        const title = read.ok ? titleOf(read.value.session) : words.schedules.gone;
+        const title = read.ok ? sessionTitle(read.value.session) : strings.schedules.gone;
         setTitles((old) => new Map(old).set(id, title));
         return undefined;
       });
@@ -30,5 +30,5 @@ export function useTitles(ids: readonly SessionId[]): (id: SessionId) => string 
     // What is wanted stands in one text: a list of the same ids asks for nothing.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [client, wanted, round]);
-  return (id) => titles.get(id) ?? words.schedules.reading;
+  return (id) => titles.get(id) ?? strings.schedules.reading;
 }

@@ -1,23 +1,23 @@
 import {
   createSseDecoder,
-  decodeFrame,
-  encodeComment,
+  decodeSseFrame,
+  encodeSseComment,
   encodeCursors,
-  encodeFrame,
+  encodeSseFrame,
   type Seq,
   type SessionId,
   type SseItem,
-  watchLimit,
+  maxWatchedSessions,
 } from "@holdfast/protocol";
 import { type Fetch } from "@holdfast/client";
-import type { LeaderWord, Piece, TabWord, Wanted } from "./messages.ts";
+import type { LeaderMessage, RoutedFrame, TabMessage, StreamRequest } from "./messages.ts";
 
 /** Further behind than this, somebody would hold up those who are there already. */
-const furthestBehind = 1_000;
+const maxEventsBehind = 1_000;
 
-interface Stream {
+interface LedStream {
   readonly tab: string;
-  readonly wanted: Wanted;
+  readonly wanted: StreamRequest;
 }
 
 interface Connection {
@@ -26,18 +26,18 @@ interface Connection {
   readonly positions: Map<SessionId, Seq>;
 }
 
-export interface LeaderParts {
+export interface LeaderDeps {
   readonly name: string;
   readonly fetch: Fetch;
-  readonly say: (word: LeaderWord) => void;
+  readonly broadcast: (word: LeaderMessage) => void;
   /** The tabs that are still open; the others cannot say that they have left. */
-  readonly tabs: () => Promise<ReadonlySet<string>>;
+  readonly openTabs: () => Promise<ReadonlySet<string>>;
   /** Where the host tells of sessions and of the list. */
   readonly address: string;
 }
 
 export interface Leader {
-  readonly hear: (word: TabWord) => void;
+  readonly receive: (word: TabMessage) => void;
   readonly stop: () => void;
 }
 
@@ -45,8 +45,14 @@ export interface Leader {
  * Holds the one connection of a browser. Whoever wants more than it carries makes it be opened anew, from where each session
  * stands, before the old one is let go: nothing is missed, and what comes twice the tabs drop by its number.
  */
-export function createLeader({ name, fetch: ask, say, tabs, address }: LeaderParts): Leader {
-  const streams = new Map<string, Stream>();
+export function createLeader({
+  name,
+  fetch: ask,
+  broadcast: say,
+  openTabs: tabs,
+  address,
+}: LeaderDeps): Leader {
+  const streams = new Map<string, LedStream>();
   /** Those that get what the connection says. */
   const served = new Set<string>();
   const over = new AbortController();
@@ -66,7 +72,7 @@ export function createLeader({ name, fetch: ask, say, tabs, address }: LeaderPar
   }
 
   /** Whether the connection has yet to say everything that is wanted, and stays: one that is being opened takes its place. */
-  function carries({ cursors }: Wanted): boolean {
+  function carries({ cursors }: StreamRequest): boolean {
     if (isOpening) return false;
     return [...cursors].every(([id, after]) => {
       const position = connection?.positions.get(id);
@@ -74,7 +80,7 @@ export function createLeader({ name, fetch: ask, say, tabs, address }: LeaderPar
     });
   }
 
-  function want(stream: string, tab: string, wanted: Wanted): void {
+  function want(stream: string, tab: string, wanted: StreamRequest): void {
     streams.set(stream, { tab, wanted });
     served.delete(stream);
     if (isTooFarBehind(wanted)) {
@@ -86,10 +92,10 @@ export function createLeader({ name, fetch: ask, say, tabs, address }: LeaderPar
     } else void open();
   }
 
-  function isTooFarBehind({ cursors }: Wanted): boolean {
+  function isTooFarBehind({ cursors }: StreamRequest): boolean {
     return [...cursors].some(([id, after]) => {
       const position = connection?.positions.get(id);
-      return position !== undefined && after < position - furthestBehind;
+      return position !== undefined && after < position - maxEventsBehind;
     });
   }
 
@@ -111,7 +117,7 @@ export function createLeader({ name, fetch: ask, say, tabs, address }: LeaderPar
     const fresh = named.filter((stream) => !served.has(stream));
     if (fresh.length === 0) return;
     const positions = cursorsOf(fresh);
-    if (positions.size > watchLimit) return sendAway("alone", fresh);
+    if (positions.size > maxWatchedSessions) return sendAway("alone", fresh);
     const leaving = new AbortController();
     const signal = AbortSignal.any([over.signal, leaving.signal]);
     const next: Connection = { abort: () => leaving.abort(), positions };
@@ -163,7 +169,7 @@ export function createLeader({ name, fetch: ask, say, tabs, address }: LeaderPar
       const piece = await reader.read().catch(() => null);
       if (connection !== own) break;
       if (piece === null || piece.done) return lose();
-      const pieces = decoder.push(piece.value).flatMap(pieceOf);
+      const pieces = decoder.push(piece.value).flatMap(routedFramesOf);
       for (const { to, seq } of pieces)
         if (seq !== null && to !== "list" && to !== "all") own.positions.set(to, seq);
       if (pieces.length > 0) say({ by: name, kind: "said", pieces });
@@ -184,7 +190,7 @@ export function createLeader({ name, fetch: ask, say, tabs, address }: LeaderPar
   }
 
   return {
-    hear(word) {
+    receive(word) {
       if (over.signal.aborted) return;
       say({ by: name, kind: "here" });
       if (word.kind === "want") want(word.stream, word.tab, word.wanted);
@@ -199,17 +205,17 @@ export function createLeader({ name, fetch: ask, say, tabs, address }: LeaderPar
 }
 
 /** Nothing for what this version does not understand, and for how long to wait: a tab has its own way with that. */
-function pieceOf(item: SseItem): readonly Piece[] {
-  if (item.kind === "comment") return [{ to: "all", seq: null, text: encodeComment(item.text) }];
+function routedFramesOf(item: SseItem): readonly RoutedFrame[] {
+  if (item.kind === "comment") return [{ to: "all", seq: null, text: encodeSseComment(item.text) }];
   if (item.kind === "retry") return [];
-  const said = decodeFrame(item.frame);
-  const text = encodeFrame(item.frame);
+  const said = decodeSseFrame(item.frame);
+  const text = encodeSseFrame(item.frame);
   switch (said?.kind) {
     case "event": {
       const { sessionId, event } = said;
       if (sessionId === undefined) return [];
       // Its own number: where the other sessions stand is nothing to who follows this one.
-      const own = encodeFrame({ ...item.frame, id: String(event.seq) });
+      const own = encodeSseFrame({ ...item.frame, id: String(event.seq) });
       return [{ to: sessionId, seq: event.seq, text: own }];
     }
     case "resync": {

@@ -1,13 +1,13 @@
 import type { Seq, SessionId } from "@holdfast/protocol";
 
 /** A stream that a tab wants: the sessions with how far each was read, and the list where `list` says so. */
-export interface Wanted {
+export interface StreamRequest {
   readonly cursors: ReadonlyMap<SessionId, Seq>;
   readonly list: boolean;
 }
 
 /** A piece of what the host said, and whom it is for. */
-export interface Piece {
+export interface RoutedFrame {
   readonly to: SessionId | "list" | "all";
   /** Where a session stands behind it; `null` where it moves nothing. */
   readonly seq: Seq | null;
@@ -17,31 +17,31 @@ export interface Piece {
 }
 
 /** What tabs say to whoever leads. */
-export type TabWord =
+export type TabMessage =
   | {
       readonly kind: "want";
       readonly tab: string;
       readonly stream: string;
-      readonly wanted: Wanted;
+      readonly wanted: StreamRequest;
     }
   | { readonly kind: "leave"; readonly stream: string }
   /** Is anybody there? */
   | { readonly kind: "ask" };
 
 /** What the one who leads says to all tabs. `by` names it: what an earlier one still says is not listened to. */
-export type LeaderWord = { readonly by: string } & (
+export type LeaderMessage = { readonly by: string } & (
   | { readonly kind: "here" }
   /** Another one leads from here on: say again what you want. */
   | { readonly kind: "lead" }
   /** From here on these get everything behind the cursors that they named. */
   | { readonly kind: "opened"; readonly streams: readonly string[] }
-  | { readonly kind: "said"; readonly pieces: readonly Piece[] }
+  | { readonly kind: "said"; readonly pieces: readonly RoutedFrame[] }
   /** The connection is over, or could not be made. */
   | { readonly kind: "lost"; readonly streams: readonly string[] }
   /** These cannot share one: the host would refuse it, or one is too far behind the others. */
   | { readonly kind: "alone"; readonly streams: readonly string[] }
 );
 
-export type Word = TabWord | LeaderWord;
+export type ChannelMessage = TabMessage | LeaderMessage;
 
-export const isOfLeader = (word: Word): word is LeaderWord => "by" in word;
+export const isLeaderMessage = (word: ChannelMessage): word is LeaderMessage => "by" in word;

@@ -1,12 +1,12 @@
 import type { Fetch } from "@holdfast/client";
-import { createLine } from "./shared-fetch.ts";
+import { createSharedFetch } from "./shared-fetch.ts";
 
 /** How this page reaches its host: with the other tabs where the browser lets them share, else by itself. */
-export function openLine(base: string): Fetch {
+export function openSharedFetch(base: string): Fetch {
   const alone: Fetch = (url, init) => fetch(url, init);
   // Over plain HTTP from another machine there are no locks.
   if (!("locks" in navigator)) return alone;
-  const line = createLine({
+  const line = createSharedFetch({
     fetch: alone,
     base,
     locks: navigator.locks,
@@ -15,7 +15,7 @@ export function openLine(base: string): Fetch {
     newName: () => crypto.randomUUID(),
   });
   document.addEventListener("visibilitychange", () => {
-    if (document.visibilityState === "visible") line.look();
+    if (document.visibilityState === "visible") line.checkLeader();
   });
   return line.fetch;
 }

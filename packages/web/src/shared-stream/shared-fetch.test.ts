@@ -1,27 +1,27 @@
 import { createClient } from "@holdfast/client";
-import { encodeListHint, encodeResync, ids, type SessionId } from "@holdfast/protocol";
+import { encodeListSseFrame, encodeResyncSseFrame, ids, type SessionId } from "@holdfast/protocol";
 import * as fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
-import type { Line } from "./shared-fetch.ts";
+import type { SharedFetch } from "./shared-fetch.ts";
 import * as rig from "../../test/shared-stream-rig.ts";
-import { at, base, createHost, type Host, pause } from "../../test/shared-stream-rig.ts";
+import { at, base, createEventHost, type EventHost, pause } from "../../test/shared-stream-rig.ts";
 
-const createBrowser = (host: Host, patienceMs?: number) =>
-  rig.createBrowser(host, onTestFinished, patienceMs);
-const follow = (line: Line, id: SessionId, after = 0) =>
+const createBrowser = (host: EventHost, patienceMs?: number) =>
+  rig.createTestBrowser(host, onTestFinished, patienceMs);
+const follow = (line: SharedFetch, id: SessionId, after = 0) =>
   rig.follow(line, id, after, onTestFinished);
 
 const numbers = (from: number, to: number): number[] =>
   Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index + 1);
 
-function begin(host: Host, count: number): SessionId {
+function begin(host: EventHost, count: number): SessionId {
   const id = ids.make("session");
   for (let index = 0; index < count; index++) host.add(id);
   return id;
 }
 
 test("eight tabs with eight conversations hold one connection, and each gets its own events", async () => {
-  const host = createHost();
+  const host = createEventHost();
   const browser = createBrowser(host);
   const tabs = Array.from({ length: 8 }, () => {
     const id = begin(host, 3);
@@ -36,7 +36,7 @@ test("eight tabs with eight conversations hold one connection, and each gets its
 });
 
 test("[P5] what is said while somebody joins waits for what they lack, and reaches the others at once", async () => {
-  const host = createHost();
+  const host = createEventHost();
   const browser = createBrowser(host);
   const id = begin(host, 5);
   const there = follow(browser.open().line, id);
@@ -54,7 +54,7 @@ test("[P5] what is said while somebody joins waits for what they lack, and reach
 });
 
 test("[P5] who comes back to a conversation while another one is being opened goes on hearing it", async () => {
-  const host = createHost();
+  const host = createEventHost();
   const { line } = createBrowser(host).open();
   const [id, other] = [begin(host, 2), begin(host, 1)];
   // Keeps the connection, as the list of sessions does.
@@ -77,7 +77,7 @@ test("[P5] who comes back to a conversation while another one is being opened go
 });
 
 test("a connection that nobody wants any more when it opens is let go", async () => {
-  const host = createHost();
+  const host = createEventHost();
   const { line } = createBrowser(host).open();
   const id = begin(host, 1);
   const gate = Promise.withResolvers<void>();
@@ -91,7 +91,7 @@ test("a connection that nobody wants any more when it opens is let go", async ()
 });
 
 test("the tab that leads closes: another one goes on where each stood", async () => {
-  const host = createHost();
+  const host = createEventHost();
   const browser = createBrowser(host);
   const id = begin(host, 2);
   const [leads, other] = [browser.open(), browser.open()];
@@ -110,7 +110,7 @@ test("the tab that leads closes: another one goes on where each stood", async ()
 });
 
 test("the tab that leads was put to sleep: one that needs it takes over, and what the sleeper says later counts no more", async () => {
-  const host = createHost();
+  const host = createEventHost();
   const browser = createBrowser(host);
   const id = begin(host, 2);
   const [leads, other] = [browser.open(), browser.open()];
@@ -124,7 +124,7 @@ test("the tab that leads was put to sleep: one that needs it takes over, and wha
 });
 
 test("what nobody numbers reaches everybody who watches the list, and a take-over tells them to look again", async () => {
-  const host = createHost();
+  const host = createEventHost();
   const browser = createBrowser(host);
   const tabs = [browser.open(), browser.open()];
   const heard = tabs.map(({ line }) => {
@@ -140,7 +140,7 @@ test("what nobody numbers reaches everybody who watches the list, and a take-ove
     return told;
   });
   await expect.poll(() => heard).toEqual([["live"], ["live"]]);
-  host.hint(encodeListHint({ sessionId: ids.make("session"), session: null }));
+  host.hint(encodeListSseFrame({ sessionId: ids.make("session"), session: null }));
   await expect
     .poll(() => heard)
     .toEqual([
@@ -152,7 +152,7 @@ test("what nobody numbers reaches everybody who watches the list, and a take-ove
 });
 
 test("a session that the host refuses is refused to who wants it, and to nobody else", async () => {
-  const host = createHost();
+  const host = createEventHost();
   const browser = createBrowser(host);
   const id = begin(host, 1);
   const good = follow(browser.open().line, id);
@@ -164,7 +164,7 @@ test("a session that the host refuses is refused to who wants it, and to nobody 
 });
 
 test("who is very far behind goes alone, and holds up nobody", async () => {
-  const host = createHost();
+  const host = createEventHost();
   const browser = createBrowser(host);
   const id = begin(host, 1500);
   const near = follow(browser.open().line, id, 1499);
@@ -172,7 +172,7 @@ test("who is very far behind goes alone, and holds up nobody", async () => {
   const far = follow(browser.open().line, id, 0);
   await expect.poll(() => far.seen.length).toBe(1500);
   expect(host.asked.filter((url) => url.includes("/sessions/")).length).toBe(1);
-  host.hint(encodeResync({ reason: "ahead", seq: at(7), sessionId: id }));
+  host.hint(encodeResyncSseFrame({ reason: "ahead", seq: at(7), sessionId: id }));
   await expect.poll(() => near.kinds.at(-1)).toBe("resync");
 });
 
@@ -198,12 +198,12 @@ const acts = fc.array(
 test("[P5] whatever happens to tabs and connections, each tab gets every event behind its cursor, once and in order", async () => {
   await fc.assert(
     fc.asyncProperty(acts, fc.infiniteStream(fc.nat(2)), async (happens, choose) => {
-      const host = createHost();
+      const host = createEventHost();
       const browser = createBrowser(host, 20);
       const sessions = [1, 2, 3].map((count) => begin(host, count));
       const said = new Map(sessions.map((id, index) => [id, index + 1]));
       let tabs: {
-        line: Line;
+        line: SharedFetch;
         id: SessionId;
         after: number;
         seen: number[];
@@ -235,7 +235,7 @@ test("[P5] whatever happens to tabs and connections, each tab gets every event b
       }
       host.refuse(false);
       // Whoever comes back to a tab finds out whether the one that leads sleeps.
-      for (const { line } of tabs) line.look();
+      for (const { line } of tabs) line.checkLeader();
       const whole = () => tabs.map(({ id, after }) => numbers(after, said.get(id) ?? 0));
       await expect.poll(() => tabs.map(({ seen }) => seen), { interval: 5 }).toEqual(whole());
       tabs.forEach((tab) => tab.close());

@@ -1,10 +1,15 @@
 import type { Fetch } from "@holdfast/client";
 import { createLeader, type Leader } from "./leader.ts";
-import { createStream, type Stream } from "./tab-stream.ts";
-import { readWanted } from "./wanted.ts";
-import { isOfLeader, type LeaderWord, type TabWord, type Word } from "./messages.ts";
+import { createTabStream, type TabStream } from "./tab-stream.ts";
+import { parseStreamRequest } from "./wanted.ts";
+import {
+  isLeaderMessage,
+  type LeaderMessage,
+  type TabMessage,
+  type ChannelMessage,
+} from "./messages.ts";
 
-export interface LineParts {
+export interface SharedFetchDeps {
   readonly fetch: Fetch;
   /** Where the host is, with the slash. */
   readonly base: string;
@@ -12,13 +17,13 @@ export interface LineParts {
   readonly channel: BroadcastChannel;
   readonly newName: () => string;
   /** So long after a word to whoever leads the tab believes that they sleep. */
-  readonly patienceMs?: number;
+  readonly leaderTimeoutMs?: number;
 }
 
-export interface Line {
+export interface SharedFetch {
   readonly fetch: Fetch;
   /** Makes sure that somebody leads who is awake. */
-  readonly look: () => void;
+  readonly checkLeader: () => void;
   readonly close: () => void;
 }
 
@@ -27,22 +32,22 @@ export interface Line {
  * a stream keeps the one that it has. One tab leads and holds the connection; when it closes another one does. What a stream
  * says is what the host would have said to it: every event behind its cursor, each once and in order (P5).
  */
-export function createLine(parts: LineParts): Line {
-  const { fetch: ask, base, locks, channel, newName, patienceMs = 3_000 } = parts;
+export function createSharedFetch(parts: SharedFetchDeps): SharedFetch {
+  const { fetch: ask, base, locks, channel, newName, leaderTimeoutMs: patienceMs = 3_000 } = parts;
   const names = { lead: `holdfast:line:${base}`, tab: `holdfast:tab:${base}:` };
   const tab = newName();
-  const streams = new Map<string, Stream>();
+  const streams = new Map<string, TabStream>();
   const closing = new AbortController();
   let leader: Leader | null = null;
   let doubt: ReturnType<typeof setTimeout> | null = null;
 
-  const post = (word: Word): void => {
+  const post = (word: ChannelMessage): void => {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has no target
     if (!closing.signal.aborted) channel.postMessage(word);
   };
 
-  function sayToLeader(word: TabWord): void {
-    if (leader !== null) return leader.hear(word);
+  function sayToLeader(word: TabMessage): void {
+    if (leader !== null) return leader.receive(word);
     post(word);
     doubt ??= setTimeout(takeOver, patienceMs);
   }
@@ -52,18 +57,18 @@ export function createLine(parts: LineParts): Line {
     doubt = null;
   }
 
-  function want(name: string, { cursors, list }: Stream): void {
+  function want(name: string, { cursors, list }: TabStream): void {
     // A copy: what is said is how far it has come at this moment.
     sayToLeader({ kind: "want", tab, stream: name, wanted: { cursors: new Map(cursors), list } });
   }
 
-  function drop(name: string, end: (stream: Stream) => void): void {
+  function drop(name: string, end: (stream: TabStream) => void): void {
     const stream = streams.get(name);
     streams.delete(name);
     if (stream !== undefined) end(stream);
   }
 
-  function hearLeader(word: LeaderWord): void {
+  function hearLeader(word: LeaderMessage): void {
     believe();
     switch (word.kind) {
       case "here":
@@ -71,20 +76,20 @@ export function createLine(parts: LineParts): Line {
       case "lead":
         return streams.forEach((stream, name) => renew(name, stream));
       case "said":
-        return streams.forEach((stream) => stream.hear(word.by, word.pieces));
+        return streams.forEach((stream) => stream.receive(word.by, word.pieces));
       case "opened":
         return word.streams.forEach((name) => streams.get(name)?.open(word.by));
       case "lost":
-        return word.streams.forEach((name) => drop(name, (stream) => stream.lose(lost)));
+        return word.streams.forEach((name) => drop(name, (stream) => stream.fail(connectionLost)));
       case "alone":
-        return word.streams.forEach((name) => drop(name, (stream) => stream.goAlone()));
+        return word.streams.forEach((name) => drop(name, (stream) => stream.goDirect()));
     }
   }
 
   /** Goes on by its cursors. Of the list nothing has a number: who watches it has to look again. */
-  function renew(name: string, stream: Stream): void {
-    if (stream.list && stream.isOpen()) return drop(name, () => stream.lose(lost));
-    stream.doubt();
+  function renew(name: string, stream: TabStream): void {
+    if (stream.list && stream.isOpen()) return drop(name, () => stream.fail(connectionLost));
+    stream.detachLeader();
     want(name, stream);
   }
 
@@ -93,14 +98,14 @@ export function createLine(parts: LineParts): Line {
     if (closing.signal.aborted) return;
     believe();
     const name = newName();
-    const say = (word: LeaderWord): void => {
+    const say = (word: LeaderMessage): void => {
       post(word);
       hearLeader(word);
     };
     const address = new URL("api/events", base).href;
-    leader = createLeader({ name, fetch: ask, say, address, tabs });
+    leader = createLeader({ name, fetch: ask, broadcast: say, address, openTabs: tabs });
     say({ by: name, kind: "lead" });
-    await untilOver(closing.signal);
+    await untilAborted(closing.signal);
     rest();
   }
 
@@ -128,38 +133,42 @@ export function createLine(parts: LineParts): Line {
     return new Set(own.map((name) => name.slice(names.tab.length)));
   }
 
-  channel.addEventListener("message", ({ data }: MessageEvent<Word>) => {
-    if (isOfLeader(data)) hearLeader(data);
-    else leader?.hear(data);
+  channel.addEventListener("message", ({ data }: MessageEvent<ChannelMessage>) => {
+    if (isLeaderMessage(data)) hearLeader(data);
+    else leader?.receive(data);
   });
   // Held for as long as the tab is there: whoever leads sees by it who is gone.
   const { promise: entered, resolve: enter } = Promise.withResolvers<void>();
   const stay = (): Promise<void> => {
     enter();
-    return untilOver(closing.signal);
+    return untilAborted(closing.signal);
   };
   void locks.request(`${names.tab}${tab}`, { signal: closing.signal }, stay).catch(() => undefined);
   waitToLead();
 
   return {
     fetch(url, init) {
-      const wanted = readWanted(url, init);
+      const wanted = parseStreamRequest(url, init);
       if (wanted === null || init.signal?.aborted === true) return ask(url, init);
       const name = newName();
       const onLeave = (): void => {
         if (streams.delete(name)) sayToLeader({ kind: "leave", stream: name });
       };
-      const stream = createStream({ wanted, alone: () => ask(url, init), onLeave });
+      const stream = createTabStream({
+        request: wanted,
+        fetchDirectly: () => ask(url, init),
+        onLeave,
+      });
       streams.set(name, stream);
       const leave = (): void => {
         onLeave();
-        stream.lose(new DOMException("The stream was left.", "AbortError"));
+        stream.fail(new DOMException("The stream was left.", "AbortError"));
       };
       init.signal?.addEventListener("abort", leave, { once: true });
       void entered.then(() => (streams.has(name) ? want(name, stream) : undefined));
       return stream.response;
     },
-    look: () => sayToLeader({ kind: "ask" }),
+    checkLeader: () => sayToLeader({ kind: "ask" }),
     close() {
       closing.abort();
       believe();
@@ -167,9 +176,9 @@ export function createLine(parts: LineParts): Line {
   };
 }
 
-const lost = new TypeError("The connection was lost.");
+const connectionLost = new TypeError("The connection was lost.");
 
-function untilOver(signal: AbortSignal): Promise<void> {
+function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
     else signal.addEventListener("abort", () => resolve(), { once: true });

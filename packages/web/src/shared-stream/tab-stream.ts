@@ -1,29 +1,33 @@
 import type { Seq, SessionId } from "@holdfast/protocol";
-import type { Piece, Wanted } from "./messages.ts";
+import type { RoutedFrame, StreamRequest } from "./messages.ts";
 
 /** One answer that goes on, as the tab that asked for it sees it. */
-export interface Stream extends Wanted {
+export interface TabStream extends StreamRequest {
   readonly cursors: Map<SessionId, Seq>;
   readonly response: Promise<Response>;
   readonly isOpen: () => boolean;
   /** `by` leads, and says from here on what is missing. */
   readonly open: (by: string) => void;
   /** What another one said before counts no longer. */
-  readonly doubt: () => void;
-  readonly hear: (by: string, pieces: readonly Piece[]) => void;
-  readonly lose: (why: Error) => void;
-  readonly goAlone: () => void;
+  readonly detachLeader: () => void;
+  readonly receive: (by: string, pieces: readonly RoutedFrame[]) => void;
+  readonly fail: (why: Error) => void;
+  readonly goDirect: () => void;
 }
 
-interface StreamParts {
-  readonly wanted: Wanted;
-  readonly alone: () => Response | Promise<Response>;
+interface TabStreamDeps {
+  readonly request: StreamRequest;
+  readonly fetchDirectly: () => Response | Promise<Response>;
   readonly onLeave: () => void;
 }
 
 const headers = { "content-type": "text/event-stream" };
 
-export function createStream({ wanted, alone, onLeave }: StreamParts): Stream {
+export function createTabStream({
+  request: wanted,
+  fetchDirectly: alone,
+  onLeave,
+}: TabStreamDeps): TabStream {
   const { list } = wanted;
   const cursors = new Map(wanted.cursors);
   const { promise: response, resolve, reject } = Promise.withResolvers<Response>();
@@ -40,7 +44,7 @@ export function createStream({ wanted, alone, onLeave }: StreamParts): Stream {
   });
 
   /** P5: what was said is not said again, whoever repeats it. */
-  function isNew({ to, seq, rewinds }: Piece): boolean {
+  function isNew({ to, seq, rewinds }: RoutedFrame): boolean {
     if (to === "all") return true;
     if (to === "list") return list;
     const cursor = cursors.get(to);
@@ -68,14 +72,14 @@ export function createStream({ wanted, alone, onLeave }: StreamParts): Stream {
       isOpen = true;
       resolve(new Response(body, { headers }));
     },
-    doubt: () => void (server = null),
-    hear(by, pieces) {
+    detachLeader: () => void (server = null),
+    receive(by, pieces) {
       if (by !== server) return;
       const text = pieces.reduce((all, piece) => (isNew(piece) ? all + piece.text : all), "");
       if (text !== "") controller?.enqueue(encoder.encode(text));
     },
-    lose,
-    goAlone() {
+    fail: lose,
+    goDirect() {
       // Who has begun already comes back by its cursor, and then goes alone.
       if (isOpen) lose(new TypeError("The connection cannot be shared."));
       else resolve(alone());

@@ -1,8 +1,11 @@
 import { decodeCursors, seq, sessionId } from "@holdfast/protocol";
-import type { Wanted } from "./messages.ts";
+import type { StreamRequest } from "./messages.ts";
 
 /** What a request for a stream asks for; `null` for anything else, and for what the host will refuse. */
-export function readWanted(url: string, { method = "GET", headers }: RequestInit): Wanted | null {
+export function parseStreamRequest(
+  url: string,
+  { method = "GET", headers }: RequestInit,
+): StreamRequest | null {
   const accept = new Headers(headers).get("accept");
   if (method !== "GET" || accept !== "text/event-stream") return null;
   const { pathname, searchParams } = new URL(url);

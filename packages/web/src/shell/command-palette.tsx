@@ -7,25 +7,25 @@ import {
   useRef,
   useState,
 } from "react";
-import { type AppParts, useApp, useStore } from "../app-context.ts";
+import { type AppDeps, useApp, useStore } from "../app-context.ts";
 import { settingsSections } from "../router/routes.ts";
-import { titleOf } from "../sessions/session-actions.ts";
+import { sessionTitle } from "../sessions/session-actions.ts";
 import { chooseTheme, themes } from "../ui/theme.ts";
 import { Icon, type IconName } from "../ui/icons.tsx";
 import { Listbox, optionId } from "../ui/listbox.tsx";
-import { words } from "../strings/strings.ts";
+import { strings } from "../strings/strings.ts";
 
-interface Act {
+interface PaletteItem {
   readonly key: string;
   readonly label: string;
   readonly icon: IconName;
   readonly run: () => void;
 }
 
-const most = 12;
+const maxItems = 12;
 
 /** Everything that can be gone to or done from anywhere, by its name. */
-export function Palette({ onClose }: { onClose: () => void }) {
+export function CommandPalette({ onClose }: { onClose: () => void }) {
   const app = useApp();
   const { sessions, pinned } = useStore(app.list);
   const [text, setText] = useState("");
@@ -41,17 +41,19 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const all = useMemo(() => {
     const places = [...pinned, ...(sessions ?? [])].map((session) => ({
       key: session.id,
-      label: titleOf(session),
+      label: sessionTitle(session),
       icon: "list" as const,
       run: () => app.router.go({ kind: "session", id: session.id, at: null }),
     }));
-    const once = new Map<string, Act>([...actsOf(app), ...places].map((act) => [act.key, act]));
+    const once = new Map<string, PaletteItem>(
+      [...paletteItems(app), ...places].map((act) => [act.key, act]),
+    );
     return [...once.values()];
   }, [app, sessions, pinned]);
-  const fitting = all.filter((act) => fits(act.label, text)).slice(0, most);
+  const fitting = all.filter((act) => matchesAllWords(act.label, text)).slice(0, maxItems);
   const at = Math.min(chosen, Math.max(0, fitting.length - 1));
 
-  function run(act: Act | undefined): void {
+  function run(act: PaletteItem | undefined): void {
     if (act === undefined) return;
     onClose();
     act.run();
@@ -68,7 +70,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
     <dialog
       ref={dialog}
       className="dialog palette"
-      aria-label={words.shell.palette}
+      aria-label={strings.shell.palette}
       onCancel={onClose}
     >
       <input
@@ -77,8 +79,8 @@ export function Palette({ onClose }: { onClose: () => void }) {
         aria-expanded="true"
         aria-controls={listId}
         aria-activedescendant={optionId(listId, at)}
-        aria-label={words.shell.palette}
-        placeholder={words.shell.palette}
+        aria-label={strings.shell.palette}
+        placeholder={strings.shell.palette}
         value={text}
         onChange={(event) => {
           setText(event.target.value);
@@ -88,18 +90,18 @@ export function Palette({ onClose }: { onClose: () => void }) {
       />
       <Listbox
         id={listId}
-        label={words.shell.palette}
+        label={strings.shell.palette}
         all={fitting}
         chosen={at}
         keyOf={({ key: name }) => name}
-        draw={drawAct}
+        renderItem={renderItem}
         onChoose={run}
       />
     </dialog>
   );
 }
 
-function drawAct({ icon, label }: Act): ReactNode {
+function renderItem({ icon, label }: PaletteItem): ReactNode {
   return (
     <>
       <Icon name={icon} />
@@ -108,32 +110,32 @@ function drawAct({ icon, label }: Act): ReactNode {
   );
 }
 
-function actsOf({ router, list }: AppParts): Act[] {
+function paletteItems({ router, list }: AppDeps): PaletteItem[] {
   const place = router.read();
   const from = place.kind === "session" ? place.id : null;
   const all = { shelf: "active", project: null, tag: null } as const;
   return [
     {
       key: "new",
-      label: words.sessions.begin,
+      label: strings.sessions.begin,
       icon: "add",
       run: () => router.go({ kind: "new", from }),
     },
     ...settingsSections.map((section) => ({
       key: section,
-      label: `${words.settings.title}: ${words.settings.sections[section]}`,
+      label: `${strings.settings.title}: ${strings.settings.sections[section]}`,
       icon: "settings" as const,
       run: () => router.go({ kind: "settings", section }),
     })),
     ...themes.map((theme) => ({
       key: `theme ${theme}`,
-      label: `${words.settings.theme}: ${words.settings.themes[theme]}`,
+      label: `${strings.settings.theme}: ${strings.settings.themes[theme]}`,
       icon: theme === "dark" ? ("moon" as const) : ("sun" as const),
       run: () => chooseTheme(theme),
     })),
     ...(["archived", "trash"] as const).map((shelf) => ({
       key: shelf,
-      label: words.sessions.shelves[shelf],
+      label: strings.sessions.shelves[shelf],
       icon: "archive" as const,
       run: () => list.choose({ ...all, shelf }),
     })),
@@ -141,7 +143,7 @@ function actsOf({ router, list }: AppParts): Act[] {
 }
 
 /** Every word that was typed stands somewhere in it. */
-function fits(label: string, text: string): boolean {
+function matchesAllWords(label: string, text: string): boolean {
   const low = label.toLowerCase();
   return text
     .toLowerCase()

@@ -1,33 +1,33 @@
 import { type FormEvent, type ReactNode, useId, useState } from "react";
-import type { SignInTrouble } from "../host/state.ts";
-import { Mark } from "../ui/icons.tsx";
-import { words } from "../strings/strings.ts";
+import type { SignInProblem } from "../host/state.ts";
+import { Logo } from "../ui/icons.tsx";
+import { strings } from "../strings/strings.ts";
 
-function Stage({ children, role }: { children: ReactNode; role?: "alert" }) {
+function CenteredScreen({ children, role }: { children: ReactNode; role?: "alert" }) {
   return (
     <main className="stage">
       <div className="column" role={role}>
-        <Mark />
+        <Logo />
         {children}
       </div>
     </main>
   );
 }
 
-export function Reaching() {
+export function ConnectingScreen() {
   return (
     <main className="stage">
       <output className="column late">
         <span className="breathing">
-          <Mark />
+          <Logo />
         </span>
-        <p className="quiet">{words.reaching}</p>
+        <p className="quiet">{strings.reaching}</p>
       </output>
     </main>
   );
 }
 
-export function Away({ onRetry }: { onRetry: () => Promise<void> }) {
+export function UnreachableScreen({ onRetry }: { onRetry: () => Promise<void> }) {
   const [asking, setAsking] = useState(false);
   async function retry(): Promise<void> {
     setAsking(true);
@@ -35,29 +35,29 @@ export function Away({ onRetry }: { onRetry: () => Promise<void> }) {
     setAsking(false);
   }
   return (
-    <Stage role="alert">
-      <h1>{words.away.title}</h1>
-      <p className="lead">{words.away.lead}</p>
+    <CenteredScreen role="alert">
+      <h1>{strings.away.title}</h1>
+      <p className="lead">{strings.away.lead}</p>
       <div className="row">
         <button type="button" className="button" disabled={asking} onClick={() => void retry()}>
-          {words.away.retry}
+          {strings.away.retry}
         </button>
       </div>
-    </Stage>
+    </CenteredScreen>
   );
 }
 
-interface SignInProps {
-  readonly trouble: SignInTrouble | undefined;
+interface SignInScreenProps {
+  readonly trouble: SignInProblem | undefined;
   readonly onToken: (token: string) => Promise<void>;
 }
 
-export function SignIn({ trouble, onToken }: SignInProps) {
+export function SignInScreen({ trouble, onToken }: SignInScreenProps) {
   const [token, setToken] = useState("");
   const [asking, setAsking] = useState(false);
   const [field, hint, notice] = [useId(), useId(), useId()];
   const given = token.trim();
-  const w = words.signIn;
+  const w = strings.signIn;
 
   async function submit(event: FormEvent): Promise<void> {
     event.preventDefault();
@@ -68,7 +68,7 @@ export function SignIn({ trouble, onToken }: SignInProps) {
   }
 
   return (
-    <Stage>
+    <CenteredScreen>
       <h1>{w.title}</h1>
       <p className="lead">{w.lead}</p>
       {trouble !== undefined && (
@@ -104,6 +104,6 @@ export function SignIn({ trouble, onToken }: SignInProps) {
           {w.hintAfter}
         </p>
       </form>
-    </Stage>
+    </CenteredScreen>
   );
 }

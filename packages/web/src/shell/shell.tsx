@@ -2,11 +2,11 @@ import { useEffect, useState } from "react";
 import { useApp, useStore } from "../app-context.ts";
 import { Settings } from "../settings/settings.tsx";
 import { Conversation } from "../talk/conversation.tsx";
-import { Welcome } from "../talk/new-session.tsx";
+import { NewSession } from "../talk/new-session.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { ToastList } from "../ui/toasts.tsx";
-import { words } from "../strings/strings.ts";
-import { Palette } from "./command-palette.tsx";
+import { strings } from "../strings/strings.ts";
+import { CommandPalette } from "./command-palette.tsx";
 import { Sidebar } from "./sidebar.tsx";
 
 /** The list at the side, and the place that the address names beside it. */
@@ -24,7 +24,7 @@ export function Shell() {
   return (
     <div className={`shell${isListOpen ? " list-open" : ""}`}>
       <a className="skip" href="#place">
-        {words.shell.skip}
+        {strings.shell.skip}
       </a>
       <Sidebar
         open={open}
@@ -34,7 +34,7 @@ export function Shell() {
       <button
         type="button"
         className="veil"
-        aria-label={words.shell.closeList}
+        aria-label={strings.shell.closeList}
         tabIndex={-1}
         onClick={() => setIsListOpen(false)}
       />
@@ -42,17 +42,17 @@ export function Shell() {
         <button
           type="button"
           className="icon-button list-button"
-          aria-label={words.shell.openList}
-          title={words.shell.openList}
+          aria-label={strings.shell.openList}
+          title={strings.shell.openList}
           onClick={() => setIsListOpen(true)}
         >
           <Icon name="menu" />
         </button>
         {place.kind === "session" && <Conversation key={place.id} id={place.id} at={place.at} />}
-        {place.kind === "new" && <Welcome key={place.from ?? "new"} from={place.from} />}
+        {place.kind === "new" && <NewSession key={place.from ?? "new"} from={place.from} />}
         {place.kind === "settings" && <Settings section={place.section} />}
       </main>
-      {isPaletteOpen && <Palette onClose={() => setIsPaletteOpen(false)} />}
+      {isPaletteOpen && <CommandPalette onClose={() => setIsPaletteOpen(false)} />}
       <ToastList toasts={toasts} />
     </div>
   );

@@ -6,8 +6,8 @@ import { BulkBar } from "../sessions/bulk-bar.tsx";
 import { SearchResults } from "../sessions/search-results.tsx";
 import { SessionList } from "../sessions/session-list.tsx";
 import { ShelfMenu } from "../sessions/shelf-menu.tsx";
-import { Icon, Mark } from "../ui/icons.tsx";
-import { words } from "../strings/strings.ts";
+import { Icon, Logo } from "../ui/icons.tsx";
+import { strings } from "../strings/strings.ts";
 
 interface SidebarProps {
   readonly open: SessionId | null;
@@ -22,18 +22,18 @@ export function Sidebar({ open, onLeave, onPalette }: SidebarProps) {
   const field = useRef<HTMLInputElement>(null);
 
   return (
-    <nav className="sidebar" aria-label={words.sessions.label}>
+    <nav className="sidebar" aria-label={strings.sessions.label}>
       <div className="bar">
         <span className="brand">
-          <Mark />
-          {words.product}
+          <Logo />
+          {strings.product}
         </span>
         <span className="spread" />
         <button
           type="button"
           className="icon-button"
-          aria-label={words.shell.palette}
-          title={`${words.shell.palette} (Ctrl+K)`}
+          aria-label={strings.shell.palette}
+          title={`${strings.shell.palette} (Ctrl+K)`}
           onClick={onPalette}
         >
           <Icon name="command" />
@@ -41,8 +41,8 @@ export function Sidebar({ open, onLeave, onPalette }: SidebarProps) {
         <button
           type="button"
           className="icon-button sidebar-close"
-          aria-label={words.shell.closeList}
-          title={words.shell.closeList}
+          aria-label={strings.shell.closeList}
+          title={strings.shell.closeList}
           onClick={onLeave}
         >
           <Icon name="sidebar" />
@@ -58,7 +58,7 @@ export function Sidebar({ open, onLeave, onPalette }: SidebarProps) {
           }}
         >
           <Icon name="add" />
-          {words.sessions.begin}
+          {strings.sessions.begin}
         </button>
         <div className="search">
           <Icon name="search" />
@@ -66,8 +66,8 @@ export function Sidebar({ open, onLeave, onPalette }: SidebarProps) {
             ref={field}
             type="search"
             className="input"
-            aria-label={words.sessions.search}
-            placeholder={words.sessions.search}
+            aria-label={strings.sessions.search}
+            placeholder={strings.sessions.search}
             value={text}
             onChange={(event) => setText(event.target.value)}
             onKeyDown={(event) => {
@@ -93,7 +93,7 @@ export function Sidebar({ open, onLeave, onPalette }: SidebarProps) {
           }}
         >
           <Icon name="settings" />
-          {words.shell.settings}
+          {strings.shell.settings}
         </button>
         <button
           type="button"
@@ -104,23 +104,24 @@ export function Sidebar({ open, onLeave, onPalette }: SidebarProps) {
           }}
         >
           <Icon name="clock" />
-          {words.schedules.open}
+          {strings.schedules.open}
         </button>
         <span className="spread" />
-        <HostStanding state={state} />
+        <HostStatus state={state} />
       </footer>
     </nav>
   );
 }
 
 /** A well host is a quiet dot; what it lacks is said, for it concerns whatever is written next. */
-function HostStanding({ state }: { state: HostState }) {
-  const trouble = state.kind === "signed-in" && state.answering ? state.trouble : words.host.silent;
+function HostStatus({ state }: { state: HostState }) {
+  const trouble =
+    state.kind === "signed-in" && state.answering ? state.trouble : strings.host.silent;
   const isWell = trouble === undefined;
   return (
-    <output className="quiet host-state" title={trouble ?? words.host.well}>
+    <output className="quiet host-state" title={trouble ?? strings.host.well}>
       <span className={isWell ? "dot" : "dot warn breathing"} />
-      <span className={isWell ? "hidden-text" : ""}>{trouble ?? words.host.well}</span>
+      <span className={isWell ? "hidden-text" : ""}>{trouble ?? strings.host.well}</span>
     </output>
   );
 }

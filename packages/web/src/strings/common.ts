@@ -1,4 +1,4 @@
-export const commonWords = {
+export const commonStrings = {
   product: "Holdfast",
   common: {
     cancel: "Cancel",

@@ -1,5 +1,5 @@
 /** Words for what is around the conversations: tools, servers, the chat bot, the workspace, the recorder. */
-export const surfacesWords = {
+export const featuresStrings = {
   rules: {
     title: "Allowed for good",
     hint: "Calls that one of these covers run without asking. Take one back, and it is asked for again.",

@@ -1,5 +1,5 @@
 /** Words for prompts that are said by themselves. */
-export const schedulesWords = {
+export const schedulesStrings = {
   schedules: {
     open: "Schedules",
     title: "Scheduled prompts",

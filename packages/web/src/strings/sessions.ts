@@ -1,7 +1,7 @@
-const many = (count: number): string =>
+const countSessions = (count: number): string =>
   count === 1 ? "1 conversation is" : `${count} conversations are`;
 
-export const sessionsWords = {
+export const sessionsStrings = {
   sessions: {
     label: "Conversations",
     begin: "New conversation",
@@ -61,10 +61,10 @@ export const sessionsWords = {
     endSelecting: "Stop selecting",
     addTag: "Add a tag…",
     tagField: "Tag",
-    manyArchived: (count: number) => `${many(count)} archived.`,
-    manyTrashed: (count: number) => `${many(count)} in the trash.`,
-    manyBack: (count: number) => `${many(count)} back.`,
-    manyTagged: (count: number, tag: string) => `${many(count)} tagged “${tag}”.`,
+    manyArchived: (count: number) => `${countSessions(count)} archived.`,
+    manyTrashed: (count: number) => `${countSessions(count)} in the trash.`,
+    manyBack: (count: number) => `${countSessions(count)} back.`,
+    manyTagged: (count: number, tag: string) => `${countSessions(count)} tagged “${tag}”.`,
     manyFile: "conversations.md",
   },
 } as const;

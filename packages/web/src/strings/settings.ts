@@ -1,4 +1,4 @@
-export const settingsWords = {
+export const settingsStrings = {
   models: {
     setUp: "Models and keys…",
     window: (tokens: number) => `${tokens.toLocaleString()} tokens`,

@@ -1,16 +1,16 @@
-import { commonWords } from "./common.ts";
-import { schedulesWords } from "./schedules.ts";
-import { sessionsWords } from "./sessions.ts";
-import { settingsWords } from "./settings.ts";
-import { surfacesWords } from "./features.ts";
-import { talkWords } from "./talk.ts";
+import { commonStrings } from "./common.ts";
+import { schedulesStrings } from "./schedules.ts";
+import { sessionsStrings } from "./sessions.ts";
+import { settingsStrings } from "./settings.ts";
+import { featuresStrings } from "./features.ts";
+import { talkStrings } from "./talk.ts";
 
 /** Every word of the page. A translation replaces the files behind this one. */
-export const words = {
-  ...commonWords,
-  ...sessionsWords,
-  ...talkWords,
-  ...settingsWords,
-  ...surfacesWords,
-  ...schedulesWords,
+export const strings = {
+  ...commonStrings,
+  ...sessionsStrings,
+  ...talkStrings,
+  ...settingsStrings,
+  ...featuresStrings,
+  ...schedulesStrings,
 } as const;

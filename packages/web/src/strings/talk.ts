@@ -1,4 +1,4 @@
-export const talkWords = {
+export const talkStrings = {
   welcome: {
     title: "Conversations that hold",
     lead: "What you say here outlives what carries it: a crash, a redeploy, a closed laptop.",

@@ -1,43 +1,43 @@
 import type { SessionId } from "@holdfast/protocol";
 import { useEffect, useState } from "react";
 import { useApp } from "../app-context.ts";
-import { sessionActions, titleOf } from "../sessions/session-actions.ts";
+import { sessionActions, sessionTitle } from "../sessions/session-actions.ts";
 import { SessionMenu } from "../sessions/session-menu.tsx";
 import { TitleField } from "../sessions/title-field.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { type MenuEntry } from "../ui/menu.tsx";
-import { words } from "../strings/strings.ts";
+import { strings } from "../strings/strings.ts";
 import { useTalk } from "./store/talk-actions.ts";
-import { useCommands } from "./composer/commands.tsx";
+import { useSlashCommands } from "./composer/commands.tsx";
 import type { ConversationView } from "./store/conversation-store.ts";
 
-interface TalkHeaderProps {
+interface ConversationHeaderProps {
   readonly view: ConversationView;
   readonly panelOpen: boolean;
   readonly onPanel: () => void;
 }
 
 /** Whose conversation this is, and how true what is shown of it is. */
-export function TalkHeader({ view, panelOpen, onPanel }: TalkHeaderProps) {
+export function ConversationHeader({ view, panelOpen, onPanel }: ConversationHeaderProps) {
   const app = useApp();
   const talk = useTalk();
   const [renaming, setRenaming] = useState(false);
   const session = view.state?.session ?? null;
-  const commands = useCommands(session?.id ?? null);
-  const title = session === null ? "" : titleOf(session);
-  useTitleOfTab(title);
+  const commands = useSlashCommands(session?.id ?? null);
+  const title = session === null ? "" : sessionTitle(session);
+  useDocumentTitle(title);
   const { list } = app;
   useEffect(() => {
     if (session !== null) list.put(session);
   }, [list, session]);
 
   const history: MenuEntry[] = [
-    { label: words.history.undo, icon: "undo", onChoose: talk.undo },
-    { label: words.history.redo, icon: "redo", onChoose: talk.redo },
-    { label: words.history.retry, icon: "refresh", onChoose: () => talk.askAgain() },
-    { label: words.history.compact, icon: "gauge", onChoose: talk.compact },
+    { label: strings.history.undo, icon: "undo", onChoose: talk.undo },
+    { label: strings.history.redo, icon: "redo", onChoose: talk.redo },
+    { label: strings.history.retry, icon: "refresh", onChoose: () => talk.retry() },
+    { label: strings.history.compact, icon: "gauge", onChoose: talk.compact },
     {
-      label: words.command.title.processes,
+      label: strings.command.title.processes,
       icon: "terminal",
       onChoose: () => void commands.run({ name: "processes", argument: "" }),
     },
@@ -55,7 +55,7 @@ export function TalkHeader({ view, panelOpen, onPanel }: TalkHeaderProps) {
         <h1 className="talk-title" dir="auto">
           <button
             type="button"
-            title={words.sessions.rename}
+            title={strings.sessions.rename}
             disabled={session === null}
             onClick={() => setRenaming(true)}
           >
@@ -64,18 +64,18 @@ export function TalkHeader({ view, panelOpen, onPanel }: TalkHeaderProps) {
         </h1>
       )}
       {session?.origin !== undefined && (
-        <CameFrom id={session.origin.sessionId} icon="branch" how={words.talk.branched} />
+        <OriginLink id={session.origin.sessionId} icon="branch" how={strings.talk.branched} />
       )}
       {session?.parent !== undefined && (
-        <CameFrom id={session.parent.sessionId} icon="link" how={words.talk.handedOn} />
+        <OriginLink id={session.parent.sessionId} icon="link" how={strings.talk.handedOn} />
       )}
       <span className="spread" />
-      <Connection view={view} />
+      <ConnectionStatus view={view} />
       <button
         type="button"
         className="icon-button"
-        aria-label={words.context.open}
-        title={words.context.open}
+        aria-label={strings.context.open}
+        title={strings.context.open}
         aria-expanded={panelOpen}
         onClick={onPanel}
       >
@@ -94,16 +94,16 @@ export function TalkHeader({ view, panelOpen, onPanel }: TalkHeaderProps) {
   );
 }
 
-interface CameFromProps {
+interface OriginLinkProps {
   readonly id: SessionId;
   readonly icon: "branch" | "link";
   readonly how: string;
 }
 
 /** The way back to the conversation that this one was made from. */
-function CameFrom({ id, icon, how }: CameFromProps) {
+function OriginLink({ id, icon, how }: OriginLinkProps) {
   const { router } = useApp();
-  const label = `${how}. ${words.talk.openOrigin}`;
+  const label = `${how}. ${strings.talk.openOrigin}`;
   return (
     <button
       type="button"
@@ -118,22 +118,22 @@ function CameFrom({ id, icon, how }: CameFromProps) {
 }
 
 /** The line as it is. A broken one is no error: what is stored is stored, and the page catches up. */
-function Connection({ view: { connection, state } }: { view: ConversationView }) {
-  const hint = words.connection.hint[connection];
-  const upTo = state === null ? "" : ` ${words.connection.upTo(state.seq)}.`;
+function ConnectionStatus({ view: { connection, state } }: { view: ConversationView }) {
+  const hint = strings.connection.hint[connection];
+  const upTo = state === null ? "" : ` ${strings.connection.upTo(state.seq)}.`;
   return (
     <output className={`connection ${connection}`} title={hint + upTo}>
       <span className="dot" />
-      <span>{words.connection[connection]}</span>
+      <span>{strings.connection[connection]}</span>
     </output>
   );
 }
 
-function useTitleOfTab(title: string): void {
+function useDocumentTitle(title: string): void {
   useEffect(() => {
-    document.title = title === "" ? words.product : `${title} · ${words.product}`;
+    document.title = title === "" ? strings.product : `${title} · ${strings.product}`;
     return () => {
-      document.title = words.product;
+      document.title = strings.product;
     };
   }, [title]);
 }

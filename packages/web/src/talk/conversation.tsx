@@ -1,20 +1,20 @@
 import { liveRun } from "@holdfast/client";
 import { type RunId, type Seq, type SessionId } from "@holdfast/protocol";
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
-import { sentenceOf, useApp, useStore } from "../app-context.ts";
+import { problemText, useApp, useStore } from "../app-context.ts";
 import { WorkspaceQuestion } from "./composer/workspace-trust.tsx";
 import { ModelMenu } from "../models/model-menu.tsx";
 import { sessionActions } from "../sessions/session-actions.ts";
 import { Icon } from "../ui/icons.tsx";
-import { words } from "../strings/strings.ts";
+import { strings } from "../strings/strings.ts";
 import { createTalkActions, TalkProvider } from "./store/talk-actions.ts";
-import { useCommands } from "./composer/commands.tsx";
+import { useSlashCommands } from "./composer/commands.tsx";
 import { Composer } from "./composer/composer.tsx";
 import { createConversationStore } from "./store/conversation-store.ts";
 import { Queue } from "./composer/queue.tsx";
 import type { Pending } from "./transcript/rows.ts";
-import { RunStrip } from "./run-strip.tsx";
-import { TalkHeader } from "./conversation-header.tsx";
+import { RunStatus } from "./run-strip.tsx";
+import { ConversationHeader } from "./conversation-header.tsx";
 import { Transcript } from "./transcript/transcript.tsx";
 
 const ContextPanel = lazy(async () => ({
@@ -26,7 +26,7 @@ const RecorderPanel = lazy(async () => ({
 }));
 
 /** What stands beside the conversation. */
-type Beside =
+type SidePanel =
   | { readonly kind: "context" }
   | { readonly kind: "run"; readonly runId: RunId; readonly after: Seq };
 
@@ -40,7 +40,7 @@ export function Conversation({ id, at }: ConversationProps) {
   const app = useApp();
   const [store] = useState(() => createConversationStore(app.client, id));
   const view = useStore(store);
-  const [beside, setBeside] = useState<Beside | null>(null);
+  const [beside, setBeside] = useState<SidePanel | null>(null);
   const actions = useMemo(
     () =>
       createTalkActions(app, id, (runId) =>
@@ -48,10 +48,10 @@ export function Conversation({ id, at }: ConversationProps) {
       ),
     [app, id, store],
   );
-  const commands = useCommands(id);
+  const commands = useSlashCommands(id);
   useEffect(() => store.start(), [store]);
   const pending = usePending(id, view.state);
-  useResending(view.connection === "live", pending);
+  useResendOnReconnect(view.connection === "live", pending);
   const { host } = app;
   const isBroken = view.connection === "reconnecting" || view.connection === "offline";
   useEffect(() => {
@@ -59,14 +59,14 @@ export function Conversation({ id, at }: ConversationProps) {
     if (isBroken) void host.check();
   }, [host, isBroken]);
   const { state } = view;
-  useSeen(state?.session.sortAt ?? null, id);
+  useReadMark(state?.session.sortAt ?? null, id);
 
   if (view.ended !== null)
     return (
       <div className="nothing">
-        <h1>{words.talk.gone}</h1>
-        <p className="quiet">{sentenceOf(view.ended)}</p>
-        <p className="quiet">{words.talk.goneLead}</p>
+        <h1>{strings.talk.gone}</h1>
+        <p className="quiet">{problemText(view.ended)}</p>
+        <p className="quiet">{strings.talk.goneLead}</p>
       </div>
     );
 
@@ -75,19 +75,19 @@ export function Conversation({ id, at }: ConversationProps) {
   return (
     <TalkProvider value={actions}>
       <div className={beside !== null ? "with-panel" : "without-panel"}>
-        <section className="conversation" aria-label={state?.session.title ?? words.talk.label}>
-          <TalkHeader
+        <section className="conversation" aria-label={state?.session.title ?? strings.talk.label}>
+          <ConversationHeader
             view={view}
             panelOpen={beside?.kind === "context"}
             onPanel={() => setBeside(beside?.kind === "context" ? null : { kind: "context" })}
           />
           {state === null ? (
-            <p className="nothing late quiet">{words.talk.reading}</p>
+            <p className="nothing late quiet">{strings.talk.reading}</p>
           ) : (
             <Transcript
               view={view}
               store={store}
-              pending={run === null ? pending : none}
+              pending={run === null ? pending : noPending}
               unsent={app.unsent}
               at={at}
             />
@@ -96,14 +96,14 @@ export function Conversation({ id, at }: ConversationProps) {
             {view.status !== null && (
               <output className="strip attention">
                 <Icon name="warning" />
-                {view.status.text ?? words.connection.storing}
+                {view.status.text ?? strings.connection.storing}
               </output>
             )}
             {state !== null && <WorkspaceQuestion id={id} />}
-            {state !== null && <RunStrip state={state} />}
+            {state !== null && <RunStatus state={state} />}
             {run !== null && <Queue pending={pending} store={app.unsent} />}
             {isTrashed ? (
-              <Trashed id={id} />
+              <TrashedNotice id={id} />
             ) : (
               <Composer
                 draftName={id}
@@ -148,12 +148,12 @@ export function Conversation({ id, at }: ConversationProps) {
   );
 }
 
-const none: readonly Pending[] = [];
+const noPending: readonly Pending[] = [];
 
 /** What the host has accepted, then what is on its way to it: each message once. */
 function usePending(
   id: SessionId,
-  state: { readonly inbox: readonly InboxOf[]; readonly seq: Seq } | null,
+  state: { readonly inbox: readonly AcceptedItem[]; readonly seq: Seq } | null,
 ): readonly Pending[] {
   const { unsent } = useApp();
   const all = useStore(unsent);
@@ -176,25 +176,25 @@ function usePending(
   );
 }
 
-type InboxOf = Extract<Pending, { kind: "accepted" }>["item"];
+type AcceptedItem = Extract<Pending, { kind: "accepted" }>["item"];
 
 /** What could not be sent for want of a host goes out when there is one again. */
-function useResending(isLive: boolean, pending: readonly Pending[]): void {
+function useResendOnReconnect(isLive: boolean, pending: readonly Pending[]): void {
   const { unsent } = useApp();
   useEffect(() => {
     if (!isLive) return;
     for (const each of pending)
       if (each.kind === "unsent" && each.message.trouble === "network")
-        unsent.again(each.message.clientId);
+        unsent.retry(each.message.clientId);
   }, [isLive, pending, unsent]);
 }
 
-function useSeen(sortAt: number | null, id: SessionId): void {
+function useReadMark(sortAt: number | null, id: SessionId): void {
   const { seen } = useApp();
   useEffect(() => {
     if (sortAt === null) return;
     const look = (): void => {
-      if (document.visibilityState === "visible") seen.mark(id, sortAt);
+      if (document.visibilityState === "visible") seen.markRead(id, sortAt);
     };
     look();
     document.addEventListener("visibilitychange", look);
@@ -202,23 +202,23 @@ function useSeen(sortAt: number | null, id: SessionId): void {
   }, [seen, sortAt, id]);
 }
 
-function Trashed({ id }: { id: SessionId }) {
+function TrashedNotice({ id }: { id: SessionId }) {
   const { client, toasts } = useApp();
   return (
     <div className="strip card">
       <Icon name="trash" />
-      <p>{words.talk.trashed}</p>
+      <p>{strings.talk.trashed}</p>
       <button
         type="button"
         className="button primary"
         onClick={() =>
           void client.restoreSession({ params: { id } }).then((result) => {
-            if (!result.ok) toasts.tell(sentenceOf(result.error));
+            if (!result.ok) toasts.show(problemText(result.error));
             return undefined;
           })
         }
       >
-        {words.sessions.restore}
+        {strings.sessions.restore}
       </button>
     </div>
   );

@@ -1,30 +1,30 @@
 import type { SessionId } from "@holdfast/protocol";
 import { useState } from "react";
-import { sentenceOf, useApp, useStore } from "../app-context.ts";
+import { problemText, useApp, useStore } from "../app-context.ts";
 import { isRehearsal } from "../models/models-store.ts";
 import { ModelMenu } from "../models/model-menu.tsx";
-import { Mark } from "../ui/icons.tsx";
-import { words } from "../strings/strings.ts";
-import { useCommands } from "./composer/commands.tsx";
+import { Logo } from "../ui/icons.tsx";
+import { strings } from "../strings/strings.ts";
+import { useSlashCommands } from "./composer/commands.tsx";
 import { Composer } from "./composer/composer.tsx";
-import type { Content } from "./store/unsent-messages.ts";
+import type { MessageContent } from "./store/unsent-messages.ts";
 
 /** Where a conversation begins. The session is made with its first message, and names the one that it leaves. */
-export function Welcome({ from }: { from: SessionId | null }) {
+export function NewSession({ from }: { from: SessionId | null }) {
   const { client, unsent, router, toasts, list: sessions, models } = useApp();
-  const commands = useCommands(null);
+  const commands = useSlashCommands(null);
   const [model, setModel] = useState<string | null>(null);
   const list = useStore(models);
   const rehearses = list !== null && isRehearsal(model ?? list.usual);
 
-  async function begin(content: Content): Promise<boolean> {
+  async function begin(content: MessageContent): Promise<boolean> {
     const body = {
       ...(from !== null && { previousSessionId: from }),
       ...(model !== null && { model }),
     };
     const created = await client.createSession({ body });
     if (!created.ok) {
-      toasts.tell(sentenceOf(created.error));
+      toasts.show(problemText(created.error));
       return false;
     }
     const { session } = created.value;
@@ -35,13 +35,13 @@ export function Welcome({ from }: { from: SessionId | null }) {
   }
 
   return (
-    <section className="welcome" aria-label={words.sessions.begin}>
+    <section className="welcome" aria-label={strings.sessions.begin}>
       <div className="welcome-words">
-        <Mark />
-        <h1>{words.welcome.title}</h1>
-        <p className="lead">{words.welcome.lead}</p>
+        <Logo />
+        <h1>{strings.welcome.title}</h1>
+        <p className="lead">{strings.welcome.lead}</p>
         {rehearses && (
-          <Rehearsal onTry={(text) => void begin({ text, attachments: [], mode: "queue" })} />
+          <RehearsalHint onTry={(text) => void begin({ text, attachments: [], mode: "queue" })} />
         )}
       </div>
       <div className="dock">
@@ -61,22 +61,22 @@ export function Welcome({ from }: { from: SessionId | null }) {
 }
 
 /** With no key everything can be tried at once, and the page says who answers. */
-function Rehearsal({ onTry }: { onTry: (text: string) => void }) {
+function RehearsalHint({ onTry }: { onTry: (text: string) => void }) {
   const { router } = useApp();
   return (
     <>
       <p className="callout calm">
-        {words.welcome.rehearsal}{" "}
+        {strings.welcome.rehearsal}{" "}
         <button
           type="button"
           className="link"
           onClick={() => router.go({ kind: "settings", section: "models" })}
         >
-          {words.welcome.setUp}
+          {strings.welcome.setUp}
         </button>
       </p>
       <ul className="tries">
-        {words.welcome.tries.map(([label, text]) => (
+        {strings.welcome.tries.map(([label, text]) => (
           <li key={label}>
             <button type="button" className="try" onClick={() => onTry(text)}>
               <strong>{label}</strong>

@@ -1,19 +1,19 @@
 import type { ProcessView } from "@holdfast/protocol";
 import { useState } from "react";
-import { sentenceOf, useApp } from "../app-context.ts";
-import { revealUnseen } from "../ui/markdown/safe-text.ts";
-import { words } from "../strings/strings.ts";
+import { problemText, useApp } from "../app-context.ts";
+import { revealInvisible } from "../ui/markdown/safe-text.ts";
+import { strings } from "../strings/strings.ts";
 
 /** What goes on behind a conversation, and the way to end it. */
-export function Processes({ all }: { all: readonly ProcessView[] }) {
+export function BackgroundProcesses({ all }: { all: readonly ProcessView[] }) {
   const { client, toasts } = useApp();
   const [shown, setShown] = useState(all);
-  const w = words.command;
+  const w = strings.command;
 
   async function stop({ id }: ProcessView): Promise<void> {
     const headers = { "idempotency-key": crypto.randomUUID() };
     const stopped = await client.stopProcess({ params: { id }, headers });
-    if (!stopped.ok) return toasts.tell(sentenceOf(stopped.error));
+    if (!stopped.ok) return toasts.show(problemText(stopped.error));
     const { process } = stopped.value;
     setShown((before) => before.map((each) => (each.id === process.id ? process : each)));
   }
@@ -24,7 +24,7 @@ export function Processes({ all }: { all: readonly ProcessView[] }) {
       {shown.map((process) => (
         <li key={process.id}>
           <span className="fact-text">
-            <code dir="ltr">{revealUnseen(process.command)}</code>
+            <code dir="ltr">{revealInvisible(process.command)}</code>
             <span className="quiet">
               {process.end ?? (process.state === "running" ? w.runs : w.isStopped)}
             </span>

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { words } from "../strings/strings.ts";
+import { strings } from "../strings/strings.ts";
 import { Icon } from "./icons.tsx";
 
 const shownMs = 1_500;
@@ -9,12 +9,12 @@ export async function copyText(text: string): Promise<boolean> {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    return copyByHand(text);
+    return copyBySelection(text);
   }
 }
 
 /** Over plain HTTP from another machine a browser has no clipboard for pages, but it still obeys a copy of a selection. */
-function copyByHand(text: string): boolean {
+function copyBySelection(text: string): boolean {
   const field = document.createElement("textarea");
   field.value = text;
   field.className = "hidden-text";
@@ -36,8 +36,8 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
     <button
       type="button"
       className="icon-button small"
-      aria-label={copied ? words.common.copied : label}
-      title={copied ? words.common.copied : label}
+      aria-label={copied ? strings.common.copied : label}
+      title={copied ? strings.common.copied : label}
       onClick={() => void copyText(text).then(setCopied)}
     >
       <Icon name={copied ? "check" : "copy"} />

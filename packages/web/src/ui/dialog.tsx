@@ -1,5 +1,5 @@
 import { type FormEvent, type ReactNode, useEffect, useId, useRef } from "react";
-import { words } from "../strings/strings.ts";
+import { strings } from "../strings/strings.ts";
 
 interface DialogProps {
   readonly title: string;
@@ -34,7 +34,7 @@ export function Dialog(props: DialogProps) {
         {children}
         <div className="dialog-foot">
           <button type="button" className="button plain" onClick={onClose}>
-            {confirm === undefined ? words.common.close : words.common.cancel}
+            {confirm === undefined ? strings.common.close : strings.common.cancel}
           </button>
           {confirm !== undefined && (
             <button type="submit" className={`button ${tone}`}>

@@ -1,24 +1,24 @@
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const clockFormat = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 const dayAndMonth = new Intl.DateTimeFormat(undefined, {
   weekday: "long",
   day: "numeric",
   month: "long",
 });
 const shortDay = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
-const whole = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
+const fullFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
 const withYear = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 
-export const timeOf = (at: number): string => clock.format(at);
-export const momentOf = (at: number): string => whole.format(at);
+export const formatClock = (at: number): string => clockFormat.format(at);
+export const formatMoment = (at: number): string => fullFormat.format(at);
 
-export function dayOf(at: number): string {
+export function formatDay(at: number): string {
   const isThisYear = new Date(at).getFullYear() === new Date().getFullYear();
   return (isThisYear ? dayAndMonth : withYear).format(at);
 }
 
 /** As short as a list needs: the time today, the day before that. */
-export function shortTimeOf(at: number, now: number): string {
-  if (daysBetween(at, now) < 1) return clock.format(at);
+export function formatShortTime(at: number, now: number): string {
+  if (daysBetween(at, now) < 1) return clockFormat.format(at);
   return (now - at < 300 * 86_400_000 ? shortDay : withYear).format(at);
 }
 

@@ -1,5 +1,5 @@
 /** Every drawing of the page, on a grid of 20, by one stroke. */
-const drawings = {
+const iconPaths = {
   add: "M10 4v12M4 10h12",
   archive: "M3.5 4h13v3.5h-13zM5 7.5V16h10V7.5M8 10.5h4",
   attach:
@@ -54,7 +54,7 @@ const drawings = {
   window: "M3.5 4.5h13v11h-13zM3.5 8h13",
 } as const;
 
-export type IconName = keyof typeof drawings;
+export type IconName = keyof typeof iconPaths;
 
 export function Icon({ name }: { name: IconName }) {
   return (
@@ -68,13 +68,13 @@ export function Icon({ name }: { name: IconName }) {
       strokeLinejoin="round"
       aria-hidden="true"
     >
-      <path d={drawings[name]} />
+      <path d={iconPaths[name]} />
     </svg>
   );
 }
 
 /** A holdfast: what seaweed grips the rock with. */
-export function Mark() {
+export function Logo() {
   return (
     <svg className="mark" viewBox="0 0 32 32" fill="currentColor" aria-hidden="true">
       <path d="M2 29c3-6 8-8.5 14-8.5S27 23 30 29z" opacity=".2" />

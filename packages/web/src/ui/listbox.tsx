@@ -6,12 +6,20 @@ interface ListboxProps<T> {
   readonly all: readonly T[];
   readonly chosen: number;
   readonly keyOf: (item: T) => string;
-  readonly draw: (item: T) => ReactNode;
+  readonly renderItem: (item: T) => ReactNode;
   readonly onChoose: (item: T) => void;
 }
 
 /** What a field offers. The field keeps the focus, and its keys move through the list. */
-export function Listbox<T>({ id, label, all, chosen, keyOf, draw, onChoose }: ListboxProps<T>) {
+export function Listbox<T>({
+  id,
+  label,
+  all,
+  chosen,
+  keyOf,
+  renderItem: draw,
+  onChoose,
+}: ListboxProps<T>) {
   return (
     <div id={id} className="suggestions" role="listbox" aria-label={label}>
       {all.map((item, index) => (

@@ -1,11 +1,11 @@
 import type { z } from "zod";
 
-const prefix = "holdfast:";
+const keyPrefix = "holdfast:";
 
 /** What this browser keeps for a person: never anything of a conversation that the host has. */
-export function readKept<T>(key: string, schema: z.ZodType<T>): T | null {
+export function readStored<T>(key: string, schema: z.ZodType<T>): T | null {
   try {
-    const text = localStorage.getItem(prefix + key);
+    const text = localStorage.getItem(keyPrefix + key);
     const parsed = schema.safeParse(text === null ? null : JSON.parse(text));
     return parsed.success ? parsed.data : null;
   } catch {
@@ -14,19 +14,19 @@ export function readKept<T>(key: string, schema: z.ZodType<T>): T | null {
 }
 
 /** A browser that keeps nothing (private, full) loses a comfort, not a message. */
-export function keep(key: string, value: unknown): void {
+export function writeStored(key: string, value: unknown): void {
   try {
-    if (value === null) localStorage.removeItem(prefix + key);
-    else localStorage.setItem(prefix + key, JSON.stringify(value));
+    if (value === null) localStorage.removeItem(keyPrefix + key);
+    else localStorage.setItem(keyPrefix + key, JSON.stringify(value));
   } catch {
     return;
   }
 }
 
 /** The keys of this kind that are kept, without the kind. */
-export function keptUnder(kind: string): string[] {
+export function storedKeys(kind: string): string[] {
   try {
-    const start = prefix + kind;
+    const start = keyPrefix + kind;
     return Object.keys(localStorage)
       .filter((key) => key.startsWith(start))
       .map((key) => key.slice(start.length));

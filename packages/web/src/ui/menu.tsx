@@ -41,7 +41,7 @@ export function Menu({ label, shown, className = "icon-button", children, items 
   // Its items are drawn when it opens; only then it has a size to find room for.
   useLayoutEffect(() => {
     if (!open) return;
-    placeBeside(button, list);
+    positionMenu(button, list);
     list.current?.querySelector<HTMLElement>(".menu-item")?.focus();
   }, [open]);
 
@@ -75,7 +75,11 @@ export function Menu({ label, shown, className = "icon-button", children, items 
             item === "line" ? (
               <hr key={index} className="menu-line" />
             ) : (
-              <Choice key={item.label} item={item} onChosen={() => list.current?.hidePopover()} />
+              <MenuChoice
+                key={item.label}
+                item={item}
+                onChosen={() => list.current?.hidePopover()}
+              />
             ),
           )}
       </div>
@@ -83,7 +87,7 @@ export function Menu({ label, shown, className = "icon-button", children, items 
   );
 }
 
-function Choice({ item, onChosen }: { item: MenuItem; onChosen: () => void }) {
+function MenuChoice({ item, onChosen }: { item: MenuItem; onChosen: () => void }) {
   const { label, icon, hint, tone, checked, onChoose } = item;
   return (
     <button
@@ -106,7 +110,7 @@ function Choice({ item, onChosen }: { item: MenuItem; onChosen: () => void }) {
 }
 
 /** Under the button where there is room, above it otherwise, and never past the edge of the window. */
-function placeBeside(
+function positionMenu(
   button: RefObject<HTMLElement | null>,
   list: RefObject<HTMLElement | null>,
 ): void {

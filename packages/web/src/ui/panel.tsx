@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { words } from "../strings/strings.ts";
+import { strings } from "../strings/strings.ts";
 import { Icon } from "./icons.tsx";
 
 interface PanelProps {
@@ -18,8 +18,8 @@ export function Panel({ title, onClose, children }: PanelProps) {
         <button
           type="button"
           className="icon-button"
-          aria-label={words.common.close}
-          title={words.common.close}
+          aria-label={strings.common.close}
+          title={strings.common.close}
           onClick={onClose}
         >
           <Icon name="close" />

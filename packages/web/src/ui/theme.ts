@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 import { z } from "zod";
-import { keep, readKept } from "./local-storage.ts";
+import { writeStored, readStored } from "./local-storage.ts";
 
 export const themes = ["system", "light", "dark"] as const;
 export type Theme = (typeof themes)[number];
@@ -8,7 +8,7 @@ export type Theme = (typeof themes)[number];
 const schema = z.enum(themes);
 
 export function readTheme(): Theme {
-  return readKept("theme", schema) ?? "system";
+  return readStored("theme", schema) ?? "system";
 }
 
 export function applyTheme(theme: Theme): void {
@@ -17,13 +17,13 @@ export function applyTheme(theme: Theme): void {
 }
 
 export function chooseTheme(theme: Theme): void {
-  keep("theme", theme === "system" ? null : theme);
+  writeStored("theme", theme === "system" ? null : theme);
   applyTheme(theme);
 }
 
 const darkSystem = "(prefers-color-scheme: dark)";
 
-function shadeNow(): "light" | "dark" {
+function currentShade(): "light" | "dark" {
   const chosen = document.documentElement.dataset["theme"];
   if (chosen === "light" || chosen === "dark") return chosen;
   return matchMedia(darkSystem).matches ? "dark" : "light";
@@ -42,5 +42,5 @@ function watchShade(listener: () => void): () => void {
 
 /** Whether it is light or dark at the moment, for what style sheets cannot reach. */
 export function useShade(): "light" | "dark" {
-  return useSyncExternalStore(watchShade, shadeNow);
+  return useSyncExternalStore(watchShade, currentShade);
 }

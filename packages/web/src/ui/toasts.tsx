@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from "react";
-import { words } from "../strings/strings.ts";
+import { strings } from "../strings/strings.ts";
 import { Icon } from "./icons.tsx";
 
 interface Toast {
@@ -11,12 +11,12 @@ interface Toast {
 export interface Toasts {
   readonly read: () => readonly Toast[];
   readonly subscribe: (listener: () => void) => () => void;
-  readonly tell: (text: string, action?: Toast["action"]) => void;
+  readonly show: (text: string, action?: Toast["action"]) => void;
   readonly dismiss: (id: number) => void;
 }
 
 const shownMs = 7_000;
-const atMost = 3;
+const maxToasts = 3;
 
 export function createToasts(): Toasts {
   let shown: readonly Toast[] = [];
@@ -33,10 +33,10 @@ export function createToasts(): Toasts {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    tell(text, action) {
+    show(text, action) {
       const id = ++last;
       const others = shown.filter((toast) => toast.text !== text);
-      show([...others.slice(1 - atMost), { id, text, ...(action && { action }) }]);
+      show([...others.slice(1 - maxToasts), { id, text, ...(action && { action }) }]);
       setTimeout(() => dismiss(id), shownMs);
     },
     dismiss,
@@ -65,7 +65,7 @@ export function ToastList({ toasts }: { toasts: Toasts }) {
           <button
             type="button"
             className="button"
-            aria-label={words.common.close}
+            aria-label={strings.common.close}
             onClick={() => toasts.dismiss(id)}
           >
             <Icon name="close" />

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { admitMessage } from "@holdfast/engine";
-import { openSession, present } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession, assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { until } from "@holdfast/testing/rigs/run-words";
 import { ids } from "@holdfast/protocol";
@@ -11,25 +11,25 @@ import { expect, onTestFinished, test } from "vitest";
 
 import { type McpServers } from "../../ops/config/mcp-servers.ts";
 import { readConfig } from "../../ops/config/read-config.ts";
-import { prepareConversations } from "../conversations.ts";
-import { openHands } from "../hands.ts";
-import { openMemories } from "../memory/providers.ts";
+import { createAgentRuntime } from "../conversations.ts";
+import { createToolset } from "../hands.ts";
+import { openMemoryProviders } from "../memory/providers.ts";
 import { modelsOf } from "../../../test/support/providers/models.ts";
-import { openMcpRig, strangeServer } from "../../../test/support/mcp/mcp-rig.ts";
+import { openMcpRig, misbehavingServer } from "../../../test/support/mcp/mcp-rig.ts";
 
 async function openTalk(servers: McpServers) {
   const home = mkdtempSync(join(tmpdir(), "holdfast-mcp-agents-"));
   const rig = openMcpRig(servers);
   const config = readConfig({ flags: { home }, environment: {}, personFolder: home });
-  if (!config.ok) throw new Error(config.failure.sentence);
+  if (!config.ok) throw new Error(config.failure.message);
   const model = scriptedModel(() => says("Yes."));
   const bugs: Error[] = [];
-  const { runner, log } = await prepareConversations(
+  const { runner, log } = await createAgentRuntime(
     config.value,
     rig.store,
     modelsOf(model),
-    await openMemories(home, { choice: "off" }),
-    openHands(config.value, rig.store),
+    await openMemoryProviders(home, { choice: "off" }),
+    createToolset(config.value, rig.store),
     (bug) => void bugs.push(bug),
     rig.mcp,
   );
@@ -42,21 +42,21 @@ async function openTalk(servers: McpServers) {
   return {
     rig,
     bugs,
-    begin: () => openSession(rig.store),
+    begin: () => openTestSession(rig.store),
     /** Says something, and answers what the model was told about its tools. */
-    async say({ owner, session }: Awaited<ReturnType<typeof openSession>>) {
+    async say({ owner, session }: Awaited<ReturnType<typeof openTestSession>>) {
       said += 1;
       const clientId = `say-${said}`;
       await admitMessage(log, ids, { owner, session, clientId, text: "Hello", mode: "queue" });
-      runner.poke(owner, session);
+      runner.notify(owner, session);
       await runner.idle();
-      return present(model.requests.at(-1)).tools;
+      return assertPresent(model.requests.at(-1)).tools;
     },
   };
 }
 
 test("[P9] a session is told the same tools in the same bytes until a server changes its offer, and the log says so", async () => {
-  const talk = await openTalk({ strange: strangeServer("plain") });
+  const talk = await openTalk({ strange: misbehavingServer("plain") });
   const { rig } = talk;
   const chat = await talk.begin();
   const first = await talk.say(chat);

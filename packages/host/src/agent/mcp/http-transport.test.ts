@@ -2,7 +2,7 @@ import { until } from "@holdfast/testing/rigs/run-words";
 import { expect, onTestFinished, test } from "vitest";
 
 import type { McpServers } from "../../ops/config/mcp-servers.ts";
-import { type Answer, openWebServer } from "@holdfast/testing/host/mcp/http-server";
+import { type Answer, openMcpHttpServer } from "@holdfast/testing/host/mcp/http-server";
 import { openMcpRig } from "../../../test/support/mcp/mcp-rig.ts";
 import { createBoundFetch } from "./http-transport.ts";
 import { resolveValues } from "./resolve-values.ts";
@@ -11,7 +11,7 @@ const environment = { ...process.env, WIKI_KEY: "the key of the wiki" };
 const headers = { Authorization: { env: "WIKI_KEY", prefix: "Bearer " } };
 
 async function serve(first?: Answer) {
-  const server = await openWebServer(first);
+  const server = await openMcpHttpServer(first);
   onTestFinished(() => server.close());
   return server;
 }

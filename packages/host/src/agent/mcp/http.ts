@@ -9,18 +9,18 @@ import { createBoundFetch } from "./http-transport.ts";
 /** With this code a call is told that the stream on which its answer was to come has ended without one. */
 export const streamLost = -32_055;
 
-type Sent = Parameters<StreamableHTTPClientTransport["send"]>;
-type WebTransport = Transport & Pick<StreamableHTTPClientTransport, "terminateSession">;
+type SendArguments = Parameters<StreamableHTTPClientTransport["send"]>;
+type HttpTransport = Transport & Pick<StreamableHTTPClientTransport, "terminateSession">;
 
 /**
  * A server over streamable HTTP. There are no sign-ins on behalf of a server: a server that wants one is given what the
  * operator has written down, or refuses.
  */
-export function openWebTransport(
+export function openHttpTransport(
   Streamable: typeof StreamableHTTPClientTransport,
   url: string,
   headers: Readonly<Record<string, string>>,
-): WebTransport {
+): HttpTransport {
   const address = new URL(url);
   const transport = new Streamable(address, {
     requestInit: { headers: { ...headers }, redirect: "manual" },
@@ -40,7 +40,7 @@ export function openWebTransport(
     },
   });
   const send = transport.send.bind(transport);
-  transport.send = (message: Sent[0], options?: Sent[1]) => {
+  transport.send = (message: SendArguments[0], options?: SendArguments[1]) => {
     if (Array.isArray(message) || !("method" in message) || !("id" in message))
       return send(message, options);
     const { id } = message;

@@ -4,19 +4,24 @@ import { type Clock, type Random, type Store, systemClock, type Tool } from "@ho
 
 import { createRedactor } from "../../ops/secrets/redact.ts";
 import type { McpServers } from "../../ops/config/mcp-servers.ts";
-import { keepServer, type KeptServer, type ServerState, type ServerTimes } from "./server.ts";
-import { keysNamedBy, type KeptValues, secretsIn, type ServerKeys } from "./resolve-values.ts";
+import { manageServer, type ManagedServer, type ServerState, type ServerTimes } from "./server.ts";
+import {
+  storedKeysOf,
+  type ValueSources,
+  secretValues,
+  type ServerKeys,
+} from "./resolve-values.ts";
 import { createServerTool } from "./tool.ts";
 
 export { type AgentTools, withServerTools } from "./mcp.ts";
 
-export interface McpParts extends Pick<KeptValues, "environment"> {
+export interface McpDeps extends Pick<ValueSources, "environment"> {
   readonly servers: McpServers;
   /** Without them no stored key is found. */
-  readonly secrets?: KeptValues["secrets"];
+  readonly secrets?: ValueSources["secrets"];
   readonly store: Pick<Store, "putBlob">;
   /** A line for the log: what a server writes to its standard error, and why one is away. */
-  readonly say: (line: string) => void;
+  readonly log: (line: string) => void;
   readonly clock?: Clock;
   readonly random?: Random;
   readonly times?: Partial<ServerTimes & { readonly firstMs: number }>;
@@ -56,10 +61,10 @@ export interface Mcp {
   stop(): Promise<void>;
 }
 
-const none: McpTools = { tools: new Map(), hash: "", missing: [] };
-export const withoutServers: Pick<Mcp, "tools"> = { tools: async () => none };
+const noTools: McpTools = { tools: new Map(), hash: "", missing: [] };
+export const noServers: Pick<Mcp, "tools"> = { tools: async () => noTools };
 
-const usual = {
+const defaultTimes = {
   patienceMs: 20_000,
   backOffMs: 1_000,
   longestBackOffMs: 60_000,
@@ -67,7 +72,7 @@ const usual = {
   firstMs: 5_000,
 };
 
-export function openMcp(parts: McpParts): Mcp {
+export function openMcp(parts: McpDeps): Mcp {
   const {
     environment,
     store,
@@ -75,28 +80,40 @@ export function openMcp(parts: McpParts): Mcp {
     clock = systemClock,
     random = Math.random,
   } = parts;
-  const times = { ...usual, ...parts.times };
-  const secrets = secretsIn(parts.servers, environment);
+  const times = { ...defaultTimes, ...parts.times };
+  const secrets = secretValues(parts.servers, environment);
   const redact = createRedactor(() => secrets);
-  const say = (line: string): void => parts.say(redact(line));
+  const say = (line: string): void => parts.log(redact(line));
   let snapshot: McpTools | undefined;
   let first: Promise<unknown> = Promise.resolve();
-  const kept = new Map<string, KeptServer>();
+  const kept = new Map<string, ManagedServer>();
   // Sorted: what models are told follows from what is configured, not from how it was written down.
   for (const [name, server] of Object.entries(parts.servers).toSorted(byName)) {
     const onTools = (): void => void (snapshot = undefined);
-    const shared = { environment, secrets: stored, clock, random, times, say, redact, onTools };
-    kept.set(name, keepServer({ name, server, ...shared }));
+    const shared = {
+      environment,
+      secrets: stored,
+      clock,
+      random,
+      times,
+      log: say,
+      redact,
+      onTools,
+    };
+    kept.set(name, manageServer({ name, server, ...shared }));
   }
 
   function takeSnapshot(): McpTools {
-    if (kept.size === 0) return none;
+    if (kept.size === 0) return noTools;
     const tools = new Map<string, Tool>();
     for (const [name, server] of kept)
       for (const offered of server.list()?.tools ?? []) {
         const definition = parts.servers[name];
         if (definition === undefined) continue;
-        const made = createServerTool({ name, server: definition, kept: server, store }, offered);
+        const made = createServerTool(
+          { name, server: definition, managed: server, store },
+          offered,
+        );
         tools.set(made.name, made);
       }
     const told = [...tools.values()].map(({ name, description, input, replay }) => [
@@ -117,7 +134,7 @@ export function openMcp(parts: McpParts): Mcp {
     );
   }
 
-  function stateOf(name: string, server: KeptServer): McpServerState {
+  function stateOf(name: string, server: ManagedServer): McpServerState {
     const definition = parts.servers[name];
     return {
       name,
@@ -129,7 +146,7 @@ export function openMcp(parts: McpParts): Mcp {
       })),
       leftOut: server.list()?.leftOut ?? [],
       lastError: server.lastError(),
-      said: server.said(),
+      said: server.stderrLines(),
     };
   }
 
@@ -143,7 +160,7 @@ export function openMcp(parts: McpParts): Mcp {
     states: () => [...kept].map(([name, server]) => stateOf(name, server)),
     keysOf(name) {
       const server = kept.has(name) ? parts.servers[name] : undefined;
-      return server === undefined ? null : keysNamedBy(server);
+      return server === undefined ? null : storedKeysOf(server);
     },
     restart(name) {
       const server = kept.get(name);
@@ -155,7 +172,7 @@ export function openMcp(parts: McpParts): Mcp {
       if (kept.size === 0) return;
       const settled = new AbortController();
       const late = clock.sleep(times.firstMs, settled.signal);
-      const all = Promise.all([...kept.values()].map(({ tried }) => tried));
+      const all = Promise.all([...kept.values()].map(({ firstAttempt: tried }) => tried));
       first = Promise.race([all, late]).finally(() => settled.abort());
       for (const server of kept.values()) server.start();
     },

@@ -1,4 +1,4 @@
-import type { Clock, ToolHands } from "@holdfast/engine";
+import type { Clock, ToolContext } from "@holdfast/engine";
 import type { JsonObject } from "@holdfast/protocol";
 import type { CallToolResult, Client, Transport } from "@modelcontextprotocol/client";
 import { z } from "zod";
@@ -6,45 +6,45 @@ import { z } from "zod";
 import type { McpServer } from "../../ops/config/mcp-servers.ts";
 import { allowedEnvironment } from "../../util/environment.ts";
 import { version } from "../../util/version.ts";
-import { openWebTransport } from "./http.ts";
+import { openHttpTransport } from "./http.ts";
 import { type OfferedTool, readToolList, type ToolList } from "./offered-tools.ts";
-import { type KeptValues, resolveValues } from "./resolve-values.ts";
+import { type ValueSources, resolveValues } from "./resolve-values.ts";
 import type { Sdk } from "./connect.ts";
-import { ProgramTransport } from "./stdio.ts";
+import { StdioTransport } from "./stdio.ts";
 
-export interface ConnectParts extends KeptValues {
+export interface ConnectDeps extends ValueSources {
   readonly sdk: Sdk;
   readonly name: string;
   readonly server: McpServer;
   readonly clock: Clock;
   /** For each answer that is waited for while it is set up. */
   readonly patienceMs: number;
-  readonly onWords: (line: string) => void;
+  readonly onStderrLine: (line: string) => void;
   readonly onToolsChanged: () => void;
   readonly signal: AbortSignal;
 }
 
 /** A server that has said what it can do. Everything here rejects with the library's errors. */
-export interface Connection {
+export interface McpConnection {
   listTools(): Promise<ToolList>;
-  call(tool: OfferedTool, input: JsonObject, work: CallWork): Promise<CallToolResult>;
+  call(tool: OfferedTool, input: JsonObject, work: CallContext): Promise<CallToolResult>;
   /** Resolves when it is over, with why. */
   readonly closed: Promise<string>;
   close(): Promise<void>;
 }
 
-export interface CallWork extends ToolHands {
+export interface CallContext extends ToolContext {
   readonly timeLimitMs: number;
 }
 
-const mostPages = 32;
-const mostListed = 2_000;
+const maxPages = 32;
+const maxListed = 2_000;
 /** An older server may not know the question of which version it speaks, and say nothing. */
 const probeMs = 3_000;
-const leaveMs = 1_000;
+const closeTimeoutMs = 1_000;
 const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
-export async function connect(parts: ConnectParts): Promise<Connection> {
+export async function connect(parts: ConnectDeps): Promise<McpConnection> {
   const { sdk, patienceMs, signal, onToolsChanged } = parts;
   const { transport, leave, why } = openTransport(parts);
   const client = new sdk.Client(
@@ -103,45 +103,48 @@ export async function connect(parts: ConnectParts): Promise<Connection> {
   };
 }
 
-async function listTools(client: Client, { name, patienceMs }: ConnectParts): Promise<ToolList> {
+async function listTools(client: Client, { name, patienceMs }: ConnectDeps): Promise<ToolList> {
   // A server without tools would answer that it does not know the question.
   if (client.getServerCapabilities()?.tools === undefined) return { tools: [], leftOut: [] };
   const listed: unknown[] = [];
   let cursor: string | undefined;
-  for (let pages = 0; pages < mostPages && listed.length <= mostListed; pages += 1) {
+  for (let pages = 0; pages < maxPages && listed.length <= maxListed; pages += 1) {
     const params = cursor === undefined ? {} : { cursor };
     const { tools, nextCursor } = await client.request({ method: "tools/list", params }, page, {
       timeout: patienceMs,
     });
-    listed.push(...tools.slice(0, mostListed));
+    listed.push(...tools.slice(0, maxListed));
     if (nextCursor === undefined || nextCursor === cursor) break;
     cursor = nextCursor;
   }
   return readToolList(name, listed);
 }
 
-interface Way {
+interface OpenedTransport {
   readonly transport: Transport;
   /** Says goodbye, where there is somebody to say it to. */
   readonly leave: () => Promise<unknown>;
   readonly why: () => string | undefined;
 }
 
-function openTransport(parts: ConnectParts): Way {
-  const { sdk, server, environment, clock, onWords } = parts;
+function openTransport(parts: ConnectDeps): OpenedTransport {
+  const { sdk, server, environment, clock, onStderrLine: onWords } = parts;
   const origin = "url" in server ? URL.parse(server.url)?.origin : undefined;
   const given = "url" in server ? server.headers : server.env;
   const resolved = resolveValues(given ?? {}, parts, origin);
   if (!resolved.ok) throw new Error(resolved.words);
   const { values } = resolved;
   if ("url" in server) {
-    const transport = openWebTransport(sdk.StreamableHTTPClientTransport, server.url, values);
+    const transport = openHttpTransport(sdk.StreamableHTTPClientTransport, server.url, values);
     // A server that does not answer is left all the same: the request ends with the transport.
     const leave = (): Promise<unknown> =>
-      Promise.race([clock.sleep(leaveMs), transport.terminateSession().catch(() => undefined)]);
+      Promise.race([
+        clock.sleep(closeTimeoutMs),
+        transport.terminateSession().catch(() => undefined),
+      ]);
     return { transport, leave, why: () => undefined };
   }
-  const transport = new ProgramTransport({
+  const transport = new StdioTransport({
     command: server.command,
     args: server.args ?? [],
     environment: { ...allowedEnvironment(environment), ...values },

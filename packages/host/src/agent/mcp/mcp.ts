@@ -9,7 +9,7 @@ export interface AgentTools {
   readonly signature: string;
 }
 
-const mostTold = 1_000;
+const maxAnnounced = 1_000;
 
 /**
  * An agent's tools: the host's own, and behind them what the MCP servers offer at this moment. P9: another offer is another
@@ -28,7 +28,7 @@ export function withServerTools(
     if (names.length === 0 || told.get(session) === words) return;
     told.set(session, words);
     const [oldest] = told.keys();
-    if (told.size > mostTold && oldest !== undefined) told.delete(oldest);
+    if (told.size > maxAnnounced && oldest !== undefined) told.delete(oldest);
     // Nothing of what a server has said: this is told to the model as the host's own word.
     const text = `The tools of these MCP servers are missing, since they are not connected: ${words}. They are tried again by themselves.`;
     const noticeId = ids.make("notice");

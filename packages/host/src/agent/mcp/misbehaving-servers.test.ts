@@ -2,13 +2,13 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { present } from "@holdfast/testing/fixtures/open-session";
+import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { until } from "@holdfast/testing/rigs/run-words";
 import { expect, onTestFinished, test } from "vitest";
 
 import type { McpServers } from "../../ops/config/mcp-servers.ts";
-import { openMcpRig, readDiary, strangeServer } from "../../../test/support/mcp/mcp-rig.ts";
-import { withoutFiles } from "@holdfast/testing/host/without-file-handles";
+import { openMcpRig, readServerLog, misbehavingServer } from "../../../test/support/mcp/mcp-rig.ts";
+import { withoutFileHandles } from "@holdfast/testing/host/without-file-handles";
 import { openMcp } from "./index.ts";
 
 function diaryFile(): string {
@@ -23,11 +23,11 @@ function open(servers: McpServers) {
   return rig;
 }
 
-const callsIn = (diary: string) => readDiary(diary).filter((line) => line.startsWith("call "));
+const callsIn = (diary: string) => readServerLog(diary).filter((line) => line.startsWith("call "));
 
 test("[P7] [P9] a server that dies with a call leaves it unknown, is started again and not asked twice, and models are told the same", async () => {
   const diary = diaryFile();
-  const rig = open({ strange: strangeServer("plain", diary) });
+  const rig = open({ strange: misbehavingServer("plain", diary) });
   const { hash } = await rig.mcp.tools();
   const died = await rig.call("strange__die");
   expect(died).toMatchObject({ outcome: "unknown" });
@@ -41,7 +41,7 @@ test("[P7] [P9] a server that dies with a call leaves it unknown, is started aga
 
 test("[P7] what is stopped reaches the server as a cancel, and what is answered with no result is unknown too", async () => {
   const diary = diaryFile();
-  const rig = open({ strange: strangeServer("plain", diary) });
+  const rig = open({ strange: misbehavingServer("plain", diary) });
   await rig.mcp.tools();
   const stop = new AbortController();
   const hanging = rig.call("strange__hang", {}, { signal: stop.signal });
@@ -49,12 +49,12 @@ test("[P7] what is stopped reaches the server as a cancel, and what is answered 
   stop.abort();
   expect(await hanging).toMatchObject({ outcome: "unknown" });
   expect(await rig.call("strange__write")).toMatchObject({ outcome: "ok" });
-  expect(readDiary(diary)).toContain("notifications/cancelled");
+  expect(readServerLog(diary)).toContain("notifications/cancelled");
   expect(await rig.call("strange__nonsense")).toMatchObject({ outcome: "unknown" });
 });
 
 test("only what an operator believes makes a tool that says it reads one that asks nobody", async () => {
-  const server = strangeServer("plain");
+  const server = misbehavingServer("plain");
   const rig = open({ doubted: server, believed: { ...server, readOnlyHints: "believed" } });
   const kinds = await Promise.all(
     ["doubted__read", "doubted__write", "believed__read", "believed__write"].map(async (name) => {
@@ -71,7 +71,7 @@ test("only what an operator believes makes a tool that says it reads one that as
 });
 
 test("[P9] the same servers in another order are the same tools, and a renamed tool is another offer", async () => {
-  const [one, other] = [strangeServer("plain"), strangeServer("odd")];
+  const [one, other] = [misbehavingServer("plain"), misbehavingServer("odd")];
   const [first, second] = [open({ one, other }), open({ other, one })];
   const before = await first.mcp.tools();
   expect((await second.mcp.tools()).hash).toBe(before.hash);
@@ -84,14 +84,14 @@ test("[P9] the same servers in another order are the same tools, and a renamed t
 });
 
 test("tools that cannot be used are left out and told of, and the others have names that every model takes", async () => {
-  const rig = open({ strange: strangeServer("odd") });
+  const rig = open({ strange: misbehavingServer("odd") });
   const { tools } = await rig.mcp.tools();
   const names = [...tools.keys()];
   expect(names).toHaveLength(4);
   expect(names).toContain("strange__good");
   for (const name of names) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
   expect(names.filter((name) => name.startsWith("strange__a_b_"))).toHaveLength(2);
-  const { leftOut } = present(rig.mcp.states()[0]);
+  const { leftOut } = assertPresent(rig.mcp.states()[0]);
   expect(leftOut.map((line) => line.split(":")[0])).toEqual([
     "3 tools are not described as tools are.",
     '"deep"',
@@ -103,19 +103,19 @@ test("tools that cannot be used are left out and told of, and the others have na
 });
 
 test("an endless list of tools, an endless answer and endless words are cut", async () => {
-  const rig = open({ huge: strangeServer("huge"), strange: strangeServer("plain") });
+  const rig = open({ huge: misbehavingServer("huge"), strange: misbehavingServer("plain") });
   const { tools } = await rig.mcp.tools();
   const huge = [...tools.values()].filter(({ name }) => name.startsWith("huge__"));
   expect(huge).toHaveLength(128);
   for (const { description } of huge) expect(description.length).toBeLessThan(4_200);
-  expect(present(rig.mcp.states()[0]).leftOut).toHaveLength(21);
+  expect(assertPresent(rig.mcp.states()[0]).leftOut).toHaveLength(21);
   const { output } = await rig.call("strange__much");
   expect(output.length).toBeLessThan(1024 * 1024 + 100);
   expect(output).toContain("characters are left out here");
 });
 
 test("garbage between messages is passed over", async () => {
-  const rig = open({ strange: strangeServer("garbage") });
+  const rig = open({ strange: misbehavingServer("garbage") });
   expect(await rig.call("strange__read")).toMatchObject({ outcome: "ok" });
 });
 
@@ -124,11 +124,11 @@ test.each([
   ["noise", "It writes what is no message."],
   ["bad-list", "Invalid result for tools/list"],
 ])("a server that speaks %s is given up, with the reason, and tried again", async (manner, why) => {
-  const rig = open({ strange: strangeServer(manner) });
+  const rig = open({ strange: misbehavingServer(manner) });
   expect(await rig.mcp.tools()).toMatchObject({ missing: [{ name: "strange" }] });
   await until(() => rig.said.filter((line) => line.endsWith(`I am ${manner}.`)).length > 1);
   await until(() => rig.mcp.states()[0]?.lastError !== null);
-  const { tools, lastError } = present(rig.mcp.states()[0]);
+  const { tools, lastError } = assertPresent(rig.mcp.states()[0]);
   expect([tools, lastError]).toEqual([[], expect.stringContaining(why)]);
 });
 
@@ -149,16 +149,19 @@ test.each(["initialize", "tools/list"])(
   async (method) => {
     const diary = diaryFile();
     const mcp = openMcp({
-      servers: { hangs: strangeServer("hang", diary, method), works: strangeServer("plain") },
+      servers: {
+        hangs: misbehavingServer("hang", diary, method),
+        works: misbehavingServer("plain"),
+      },
       environment: process.env,
       store: { putBlob: () => Promise.reject(new Error("Nothing is put.")) },
-      say: () => undefined,
+      log: () => undefined,
       times: { firstMs: 1 },
     });
     onTestFinished(() => mcp.stop());
     mcp.start();
     await until(async () => (await mcp.tools()).tools.has("works__read"));
-    await until(() => existsSync(diary) && readDiary(diary).includes(method));
+    await until(() => existsSync(diary) && readServerLog(diary).includes(method));
     const { missing } = await mcp.tools();
     expect(missing).toEqual([{ name: "hangs", why: "It has not answered yet." }]);
   },
@@ -174,25 +177,25 @@ function isThere(pid: string): boolean {
 
 /** The program itself, and what it has started. */
 function pidsIn(diary: string): string[] {
-  return present(readDiary(diary).find((line) => line.startsWith("pids")))
+  return assertPresent(readServerLog(diary).find((line) => line.startsWith("pids")))
     .split(" ")
     .slice(1);
 }
 
 test("a server that will not end is ended, with all that it started, before the host is gone", async () => {
   const diary = diaryFile();
-  const rig = openMcpRig({ strange: strangeServer("stubborn", diary) });
+  const rig = openMcpRig({ strange: misbehavingServer("stubborn", diary) });
   await rig.mcp.tools();
   const pids = pidsIn(diary);
   expect(pids.map(isThere)).toEqual([true, true]);
   await rig.stop();
-  expect(readDiary(diary)).toContain("SIGTERM");
+  expect(readServerLog(diary)).toContain("SIGTERM");
   await until(() => !pids.some(isThere));
 });
 
 test("a server that dies by itself leaves nothing of what it started", async () => {
   const diary = diaryFile();
-  const rig = open({ strange: strangeServer("parent", diary) });
+  const rig = open({ strange: misbehavingServer("parent", diary) });
   await rig.mcp.tools();
   const pids = pidsIn(diary);
   expect(pids.map(isThere)).toEqual([true, true]);
@@ -204,5 +207,5 @@ test("a host that can open no more files says so of a server, and lives", () => 
   const module = new URL("./stdio.ts", import.meta.url);
   const launch = `{ command: "true", args: [], environment: {}, folder: "/" }`;
   const start = `({ ProgramTransport }) => new ProgramTransport(${launch}).start()`;
-  expect(withoutFiles(module, start)).toBe("true could not be started (EMFILE).");
+  expect(withoutFileHandles(module, start)).toBe("true could not be started (EMFILE).");
 });

@@ -21,13 +21,13 @@ export interface ToolList {
   readonly leftOut: readonly string[];
 }
 
-const mostTools = 128;
+const maxTools = 128;
 const longestName = 256;
 const longestDescription = 4_000;
 const largestSchema = 32 * 1024;
 const largestTogether = 512 * 1024;
 const deepestSchema = 24;
-const mostToldOf = 20;
+const maxReportedOmissions = 20;
 
 const offered = z.looseObject({
   name: z.string().min(1).max(longestName),
@@ -48,40 +48,40 @@ export function readToolList(server: string, listed: readonly unknown[]): ToolLi
   const sound = decoded.flatMap(({ data }) => (data === undefined ? [] : [data]));
   if (sound.length < listed.length)
     leftOut.push(`${listed.length - sound.length} tools are not described as tools are.`);
-  for (const { name, description, inputSchema, annotations } of sound.toSorted(inOrder)) {
-    const words = objectionTo(inputSchema);
+  for (const { name, description, inputSchema, annotations } of sound.toSorted(compareTools)) {
+    const words = schemaProblem(inputSchema);
     const schema = JSON.stringify(inputSchema);
     const called = nameTool(server, name);
-    if (words !== undefined) leftOut.push(`${shown(name)}: ${words}`);
-    else if (taken.has(called)) leftOut.push(`${shown(name)}: it is there twice.`);
-    else if (taken.size === mostTools || size + schema.length > largestTogether)
-      leftOut.push(`${shown(name)}: there are too many.`);
+    if (words !== undefined) leftOut.push(`${shownName(name)}: ${words}`);
+    else if (taken.has(called)) leftOut.push(`${shownName(name)}: it is there twice.`);
+    else if (taken.size === maxTools || size + schema.length > largestTogether)
+      leftOut.push(`${shownName(name)}: there are too many.`);
     else {
       size += schema.length;
       taken.set(called, {
         name: called,
         remote: name,
-        description: describe(server, description ?? ""),
+        description: describeTool(server, description ?? ""),
         input: { ...inputSchema, type: "object" },
         readsOnly: annotations?.readOnlyHint === true,
       });
     }
   }
-  const more = leftOut.length - mostToldOf;
+  const more = leftOut.length - maxReportedOmissions;
   return {
     tools: [...taken.values()].toSorted((a, b) => compare(a.name, b.name)),
-    leftOut: more > 0 ? [...leftOut.slice(0, mostToldOf), `And ${more} more.`] : leftOut,
+    leftOut: more > 0 ? [...leftOut.slice(0, maxReportedOmissions), `And ${more} more.`] : leftOut,
   };
 }
 
 /** Whose words they are stands before them: a description is read by a model, and a server may write anything into it. */
-function describe(server: string, words: string): string {
+function describeTool(server: string, words: string): string {
   const text = words.toWellFormed().trim();
   const cut = text.length > longestDescription ? `${text.slice(0, longestDescription)}…` : text;
   return `[A tool of the MCP server ${server}, in that server's words.] ${cut}`.trimEnd();
 }
 
-function objectionTo(schema: JsonObject): string | undefined {
+function schemaProblem(schema: JsonObject): string | undefined {
   if (schema["type"] !== "object") return "its arguments are not an object.";
   if (JSON.stringify(schema).length > largestSchema) return "its schema is too large.";
   if (!isSound(schema, 0)) return "its schema is too deep, or refers to somewhere else.";
@@ -100,7 +100,7 @@ function isSound(value: unknown, depth: number): boolean {
 }
 
 /** The same name twice: the same one of them each time. */
-function inOrder(a: z.infer<typeof offered>, b: z.infer<typeof offered>): number {
+function compareTools(a: z.infer<typeof offered>, b: z.infer<typeof offered>): number {
   return compare(a.name, b.name) || compare(JSON.stringify(a), JSON.stringify(b));
 }
 
@@ -109,6 +109,6 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function shown(name: string): string {
+function shownName(name: string): string {
   return JSON.stringify(name.slice(0, 80));
 }

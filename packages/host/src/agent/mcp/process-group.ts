@@ -2,12 +2,12 @@
 const leaders = new Set<number>();
 
 /** Should this process end without a word, its servers end with it. */
-export function watchGroup(leader: number): void {
+export function trackGroup(leader: number): void {
   if (leaders.size === 0) process.once("exit", endAll);
   leaders.add(leader);
 }
 
-export function forgetGroup(leader: number): void {
+export function untrackGroup(leader: number): void {
   leaders.delete(leader);
   if (leaders.size === 0) process.removeListener("exit", endAll);
 }

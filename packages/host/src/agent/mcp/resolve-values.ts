@@ -1,12 +1,12 @@
 import type { McpServer, McpServers, SecretValue } from "../../ops/config/mcp-servers.ts";
 import type { Secrets } from "../../ops/secrets/secrets.ts";
 
-export type Resolved =
+export type ResolvedValues =
   | { readonly ok: true; readonly values: Readonly<Record<string, string>> }
   | { readonly ok: false; readonly words: string };
 
 /** Where values are kept that the settings only name. */
-export interface KeptValues {
+export interface ValueSources {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly secrets: Pick<Secrets, "read">;
 }
@@ -14,9 +14,9 @@ export interface KeptValues {
 /** What the operator has written, or the place that they have named. Nothing is looked for inside of a text. */
 export function resolveValues(
   given: Readonly<Record<string, SecretValue>>,
-  kept: KeptValues,
+  kept: ValueSources,
   origin?: string,
-): Resolved {
+): ResolvedValues {
   const values: Record<string, string> = {};
   for (const [name, value] of Object.entries(given)) {
     const found = findValue(value, kept, origin);
@@ -26,9 +26,9 @@ export function resolveValues(
   return { ok: true, values };
 }
 
-type Found = { readonly text: string } | { readonly words: string };
+type FoundValue = { readonly text: string } | { readonly words: string };
 
-function findValue(value: SecretValue, kept: KeptValues, origin: string | undefined): Found {
+function findValue(value: SecretValue, kept: ValueSources, origin: string | undefined): FoundValue {
   if (typeof value === "string") return { text: value };
   const { prefix = "" } = value;
   if ("env" in value) {
@@ -51,7 +51,7 @@ export interface ServerKeys {
 }
 
 /** The stored keys that its settings name, each once. */
-export function keysNamedBy(server: McpServer): ServerKeys {
+export function storedKeysOf(server: McpServer): ServerKeys {
   if (!("url" in server)) return { url: null, secrets: [] };
   const named = Object.values(server.headers ?? {}).flatMap((value) =>
     typeof value !== "string" && "secret" in value ? value.secret : [],
@@ -62,7 +62,7 @@ export function keysNamedBy(server: McpServer): ServerKeys {
 const soundsSecret = /key|token|secret|pass|auth|credential/i;
 
 /** What an operator has given to servers and nobody else is to see: all that is sent, and of a program what sounds like it. */
-export function secretsIn(
+export function secretValues(
   servers: McpServers,
   environment: Readonly<Record<string, string | undefined>>,
 ): readonly string[] {

@@ -5,13 +5,13 @@ import type { CallToolResult } from "@modelcontextprotocol/client";
 import { createExcerpt, type Excerpt } from "../../util/excerpt.ts";
 
 const longestOutput = 1024 * 1024;
-const mostBlocks = 1_000;
-const mostFiles = 16;
+const maxBlocks = 1_000;
+const maxFiles = 16;
 const largestFile = 10 * 1024 * 1024;
 
 type Block = CallToolResult["content"][number];
 
-export interface ResultPlace {
+export interface ResultDeps {
   readonly store: Pick<Store, "putBlob">;
   readonly owner: OwnerId;
 }
@@ -21,15 +21,15 @@ export interface ResultPlace {
  * it stood. What is too much is left out, and it is said that it was.
  */
 export async function readResult(
-  place: ResultPlace,
+  place: ResultDeps,
   { content, structuredContent, isError }: CallToolResult,
 ): Promise<ToolResult> {
   const output = createExcerpt(longestOutput);
   const files: ToolFile[] = [];
-  const blocks = content.slice(0, mostBlocks);
+  const blocks = content.slice(0, maxBlocks);
   for (const block of blocks) await addBlock(place, block, output, files);
-  if (content.length > mostBlocks)
-    output.add(`[${content.length - mostBlocks} more parts were left out]\n`);
+  if (content.length > maxBlocks)
+    output.add(`[${content.length - maxBlocks} more parts were left out]\n`);
   // A server that answers in both forms says the same twice.
   if (structuredContent !== undefined && !blocks.some(({ type }) => type === "text"))
     output.add(JSON.stringify(structuredContent));
@@ -41,13 +41,13 @@ export async function readResult(
 }
 
 async function addBlock(
-  place: ResultPlace,
+  place: ResultDeps,
   block: Block,
   output: Excerpt,
   files: ToolFile[],
 ): Promise<void> {
   const keep = async (what: string, data: string, mediaType: string | undefined) =>
-    output.add(`${await keepFile(place, what, { data, mediaType }, files)}\n`);
+    output.add(`${await storeFile(place, what, { data, mediaType }, files)}\n`);
   switch (block.type) {
     case "text":
       return output.add(`${block.text}\n`);
@@ -67,8 +67,8 @@ async function addBlock(
 }
 
 /** Answers what stands in its place. */
-async function keepFile(
-  { store, owner }: ResultPlace,
+async function storeFile(
+  { store, owner }: ResultDeps,
   what: string,
   { data, mediaType = "" }: { readonly data: string; readonly mediaType: string | undefined },
   files: ToolFile[],
@@ -76,7 +76,7 @@ async function keepFile(
   const type = /^[a-z]+\/[a-z0-9.+-]{1,100}$/i.test(mediaType)
     ? mediaType.toLowerCase()
     : "application/octet-stream";
-  if (files.length === mostFiles || data.length > (largestFile / 3) * 4)
+  if (files.length === maxFiles || data.length > (largestFile / 3) * 4)
     return `[${what}, ${type}: too much, left out]`;
   const bytes = Buffer.from(data, "base64");
   const put = await store.putBlob(owner, bytes, type);

@@ -2,22 +2,22 @@ import type { Clock, Random } from "@holdfast/engine";
 
 import type { Redact } from "../../ops/secrets/redact.ts";
 import type { McpServer } from "../../ops/config/mcp-servers.ts";
-import { type CallFailure, failureOf } from "./managed-server.ts";
-import { connect, type Connection } from "./mcp-connect.ts";
+import { type CallFailure, classifyCallFailure } from "./managed-server.ts";
+import { connect, type McpConnection } from "./mcp-connect.ts";
 import type { ToolList } from "./offered-tools.ts";
-import type { KeptValues } from "./resolve-values.ts";
+import type { ValueSources } from "./resolve-values.ts";
 import { loadSdk, type Sdk } from "./connect.ts";
 
 export type ServerState = "starting" | "ready" | "away" | "stopped";
 
-export interface ServerParts extends KeptValues {
+export interface ManagedServerDeps extends ValueSources {
   readonly name: string;
   readonly server: McpServer;
   readonly clock: Clock;
   readonly random: Random;
   readonly times: ServerTimes;
   readonly redact: Redact;
-  readonly say: (line: string) => void;
+  readonly log: (line: string) => void;
   readonly onTools: () => void;
 }
 
@@ -30,37 +30,48 @@ export interface ServerTimes {
 }
 
 /** One server of the operator's, kept connected. Its connection is everybody's: no agent closes it. */
-export interface KeptServer {
+export interface ManagedServer {
   readonly state: () => ServerState;
   /** What it offers, or offered before it went away: a short absence changes nothing of what models are told. */
   readonly list: () => ToolList | null;
   readonly lastError: () => string | null;
   /** The last lines of its standard error. */
-  readonly said: () => readonly string[];
+  readonly stderrLines: () => readonly string[];
   /** Resolves when the first try is over, however it ended. */
-  readonly tried: Promise<void>;
+  readonly firstAttempt: Promise<void>;
   /** The connection, once there is one or the time is over. */
-  connection(withinMs: number, signal: AbortSignal): Promise<Connection | null>;
+  connection(withinMs: number, signal: AbortSignal): Promise<McpConnection | null>;
   /** What became of a call that has no result. A connection that is not what it was is given up. */
-  failed(connection: Connection, error: unknown): CallFailure;
+  classifyFailure(connection: McpConnection, error: unknown): CallFailure;
   start(): void;
   restart(): void;
   stop(): Promise<void>;
 }
 
-const longestLine = 500;
-const mostSaid = 20;
+const maxLineLength = 500;
+const maxStderrLines = 20;
 /** What stayed up for this long has earned a quick second try. */
-const steadyMs = 60_000;
+const stableAfterMs = 60_000;
 
-export function keepServer(parts: ServerParts): KeptServer {
-  const { name, server, environment, secrets, clock, random, times, redact, say, onTools } = parts;
+export function manageServer(parts: ManagedServerDeps): ManagedServer {
+  const {
+    name,
+    server,
+    environment,
+    secrets,
+    clock,
+    random,
+    times,
+    redact,
+    log: say,
+    onTools,
+  } = parts;
   const stopping = new AbortController();
   const tried = Promise.withResolvers<void>();
   const waiting = new Set<() => void>();
   let again = new AbortController();
   let sdk: Sdk | undefined;
-  let current: Connection | null = null;
+  let current: McpConnection | null = null;
   let state: ServerState = "stopped";
   let list: ToolList | null = null;
   const said: string[] = [];
@@ -69,9 +80,9 @@ export function keepServer(parts: ServerParts): KeptServer {
   let kept: Promise<void> | undefined;
 
   function hear(line: string): void {
-    const heard = redact(line.slice(0, longestLine));
+    const heard = redact(line.slice(0, maxLineLength));
     said.push(heard);
-    if (said.length > mostSaid) said.shift();
+    if (said.length > maxStderrLines) said.shift();
     say(`${name}: ${heard}`);
   }
 
@@ -80,12 +91,12 @@ export function keepServer(parts: ServerParts): KeptServer {
   }
 
   /** Its tools are asked for again; when that fails, what was known stays, and the connection is looked at anew. */
-  async function refresh(connection: Connection): Promise<void> {
+  async function refresh(connection: McpConnection): Promise<void> {
     try {
       take(await connection.listTools());
     } catch (error) {
       if (connection !== current) return;
-      givenUp = words(error);
+      givenUp = errorMessage(error);
       await connection.close().catch(() => undefined);
     }
   }
@@ -108,7 +119,7 @@ export function keepServer(parts: ServerParts): KeptServer {
       secrets,
       clock,
       patienceMs: times.patienceMs,
-      onWords: hear,
+      onStderrLine: hear,
       onToolsChanged: () => current !== null && void refresh(current),
       signal,
     });
@@ -138,14 +149,14 @@ export function keepServer(parts: ServerParts): KeptServer {
       try {
         await tryOnce(AbortSignal.any([stopping.signal, again.signal]));
       } catch (error) {
-        lastError = words(error);
+        lastError = errorMessage(error);
       }
       tried.resolve();
       const isAsked = again.signal.aborted;
       if (isAsked || stopping.signal.aborted) continue;
       state = "away";
       say(`${name}: ${lastError ?? "It is away."}`);
-      failures = clock.now() - begun > steadyMs ? 0 : failures + 1;
+      failures = clock.now() - begun > stableAfterMs ? 0 : failures + 1;
       const pause = Math.min(times.backOffMs * 2 ** failures, times.longestBackOffMs);
       const wake = AbortSignal.any([stopping.signal, again.signal]);
       await clock.sleep(pause * (0.5 + random() / 2), wake);
@@ -159,8 +170,8 @@ export function keepServer(parts: ServerParts): KeptServer {
     state: () => state,
     list: () => list,
     lastError: () => lastError && redact(lastError),
-    said: () => said,
-    tried: tried.promise,
+    stderrLines: () => said,
+    firstAttempt: tried.promise,
     async connection(withinMs, signal) {
       if (current !== null || state === "stopped") return current;
       const over = new AbortController();
@@ -170,9 +181,9 @@ export function keepServer(parts: ServerParts): KeptServer {
       waiting.delete(wake);
       return current;
     },
-    failed(connection, error) {
+    classifyFailure(connection, error) {
       if (sdk === undefined) throw new Error("A call failed before the library was loaded.");
-      const failure = failureOf(sdk, error);
+      const failure = classifyCallFailure(sdk, error);
       if (failure.isLost && connection === current) void refresh(connection);
       return failure;
     },
@@ -194,6 +205,6 @@ export function keepServer(parts: ServerParts): KeptServer {
   };
 }
 
-function words(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).slice(0, longestLine);
+function errorMessage(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).slice(0, maxLineLength);
 }

@@ -4,9 +4,9 @@ import type { Readable, Writable } from "node:stream";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 
 import { createLineReader } from "./stdio-transport.ts";
-import { forgetGroup, signalGroup, watchGroup } from "./process-group.ts";
+import { untrackGroup, signalGroup, trackGroup } from "./process-group.ts";
 
-export interface Launch {
+export interface LaunchSettings {
   readonly command: string;
   readonly args: readonly string[];
   /** All of it: nothing of the host's own is added. */
@@ -20,12 +20,12 @@ export interface Launch {
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
 const longestMessage = 16 * 1024 * 1024;
-const longestWords = 64 * 1024;
+const maxStderrLine = 64 * 1024;
 /** A program that writes this many lines which are no messages speaks something else. */
-const mostGarbage = 1_000;
+const maxInvalidLines = 1_000;
 /** How long a program may take to end by itself once its input is closed, and then once it is told to. */
-const closedMs = 500;
-const toldMs = 1_000;
+const exitTimeoutMs = 500;
+const terminateTimeoutMs = 1_000;
 /** How long something outside of the group may hold the output open after the program is gone. */
 const lingerMs = 500;
 
@@ -33,11 +33,11 @@ const lingerMs = 500;
  * A server as a child: messages are lines on its standard input and output. It has a process group of its own, which ends
  * with it and with us.
  */
-export class ProgramTransport implements Transport {
+export class StdioTransport implements Transport {
   onclose?: (() => void) | undefined;
   onerror?: ((error: Error) => void) | undefined;
   onmessage?: Transport["onmessage"];
-  readonly #launch: Launch;
+  readonly #launch: LaunchSettings;
   #child: Child | undefined;
   #ended: Promise<void> = Promise.resolve();
   #taken: Promise<void> = Promise.resolve();
@@ -45,7 +45,7 @@ export class ProgramTransport implements Transport {
   /** Why it was given up, or how it ended, in words. */
   end: string | undefined;
 
-  constructor(launch: Launch) {
+  constructor(launch: LaunchSettings) {
     this.#launch = launch;
   }
 
@@ -76,7 +76,7 @@ export class ProgramTransport implements Transport {
     // One that could not be started may have no pipes at all, as where this process has no more files to open.
     if (child.pid === undefined) return started;
     this.#child = child;
-    watchGroup(child.pid);
+    trackGroup(child.pid);
     this.#listen(child);
     this.#ended = new Promise((resolve) => {
       child.once("exit", (code, signal) => {
@@ -105,7 +105,7 @@ export class ProgramTransport implements Transport {
       // One by one: the client looks at a notification a moment after it came, and the answer behind it would be faster.
       for (const line of lines) this.#taken = this.#taken.then(() => this.#take(line)).then(pause);
     });
-    const words = createLineReader(longestWords);
+    const words = createLineReader(maxStderrLine);
     child.stderr.on("data", (bytes: Buffer) => {
       for (const line of words.add(bytes) ?? []) this.#launch.onWords(line);
     });
@@ -121,7 +121,7 @@ export class ProgramTransport implements Transport {
       message = this.#launch.decode(line);
     } catch {
       this.#garbage += 1;
-      if (this.#garbage > mostGarbage) this.#giveUp("It writes what is no message.");
+      if (this.#garbage > maxInvalidLines) this.#giveUp("It writes what is no message.");
       return;
     }
     this.onmessage?.(message);
@@ -148,9 +148,9 @@ export class ProgramTransport implements Transport {
     const child = this.#child;
     if (child?.pid === undefined) return;
     child.stdin.end();
-    if (await this.#endsWithin(closedMs)) return;
+    if (await this.#endsWithin(exitTimeoutMs)) return;
     signalGroup(child.pid, "SIGTERM");
-    if (await this.#endsWithin(toldMs)) return;
+    if (await this.#endsWithin(terminateTimeoutMs)) return;
     signalGroup(child.pid, "SIGKILL");
     await this.#ended;
   }
@@ -170,5 +170,5 @@ async function pause(): Promise<void> {}
 
 function endGroup(leader: number): void {
   signalGroup(leader, "SIGKILL");
-  forgetGroup(leader);
+  untrackGroup(leader);
 }

@@ -4,25 +4,25 @@ import { jsonObject } from "@holdfast/protocol";
 import type { McpServer } from "../../ops/config/mcp-servers.ts";
 import type { OfferedTool } from "./offered-tools.ts";
 import { readResult } from "./server-tool.ts";
-import type { KeptServer } from "./server.ts";
+import type { ManagedServer } from "./server.ts";
 
-export interface ToolParts {
+export interface ServerToolDeps {
   readonly name: string;
   readonly server: McpServer;
-  readonly kept: KeptServer;
+  readonly managed: ManagedServer;
   readonly store: Pick<Store, "putBlob">;
 }
 
-const usualTimeLimitMs = 120_000;
+const defaultTimeLimitMs = 120_000;
 /** A server that is just being connected is waited for; nothing has been sent to it yet. */
 const connectionMs = 5_000;
 /** The engine's own limit comes first, and says so. */
-const spareMs = 10_000;
+const timeoutMarginMs = 10_000;
 
 /** A tool of a server, as the engine sees it. */
-export function createServerTool(parts: ToolParts, offered: OfferedTool): Tool {
-  const { name: server, kept, store } = parts;
-  const { timeLimitMs = usualTimeLimitMs, readOnlyHints = "ignored" } = parts.server;
+export function createServerTool(parts: ServerToolDeps, offered: OfferedTool): Tool {
+  const { name: server, managed: kept, store } = parts;
+  const { timeLimitMs = defaultTimeLimitMs, readOnlyHints = "ignored" } = parts.server;
   // What a server says of its own tools binds nobody, unless the operator believes it.
   const isHarmless = offered.readsOnly && readOnlyHints === "believed";
   return {
@@ -42,14 +42,14 @@ export function createServerTool(parts: ToolParts, offered: OfferedTool): Tool {
         );
       if (hands.signal.aborted) return { outcome: "cancelled", output: "Nothing was sent." };
       try {
-        const work = { ...hands, timeLimitMs: timeLimitMs + spareMs };
+        const work = { ...hands, timeLimitMs: timeLimitMs + timeoutMarginMs };
         return await readResult(
           { store, owner },
           await connection.call(offered, decoded.data, work),
         );
       } catch (error) {
         if (hands.signal.aborted) return stopped(isHarmless ? "cancelled" : "unknown");
-        const { outcome, words } = kept.failed(connection, error);
+        const { outcome, message: words } = kept.classifyFailure(connection, error);
         return outcome === "failed"
           ? failed(words)
           : { outcome, output: `${words} Whether ${server} has done it is not known.` };

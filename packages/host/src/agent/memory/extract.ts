@@ -1,6 +1,6 @@
 import type { MemoryTurn } from "@holdfast/engine";
 
-const mostFacts = 20;
+const maxFactsPerTurn = 20;
 const longestFact = 300;
 
 /** What a person says of themselves, and what they ask to be kept. Everything else is talk. */
@@ -18,7 +18,7 @@ export function extractFacts({ messages }: Pick<MemoryTurn, "messages">): readon
     if (role !== "user") continue;
     for (const sentence of sentencesOf(text)) {
       const fact = factIn(sentence);
-      if (fact !== undefined && facts.size < mostFacts) facts.add(fact);
+      if (fact !== undefined && facts.size < maxFactsPerTurn) facts.add(fact);
     }
   }
   return [...facts];

@@ -7,18 +7,18 @@ import { z } from "zod";
 
 import { extractFacts } from "./extract.ts";
 import { ownerFolder } from "./notes.ts";
-import { readText, replaceFile, underLock } from "../../util/atomic-file.ts";
+import { readTextOrEmpty, writeFileAtomically, withFileLock } from "../../util/atomic-file.ts";
 
 const fact = z.looseObject({ text: z.string(), at: z.number() });
-const book = z.looseObject({ facts: z.array(fact), keys: z.array(z.string()) });
-type Book = z.infer<typeof book>;
+const factFile = z.looseObject({ facts: z.array(fact), keys: z.array(z.string()) });
+type FactFile = z.infer<typeof factFile>;
 
 /** Of one session. */
-const mostFacts = 500;
-const mostKeys = 500;
-const mostRecalled = 8;
+const maxFactsPerSession = 500;
+const maxKeys = 500;
+const maxRecalled = 8;
 /** The newest sessions are looked through: a message does not wait for the rest. */
-const mostSessions = 200;
+const maxSessions = 200;
 
 /**
  * Facts that were found in what people said, searchable without a model or a network. Each session has a file of its own,
@@ -29,17 +29,17 @@ export function openFacts(home: string, owner: MemoryHandle["owner"]): MemoryHan
   return {
     owner,
     commit: (batch, signal) =>
-      keepFacts(join(folderOf(batch.owner), `${batch.session}.json`), batch, signal),
+      commitFacts(join(folderOf(batch.owner), `${batch.session}.json`), batch, signal),
     learn: async ({ owner: whose, session, key, texts }, signal) => {
       // A file of its own: the session's is written by the holder of its memory lease alone.
       const file = join(folderOf(whose), `${session}.review.json`);
       const found = texts.map((text) => ({ text, at: Date.now() }));
-      const kept = await underLock(file, () => addFacts(file, { key, found }, signal));
+      const kept = await withFileLock(file, () => addFacts(file, { key, found }, signal));
       return kept === "busy" ? busy : kept;
     },
     async recall({ owner: whose, text }, signal) {
       const facts = await readFacts(folderOf(whose), signal);
-      return mostFitting(facts, text);
+      return rankFacts(facts, text);
     },
     close: async () => {},
   };
@@ -52,22 +52,22 @@ const busy: MemoryAnswer = {
 };
 
 /** Oldest first. Ids of sessions sort by time, and so do their files. */
-async function readFacts(folder: string, signal: AbortSignal): Promise<Book["facts"]> {
+async function readFacts(folder: string, signal: AbortSignal): Promise<FactFile["facts"]> {
   const files = (await readdir(folder).catch(() => [])).filter((file) => file.endsWith(".json"));
-  const facts: Book["facts"] = [];
-  for (const file of files.toSorted().slice(-mostSessions)) {
+  const facts: FactFile["facts"] = [];
+  for (const file of files.toSorted().slice(-maxSessions)) {
     if (signal.aborted) return [];
-    facts.push(...(await readBook(join(folder, file))).facts);
+    facts.push(...(await readFactFile(join(folder, file))).facts);
   }
   return facts;
 }
 
-async function readBook(file: string): Promise<Book> {
-  const text = await readText(file);
-  return text === "" ? { facts: [], keys: [] } : book.parse(JSON.parse(text));
+async function readFactFile(file: string): Promise<FactFile> {
+  const text = await readTextOrEmpty(file);
+  return text === "" ? { facts: [], keys: [] } : factFile.parse(JSON.parse(text));
 }
 
-async function keepFacts(
+async function commitFacts(
   file: string,
   { key, turns }: MemoryBatch,
   signal: AbortSignal,
@@ -78,22 +78,22 @@ async function keepFacts(
 
 async function addFacts(
   file: string,
-  { key, found }: { readonly key: string; readonly found: Book["facts"] },
+  { key, found }: { readonly key: string; readonly found: FactFile["facts"] },
   signal: AbortSignal,
 ): Promise<MemoryAnswer> {
   if (signal.aborted) return { status: "failed", code: "stopped", message: "It was called off." };
   try {
-    const known = await readBook(file);
+    const known = await readFactFile(file);
     if (known.keys.includes(key)) return { status: "committed" };
     if (found.length === 0) return { status: "committed" };
     const texts = new Set(found.map(({ text }) => text));
     const kept = known.facts.filter(({ text }) => !texts.has(text));
-    const next: Book = {
+    const next: FactFile = {
       ...known,
-      facts: [...kept, ...found].slice(-mostFacts),
-      keys: [...known.keys, key].slice(-mostKeys),
+      facts: [...kept, ...found].slice(-maxFactsPerSession),
+      keys: [...known.keys, key].slice(-maxKeys),
     };
-    await replaceFile(file, JSON.stringify(next));
+    await writeFileAtomically(file, JSON.stringify(next));
     return { status: "committed" };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
@@ -102,25 +102,25 @@ async function addFacts(
 }
 
 /** By the words that a fact and a message share; rare words count for more. The newest first among equals. */
-function mostFitting(facts: Book["facts"], text: string): { readonly text: string }[] {
-  const asked = new Set(wordsOf(text));
+function rankFacts(facts: FactFile["facts"], text: string): { readonly text: string }[] {
+  const asked = new Set(searchWords(text));
   const seen = new Map<string, number>();
   for (const each of facts)
-    for (const word of new Set(wordsOf(each.text))) seen.set(word, (seen.get(word) ?? 0) + 1);
+    for (const word of new Set(searchWords(each.text))) seen.set(word, (seen.get(word) ?? 0) + 1);
   return facts
     .map((each, index) => {
-      const shared = new Set(wordsOf(each.text).filter((word) => asked.has(word)));
+      const shared = new Set(searchWords(each.text).filter((word) => asked.has(word)));
       let weight = 0;
       for (const word of shared) weight += 1 / (seen.get(word) ?? 1);
       return { text: each.text, weight, index };
     })
     .filter(({ weight }) => weight > 0)
     .toSorted((a, b) => b.weight - a.weight || b.index - a.index)
-    .slice(0, mostRecalled)
+    .slice(0, maxRecalled)
     .map((each) => ({ text: each.text }));
 }
 
 /** Short words say too little to find something by. */
-function wordsOf(text: string): string[] {
+function searchWords(text: string): string[] {
   return (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).filter((word) => word.length > 3);
 }

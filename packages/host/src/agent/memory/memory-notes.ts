@@ -5,23 +5,23 @@ import type { OwnerId } from "@holdfast/protocol";
 
 import { extractFacts } from "./extract.ts";
 import { ownerFolder } from "./notes.ts";
-import { readText, replaceFile, underLock } from "../../util/atomic-file.ts";
+import { readTextOrEmpty, writeFileAtomically, withFileLock } from "../../util/atomic-file.ts";
 
 const files = { person: "USER.md", rest: "MEMORY.md" } as const;
 /** Of each file. What is beyond it is cut from the top, where the oldest stands. */
-const mostCharacters = 8_000;
+const maxCharacters = 8_000;
 
 /** Notes that a person can read and edit: about themselves in USER.md, the rest in MEMORY.md. */
 export function openNotes(home: string, owner: MemoryHandle["owner"]): MemoryHandle {
   return {
     owner,
     commit: ({ owner: whose, turns }) =>
-      keepNotes(
+      commitNotes(
         home,
         whose,
         turns.flatMap((turn) => extractFacts(turn)),
       ),
-    learn: ({ owner: whose, texts }) => keepNotes(home, whose, texts),
+    learn: ({ owner: whose, texts }) => commitNotes(home, whose, texts),
     // They stand in the system prompt from a session's beginning.
     recall: async () => [],
     close: async () => {},
@@ -32,14 +32,15 @@ export function openNotes(home: string, owner: MemoryHandle["owner"]): MemoryHan
 export async function notesSnapshot(home: string, owner: OwnerId): Promise<string> {
   const parts: string[] = [];
   for (const name of Object.values(files)) {
-    const text = (await readText(join(ownerFolder(home, owner), name))).trim();
-    if (text !== "") parts.push(`[${name}: notes of the host, not a request]\n${newest(text)}`);
+    const text = (await readTextOrEmpty(join(ownerFolder(home, owner), name))).trim();
+    if (text !== "")
+      parts.push(`[${name}: notes of the host, not a request]\n${newestLines(text)}`);
   }
   return parts.join("\n\n");
 }
 
 /** A line that is there already is not written again, so a segment that comes twice counts once. */
-async function keepNotes(
+async function commitNotes(
   home: string,
   owner: OwnerId,
   facts: readonly string[],
@@ -48,7 +49,7 @@ async function keepNotes(
     const aboutPerson = facts.filter((fact) => /^(?:i|i'm|i’m|my|call me)\b/iu.test(fact));
     const rest = facts.filter((fact) => !aboutPerson.includes(fact));
     const folder = ownerFolder(home, owner);
-    const done = await underLock(join(folder, "notes"), async () => {
+    const done = await withFileLock(join(folder, "notes"), async () => {
       await addLines(join(folder, files.person), aboutPerson);
       await addLines(join(folder, files.rest), rest);
     });
@@ -62,31 +63,31 @@ async function keepNotes(
 }
 
 /** Keeps one line that somebody wanted to have kept. `busy`: another process writes the notes at this moment. */
-export async function keepNote(
+export async function saveNote(
   home: string,
   owner: OwnerId,
   about: keyof typeof files,
   line: string,
 ): Promise<"kept" | "busy"> {
   const folder = ownerFolder(home, owner);
-  const done = await underLock(join(folder, "notes"), () =>
+  const done = await withFileLock(join(folder, "notes"), () =>
     addLines(join(folder, files[about]), [line]),
   );
   return done === "busy" ? "busy" : "kept";
 }
 
 async function addLines(file: string, facts: readonly string[]): Promise<void> {
-  const text = await readText(file);
+  const text = await readTextOrEmpty(file);
   const known = new Set(text.split("\n"));
   const lines = [...new Set(facts.map((fact) => `- ${fact}`))].filter((line) => !known.has(line));
   if (lines.length === 0) return;
   const whole = [text.trimEnd(), ...lines].filter((part) => part !== "").join("\n");
-  await replaceFile(file, `${newest(whole)}\n`);
+  await writeFileAtomically(file, `${newestLines(whole)}\n`);
 }
 
 /** Whole lines, as many of the last ones as there is room for. */
-function newest(text: string): string {
-  if (text.length <= mostCharacters) return text;
-  const cut = text.slice(-mostCharacters);
+function newestLines(text: string): string {
+  if (text.length <= maxCharacters) return text;
+  const cut = text.slice(-maxCharacters);
   return cut.slice(cut.indexOf("\n") + 1);
 }

@@ -3,14 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import type { MemoryBatch, MemoryHandle } from "@holdfast/engine";
-import { anOwner, at } from "@holdfast/testing/fixtures/factories";
-import { present } from "@holdfast/testing/fixtures/open-session";
+import { anOwner, toSeq } from "@holdfast/testing/fixtures/factories";
+import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { ids, type OwnerId } from "@holdfast/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { readConfig } from "../../ops/config/read-config.ts";
 import { serveOpenViking } from "@holdfast/testing/host/providers/openviking-server";
-import { openConfiguredMemories, openMemories } from "./providers.ts";
+import { openConfiguredMemory, openMemoryProviders } from "./providers.ts";
 
 let home: string;
 beforeEach(() => void (home = mkdtempSync(join(tmpdir(), "holdfast-provider-"))));
@@ -27,7 +27,7 @@ function writeModule(text: string): string {
 }
 
 function exampleOf(document: string): string {
-  return present(/```js\n(?<code>.*?)```/su.exec(document)?.groups?.["code"]);
+  return assertPresent(/```js\n(?<code>.*?)```/su.exec(document)?.groups?.["code"]);
 }
 
 /** What every provider promises, whoever wrote it. Each opening is as after a restart. */
@@ -59,7 +59,7 @@ function memoryProviderCases(open: () => Promise<MemoryHandle>): void {
 
 function aBatch(owner: OwnerId, text: string): MemoryBatch {
   const messages = [{ role: "user" as const, text }];
-  const turn = { generation: at(3), runId: ids.make("run"), at: 1, messages };
+  const turn = { generation: toSeq(3), runId: ids.make("run"), at: 1, messages };
   return { owner, session: ids.make("session"), key: "one", turns: [turn] };
 }
 
@@ -71,12 +71,12 @@ async function recalled(handle: MemoryHandle, owner: OwnerId, text: string): Pro
 describe("the example of the guide", () => {
   memoryProviderCases(async () => {
     const choice = writeModule(exampleOf(readFileSync(page, "utf8")));
-    return present((await openMemories(home, { choice })).handle);
+    return assertPresent((await openMemoryProviders(home, { choice })).handle);
   });
 
   test("says so when it cannot write", async () => {
     const choice = writeModule(exampleOf(readFileSync(page, "utf8")));
-    const handle = present((await openMemories(home, { choice })).handle);
+    const handle = assertPresent((await openMemoryProviders(home, { choice })).handle);
     writeFileSync(join(home, "memory", "lines"), "in the way");
     const answer = await handle.commit(empty, never);
     expect(answer).toMatchObject({ status: "failed", code: "lines_not_written" });
@@ -84,7 +84,9 @@ describe("the example of the guide", () => {
 });
 
 describe("the facts provider", () => {
-  memoryProviderCases(async () => present((await openMemories(home, { choice: "facts" })).handle));
+  memoryProviderCases(async () =>
+    assertPresent((await openMemoryProviders(home, { choice: "facts" })).handle),
+  );
 });
 
 describe("the openviking provider", () => {
@@ -93,7 +95,9 @@ describe("the openviking provider", () => {
   afterEach(() => server.close());
   memoryProviderCases(async () => {
     const openviking = { url: server.url, key: "key" };
-    return present((await openMemories(home, { choice: "openviking", openviking })).handle);
+    return assertPresent(
+      (await openMemoryProviders(home, { choice: "openviking", openviking })).handle,
+    );
   });
 });
 
@@ -103,7 +107,7 @@ describe("a module that does not keep to the port", () => {
       `export const name = "quiet"; export const configuration = "one";
        export const open = () => ({ commit: async () => undefined, recall: async () => [] });`,
     );
-    const handle = present((await openMemories(home, { choice })).handle);
+    const handle = assertPresent((await openMemoryProviders(home, { choice })).handle);
     const answer = await handle.commit(empty, never);
     expect(answer).toMatchObject({ status: "failed", code: "provider_said_nothing" });
   });
@@ -112,16 +116,16 @@ describe("a module that does not keep to the port", () => {
     ["has the name of another", `export const name = "facts"; export const configuration = "x";`],
     ["opens nothing", `export const name = "mine"; export const configuration = "x";`],
   ])("and %s keeps the host from starting, in a sentence", async (_, text) => {
-    const opened = await openConfiguredMemories(settled({ memory: writeModule(text) }));
+    const opened = await openConfiguredMemory(settled({ memory: writeModule(text) }));
     expect(opened).toMatchObject({ ok: false, failure: { code: "config.invalid" } });
   });
 });
 
 test("a server that is chosen and not named keeps the host from starting", async () => {
-  const opened = await openConfiguredMemories(settled({ memory: "openviking" }));
+  const opened = await openConfiguredMemory(settled({ memory: "openviking" }));
   expect(opened).toMatchObject({ ok: false, failure: { code: "config.invalid" } });
   const flags = { memory: "openviking", "openviking-url": "http://127.0.0.1:1933" };
-  const named = await openConfiguredMemories(settled(flags));
+  const named = await openConfiguredMemory(settled(flags));
   expect(named).toMatchObject({
     ok: true,
     value: { handle: { owner: { provider: "openviking" } } },
@@ -130,6 +134,6 @@ test("a server that is chosen and not named keeps the host from starting", async
 
 function settled(flags: Readonly<Record<string, string>>) {
   const read = readConfig({ flags: { home, ...flags }, environment: {}, personFolder: home });
-  if (!read.ok) throw new Error(read.failure.sentence);
+  if (!read.ok) throw new Error(read.failure.message);
   return read.value;
 }

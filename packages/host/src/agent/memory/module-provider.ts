@@ -5,7 +5,7 @@ import type { MemoryAnswer, MemoryHandle, Recollection } from "@holdfast/engine"
 import { z } from "zod";
 
 /** Names that Holdfast's own providers have. */
-const taken = ["facts", "notes", "openviking", "off"];
+const reservedNames = ["facts", "notes", "openviking", "off"];
 
 type Provider = Pick<MemoryHandle, "commit" | "recall">;
 type Learn = NonNullable<MemoryHandle["learn"]>;
@@ -22,7 +22,7 @@ const providerModule = z.object({
   name: z
     .string()
     .regex(/^[a-z][a-z0-9-]{0,59}$/u, "expected a plain name")
-    .refine((name) => !taken.includes(name), "expected a name of its own"),
+    .refine((name) => !reservedNames.includes(name), "expected a name of its own"),
   /** Another configuration is another owner: what one has to remember is not given to the other. */
   configuration: z.string().min(1),
   open: z.custom<(parts: { readonly home: string }) => unknown>(isFunction, "expected a function"),
@@ -40,7 +40,7 @@ const answer = z.union([
 const recollections = z.array(z.looseObject({ text: z.string() }));
 
 /** A provider of somebody else's, from a file that the settings name. What it says is checked like everything that comes from outside. */
-export async function loadProvider(file: string, home: string): Promise<MemoryHandle> {
+export async function loadModuleProvider(file: string, home: string): Promise<MemoryHandle> {
   const loaded: unknown = createRequire(import.meta.url)(file);
   const { name, configuration, open } = providerModule.parse(loaded);
   const made = provider.parse(await open({ home }));
@@ -48,15 +48,15 @@ export async function loadProvider(file: string, home: string): Promise<MemoryHa
   const hash = createHash("sha256").update(configuration).digest("hex").slice(0, 32);
   return {
     owner: { provider: name, configuration: hash },
-    commit: async (batch, signal) => answerIn(await made.commit(batch, signal)),
-    ...(learn && { learn: async (lesson, signal) => answerIn(await learn(lesson, signal)) }),
+    commit: async (batch, signal) => decodeAnswer(await made.commit(batch, signal)),
+    ...(learn && { learn: async (lesson, signal) => decodeAnswer(await learn(lesson, signal)) }),
     recall: async (query, signal): Promise<readonly Recollection[]> =>
       recollections.parse(await made.recall(query, signal)),
     close: async () => made.close?.(),
   };
 }
 
-function answerIn(given: unknown): MemoryAnswer {
+function decodeAnswer(given: unknown): MemoryAnswer {
   const said = answer.safeParse(given);
   if (!said.success) return noAnswer;
   if (said.data.status === "committed") return { status: "committed" };

@@ -3,14 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import type { MemoryBatch, MemoryHandle } from "@holdfast/engine";
-import { anOwner, at } from "@holdfast/testing/fixtures/factories";
-import { present } from "@holdfast/testing/fixtures/open-session";
+import { anOwner, toSeq } from "@holdfast/testing/fixtures/factories";
+import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { ids, type OwnerId } from "@holdfast/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { extractFacts } from "./extract.ts";
 import { notesSnapshot } from "./memory-notes.ts";
-import { openMemories } from "./providers.ts";
+import { openMemoryProviders } from "./providers.ts";
 import { ownerFolder } from "./notes.ts";
 
 let home: string;
@@ -21,7 +21,7 @@ const never = new AbortController().signal;
 const said = (text: string) => ({ messages: [{ role: "user" as const, text }] });
 
 function aBatch(owner: OwnerId, text: string, rest: Partial<MemoryBatch> = {}): MemoryBatch {
-  const turn = { generation: at(3), runId: ids.make("run"), at: 1, ...said(text) };
+  const turn = { generation: toSeq(3), runId: ids.make("run"), at: 1, ...said(text) };
   return { owner, session: ids.make("session"), key: "k", turns: [turn], ...rest };
 }
 
@@ -50,10 +50,10 @@ describe("facts in what was said", () => {
 describe("the facts provider", () => {
   test("recalls what fits, to its owner alone, and finds it again after a restart", async () => {
     const [owner, stranger] = [anOwner(), anOwner()];
-    const facts = present((await openMemories(home, { choice: "facts" })).handle);
+    const facts = assertPresent((await openMemoryProviders(home, { choice: "facts" })).handle);
     const text = "Remember that the harbour gate opens at seven. I prefer black coffee.";
     expect(await facts.commit(aBatch(owner, text), never)).toEqual({ status: "committed" });
-    const again = present((await openMemories(home, { choice: "facts" })).handle);
+    const again = assertPresent((await openMemoryProviders(home, { choice: "facts" })).handle);
     expect(again.owner).toEqual(facts.owner);
     expect(await recalled(again, owner, "When does the harbour open?")).toEqual([
       "the harbour gate opens at seven",
@@ -64,7 +64,7 @@ describe("the facts provider", () => {
 
   test("[P10] a segment that comes twice counts once", async () => {
     const owner = anOwner();
-    const facts = present((await openMemories(home, { choice: "facts" })).handle);
+    const facts = assertPresent((await openMemoryProviders(home, { choice: "facts" })).handle);
     const session = ids.make("session");
     const first = aBatch(owner, "I prefer black coffee.", { session });
     await facts.commit(first, never);
@@ -74,7 +74,7 @@ describe("the facts provider", () => {
 
   test("what cannot be written is a failure, and not swallowed", async () => {
     const owner = anOwner();
-    const facts = present((await openMemories(home, { choice: "facts" })).handle);
+    const facts = assertPresent((await openMemoryProviders(home, { choice: "facts" })).handle);
     writeFileSync(ownerFolder(home, owner), "in the way");
     const answer = await facts.commit(aBatch(owner, "I prefer black coffee."), never);
     expect(answer).toMatchObject({ status: "failed", code: "facts_not_written" });
@@ -84,7 +84,7 @@ describe("the facts provider", () => {
 describe("the notes provider", () => {
   test("writes what a person can read, each line once, and a session begins with it", async () => {
     const owner = anOwner();
-    const notes = present((await openMemories(home, { choice: "notes" })).handle);
+    const notes = assertPresent((await openMemoryProviders(home, { choice: "notes" })).handle);
     const batch = aBatch(owner, "Call me Ishmael. Remember that the whale is white.");
     for (const key of ["one", "one", "two"])
       expect(await notes.commit({ ...batch, key }, never)).toEqual({ status: "committed" });
@@ -98,7 +98,7 @@ describe("the notes provider", () => {
 
   test("keep the newest when there is no more room, and whole lines", async () => {
     const owner = anOwner();
-    const notes = present((await openMemories(home, { choice: "notes" })).handle);
+    const notes = assertPresent((await openMemoryProviders(home, { choice: "notes" })).handle);
     for (let each = 0; each < 60; each += 1)
       await notes.commit(aBatch(owner, `Remember that ${each} ${"x".repeat(250)}`), never);
     const text = readFileSync(join(ownerFolder(home, owner), "MEMORY.md"), "utf8");
@@ -109,7 +109,7 @@ describe("the notes provider", () => {
 
   test("another process's lock is waited for by trying again", async () => {
     const owner = anOwner();
-    const notes = present((await openMemories(home, { choice: "notes" })).handle);
+    const notes = assertPresent((await openMemoryProviders(home, { choice: "notes" })).handle);
     await notes.commit(aBatch(owner, "Remember that it is late."), never);
     mkdirSync(join(ownerFolder(home, owner), "notes.lock"));
     const answer = await notes.commit(aBatch(owner, "Remember that it is dark."), never);
@@ -118,9 +118,9 @@ describe("the notes provider", () => {
 });
 
 test("an owner of another home, and one that is not known, cannot be reached", async () => {
-  const memories = await openMemories(home, { choice: "off" });
+  const memories = await openMemoryProviders(home, { choice: "off" });
   expect([memories.handle, memories.current()]).toEqual([null, null]);
-  const { owner } = present((await openMemories(home, { choice: "facts" })).handle);
+  const { owner } = assertPresent((await openMemoryProviders(home, { choice: "facts" })).handle);
   expect((await memories.open(owner))?.owner).toEqual(owner);
   expect(await memories.open({ ...owner, configuration: "other" })).toBeNull();
   expect(await memories.open({ ...owner, provider: "other" })).toBeNull();

@@ -8,35 +8,35 @@ import type { Config } from "../../ops/config/settings.ts";
 import { done, failed, type Outcome } from "../../util/outcome.ts";
 import { openFacts } from "./facts.ts";
 import { openNotes } from "./memory-notes.ts";
-import type { OpenVikingPlace } from "./openviking/client.ts";
-import { loadProvider } from "./module-provider.ts";
-import { readText } from "../../util/atomic-file.ts";
+import type { OpenVikingServer } from "./openviking/client.ts";
+import { loadModuleProvider } from "./module-provider.ts";
+import { readTextOrEmpty } from "../../util/atomic-file.ts";
 
-export { keepNote, notesSnapshot } from "./memory-notes.ts";
-export { openReviews, reviewWith } from "./reviews.ts";
+export { saveNote, notesSnapshot } from "./memory-notes.ts";
+export { createReviews, createReviewer } from "./reviews.ts";
 
-const makers = { facts: openFacts, notes: openNotes } as const;
+const builtInProviders = { facts: openFacts, notes: openNotes } as const;
 
 export interface MemoryChoice {
   /** One that is built in, `openviking`, `off`, or the path of a module. */
   readonly choice: string;
   /** The server that can be reached, chosen or not: what was marked for it is still its own. */
-  readonly openviking?: OpenVikingPlace | undefined;
+  readonly openviking?: OpenVikingServer | undefined;
 }
 
-export interface Memories extends MemoryProviders {
+export interface ConfiguredMemory extends MemoryProviders {
   /** A handle to whoever remembers now. */
   readonly handle: MemoryHandle | null;
 }
 
 /** The providers as the settings name them. One that cannot be opened is told before anything else starts. */
-export async function openConfiguredMemories({
+export async function openConfiguredMemory({
   home,
   memory: { value: choice },
   openvikingUrl: { value: url },
   openvikingKey: { value: key },
 }: Pick<Config, "home" | "memory" | "openvikingUrl" | "openvikingKey">): Promise<
-  Outcome<Memories>
+  Outcome<ConfiguredMemory>
 > {
   if (choice === "openviking" && url === undefined)
     return failed(
@@ -45,7 +45,7 @@ export async function openConfiguredMemories({
     );
   const openviking = url === undefined ? undefined : { url, key };
   try {
-    return done(await openMemories(home.value, { choice, openviking }));
+    return done(await openMemoryProviders(home.value, { choice, openviking }));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return failed("config.invalid", `The memory ${choice} cannot be opened: ${reason}`);
@@ -53,19 +53,19 @@ export async function openConfiguredMemories({
 }
 
 /** The providers. What was marked for one of them is committed by it also when another is chosen. */
-export async function openMemories(
+export async function openMemoryProviders(
   home: string,
   { choice, openviking }: MemoryChoice,
-): Promise<Memories> {
-  const configuration = await idOf(home);
-  const handles = Object.entries(makers).map(([provider, make]) =>
+): Promise<ConfiguredMemory> {
+  const configuration = await homeId(home);
+  const handles = Object.entries(builtInProviders).map(([provider, make]) =>
     make(home, { provider, configuration }),
   );
   if (openviking !== undefined) {
     const { openOpenViking } = await import("./openviking/provider.ts");
     handles.push(openOpenViking(openviking));
   }
-  if (isModule(choice)) handles.push(await loadProvider(choice, home));
+  if (isModule(choice)) handles.push(await loadModuleProvider(choice, home));
   const chosen = isModule(choice)
     ? handles.at(-1)
     : handles.find(({ owner }) => owner.provider === choice);
@@ -83,12 +83,12 @@ function isModule(choice: string): boolean {
 }
 
 /** What is remembered lies in this home: its id goes with it wherever it is moved. */
-async function idOf(home: string): Promise<string> {
+async function homeId(home: string): Promise<string> {
   const folder = join(home, "memory");
   const file = join(folder, "id");
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const fresh = randomBytes(8).toString("hex");
   // Whoever was first has named it.
   await writeFile(file, fresh, { flag: "wx", mode: 0o600 }).catch(() => undefined);
-  return (await readText(file)).trim();
+  return (await readTextOrEmpty(file)).trim();
 }

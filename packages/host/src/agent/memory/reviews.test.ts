@@ -1,13 +1,18 @@
-import { type MemoryHandle, type MemoryLesson, type ReviewAnswer, Reviews } from "@holdfast/engine";
-import { gated } from "@holdfast/testing/rigs/run-words";
+import {
+  type MemoryHandle,
+  type MemoryLesson,
+  type ReviewAnswer,
+  ConversationReviewer,
+} from "@holdfast/engine";
+import { createGate } from "@holdfast/testing/rigs/run-words";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
-import { present } from "@holdfast/testing/fixtures/open-session";
+import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { says } from "@holdfast/testing/fakes/scripted-model";
 import { expect, onTestFinished, test } from "vitest";
 
-import { converse, newSession, valueOf } from "../../../test/support/api-helpers.ts";
+import { sendAndWait, newSession, valueOf } from "../../../test/support/api-helpers.ts";
 import { openApi } from "../../../test/support/api-rig.ts";
-import { openReviews, reviewWith } from "./reviews.ts";
+import { createReviews, createReviewer } from "./reviews.ts";
 
 const owner = { provider: "noted", configuration: "one" };
 
@@ -50,23 +55,23 @@ function openRig() {
 /** As many messages as make a session due. */
 async function talked(rig: ReturnType<typeof openRig>) {
   const id = await newSession(rig);
-  await converse(rig, id, ...Array.from({ length: 10 }, (_, index) => `Word ${index}`));
+  await sendAndWait(rig, id, ...Array.from({ length: 10 }, (_, index) => `Word ${index}`));
   return id;
 }
 
 test("what a review finds is handed to memory without its secrets, and its usage stands in the ledger", async () => {
   const rig = openRig();
   const { lessons, providers } = aPupil();
-  const reviewer = reviewWith(async () => ({ name: "scripted", model: rig.model }));
+  const reviewer = createReviewer(async () => ({ name: "scripted", model: rig.model }));
   const { log } = rig;
-  const reviews = openReviews({
+  const reviews = createReviews({
     log,
     reviewer,
     providers,
     onError: (bug) => expect(bug).toBe(null),
   });
   const id = await talked(rig);
-  reviews.poke(rig.owner, id);
+  reviews.notify(rig.owner, id);
   await reviews.idle();
   expect(lessons).toMatchObject([
     { owner: rig.owner, session: id, texts: ["They live by the sea.", "The key is [key]."] },
@@ -81,15 +86,15 @@ test("a review leaves the session as it was: its entries, its version, its place
   const { providers } = aPupil();
   const id = await talked(rig);
   const before = valueOf(await rig.client.readSession({ params: { id } }));
-  const reviewer = reviewWith(async () => ({ name: "scripted", model: rig.model }));
+  const reviewer = createReviewer(async () => ({ name: "scripted", model: rig.model }));
   const { log } = rig;
-  const reviews = openReviews({
+  const reviews = createReviews({
     log,
     reviewer,
     providers,
     onError: (bug) => expect(bug).toBe(null),
   });
-  reviews.poke(rig.owner, id);
+  reviews.notify(rig.owner, id);
   await reviews.idle();
   expect(reviews.figures().reviewed).toBe(1);
   const after = valueOf(await rig.client.readSession({ params: { id } }));
@@ -105,8 +110,8 @@ test("a session is reviewed after so many messages, and not with every turn", as
   const reviews = aReviewer(rig, providers, async () => found("One."));
   const id = await newSession(rig);
   for (let each = 0; each < 12; each += 1) {
-    await converse(rig, id, `Word ${each}`);
-    reviews.poke(rig.owner, id);
+    await sendAndWait(rig, id, `Word ${each}`);
+    reviews.notify(rig.owner, id);
     await reviews.idle();
   }
   expect(lessons).toHaveLength(6);
@@ -126,7 +131,7 @@ test("a provider that learns nothing is asked nothing, and neither is a model", 
     asked += 1;
     return found("One.");
   });
-  reviews.poke(rig.owner, await talked(rig));
+  reviews.notify(rig.owner, await talked(rig));
   await reviews.idle();
   expect(asked).toBe(0);
 });
@@ -134,18 +139,18 @@ test("a provider that learns nothing is asked nothing, and neither is a model", 
 test("a model that does not hear its signal holds up neither the end of the host nor a delete", async () => {
   const rig = openRig();
   const { lessons, providers } = aPupil();
-  const asked = gated();
+  const asked = createGate();
   const never = Promise.withResolvers<ReviewAnswer>();
   const reviews = aReviewer(rig, providers, () => {
     asked.open();
     return never.promise;
   });
   const id = await talked(rig);
-  reviews.poke(rig.owner, id);
+  reviews.notify(rig.owner, id);
   await asked.promise;
   reviews.cancel(id);
   await reviews.idle();
-  reviews.poke(rig.owner, await talked(rig));
+  reviews.notify(rig.owner, await talked(rig));
   await reviews.stop();
   never.resolve(found("Too late."));
   await never.promise;
@@ -157,7 +162,7 @@ test("a review that takes too long is over, and the next session is reviewed", a
   const rig = openRig();
   const { lessons, providers } = aPupil();
   const clock = manualClock();
-  const asked = gated();
+  const asked = createGate();
   const answers = [
     () => {
       asked.open();
@@ -165,10 +170,10 @@ test("a review that takes too long is over, and the next session is reviewed", a
     },
     async () => found("In time."),
   ];
-  const reviews = aReviewer(rig, providers, () => present(answers.shift())(), clock);
+  const reviews = aReviewer(rig, providers, () => assertPresent(answers.shift())(), clock);
   const [one, two] = [await talked(rig), await talked(rig)];
-  reviews.poke(rig.owner, one);
-  reviews.poke(rig.owner, two);
+  reviews.notify(rig.owner, one);
+  reviews.notify(rig.owner, two);
   await asked.promise;
   await clock.advance(1_000);
   await reviews.idle();
@@ -178,14 +183,14 @@ test("a review that takes too long is over, and the next session is reviewed", a
 test("what was put in the trash meanwhile is not remembered", async () => {
   const rig = openRig();
   const { lessons, providers } = aPupil();
-  const [asked, answered] = [gated(), gated()];
+  const [asked, answered] = [createGate(), createGate()];
   const reviews = aReviewer(rig, providers, async () => {
     asked.open();
     await answered.promise;
     return found("One.");
   });
   const id = await talked(rig);
-  reviews.poke(rig.owner, id);
+  reviews.notify(rig.owner, id);
   await asked.promise;
   valueOf(await rig.client.trashSession({ params: { id } }));
   answered.open();
@@ -202,8 +207,8 @@ function aReviewer(
   providers: ReturnType<typeof aPupil>["providers"],
   review: () => Promise<ReviewAnswer>,
   clock = manualClock(),
-): Reviews {
-  return new Reviews({
+): ConversationReviewer {
+  return new ConversationReviewer({
     reads: rig.store.reads,
     clock,
     reviewer: { review },
@@ -211,6 +216,6 @@ function aReviewer(
     recordUsage: async () => {},
     onError: (bug) => void rig.bugs.push(new Error(String(bug))),
     everyMessages: 4,
-    patienceMs: 1_000,
+    timeoutMs: 1_000,
   });
 }

@@ -1,47 +1,47 @@
 import {
-  type IsPersons,
+  type IsFromPerson,
   type Log,
   type MemoryProviders,
   type Model,
   type Reviewer,
   type ReviewRequest,
-  Reviews,
+  ConversationReviewer,
   systemClock,
-  usageOfCall,
+  usageData,
 } from "@holdfast/engine";
 import { ids, newEvent } from "@holdfast/protocol";
 
 /** About ten turns. */
 const everyMessages = 20;
-const patienceMs = 60_000;
+const reviewTimeoutMs = 60_000;
 
-export interface ReviewParts {
+export interface ReviewDeps {
   readonly log: Log;
   readonly reviewer: Reviewer;
   readonly providers: MemoryProviders;
-  readonly isPersons?: IsPersons;
+  readonly isPersons?: IsFromPerson;
   readonly onError: (error: unknown) => void;
 }
 
 /** What a review has used goes into the ledger, quietly, and that is all that the session hears of it. */
-export function openReviews({
+export function createReviews({
   log,
   reviewer,
   providers,
   isPersons,
   onError,
-}: ReviewParts): Reviews {
-  return new Reviews({
+}: ReviewDeps): ConversationReviewer {
+  return new ConversationReviewer({
     reads: log.store.reads,
     clock: systemClock,
     reviewer,
     providers,
     everyMessages,
-    patienceMs,
-    ...(isPersons && { isPersons }),
+    timeoutMs: reviewTimeoutMs,
+    ...(isPersons && { isFromPerson: isPersons }),
     onError,
     async recordUsage(owner, session, model, usage) {
-      const event = newEvent(ids.make("event"), "usage.recorded", usageOfCall(model, usage));
+      const event = newEvent(ids.make("event"), "usage.recorded", usageData(model, usage));
       await log.commit({ owner, session, events: [event], touch: "quiet" });
     },
   });
@@ -56,7 +56,7 @@ const instructions = [
 ].join(" ");
 
 /** Reviews by a model. */
-export function reviewWith(
+export function createReviewer(
   modelFor: (request: ReviewRequest) => Promise<{ readonly name: string; readonly model: Model }>,
 ): Reviewer {
   return {
@@ -68,7 +68,7 @@ export function reviewWith(
         return { status: "failed", code: "no_model", message: "The rehearsal reviews nothing." };
       const messages = [
         { role: "system", text: instructions },
-        { role: "user", text: material.map(lineOf).join("\n") },
+        { role: "user", text: material.map(formatMaterial).join("\n") },
       ] as const;
       let written = "";
       let usage = null;
@@ -80,16 +80,16 @@ export function reviewWith(
           return { status: "failed", code, message };
         }
       }
-      return { status: "reviewed", lessons: notesIn(written), model: name, usage };
+      return { status: "reviewed", lessons: parseNotes(written), model: name, usage };
     },
   };
 }
 
-function lineOf({ role, text }: ReviewRequest["material"][number]): string {
+function formatMaterial({ role, text }: ReviewRequest["material"][number]): string {
   return `<${role}>\n${text}\n</${role}>`;
 }
 
-function notesIn(text: string): readonly string[] {
+function parseNotes(text: string): readonly string[] {
   return text
     .split("\n")
     .flatMap((line) => /^\s*[-*]\s+(?<note>\S.*)$/u.exec(line)?.groups?.["note"] ?? []);

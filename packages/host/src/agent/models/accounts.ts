@@ -19,13 +19,13 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 type AddressSetting = "openaiBaseUrl" | "anthropicBaseUrl" | "googleBaseUrl" | "ollamaBaseUrl";
 
-export interface AccountParts {
+export interface AccountDeps {
   readonly config: Pick<Config, AddressSetting>;
   readonly environment: Environment;
   readonly secrets: Secrets;
 }
 
-interface Issuer {
+interface ProviderInfo {
   readonly title: string;
   /** `null`: only whoever sets it up knows. */
   readonly own: string | null;
@@ -36,7 +36,7 @@ interface Issuer {
 
 const openaiKeys = ["HOLDFAST_OPENAI_API_KEY", "OPENAI_API_KEY"] as const;
 
-export const issuers: Readonly<Record<Provider, Issuer>> = {
+export const providerInfo: Readonly<Record<Provider, ProviderInfo>> = {
   anthropic: {
     title: "Anthropic",
     own: "https://api.anthropic.com/v1",
@@ -74,9 +74,9 @@ export const issuers: Readonly<Record<Provider, Issuer>> = {
   },
 };
 
-export type Unusable = {
+export type UnusableModel = {
   readonly code: "model_unknown" | "model_unusable";
-  readonly sentence: string;
+  readonly message: string;
   /** A key is kept, and for another address. */
   readonly keyFrom?: { readonly from: "stored" };
 };
@@ -85,8 +85,8 @@ export type Unusable = {
  * The account that counts now: what the operator has set goes before what was stored in the page. A key is never sent to
  * an address that it was not stored for, and one of the environment never to an address that came from the page.
  */
-export function accountOf(parts: AccountParts, provider: Provider): Account | Unusable {
-  const { own, variables, needsKey } = issuers[provider];
+export function findAccount(parts: AccountDeps, provider: Provider): Account | UnusableModel {
+  const { own, variables, needsKey } = providerInfo[provider];
   const configured = configuredAddress(parts, provider);
   const stored = parts.secrets.read(provider);
   const variable = variables.find((name) => (parts.environment[name] ?? "") !== "");
@@ -99,24 +99,24 @@ export function accountOf(parts: AccountParts, provider: Provider): Account | Un
     const { baseUrl, key } = stored;
     return { provider, baseUrl, key, keyFrom: { from: "stored" } };
   }
-  if (operated === null) return { code: "model_unusable", sentence: whatToSet(provider) };
+  if (operated === null) return { code: "model_unusable", message: setupHint(provider) };
   if (needsKey === "yes") {
-    if (stored === null) return { code: "model_unusable", sentence: whatToSet(provider) };
+    if (stored === null) return { code: "model_unusable", message: setupHint(provider) };
     const sentence = `The stored key belongs to ${stored.baseUrl}, not to ${operated}: store the one for that.`;
-    return { code: "model_unusable", sentence, keyFrom: { from: "stored" } };
+    return { code: "model_unusable", message: sentence, keyFrom: { from: "stored" } };
   }
   return { provider, baseUrl: operated, key: null, keyFrom: { from: "none" } };
 }
 
 export function configuredAddress(
-  { config }: Pick<AccountParts, "config">,
+  { config }: Pick<AccountDeps, "config">,
   provider: Provider,
 ): string | undefined {
-  return config[issuers[provider].setting].value ?? undefined;
+  return config[providerInfo[provider].setting].value ?? undefined;
 }
 
 /** In one sentence, for a person who has to do it. */
-export function whatToSet(provider: Provider): string {
+export function setupHint(provider: Provider): string {
   switch (provider) {
     case "anthropic":
       return "Set ANTHROPIC_API_KEY, or store a key for Anthropic in the settings.";

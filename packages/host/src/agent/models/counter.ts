@@ -8,30 +8,30 @@ export interface TokenCounter {
   /** As the tokenizer has counted it, if it has; else about. */
   readonly count: CountTokens;
   /** Has the long ones of these counted, for as long as somebody wants to wait. */
-  learn(texts: Iterable<string>, patienceMs: number): Promise<void>;
+  preload(texts: Iterable<string>, patienceMs: number): Promise<void>;
   /** Gives the thread's memory back. */
   close(): Promise<void>;
 }
 
 /** Of a shorter text the estimate is as good. */
-const shortest = 200;
+const minCountedLength = 200;
 /** In characters. More than that is not worth the tokenizer's time. */
-const mostAtOnce = 4_000_000;
-const mostKnown = 10_000;
+const maxBatchLength = 4_000_000;
+const maxCachedCounts = 10_000;
 const idleMs = 60_000;
 
-const answer = z.object({ id: z.number(), tokens: z.number() });
+const workerAnswer = z.object({ id: z.number(), tokens: z.number() });
 
 /** Counts by block: what was counted once is known by its hash, whatever conversation it stands in. */
 export function createTokenCounter(): TokenCounter {
   const known = new Map<string, number>();
-  let thread: Thread | null = null;
+  let thread: TokenWorker | null = null;
   let idle: NodeJS.Timeout | undefined;
 
   function remember(hash: string, tokens: number): void {
     known.set(hash, tokens);
     for (const oldest of known.keys()) {
-      if (known.size <= mostKnown) break;
+      if (known.size <= maxCachedCounts) break;
       known.delete(oldest);
     }
   }
@@ -45,16 +45,16 @@ export function createTokenCounter(): TokenCounter {
 
   async function learn(texts: Iterable<string>, patienceMs: number): Promise<void> {
     const wanted = new Map<string, string>();
-    let room = mostAtOnce;
+    let room = maxBatchLength;
     for (const text of texts) {
-      if (text.length < shortest || text.length > room) continue;
+      if (text.length < minCountedLength || text.length > room) continue;
       const hash = shortHash(text);
       if (known.has(hash) || wanted.has(hash)) continue;
       wanted.set(hash, text);
       room -= text.length;
     }
     if (wanted.size === 0) return;
-    thread ??= openThread();
+    thread ??= openTokenWorker();
     clearTimeout(idle);
     idle = setTimeout(() => void close(), idleMs).unref();
     const { ask } = thread;
@@ -70,21 +70,21 @@ export function createTokenCounter(): TokenCounter {
 
   return {
     count(text) {
-      if (text.length < shortest || known.size === 0) return estimateTokens(text);
+      if (text.length < minCountedLength || known.size === 0) return estimateTokens(text);
       return known.get(shortHash(text)) ?? estimateTokens(text);
     },
-    learn,
+    preload: learn,
     close,
   };
 }
 
-interface Thread {
+interface TokenWorker {
   /** `null`: it is gone. */
   readonly ask: (text: string) => Promise<number | null>;
   readonly close: () => Promise<void>;
 }
 
-function openThread(): Thread {
+function openTokenWorker(): TokenWorker {
   const worker = new Worker(new URL("./token-worker.ts", import.meta.url));
   const waiting = new Map<number, (tokens: number | null) => void>();
   let last = 0;
@@ -93,7 +93,7 @@ function openThread(): Thread {
     waiting.clear();
   };
   worker.on("message", (message: unknown) => {
-    const { id, tokens } = answer.parse(message);
+    const { id, tokens } = workerAnswer.parse(message);
     waiting.get(id)?.(tokens);
     waiting.delete(id);
   });

@@ -1,13 +1,13 @@
 import { z } from "zod";
 
 import type { Account } from "./accounts.ts";
-import { type ConnectionLimits, openConnection } from "./provider-connection.ts";
+import { type ConnectionLimits, openProviderConnection } from "./provider-connection.ts";
 
-const limits: ConnectionLimits = { answerMs: 3_000, silenceMs: 3_000, bytes: 1024 * 1024 };
-const keptMs = 60_000;
-const mostModels = 500;
+const listLimits: ConnectionLimits = { answerMs: 3_000, silenceMs: 3_000, bytes: 1024 * 1024 };
+const cacheMs = 60_000;
+const maxModels = 500;
 
-const answer = z.object({ data: z.array(z.object({ id: z.string().min(1).max(180) })) });
+const modelsAnswer = z.object({ data: z.array(z.object({ id: z.string().min(1).max(180) })) });
 
 /** What a server says that it serves; asked once a minute at most. One that does not answer serves nothing. */
 export function createServerModels(
@@ -18,20 +18,20 @@ export function createServerModels(
     const { baseUrl } = account;
     const kept = known.get(baseUrl);
     if (kept !== undefined && kept.until > now()) return kept.ids;
-    const ids = askFor(account);
-    known.set(baseUrl, { until: now() + keptMs, ids });
+    const ids = fetchModelNames(account);
+    known.set(baseUrl, { until: now() + cacheMs, ids });
     return ids;
   };
 }
 
-async function askFor({ baseUrl, key }: Account): Promise<string[]> {
-  const connection = openConnection(limits);
+async function fetchModelNames({ baseUrl, key }: Account): Promise<string[]> {
+  const connection = openProviderConnection(listLimits);
   try {
     const headers = key === null ? {} : { authorization: `Bearer ${key}` };
     const response = await connection.fetch(`${baseUrl}/models`, { headers });
     if (!response.ok) return [];
-    const { data } = answer.parse(await response.json());
-    return data.slice(0, mostModels).map(({ id }) => id);
+    const { data } = modelsAnswer.parse(await response.json());
+    return data.slice(0, maxModels).map(({ id }) => id);
   } catch {
     return [];
   } finally {

@@ -33,17 +33,17 @@ export const modelOverrides = z.record(
 export type ModelOverrides = z.infer<typeof modelOverrides>;
 
 /** So much any model takes that is worth talking to. */
-const unknown: ModelFacts = { window: 32_000, output: 8_000 };
+const unknownModelFacts: ModelFacts = { window: 32_000, output: 8_000 };
 
 export function factsOf(name: string, overrides: ModelOverrides = {}): ModelFacts {
   const row = modelTable.find((each) => fits(each.name, name));
-  const { name: _, ...known } = row ?? { name, ...unknown };
+  const { name: _, ...known } = row ?? { name, ...unknownModelFacts };
   const own = Object.entries(overrides).find(([pattern]) => fits(pattern, name))?.[1];
   if (own === undefined) return known;
   const { window = known.window, output = known.output, images, price } = own;
   const { takes, price: usual, ...rest } = known;
   const seen = images === undefined ? takes : images ? (["images"] as const) : [];
-  const paid = price === undefined ? usual : { ...standard(price), ...defined(price) };
+  const paid = price === undefined ? usual : { ...withCacheRates(price), ...defined(price) };
   return { ...rest, window, output, ...(seen && { takes: seen }), ...(paid && { price: paid }) };
 }
 
@@ -64,7 +64,7 @@ function fits(pattern: string, name: string): boolean {
 }
 
 /** A price that names no rate for the cache is the same with it and without. */
-function standard({ input, output }: { input: number; output: number }): Price {
+function withCacheRates({ input, output }: { input: number; output: number }): Price {
   return { input, output, cacheRead: input, cacheWrite: input };
 }
 

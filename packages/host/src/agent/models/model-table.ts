@@ -157,7 +157,7 @@ export const modelTable: readonly TableRow[] = [
 ];
 
 /** What is taken when a provider's key is there and no model is named, and for titles and summaries. */
-export const usualModels = {
+export const defaultModels = {
   anthropic: { answers: "anthropic/claude-sonnet-5-5", small: "anthropic/claude-haiku-5-5" },
   openai: { answers: "openai/gpt-6.1-sol", small: "openai/gpt-6-luna" },
   google: { answers: "google/gemini-pro-latest", small: "google/gemini-flash-lite-latest" },

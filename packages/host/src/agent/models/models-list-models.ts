@@ -1,8 +1,8 @@
-import { type Account, issuers, type KeySource } from "./accounts.ts";
+import { type Account, providerInfo, type KeySource } from "./accounts.ts";
 import type { ModelFacts } from "./model-facts.ts";
 import { parseModelName, type Provider, providers, rehearsal } from "./model-name.ts";
 import { modelTable } from "./model-table.ts";
-import type { Models } from "./registry.ts";
+import type { ModelRegistry } from "./registry.ts";
 
 export interface ModelListing {
   readonly name: string;
@@ -28,10 +28,10 @@ export interface ModelList {
 
 /** Everything that can be chosen: what the table knows, what servers serve, and what is chosen already. */
 export async function listModels(
-  models: Models,
+  models: ModelRegistry,
   serverModels: (account: Account) => Promise<readonly string[]>,
 ): Promise<ModelList> {
-  const listed = providers.map((provider) => describe(models, provider));
+  const listed = providers.map((provider) => describeProvider(models, provider));
   const served = await Promise.all(
     (["openai-compatible", "ollama"] as const).map(async (provider) => {
       const account = models.account(provider);
@@ -39,20 +39,20 @@ export async function listModels(
       return (await serverModels(account)).map((id) => `${provider}/${id}`);
     }),
   );
-  const names = new Set([rehearsal, models.usual(), ...tableNames(), ...served.flat()]);
-  return { models: [...names].map((name) => listing(models, name)), providers: listed };
+  const names = new Set([rehearsal, models.defaultModel(), ...tableNames(), ...served.flat()]);
+  return { models: [...names].map((name) => describeModel(models, name)), providers: listed };
 }
 
-function listing(models: Models, name: string): ModelListing {
+function describeModel(models: ModelRegistry, name: string): ModelListing {
   const provider = parseModelName(name)?.provider ?? "unknown";
   return { name, provider, facts: models.facts(name), usable: models.check(name) === null };
 }
 
-function describe(models: Models, provider: Provider): ProviderListing {
-  const { title } = issuers[provider];
+function describeProvider(models: ModelRegistry, provider: Provider): ProviderListing {
+  const { title } = providerInfo[provider];
   const account = models.account(provider);
   if ("code" in account) {
-    const { sentence: problem, keyFrom: key = { from: "none" } } = account;
+    const { message: problem, keyFrom: key = { from: "none" } } = account;
     return { provider, title, usable: false, baseUrl: null, key, problem };
   }
   const { baseUrl, keyFrom: key } = account;

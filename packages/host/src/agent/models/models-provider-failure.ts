@@ -37,15 +37,15 @@ const refused =
   /content_policy_violation|content_filter|content management policy|responsible ai|invalid_prompt|flagged/i;
 const overloaded = /overloaded|rate.?limit|too many requests|capacity|slow_down/i;
 /** What was thought earlier is not taken back: another key, another model, a prefix that has changed. */
-const thoughtsRefused =
+const reasoningRefused =
   /invalid_encrypted_content|encrypted content|`?signature`?|thinking.{0,40}block|reasoning_content|of type 'reasoning'/i;
 
-const longest = 600;
+const maxMessageLength = 600;
 
 /** Says of an error what can be done about it. Never throws, and repeats no key. */
-export function failureFrom(error: unknown, about: FailureContext): ModelFailure {
+export function classifyFailure(error: unknown, about: FailureContext): ModelFailure {
   const failure = classify(error, about);
-  return { ...failure, message: about.redact(failure.message).slice(0, longest) };
+  return { ...failure, message: about.redact(failure.message).slice(0, maxMessageLength) };
 }
 
 export interface FailureContext {
@@ -58,9 +58,9 @@ export interface FailureContext {
   readonly now: () => number;
 }
 
-export function refusesThoughts(error: unknown): boolean {
+export function isReasoningRefused(error: unknown): boolean {
   const read = readError(error);
-  return read.statusCode === 400 && thoughtsRefused.test(wordsIn(read));
+  return read.statusCode === 400 && reasoningRefused.test(messageOf(read));
 }
 
 function classify(error: unknown, about: FailureContext): ModelFailure {
@@ -71,7 +71,7 @@ function classify(error: unknown, about: FailureContext): ModelFailure {
   const read = readError(error);
   // An answer that began well and was cut off has a status too.
   const status = (read.statusCode ?? 0) >= 400 ? read.statusCode : statusOf(read);
-  const words = wordsIn(read);
+  const words = messageOf(read);
   if (status === undefined) return withoutStatus(read, words, about);
   const { provider } = about;
   const said = asSentence(read.message || `It answered with status ${status}`);
@@ -123,13 +123,13 @@ function asSentence(text: string): string {
   return /[.!?…]["'”’)\]]*\s*$/.test(text) ? text : `${text}.`;
 }
 
-const garbled = /AI_(?:TypeValidation|JSONParse|InvalidResponseData|NoContentGenerated)/;
+const malformedResponse = /AI_(?:TypeValidation|JSONParse|InvalidResponseData|NoContentGenerated)/;
 
 function withoutStatus(read: ProviderError, words: string, about: FailureContext): ModelFailure {
   const { provider } = about;
   if (overflow.some((form) => form.test(words)))
     return { class: "overflow", code: "model_overflow", message: read.message };
-  if (garbled.test(read.name ?? ""))
+  if (malformedResponse.test(read.name ?? ""))
     return {
       class: "retryable",
       code: "model_garbled",
@@ -152,7 +152,7 @@ function isNetwork({ name, message, code }: ProviderError): boolean {
 
 /** In the stream an error has a type in place of a status. */
 function statusOf({ type, code, data }: ProviderError): number | undefined {
-  const named = `${type ?? ""} ${code ?? ""} ${typeInside(data)}`;
+  const named = `${type ?? ""} ${code ?? ""} ${nestedType(data)}`;
   if (/overloaded_error/.test(named)) return 529;
   if (/rate_limit/.test(named)) return 429;
   if (/authentication_error|invalid_api_key/.test(named)) return 401;
@@ -165,7 +165,7 @@ function statusOf({ type, code, data }: ProviderError): number | undefined {
 
 const nested = z.object({ error: z.object({ type: z.string().catch(""), code: z.unknown() }) });
 
-function typeInside(data: unknown): string {
+function nestedType(data: unknown): string {
   const inside = nested.safeParse(data).data?.error;
   return inside === undefined ? "" : `${inside.type} ${JSON.stringify(inside.code) ?? ""}`;
 }
@@ -176,14 +176,14 @@ function readError(error: unknown): ProviderError {
   return { message: typeof error === "string" ? error : "an unknown error", data: undefined };
 }
 
-function wordsIn({
+function messageOf({
   message,
   responseBody = "",
   type = "",
   code = "",
   data,
 }: ProviderError): string {
-  return `${message}\n${responseBody.slice(0, 20_000)}\n${type} ${code} ${typeInside(data)}`;
+  return `${message}\n${responseBody.slice(0, 20_000)}\n${type} ${code} ${nestedType(data)}`;
 }
 
 function retryIn(

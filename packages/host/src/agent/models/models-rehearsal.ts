@@ -7,20 +7,20 @@ import {
   systemClock,
 } from "@holdfast/engine";
 
-import { type Cue, findCue } from "./rehearsal-cue.ts";
-import { createFailureCounts, failureFor, type FailureCounts } from "./rehearsal-failures.ts";
+import { type ScriptedStep, findScriptedStep } from "./rehearsal-cue.ts";
+import { createFailureCounts, failureForStatus, type FailureCounts } from "./rehearsal-failures.ts";
 import {
-  answerPlainly,
-  contextOf,
+  plainAnswer,
+  echoContext,
   countWords,
-  remarkOn,
+  explainMisread,
   reportResult,
   reportRetry,
   wordsOf,
 } from "./rehearsal-lines.ts";
-import { passageOf } from "./rehearsal-passages.ts";
-import { questionIn, titleInstruction } from "./titler.ts";
-import { createVoice } from "./rehearsal.ts";
+import { fillerWords } from "./rehearsal-passages.ts";
+import { questionInTitlePrompt, titleInstruction } from "./titler.ts";
+import { createPacedWriter } from "./rehearsal.ts";
 
 export interface RehearsalOptions {
   readonly clock?: Clock;
@@ -29,7 +29,7 @@ export interface RehearsalOptions {
 }
 
 /** A text that happens to be full of braces is not answered with a page of remarks. */
-const mostRemarks = 3;
+const maxRemarks = 3;
 
 /**
  * The model that answers while no provider is configured. It is no AI: it obeys the directives in the newest user
@@ -40,37 +40,37 @@ export function createRehearsalModel(options: RehearsalOptions = {}): Model {
   const { clock = systemClock, random = Math.random } = options;
   const failures = createFailureCounts();
   return {
-    stream: (request, signal) => perform(request, { clock, random, failures, signal }),
+    stream: (request, signal) => runScript(request, { clock, random, failures, signal }),
   };
 }
 
-interface Stage {
+interface RehearsalDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly failures: FailureCounts;
   readonly signal: AbortSignal;
 }
 
-async function* perform(request: ModelRequest, stage: Stage): AsyncGenerator<ModelEvent> {
+async function* runScript(request: ModelRequest, stage: RehearsalDeps): AsyncGenerator<ModelEvent> {
   const { failures, signal } = stage;
-  const cue = findCue(request.messages);
-  const voice = createVoice({ ...stage, wordsPerSecond: cue.wordsPerSecond });
+  const cue = findScriptedStep(request.messages);
+  const voice = createPacedWriter({ ...stage, wordsPerSecond: cue.wordsPerSecond });
   if (isAskedForTitle(request)) {
-    yield* voice.say(wordsOf(titleOf(request)));
+    yield* voice.writeText(wordsOf(titleOf(request)));
     return;
   }
-  const failing = failuresOnPurpose(cue, failures);
+  const failing = createScriptedFailures(cue, failures);
   let remarks = 0;
 
-  for (const result of cue.results) yield* voice.say(wordsOf(reportResult(result)));
+  for (const result of cue.results) yield* voice.writeText(wordsOf(reportResult(result)));
   for (const directive of cue.directives) {
     if (signal.aborted) break;
     switch (directive.kind) {
       case "words":
-        yield* voice.say(passageOf("said", directive.count));
+        yield* voice.writeText(fillerWords("said", directive.count));
         break;
       case "think":
-        yield* voice.think(passageOf("thought", directive.count));
+        yield* voice.writeReasoning(fillerWords("thought", directive.count));
         break;
       case "rate":
         voice.setRate(directive.wordsPerSecond);
@@ -79,36 +79,38 @@ async function* perform(request: ModelRequest, stage: Stage): AsyncGenerator<Mod
         await voice.pause(directive.seconds);
         break;
       case "echo":
-        yield* voice.say(wordsOf(contextOf(request.messages)));
+        yield* voice.writeText(wordsOf(echoContext(request.messages)));
         break;
       case "misread":
-        if (remarks++ < mostRemarks) yield* voice.say(wordsOf(remarkOn(directive)));
+        if (remarks++ < maxRemarks) yield* voice.writeText(wordsOf(explainMisread(directive)));
         break;
       case "tool":
         yield { kind: "call", name: directive.name, input: directive.input };
         break;
       case "fail":
         if (!failing.isDue(directive)) break;
-        yield { kind: "failed", failure: failureFor(directive.status) };
+        yield { kind: "failed", failure: failureForStatus(directive.status) };
         return;
     }
   }
   const failed = failing.end();
-  if (cue.isLast && !voice.hasSpoken())
-    yield* voice.say(wordsOf(failed > 0 ? reportRetry(failed) : answerPlainly(request.messages)));
+  if (cue.isLast && !voice.hasText())
+    yield* voice.writeText(
+      wordsOf(failed > 0 ? reportRetry(failed) : plainAnswer(request.messages)),
+    );
   if (signal.aborted) return;
-  const usage = { input: countWords(request.messages), output: voice.wordsUttered() };
+  const usage = { input: countWords(request.messages), output: voice.wordCount() };
   yield { kind: "usage", usage };
 }
 
-interface FailuresOnPurpose {
+interface ScriptedFailures {
   /** Whether this `{fail}` fails now. Each that fails first does so in an attempt of its own, in their order. */
   isDue(directive: { readonly when: "first" | "always" }): boolean;
   /** Forgets them, for the attempt got past them all, and answers how many there were. */
   end(): number;
 }
 
-function failuresOnPurpose(cue: Cue, counts: FailureCounts): FailuresOnPurpose {
+function createScriptedFailures(cue: ScriptedStep, counts: FailureCounts): ScriptedFailures {
   const key = cue.directives.some((each) => each.kind === "fail") ? cue.fingerprint() : undefined;
   const before = key === undefined ? 0 : counts.read(key);
   let passed = 0;
@@ -130,14 +132,14 @@ function isAskedForTitle({ messages: [first] }: ModelRequest): boolean {
   return first?.role === "system" && first.text === titleInstruction;
 }
 
-const wordsOfTitle = 6;
+const maxTitleWords = 6;
 
 /** The first words of what was asked, without its directives. */
 function titleOf({ messages }: ModelRequest): string {
   const prompt = messages.find((message) => message.role === "user");
-  const asked = withoutBraces(questionIn(prompt?.text ?? ""));
+  const asked = withoutBraces(questionInTitlePrompt(prompt?.text ?? ""));
   const words = asked.split(/\s+/).filter((word) => word !== "");
-  return words.slice(0, wordsOfTitle).join(" ") || "Rehearsal";
+  return words.slice(0, maxTitleWords).join(" ") || "Rehearsal";
 }
 
 /** Directives may hold braces of their own: the innermost go first. */

@@ -31,14 +31,14 @@ export function createTitler(modelFor: (request: TitleRequest) => Promise<NamedM
         if (event.kind === "text") reply += event.text;
         if (reply.length > longestReply) break;
       }
-      const title = titleIn(reply);
+      const title = cleanTitle(reply);
       return title === "" ? { status: "failed" } : { status: "titled", title, model: name, usage };
     },
   };
 }
 
 /** Models like to quote, to explain and to end with a full stop. */
-function titleIn(reply: string): string {
+function cleanTitle(reply: string): string {
   const line = reply
     .split("\n")
     .map((each) => each.trim())

@@ -9,13 +9,13 @@ export interface ConnectionLimits {
 
 const megabyte = 1024 * 1024;
 /** A model that is being loaded, or that thinks, is silent for minutes. */
-export const usualLimits: ConnectionLimits = {
+export const defaultConnectionLimits: ConnectionLimits = {
   answerMs: 5 * 60_000,
   silenceMs: 5 * 60_000,
   bytes: 256 * megabyte,
 };
 /** A failure is told in a page of text. */
-const mostOfFailure = megabyte;
+const maxOfFailure = megabyte;
 
 export class ConnectionFailure extends Error {
   readonly code: "model_silent" | "model_endless";
@@ -27,10 +27,10 @@ export class ConnectionFailure extends Error {
 }
 
 /** One call's connection: `signal` cuts it. */
-export interface Connection {
+export interface ProviderConnection {
   readonly fetch: typeof fetch;
   /** The stream ended with the word by which chat completions say that all was said. */
-  readonly saidDone: boolean;
+  readonly isDone: boolean;
   /** Why it was given up. Those in between wrap it in errors of their own. */
   readonly failure: ConnectionFailure | null;
 }
@@ -39,10 +39,10 @@ export interface Connection {
  * A fetch that waits so long and no longer, takes so much and no more, and follows nobody elsewhere: a key is sent to the
  * address that it belongs to.
  */
-export function openConnection(
+export function openProviderConnection(
   limits: ConnectionLimits,
   send: typeof fetch = fetch,
-): Connection & { readonly close: () => void } {
+): ProviderConnection & { readonly close: () => void } {
   const over = new AbortController();
   let tail = "";
   let failure: ConnectionFailure | null = null;
@@ -52,14 +52,14 @@ export function openConnection(
   };
   const fetchWithin: typeof fetch = async (input, init = {}) => {
     const signal = AbortSignal.any([over.signal, ...(init.signal ? [init.signal] : [])]);
-    const watch = watchSilence(limits.answerMs, () =>
+    const watch = startSilenceTimer(limits.answerMs, () =>
       giveUp("model_silent", "The provider was silent for too long."),
     );
     try {
       const response = await send(input, { ...init, signal, redirect: "error" });
       watch.expect(limits.silenceMs);
       if (response.body === null) return (watch.end(), response);
-      const most = response.ok ? limits.bytes : mostOfFailure;
+      const most = response.ok ? limits.bytes : maxOfFailure;
       const body = bounded(response.body, {
         most,
         watch,
@@ -74,7 +74,7 @@ export function openConnection(
   };
   return {
     fetch: fetchWithin,
-    get saidDone() {
+    get isDone() {
       return tail.includes("[DONE]");
     },
     get failure() {
@@ -84,13 +84,13 @@ export function openConnection(
   };
 }
 
-interface Watch {
+interface SilenceTimer {
   expect(ms: number): void;
   heard(): void;
   end(): void;
 }
 
-function watchSilence(firstMs: number, tooLong: () => void): Watch {
+function startSilenceTimer(firstMs: number, tooLong: () => void): SilenceTimer {
   let timer = setTimeout(tooLong, firstMs);
   return {
     expect(ms) {
@@ -106,7 +106,7 @@ function bounded(
   body: ReadableStream<Uint8Array>,
   rest: {
     readonly most: number;
-    readonly watch: Watch;
+    readonly watch: SilenceTimer;
     readonly tooMuch: () => void;
     readonly keep: (tail: string) => void;
   },

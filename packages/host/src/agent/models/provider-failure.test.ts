@@ -22,7 +22,7 @@ import {
   refuses,
   type ServerAnswer,
 } from "@holdfast/testing/host/providers/provider-server";
-import type { ProviderModelParts } from "./provider-model.ts";
+import type { ProviderModelDeps } from "./provider-model.ts";
 
 async function serve(...answers: readonly ServerAnswer[]): Promise<ProviderServer> {
   const server = await openServerWith(answers);
@@ -32,7 +32,7 @@ async function serve(...answers: readonly ServerAnswer[]): Promise<ProviderServe
 
 const [anthropic, openai, chat, compatible, ollama] = wires as [Wire, Wire, Wire, Wire, Wire];
 
-async function failureOf(wire: Wire, answer: ServerAnswer, rest: Partial<ProviderModelParts> = {}) {
+async function failureOf(wire: Wire, answer: ServerAnswer, rest: Partial<ProviderModelDeps> = {}) {
   const server = await serve(answer);
   const events = await readToEnd(
     open(wire, server, rest).stream(requestOf(user("Hi")), unaborted()),

@@ -1,5 +1,5 @@
 /** Nobody waits longer for a provider within a run. */
-const longest = 10 * 60_000;
+const maxRetryAfterMs = 10 * 60_000;
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000 };
 
@@ -10,23 +10,23 @@ export function retryAfterMs(
   now: number,
 ): number | null {
   const wait =
-    asNumber(headers["retry-after-ms"], 1) ??
-    asNumber(headers["retry-after"], 1_000) ??
-    asDate(headers["retry-after"], now) ??
-    inWords(message);
-  return wait === null ? null : Math.min(Math.max(0, Math.ceil(wait)), longest);
+    fromNumber(headers["retry-after-ms"], 1) ??
+    fromNumber(headers["retry-after"], 1_000) ??
+    fromDate(headers["retry-after"], now) ??
+    fromMessage(message);
+  return wait === null ? null : Math.min(Math.max(0, Math.ceil(wait)), maxRetryAfterMs);
 }
 
-function asNumber(text: string | undefined, factor: number): number | null {
+function fromNumber(text: string | undefined, factor: number): number | null {
   return text !== undefined && /^\s*\d+(\.\d+)?\s*$/.test(text) ? Number(text) * factor : null;
 }
 
-function asDate(text: string | undefined, now: number): number | null {
+function fromDate(text: string | undefined, now: number): number | null {
   const at = Date.parse(text ?? "");
   return Number.isNaN(at) ? null : at - now;
 }
 
-function inWords(message: string): number | null {
+function fromMessage(message: string): number | null {
   const match = /(?:try again|retry) in (\d+(?:\.\d+)?)\s?(ms|s|m)\b/i.exec(message);
   const unit = units[match?.[2]?.toLowerCase() ?? ""];
   return match === null || unit === undefined ? null : Number(match[1]) * unit;

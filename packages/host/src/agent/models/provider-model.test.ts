@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 
 import {
   failureIn,
-  goOn,
+  nextMessages,
   openServerWith,
   openWire as open,
   requestOf,
@@ -59,7 +59,7 @@ describe.each(wires)("$title", (wire) => {
       { name: "look", input: { at: 1 } },
       { name: "look", input: { at: 2 } },
     ]);
-    const request = requestOf(user("Look"), ...goOn(first));
+    const request = requestOf(user("Look"), ...nextMessages(first));
     expect(failureIn(await readToEnd(model.stream(request, unaborted())))).toBeNull();
     const sent = JSON.stringify(server.requests[1]?.body);
     const asked = [
@@ -77,7 +77,7 @@ describe.each(wires)("$title", (wire) => {
     let messages: ModelMessage[] = [user("Look")];
     for (let turn = 0; turn < 3; turn += 1) {
       const events = await readToEnd(model.stream(requestOf(...messages), unaborted()));
-      messages = [...messages, ...goOn(events), user(`And then ${turn}?`)];
+      messages = [...messages, ...nextMessages(events), user(`And then ${turn}?`)];
     }
     const sent = server.requests.map(({ body }) => withoutMarks(body));
     for (const [index, next] of sent.slice(1).entries()) {
@@ -160,7 +160,7 @@ describe.each(wires.filter(({ inputs }) => inputs !== "objects"))("$title", (wir
       { input: '{"at": ', malformed: true },
       { input: '"ls"', malformed: true },
     ]);
-    await readToEnd(model.stream(requestOf(user("Look"), ...goOn(first)), unaborted()));
+    await readToEnd(model.stream(requestOf(user("Look"), ...nextMessages(first)), unaborted()));
     const sent = JSON.stringify(server.requests[1]?.body).replaceAll("\\", "");
     expect(sent).toContain('{"malformed":"');
   });

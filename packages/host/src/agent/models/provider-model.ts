@@ -1,16 +1,25 @@
 import type { Model, ModelEvent, ModelFailure, ModelRequest } from "@holdfast/engine";
 import type { BlobId, SessionId } from "@holdfast/protocol";
 
-import { type Account, issuers, whatToSet } from "./accounts.ts";
+import { type Account, providerInfo, setupHint } from "./accounts.ts";
 import { loadLanguageModel, type OpenAiApi } from "./models-load-provider.ts";
 import { costOf, type ModelFacts } from "./model-facts.ts";
-import { failureFrom, refusesThoughts } from "./models-provider-failure.ts";
-import { type ConnectionLimits, openConnection, usualLimits } from "./provider-connection.ts";
-import { type Telling, tellMessages, tellTools, wireName } from "./provider-prompt.ts";
-import { Listener } from "./provider-stream.ts";
+import { classifyFailure, isReasoningRefused } from "./models-provider-failure.ts";
+import {
+  type ConnectionLimits,
+  openProviderConnection,
+  defaultConnectionLimits,
+} from "./provider-connection.ts";
+import {
+  type PromptFormat,
+  toProviderPrompt,
+  toProviderTools,
+  wireName,
+} from "./provider-prompt.ts";
+import { ProviderStreamReader } from "./provider-stream.ts";
 import type { CallOptions } from "./load-provider.ts";
 
-export interface ProviderModelParts {
+export interface ProviderModelDeps {
   /** As in HOLDFAST_MODEL, and the provider's own name for it. */
   readonly name: string;
   readonly id: string;
@@ -21,54 +30,54 @@ export interface ProviderModelParts {
   readonly limits?: ConnectionLimits;
   readonly redact?: (text: string) => string;
   /** Sessions whose thoughts the provider did not take back. */
-  readonly thoughtless?: Set<SessionId>;
+  readonly withoutReasoning?: Set<SessionId>;
 }
 
 /** A model behind a provider's package. One call is one request: whether it is tried again is the engine's decision. */
-export function createProviderModel(parts: ProviderModelParts): Model {
+export function createProviderModel(parts: ProviderModelDeps): Model {
   return { stream: (request, signal) => streamFrom(parts, request, signal) };
 }
 
 async function* streamFrom(
-  parts: ProviderModelParts,
+  parts: ProviderModelDeps,
   request: ModelRequest,
   signal: AbortSignal,
 ): AsyncGenerator<ModelEvent> {
-  const { thoughtless = new Set() } = parts;
+  const { withoutReasoning: thoughtless = new Set() } = parts;
   const isThoughtless = request.session !== undefined && thoughtless.has(request.session);
-  const first = yield* ask(parts, request, signal, isThoughtless ? "left out" : "told");
+  const first = yield* requestOnce(parts, request, signal, isThoughtless ? "left out" : "told");
   if (first === null) return;
-  if (isThoughtless || first.hasSpoken || !refusesThoughts(first.error)) {
+  if (isThoughtless || first.hasSpoken || !isReasoningRefused(first.error)) {
     yield { kind: "failed", failure: first.failure };
     return;
   }
   // Else a conversation whose key has changed could never go on.
   if (request.session !== undefined) thoughtless.add(request.session);
   for (const oldest of thoughtless)
-    if (thoughtless.size > mostThoughtless) thoughtless.delete(oldest);
-  const second = yield* ask(parts, request, signal, "left out");
+    if (thoughtless.size > maxSessionsWithoutReasoning) thoughtless.delete(oldest);
+  const second = yield* requestOnce(parts, request, signal, "left out");
   if (second !== null) yield { kind: "failed", failure: second.failure };
 }
 
 /** One that was forgotten is asked twice once more. */
-const mostThoughtless = 1_000;
+const maxSessionsWithoutReasoning = 1_000;
 
-interface Failed {
+interface FailedRequest {
   readonly failure: ModelFailure;
   readonly error: unknown;
   readonly hasSpoken: boolean;
 }
 
-async function* ask(
-  parts: ProviderModelParts,
+async function* requestOnce(
+  parts: ProviderModelDeps,
   request: ModelRequest,
   signal: AbortSignal,
-  thoughts: Telling["thoughts"],
-): AsyncGenerator<ModelEvent, Failed | null> {
-  const connection = openConnection(parts.limits ?? usualLimits);
-  const telling = tellingOf(parts, thoughts);
+  thoughts: PromptFormat["reasoning"],
+): AsyncGenerator<ModelEvent, FailedRequest | null> {
+  const connection = openProviderConnection(parts.limits ?? defaultConnectionLimits);
+  const telling = promptFormatOf(parts, thoughts);
   const names = new Map(request.tools.map(({ name }) => [wireName(name), name]));
-  const listener = new Listener(telling, names);
+  const listener = new ProviderStreamReader(telling, names);
   try {
     const { account, id, api = "responses" } = parts;
     const language = await loadLanguageModel(account, id, { fetch: connection.fetch, api });
@@ -76,14 +85,14 @@ async function* ask(
       ...(await optionsFor(parts, request, telling)),
       abortSignal: signal,
     });
-    for await (const part of stream) yield* listener.hear(part);
-    yield* usageOf(parts, listener);
-    const failure = endOf(parts, listener, connection.saidDone ? "said" : "not said");
+    for await (const part of stream) yield* listener.read(part);
+    yield* usageEvents(parts, listener);
+    const failure = finishFailure(parts, listener, connection.isDone ? "said" : "not said");
     return failure && { failure, error: null, hasSpoken: true };
   } catch (error) {
     if (signal.aborted) return null;
-    yield* usageOf(parts, listener);
-    const failure = toldOf(parts, connection.failure ?? error);
+    yield* usageEvents(parts, listener);
+    const failure = describeError(parts, connection.failure ?? error);
     return { failure, error, hasSpoken: listener.hasSpoken };
   } finally {
     // Whoever leaves early must not leave a connection behind that nobody reads.
@@ -91,14 +100,17 @@ async function* ask(
   }
 }
 
-function tellingOf(parts: ProviderModelParts, thoughts: Telling["thoughts"]): Telling {
+function promptFormatOf(
+  parts: ProviderModelDeps,
+  thoughts: PromptFormat["reasoning"],
+): PromptFormat {
   const { account, name, facts, image = async () => null } = parts;
   const { provider } = account;
   const isServer = provider === "openai-compatible" || provider === "ollama";
   return {
     by: `${name}@${account.baseUrl}`,
     options: isServer ? "openaiCompatible" : provider,
-    thoughts,
+    reasoning: thoughts,
     callIds: provider === "anthropic" || provider === "openai" ? "its own" : "ours",
     cache: provider === "anthropic" ? "marked" : "automatic",
     image,
@@ -107,20 +119,20 @@ function tellingOf(parts: ProviderModelParts, thoughts: Telling["thoughts"]): Te
 }
 
 async function optionsFor(
-  parts: ProviderModelParts,
+  parts: ProviderModelDeps,
   request: ModelRequest,
-  telling: Telling,
+  telling: PromptFormat,
 ): Promise<CallOptions> {
   const { account, facts } = parts;
-  const prompt = await tellMessages(request.messages, telling);
-  const tools = tellTools(request.tools, telling);
+  const prompt = await toProviderPrompt(request.messages, telling);
+  const tools = toProviderTools(request.tools, telling);
   const options = { prompt, ...(tools.length > 0 && { tools }) };
   switch (account.provider) {
     case "anthropic":
       return {
         ...options,
-        maxOutputTokens: roomForAnswer(facts),
-        ...(facts.thinks && { providerOptions: { anthropic: { thinking: adaptive } } }),
+        maxOutputTokens: answerTokenLimit(facts),
+        ...(facts.thinks && { providerOptions: { anthropic: { thinking: adaptiveThinking } } }),
       };
     case "openai": {
       // What is kept is kept here: the conversation is in the log and nowhere else.
@@ -130,7 +142,7 @@ async function optionsFor(
     case "google":
       return {
         ...options,
-        ...(facts.thinks && { providerOptions: { google: { thinkingConfig: aloud } } }),
+        ...(facts.thinks && { providerOptions: { google: { thinkingConfig: withThoughts } } }),
       };
     case "openai-compatible":
     case "ollama":
@@ -138,26 +150,29 @@ async function optionsFor(
   }
 }
 
-const aloud = { includeThoughts: true };
-const adaptive = { type: "adaptive", display: "summarized" };
+const withThoughts = { includeThoughts: true };
+const adaptiveThinking = { type: "adaptive", display: "summarized" };
 
 /** An answer's room is taken off the window: what compaction leaves free is what may be asked for. */
-function roomForAnswer({ window, output }: ModelFacts): number {
+function answerTokenLimit({ window, output }: ModelFacts): number {
   return Math.min(output, Math.max(4_096, Math.floor(window * 0.15)));
 }
 
-function* usageOf({ facts }: ProviderModelParts, { usage }: Listener): Generator<ModelEvent> {
+function* usageEvents(
+  { facts }: ProviderModelDeps,
+  { usage }: ProviderStreamReader,
+): Generator<ModelEvent> {
   if (usage === null) return;
   const cost = facts.price && { costMicros: costOf(usage, facts.price) };
   yield { kind: "usage", usage: { ...usage, ...cost } };
 }
 
-function endOf(
-  { account }: ProviderModelParts,
-  { finish }: Listener,
+function finishFailure(
+  { account }: ProviderModelDeps,
+  { finish }: ProviderStreamReader,
   done: "said" | "not said",
 ): ModelFailure | null {
-  const title = issuers[account.provider].title;
+  const title = providerInfo[account.provider].title;
   switch (finish?.finishReason.unified) {
     case "stop":
     case "tool-calls":
@@ -181,11 +196,14 @@ function endOf(
   }
 }
 
-function toldOf({ account, id, redact = (text) => text }: ProviderModelParts, error: unknown) {
-  return failureFrom(error, {
-    provider: issuers[account.provider].title,
+function describeError(
+  { account, id, redact = (text) => text }: ProviderModelDeps,
+  error: unknown,
+) {
+  return classifyFailure(error, {
+    provider: providerInfo[account.provider].title,
     model: id,
-    whatToSet: whatToSet(account.provider),
+    whatToSet: setupHint(account.provider),
     redact: (text) =>
       redact(account.key === null ? text : text.replaceAll(account.key, "[redacted]")),
     now: Date.now,

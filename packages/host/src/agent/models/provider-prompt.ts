@@ -4,13 +4,13 @@ import type { ToolSpec, BlobId, JsonObject } from "@holdfast/protocol";
 import type { Prompt, PromptMessage, Tools } from "./load-provider.ts";
 
 /** How messages are told to one model of one provider. The same messages always become the same prompt. */
-export interface Telling {
+export interface PromptFormat {
   /** Marks what this model said, in the log: nobody else gets it back. */
   readonly by: string;
   /** Under this name the provider package keeps what is its own. */
   readonly options: "anthropic" | "openai" | "google" | "openaiCompatible";
   /** Whether what it thought is told again. */
-  readonly thoughts: "told" | "left out";
+  readonly reasoning: "told" | "left out";
   /** The provider checks that its own names for calls come back. */
   readonly callIds: "its own" | "ours";
   readonly cache: "marked" | "automatic";
@@ -20,14 +20,15 @@ export interface Telling {
 
 const ephemeral = { anthropic: { cacheControl: { type: "ephemeral" } } };
 
-export async function tellMessages(
+export async function toProviderPrompt(
   messages: readonly ModelMessage[],
-  telling: Telling,
+  telling: PromptFormat,
 ): Promise<Prompt> {
   const callIds = new Map<string, string>();
   const prompt: Prompt = [];
-  for (const message of messages) prompt.push(await tell(message, telling, callIds));
-  if (telling.cache === "marked") for (const index of marksIn(messages)) mark(prompt, index);
+  for (const message of messages) prompt.push(await toProviderMessages(message, telling, callIds));
+  if (telling.cache === "marked")
+    for (const index of cacheMarks(messages)) markCached(prompt, index);
   return prompt;
 }
 
@@ -35,27 +36,27 @@ export async function tellMessages(
  * Where a prefix may end that the next request has too: behind the frame, and behind the newest two turns. Together with
  * the one behind the tools that is as many as are allowed.
  */
-function marksIn(messages: readonly ModelMessage[]): readonly number[] {
+function cacheMarks(messages: readonly ModelMessage[]): readonly number[] {
   const system = messages.findLastIndex(({ role }) => role === "system");
   const turnEnds = messages.flatMap(({ role }, index) => {
     const next = messages[index + 1]?.role;
-    return isAsking(role) && (next === undefined || !isAsking(next)) ? [index] : [];
+    return isInputRole(role) && (next === undefined || !isInputRole(next)) ? [index] : [];
   });
   return [...(system === -1 ? [] : [system]), ...turnEnds.slice(-2)];
 }
 
-function isAsking(role: ModelMessage["role"]): boolean {
+function isInputRole(role: ModelMessage["role"]): boolean {
   return role === "user" || role === "tool" || role === "notice";
 }
 
-function mark(prompt: Prompt, index: number): void {
+function markCached(prompt: Prompt, index: number): void {
   const message = prompt[index];
   if (message !== undefined) prompt[index] = { ...message, providerOptions: ephemeral };
 }
 
-async function tell(
+async function toProviderMessages(
   message: ModelMessage,
-  telling: Telling,
+  telling: PromptFormat,
   callIds: Map<string, string>,
 ): Promise<PromptMessage> {
   switch (message.role) {
@@ -64,11 +65,11 @@ async function tell(
     case "notice":
       return { role: "user", content: [{ type: "text", text: message.text }] };
     case "user":
-      return { role: "user", content: await tellUser(message, telling) };
+      return { role: "user", content: await toUserContent(message, telling) };
     case "assistant":
       return {
         role: "assistant",
-        content: message.parts.flatMap((part) => tellPart(part, telling, callIds)),
+        content: message.parts.flatMap((part) => toAssistantPart(part, telling, callIds)),
       };
     case "tool": {
       const toolCallId = callIds.get(message.callId) ?? message.callId;
@@ -81,30 +82,30 @@ async function tell(
 
 type UserContent = Extract<PromptMessage, { role: "user" }>["content"];
 
-async function tellUser(
+async function toUserContent(
   { text, images = [] }: Extract<ModelMessage, { role: "user" }>,
-  { takesImages, image }: Telling,
+  { takesImages, image }: PromptFormat,
 ): Promise<UserContent> {
   // Providers refuse a text without a letter.
   const content: UserContent = [{ type: "text", text: text === "" ? "(no text)" : text }];
   if (takesImages === "no") return content;
   for (const { blobId, mediaType } of images) {
-    const data = shownTypes.has(mediaType) ? await image(blobId) : null;
+    const data = imageTypes.has(mediaType) ? await image(blobId) : null;
     if (data !== null) content.push({ type: "file", mediaType, data: { type: "data", data } });
   }
   return content;
 }
 
-const shownTypes = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+const imageTypes = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
 type AssistantContent = Extract<PromptMessage, { role: "assistant" }>["content"];
 
-function tellPart(
+function toAssistantPart(
   part: AssistantPart,
-  telling: Telling,
+  telling: PromptFormat,
   callIds: Map<string, string>,
 ): AssistantContent {
-  const own = ownOf(part.opaque, telling);
+  const own = opaqueOf(part.opaque, telling);
   const kept = own?.options === undefined ? {} : { [telling.options]: own.options };
   const providerOptions = Object.keys(kept).length === 0 ? {} : { providerOptions: kept };
   switch (part.kind) {
@@ -112,7 +113,7 @@ function tellPart(
       return part.text === "" ? [] : [{ type: "text", text: part.text, ...providerOptions }];
     case "reasoning":
       // Thoughts of others, and those that were cut off, are signed by nobody who would take them back.
-      if (own === null || telling.thoughts === "left out") return [];
+      if (own === null || telling.reasoning === "left out") return [];
       return [{ type: "reasoning", text: part.text, ...providerOptions }];
     case "call": {
       const id = telling.callIds === "its own" && own?.id !== undefined ? own.id : part.callId;
@@ -132,13 +133,13 @@ function tellPart(
 }
 
 /** What a part carries for its provider. */
-export interface Opaque {
+export interface OpaquePart {
   readonly by: string;
   readonly id?: string;
   readonly options?: JsonObject;
 }
 
-function ownOf(opaque: JsonObject | undefined, { by }: Telling): Opaque | null {
+function opaqueOf(opaque: JsonObject | undefined, { by }: PromptFormat): OpaquePart | null {
   if (opaque?.["by"] !== by) return null;
   const { id, options } = opaque;
   const isObject = typeof options === "object" && options !== null && !Array.isArray(options);
@@ -154,9 +155,9 @@ export function wireName(name: string): string {
   return name.replaceAll(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "_";
 }
 
-export function tellTools(
+export function toProviderTools(
   specs: readonly ToolSpec[],
-  { cache, options }: Pick<Telling, "cache" | "options">,
+  { cache, options }: Pick<PromptFormat, "cache" | "options">,
 ): Tools {
   return specs.map(({ name, description, input }, index) => ({
     type: "function",

@@ -3,7 +3,7 @@ import { type Json, type JsonObject, jsonObject } from "@holdfast/protocol";
 import { z } from "zod";
 
 import { ConnectionFailure } from "./provider-connection.ts";
-import type { Opaque, Telling } from "./provider-prompt.ts";
+import type { OpaquePart, PromptFormat } from "./provider-prompt.ts";
 import type { StreamPart } from "./load-provider.ts";
 
 type FinishPart = Extract<StreamPart, { type: "finish" }>;
@@ -15,9 +15,9 @@ const longestPiece = 32_000;
 const longestInput = 4_000_000;
 
 /** Turns what a provider streams into what the engine hears, and remembers how it ended. */
-export class Listener {
+export class ProviderStreamReader {
   readonly #by: string;
-  readonly #options: Telling["options"];
+  readonly #options: PromptFormat["options"];
   readonly #names: ReadonlyMap<string, string>;
   readonly #blocks = new Map<string, Block>();
   readonly #inputs = new Map<string, number>();
@@ -27,7 +27,7 @@ export class Listener {
   hasSpoken = false;
 
   constructor(
-    { by, options }: Pick<Telling, "by" | "options">,
+    { by, options }: Pick<PromptFormat, "by" | "options">,
     names: ReadonlyMap<string, string>,
   ) {
     this.#by = by;
@@ -35,7 +35,7 @@ export class Listener {
     this.#names = names;
   }
 
-  *hear(part: StreamPart): Generator<ModelEvent> {
+  *read(part: StreamPart): Generator<ModelEvent> {
     switch (part.type) {
       case "text-start":
       case "reasoning-start":
@@ -63,13 +63,13 @@ export class Listener {
         yield this.#call(part);
         return;
       case "custom":
-        this.#begunUsage = begunUsage(part.providerMetadata) ?? this.#begunUsage;
+        this.#begunUsage = usageAtStart(part.providerMetadata) ?? this.#begunUsage;
         return;
       case "finish":
         this.finish = part;
         return;
       case "error":
-        if (lacksReason(part.error)) return;
+        if (isMissingFinishReason(part.error)) return;
         throw part.error;
       default:
     }
@@ -77,7 +77,7 @@ export class Listener {
 
   /** As far as it was told, also for an answer that was cut off. */
   get usage(): ModelUsage | null {
-    return this.finish === null ? this.#begunUsage : usageIn(this.finish);
+    return this.finish === null ? this.#begunUsage : usageOf(this.finish);
   }
 
   #open(kind: Block["kind"], part: { id: string; providerMetadata?: unknown }): Block {
@@ -103,7 +103,7 @@ export class Listener {
     const options = this.#own(part.providerMetadata);
     const rest = Object.keys(options).length === 0 ? {} : { options };
     const opaque = this.#opaque({ id: part.toolCallId, ...rest });
-    const input = argumentsIn(part.input);
+    const input = parseArguments(part.input);
     if (input === null) return { kind: "call", name, input: part.input, malformed: true, opaque };
     return { kind: "call", name, input, opaque };
   }
@@ -115,7 +115,7 @@ export class Listener {
       throw new ConnectionFailure("model_endless", "The arguments of a call did not end.");
   }
 
-  #opaque(rest: Omit<Opaque, "by">): JsonObject {
+  #opaque(rest: Omit<OpaquePart, "by">): JsonObject {
     return { by: this.#by, ...rest };
   }
 
@@ -128,7 +128,7 @@ export class Listener {
 }
 
 /** Whether such an answer is whole is seen by how its connection ended. */
-function lacksReason(error: unknown): boolean {
+function isMissingFinishReason(error: unknown): boolean {
   return error instanceof Error && /without a finish reason/.test(error.message);
 }
 
@@ -137,7 +137,7 @@ function pick(values: JsonObject, names: readonly string[]): JsonObject {
 }
 
 /** `null`: that are no arguments. They are an object, whatever a model may write. */
-function argumentsIn(text: string): Json | null {
+function parseArguments(text: string): Json | null {
   try {
     return jsonObject.safeParse(JSON.parse(text === "" ? "{}" : text)).data ?? null;
   } catch {
@@ -155,7 +155,7 @@ function* piecesOf(text: string): Generator<string> {
   }
 }
 
-function usageIn({ usage: { inputTokens, outputTokens } }: FinishPart): ModelUsage {
+function usageOf({ usage: { inputTokens, outputTokens } }: FinishPart): ModelUsage {
   const { total, noCache, cacheRead, cacheWrite } = inputTokens;
   return {
     input: total ?? (noCache ?? 0) + (cacheRead ?? 0) + (cacheWrite ?? 0),
@@ -166,7 +166,7 @@ function usageIn({ usage: { inputTokens, outputTokens } }: FinishPart): ModelUsa
 }
 
 const count = z.number().nonnegative().nullish();
-const begun = z.object({
+const startMetadata = z.object({
   anthropic: z.object({
     usage: z.object({
       input_tokens: count,
@@ -177,8 +177,8 @@ const begun = z.object({
 });
 
 /** Anthropic says at the beginning what has come in; if the answer is cut off that is all that is known. */
-function begunUsage(metadata: unknown): ModelUsage | null {
-  const usage = begun.safeParse(metadata).data?.anthropic.usage;
+function usageAtStart(metadata: unknown): ModelUsage | null {
+  const usage = startMetadata.safeParse(metadata).data?.anthropic.usage;
   if (usage === undefined) return null;
   const cacheRead = usage.cache_read_input_tokens ?? 0;
   const cacheWrite = usage.cache_creation_input_tokens ?? 0;

@@ -10,7 +10,7 @@ import {
 } from "@holdfast/testing/host/providers/provider-frames";
 import {
   failureIn,
-  goOn,
+  nextMessages,
   openServerWith,
   openWire as open,
   requestOf,
@@ -41,7 +41,7 @@ async function nextRequest(wire: Wire, said: readonly Said[]): Promise<Json> {
   const server = await serve({ frames: wire.frames(said) }, { frames: wire.frames([done]) });
   const model = open(wire, server);
   const first = await readToEnd(model.stream(requestOf(user("Look")), unaborted()));
-  await readToEnd(model.stream(requestOf(user("Look"), ...goOn(first)), unaborted()));
+  await readToEnd(model.stream(requestOf(user("Look"), ...nextMessages(first)), unaborted()));
   return server.requests[1]?.body ?? null;
 }
 
@@ -157,9 +157,9 @@ describe("what a model thought", () => {
       { frames },
       { frames },
     );
-    const model = open(anthropic, server, { thoughtless: new Set() });
+    const model = open(anthropic, server, { withoutReasoning: new Set() });
     const first = await readToEnd(model.stream(requestOf(user("Hi")), unaborted()));
-    const next = requestOf(user("Hi"), ...goOn(first), user("Go on"));
+    const next = requestOf(user("Hi"), ...nextMessages(first), user("Go on"));
     const second = await readToEnd(model.stream(next, unaborted()));
     expect(textIn(second)).toBe("Done.");
     await readToEnd(model.stream(next, unaborted()));

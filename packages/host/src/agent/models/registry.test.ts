@@ -7,7 +7,7 @@ import {
   openProviderServer,
   type ProviderServer,
 } from "@holdfast/testing/host/providers/provider-server";
-import { createModels, type Models } from "./registry.ts";
+import { createModelRegistry, type ModelRegistry } from "./registry.ts";
 import { listModels } from "./models-list-models.ts";
 import { costOf, factsOf } from "./model-facts.ts";
 import { modelTable } from "./model-table.ts";
@@ -24,7 +24,7 @@ function open(given: Given = {}, environment: Record<string, string> = {}) {
     ]),
   );
   const config = { ...noModelConfig, ...settled };
-  return { secrets, models: createModels({ config, environment, secrets }) };
+  return { secrets, models: createModelRegistry({ config, environment, secrets }) };
 }
 
 async function serve(): Promise<ProviderServer> {
@@ -40,7 +40,7 @@ async function serve(): Promise<ProviderServer> {
   return server;
 }
 
-async function ask(models: Models, name: string) {
+async function ask(models: ModelRegistry, name: string) {
   const request = { model: name, messages: [{ role: "user", text: "Hi" }], tools: [] } as const;
   const events = await readToEnd(models.open(name).stream(request, new AbortController().signal));
   const failed = events.find((event) => event.kind === "failed");
@@ -60,33 +60,37 @@ describe("which model answers", () => {
     [{ ANTHROPIC_API_KEY: "" }, "rehearsal"],
   ])("with %j alone it is %s", (environment, expected) => {
     const { models } = open({}, environment);
-    expect(models.usual().startsWith(expected)).toBe(true);
-    expect(models.check(models.usual())).toBeNull();
-    expect(modelTable.some(({ name }) => name.replace(/\*$/, "") === models.usual())).toBe(true);
+    expect(models.defaultModel().startsWith(expected)).toBe(true);
+    expect(models.check(models.defaultModel())).toBeNull();
+    expect(modelTable.some(({ name }) => name.replace(/\*$/, "") === models.defaultModel())).toBe(
+      true,
+    );
   });
 
   test("the one that is named goes before every key", () => {
     const { models } = open({ model: "ollama/llama" }, usualKey("ANTHROPIC_API_KEY"));
-    expect(models.usual()).toBe("ollama/llama");
+    expect(models.defaultModel()).toBe("ollama/llama");
   });
 
   test("a key that is stored while it runs counts from then on, and not any more when it is gone", async () => {
     const { models, secrets } = open();
     await secrets.put("openai", { key: "stored-key", baseUrl: "https://api.openai.com/v1" });
-    expect(models.usual()).toMatch(/^openai\//);
+    expect(models.defaultModel()).toMatch(/^openai\//);
     await secrets.remove("openai");
-    expect(models.usual()).toBe("rehearsal");
+    expect(models.defaultModel()).toBe("rehearsal");
   });
 
   test("small things go to a small model of the provider, but not of a server that only bears its name", () => {
     const { models } = open({}, usualKey("ANTHROPIC_API_KEY"));
-    expect(models.small("anthropic/claude-opus-5-5")).toMatch(/haiku/);
-    expect(models.small("ollama/llama")).toBe("ollama/llama");
+    expect(models.smallModel("anthropic/claude-opus-5-5")).toMatch(/haiku/);
+    expect(models.smallModel("ollama/llama")).toBe("ollama/llama");
     const proxied = open(
       { anthropicBaseUrl: "https://proxy.example/v1" },
       usualKey("ANTHROPIC_API_KEY"),
     );
-    expect(proxied.models.small("anthropic/claude-opus-5-5")).toBe("anthropic/claude-opus-5-5");
+    expect(proxied.models.smallModel("anthropic/claude-opus-5-5")).toBe(
+      "anthropic/claude-opus-5-5",
+    );
   });
 });
 
@@ -101,7 +105,7 @@ describe("a key and its address belong together", () => {
 
     const moved = open({ anthropicBaseUrl: `${other.url}/v1` });
     await moved.secrets.put("anthropic", stored);
-    expect(moved.models.check("anthropic/m")?.sentence).toContain("belongs to");
+    expect(moved.models.check("anthropic/m")?.message).toContain("belongs to");
     // It is there, and nobody is told to store one as if it were not.
     const { providers } = await listModels(moved.models, async () => []);
     const listed = providers.find(({ provider }) => provider === "anthropic");

@@ -7,7 +7,7 @@ import { type Directive, parseDirectives } from "./rehearsal-script.ts";
 export type ToolMessage = Extract<ModelMessage, { role: "tool" }>;
 
 /** What one call of the model has to do, read from the conversation alone. */
-export interface Cue {
+export interface ScriptedStep {
   /** The directives from where the turn stands, up to and with the next tool. */
   readonly directives: readonly Directive[];
   /** Whether the turn ends with them. */
@@ -19,9 +19,9 @@ export interface Cue {
   fingerprint(): string;
 }
 
-const usualRate = 60;
+const defaultWordsPerSecond = 60;
 
-export function findCue(messages: readonly ModelMessage[]): Cue {
+export function findScriptedStep(messages: readonly ModelMessage[]): ScriptedStep {
   const promptAt = messages.findLastIndex((message) => message.role === "user");
   const prompt = messages[promptAt];
   const directives = parseDirectives(prompt?.role === "user" ? prompt.text : "");
@@ -35,7 +35,7 @@ export function findCue(messages: readonly ModelMessage[]): Cue {
   return {
     directives: directives.slice(begin, nextTool === undefined ? undefined : nextTool + 1),
     isLast: nextTool === undefined,
-    wordsPerSecond: rate?.wordsPerSecond ?? usualRate,
+    wordsPerSecond: rate?.wordsPerSecond ?? defaultWordsPerSecond,
     results: asked === 0 ? [] : resultsOfLastCalls(turn),
     // Text that a failed attempt left behind in the turn does not make the next attempt a different one.
     fingerprint: () =>

@@ -1,7 +1,7 @@
 import type { ModelFailure } from "@holdfast/engine";
 
 /** The failure that a provider's HTTP status stands for. */
-export function failureFor(status: number): ModelFailure {
+export function failureForStatus(status: number): ModelFailure {
   const message = `The rehearsal model failed with ${status}, as the message told it to.`;
   if (status === 429)
     return { class: "overloaded", code: "model_overloaded", message, retryAfterMs: 1000 };
@@ -20,7 +20,7 @@ export interface FailureCounts {
 }
 
 /** Turns that were given up after a failure are never asked for again; the oldest make room. */
-const mostRemembered = 1000;
+const maxRemembered = 1000;
 
 export function createFailureCounts(): FailureCounts {
   const counts = new Map<string, number>();
@@ -29,7 +29,7 @@ export function createFailureCounts(): FailureCounts {
     write(key, count) {
       counts.delete(key);
       counts.set(key, count);
-      if (counts.size <= mostRemembered) return;
+      if (counts.size <= maxRemembered) return;
       for (const oldest of counts.keys()) {
         counts.delete(oldest);
         return;

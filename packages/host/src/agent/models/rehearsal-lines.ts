@@ -21,7 +21,7 @@ const reminder =
   "I am the rehearsal model and understand directives only, like `{words:200}` or `{echo}`. Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or HOLDFAST_MODEL, to talk to a model that thinks.";
 
 /** The whole introduction at the first answer of a conversation, a reminder afterwards. */
-export function answerPlainly(messages: readonly ModelMessage[]): string {
+export function plainAnswer(messages: readonly ModelMessage[]): string {
   const promptAt = messages.findLastIndex((message) => message.role === "user");
   const prompt = messages[promptAt];
   const wrote = quote(prompt?.role === "user" ? prompt.text : "", 60);
@@ -44,13 +44,18 @@ export function reportResult({ name, output }: ToolMessage): string {
     : `The tool ${name} answered “${said}”.`;
 }
 
-export function remarkOn({ source, reason }: Extract<Directive, { kind: "misread" }>): string {
+export function explainMisread({
+  source,
+  reason,
+}: Extract<Directive, { kind: "misread" }>): string {
   return `I could not follow ${quote(source, 60)}: ${reason}.`;
 }
 
 /** The context as it came, one line for each message, where Markdown leaves it alone. */
-export function contextOf(messages: readonly ModelMessage[]): string {
-  const lines = messages.map((message) => `${message.role}: ${oneLine(tell(message))}`).join("\n");
+export function echoContext(messages: readonly ModelMessage[]): string {
+  const lines = messages
+    .map((message) => `${message.role}: ${oneLine(describeMessage(message))}`)
+    .join("\n");
   const longestFence = (lines.match(/`+/g) ?? []).reduce(
     (most, run) => Math.max(most, run.length),
     2,
@@ -59,7 +64,7 @@ export function contextOf(messages: readonly ModelMessage[]): string {
   return `${fence}text\n${lines}\n${fence}`;
 }
 
-function tell(message: ModelMessage): string {
+function describeMessage(message: ModelMessage): string {
   switch (message.role) {
     case "system":
     case "user":
@@ -69,13 +74,13 @@ function tell(message: ModelMessage): string {
       return `[${message.name}] ${message.output}`;
     case "assistant":
       return message.parts
-        .map(tellPart)
+        .map(describePart)
         .filter((part) => part !== "")
         .join(" ");
   }
 }
 
-function tellPart(part: AssistantPart): string {
+function describePart(part: AssistantPart): string {
   if (part.kind === "call") return `[${part.name}] ${JSON.stringify(part.input)}`;
   return part.kind === "reasoning" ? `[thought] ${part.text}` : part.text;
 }
@@ -102,5 +107,8 @@ export function* wordsOf(text: string): Generator<string> {
 
 /** Words stand for tokens. */
 export function countWords(messages: readonly ModelMessage[]): number {
-  return messages.reduce((sum, message) => sum + (tell(message).match(/\S+/g)?.length ?? 0), 0);
+  return messages.reduce(
+    (sum, message) => sum + (describeMessage(message).match(/\S+/g)?.length ?? 0),
+    0,
+  );
 }

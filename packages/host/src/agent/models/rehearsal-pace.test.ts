@@ -1,5 +1,5 @@
 import type { Clock, ModelMessage } from "@holdfast/engine";
-import { manualClock, turn } from "@holdfast/testing/fakes/manual-clock";
+import { manualClock, nextTurn } from "@holdfast/testing/fakes/manual-clock";
 import { readToEnd } from "@holdfast/testing/fakes/scripted-model";
 import { ids } from "@holdfast/protocol";
 import { expect, test } from "vitest";
@@ -77,7 +77,7 @@ test("a stall can be waited for, and only then is something said", async () => {
   const stream = model.stream(request, unaborted())[Symbol.asyncIterator]();
   let hasSpoken = false;
   const first = stream.next().finally(() => (hasSpoken = true));
-  await turn();
+  await nextTurn();
   await clock.advance(9_999);
   await clock.advance(0);
   expect(hasSpoken).toBe(false);
@@ -98,7 +98,7 @@ test.each([
   const aborting = new AbortController();
   const model = createRehearsalModel({ clock });
   const heard = readToEnd(model.stream(requestOf(user(text)), aborting.signal));
-  await turn();
+  await nextTurn();
   await clock.advance(100);
   aborting.abort();
   expect((await heard).map(({ kind }) => kind)).toEqual(expected);

@@ -25,7 +25,7 @@ const passages = {
 const sentencesPerParagraph = 5;
 
 /** Exactly so many words to read, the same each time; each with the blank that stands before it. */
-export function* passageOf(kind: keyof typeof passages, count: number): Generator<string> {
+export function* fillerWords(kind: keyof typeof passages, count: number): Generator<string> {
   const sentences = passages[kind];
   let left = count;
   let blank = "";

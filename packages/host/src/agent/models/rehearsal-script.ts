@@ -14,7 +14,7 @@ export type Directive =
 
 /** A brace with a letter right behind it begins a directive; `{ "a": 1 }` and `{ return }` are plain text. */
 const opening = /\{([a-z]+)/gi;
-const mostWords = 1_000_000;
+const maxWords = 1_000_000;
 const longestStall = 86_400;
 
 /** The directives of a text in their order. Any text is fine; the work grows with its length alone. */
@@ -67,15 +67,15 @@ function readDirective(name: string, rest: string): Directive | string {
   switch (name) {
     case "words":
     case "think": {
-      const count = readNumber(argument, /^\d{1,7}$/, mostWords);
+      const count = readNumber(argument, /^\d{1,7}$/, maxWords);
       return count === undefined
-        ? `it takes a whole number up to ${mostWords}, like {${name}:50}`
+        ? `it takes a whole number up to ${maxWords}, like {${name}:50}`
         : { kind: name, count };
     }
     case "rate": {
-      const wordsPerSecond = readNumber(argument, /^\d{1,7}(\.\d{1,3})?$/, mostWords);
+      const wordsPerSecond = readNumber(argument, /^\d{1,7}(\.\d{1,3})?$/, maxWords);
       return wordsPerSecond === undefined || wordsPerSecond < 0.1
-        ? `it takes words a second, from 0.1 to ${mostWords}, like {rate:100}`
+        ? `it takes words a second, from 0.1 to ${maxWords}, like {rate:100}`
         : { kind: name, wordsPerSecond };
     }
     case "stall": {

@@ -1,17 +1,17 @@
 import type { Clock, ModelEvent, Random } from "@holdfast/engine";
 
-export interface Voice {
+export interface PacedWriter {
   /** Each is a paragraph of its own. Both end at once when the signal is aborted. */
-  say(words: Iterable<string>): AsyncGenerator<ModelEvent>;
-  think(words: Iterable<string>): AsyncGenerator<ModelEvent>;
+  writeText(words: Iterable<string>): AsyncGenerator<ModelEvent>;
+  writeReasoning(words: Iterable<string>): AsyncGenerator<ModelEvent>;
   /** Silence, which an abort ends too. */
   pause(seconds: number): Promise<void>;
   setRate(wordsPerSecond: number): void;
-  hasSpoken(): boolean;
-  wordsUttered(): number;
+  hasText(): boolean;
+  wordCount(): number;
 }
 
-export interface VoiceOptions {
+export interface PacedWriterDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
@@ -19,12 +19,12 @@ export interface VoiceOptions {
 }
 
 /** However fast it speaks: more pieces a second would cost events and show nothing more. */
-const mostPiecesPerSecond = 100;
+const maxPiecesPerSecond = 100;
 /** A reader that was slower than this does not get what it missed in one burst. */
-const mostLagMs = 100;
+const maxLagMs = 100;
 
 /** Says words a few at a time, at a given rate. A word comes with the blank before it. */
-export function createVoice(options: VoiceOptions): Voice {
+export function createPacedWriter(options: PacedWriterDeps): PacedWriter {
   const { clock, random, signal } = options;
   const begun = new Set<"text" | "reasoning">();
   let rate = options.wordsPerSecond;
@@ -39,7 +39,7 @@ export function createVoice(options: VoiceOptions): Voice {
     let isFirst = true;
     for (const piece of piecesOf(words)) {
       // By due times, not by pauses: what a timer is late by does not add up.
-      due = Math.max(due, clock.now() - mostLagMs) + (piece.length / rate) * 1000;
+      due = Math.max(due, clock.now() - maxLagMs) + (piece.length / rate) * 1000;
       await clock.sleep(Math.max(0, due - clock.now()), signal);
       if (signal.aborted) return;
       begun.add(kind);
@@ -63,18 +63,18 @@ export function createVoice(options: VoiceOptions): Voice {
   }
 
   function pieceSize(): number {
-    return Math.max(1 + Math.floor(random() * 3), Math.ceil(rate / mostPiecesPerSecond));
+    return Math.max(1 + Math.floor(random() * 3), Math.ceil(rate / maxPiecesPerSecond));
   }
 
   return {
-    say: (words) => utter("text", words),
-    think: (words) => utter("reasoning", words),
+    writeText: (words) => utter("text", words),
+    writeReasoning: (words) => utter("reasoning", words),
     async pause(seconds) {
       await clock.sleep(seconds * 1000, signal);
       due = clock.now();
     },
     setRate: (wordsPerSecond) => void (rate = wordsPerSecond),
-    hasSpoken: () => begun.has("text"),
-    wordsUttered: () => uttered,
+    hasText: () => begun.has("text"),
+    wordCount: () => uttered,
   };
 }

@@ -9,6 +9,6 @@ export function titlePrompt(question: string, answer: string): string {
 }
 
 /** What the prompt quotes as the question. */
-export function questionIn(prompt: string): string {
+export function questionInTitlePrompt(prompt: string): string {
   return /^Question:\n([^]*?)\n\nAnswer:\n/.exec(prompt)?.[1] ?? "";
 }

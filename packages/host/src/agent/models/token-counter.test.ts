@@ -10,11 +10,11 @@ import { describe, expect, onTestFinished, test } from "vitest";
 
 import { createTokenCounter } from "./counter.ts";
 import { estimateTokens } from "./token-counter.ts";
-import { piecesOf } from "./token-pieces.ts";
+import { splitForTokenizer } from "./token-pieces.ts";
 
 const asText = { disallowedSpecial: new Set<string>() };
 const exactly = (text: string): number =>
-  [...piecesOf(text)].reduce((sum, piece) => sum + countTokens(piece, asText), 0);
+  [...splitForTokenizer(text)].reduce((sum, piece) => sum + countTokens(piece, asText), 0);
 
 const natural: readonly (readonly [string, string])[] = [
   [
@@ -128,7 +128,7 @@ describe("the tokenizer", () => {
   test("pieces are the text again, and none is long enough to take its time", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 3_000 }), (text) => {
-        const pieces = [...piecesOf(text)];
+        const pieces = [...splitForTokenizer(text)];
         expect(pieces.join("")).toBe(text);
         expect(pieces.every((piece) => piece.length <= 401)).toBe(true);
       }),
@@ -142,7 +142,7 @@ describe("the tokenizer", () => {
     const marked = "<|endoftext|> is a text like any other. ".repeat(20);
     const run = "a".repeat(100_000);
     expect(counter.count(run)).toBe(estimateTokens(run));
-    await counter.learn([...texts, marked, run, "short"], 60_000);
+    await counter.preload([...texts, marked, run, "short"], 60_000);
     for (const text of [...texts, marked, run]) expect(counter.count(text)).toBe(exactly(text));
     expect(counter.count("short")).toBe(estimateTokens("short"));
   });
@@ -151,9 +151,9 @@ describe("the tokenizer", () => {
     const counter = createTokenCounter();
     onTestFinished(() => counter.close());
     const text = "Nobody waits for this. ".repeat(50);
-    await counter.learn([text], 0);
+    await counter.preload([text], 0);
     await counter.close();
-    await counter.learn([`${text}!`], 60_000);
+    await counter.preload([`${text}!`], 60_000);
     expect(counter.count(`${text}!`)).toBe(exactly(`${text}!`));
   });
 

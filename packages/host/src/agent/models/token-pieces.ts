@@ -2,7 +2,7 @@
 const longestPiece = 400;
 
 /** A text in pieces that a tokenizer is quick with, cut before a blank where there is one. */
-export function* piecesOf(text: string): Generator<string> {
+export function* splitForTokenizer(text: string): Generator<string> {
   for (let from = 0; from < text.length;) {
     const most = Math.min(text.length, from + longestPiece);
     const blank = most === text.length ? most : text.lastIndexOf(" ", most);

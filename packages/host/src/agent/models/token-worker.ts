@@ -2,7 +2,7 @@ import { parentPort } from "node:worker_threads";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { z } from "zod";
 
-import { piecesOf } from "./token-pieces.ts";
+import { splitForTokenizer } from "./token-pieces.ts";
 
 /** The tokenizer takes fifty megabytes and may take its time: it does so here, and not where people are served. */
 /** What looks like a mark of the tokenizer's own is text here. */
@@ -13,6 +13,6 @@ const asked = z.object({ id: z.number(), text: z.string() });
 parentPort?.on("message", (message: unknown) => {
   const { id, text } = asked.parse(message);
   let tokens = 0;
-  for (const piece of piecesOf(text)) tokens += countTokens(piece, asText);
+  for (const piece of splitForTokenizer(text)) tokens += countTokens(piece, asText);
   parentPort?.postMessage({ id, tokens }, []);
 });

@@ -9,7 +9,7 @@ import { parsePatch } from "../../util/text/patch.ts";
 import { formatRule, longestRule, type Rule } from "./rule.ts";
 
 /** A call as rules see it. */
-export interface Asked {
+export interface ToolQuestion {
   readonly name: string;
   readonly input: Json;
   /** The workspace, where the tool works in one. */
@@ -17,7 +17,7 @@ export interface Asked {
 }
 
 /** What a call is about, read from its arguments once. */
-export type Subject =
+export type CallSubject =
   | { readonly kind: "argv"; readonly argv: readonly string[]; readonly folder?: string }
   | { readonly kind: "shell"; readonly line: string; readonly folder?: string }
   | { readonly kind: "paths"; readonly paths: readonly string[] }
@@ -35,12 +35,12 @@ const withUrl = z.looseObject({ url: z.string() });
 const pathTools: ReadonlySet<string> = new Set(["read_file", "write_file", "edit_file"]);
 
 /** `null`: nobody can say what it would do, so no rule covers it. */
-export async function subjectOf({ name, input, place }: Asked): Promise<Subject | null> {
+export async function subjectOf({ name, input, place }: ToolQuestion): Promise<CallSubject | null> {
   if (name === "terminal") {
     const asked = command.safeParse(input).data;
     if (asked === undefined) return null;
     const { command: given } = asked;
-    const where = await elsewhere(place, asked.folder);
+    const where = await otherFolder(place, asked.folder);
     if (where === null) return null;
     return typeof given === "string"
       ? { kind: "shell", line: given, ...where }
@@ -66,7 +66,7 @@ export async function subjectOf({ name, input, place }: Asked): Promise<Subject 
 }
 
 /** The same words do something else in another folder: `make` reads what lies there. */
-async function elsewhere(
+async function otherFolder(
   place: string | undefined,
   folder: string | undefined,
 ): Promise<{ readonly folder?: string } | null> {
@@ -83,7 +83,7 @@ function hostOf({ hostname }: URL): string {
 async function pathsOf(
   place: string | undefined,
   paths: readonly string[],
-): Promise<Subject | null> {
+): Promise<CallSubject | null> {
   const real = await realPaths(place, paths);
   return real && { kind: "paths", paths: real };
 }
@@ -105,9 +105,9 @@ async function realPaths(
 }
 
 /** What is in there is run by git itself sooner or later. */
-const ownedByGit = /(^|\/)\.git($|\/)/i;
+const gitInternals = /(^|\/)\.git($|\/)/i;
 
-export function covers(rule: Rule, name: string, subject: Subject | null): boolean {
+export function covers(rule: Rule, name: string, subject: CallSubject | null): boolean {
   if (rule.tool !== name) return false;
   if (rule.kind === "tool") return true;
   switch (subject?.kind) {
@@ -120,7 +120,7 @@ export function covers(rule: Rule, name: string, subject: Subject | null): boole
     case "paths": {
       const matches = rule.kind === "path" ? compileGlob(rule.pattern) : null;
       if (matches === null) return false;
-      return subject.paths.every((path) => matches(path) && !ownedByGit.test(path));
+      return subject.paths.every((path) => matches(path) && !gitInternals.test(path));
     }
     case "host":
       return rule.kind === "host" && coversHost(rule.host, subject.host);
@@ -131,7 +131,7 @@ export function covers(rule: Rule, name: string, subject: Subject | null): boole
 }
 
 /** Whether a rule that closes something is about a call. One file there is enough, and what nobody can judge is closed too. */
-export function concerns(rule: Rule, name: string, subject: Subject | null): boolean {
+export function concerns(rule: Rule, name: string, subject: CallSubject | null): boolean {
   if (rule.tool !== name) return false;
   if (subject === null || subject.kind === "tool") return true;
   // What is closed without a folder is closed in each of them.
@@ -142,7 +142,7 @@ export function concerns(rule: Rule, name: string, subject: Subject | null): boo
   return matches === null || subject.paths.some(matches);
 }
 
-function atTheTop(subject: Subject): Subject {
+function atTheTop(subject: CallSubject): CallSubject {
   if (subject.kind === "argv") return { kind: "argv", argv: subject.argv };
   return subject.kind === "shell" ? { kind: "shell", line: subject.line } : subject;
 }
@@ -178,7 +178,7 @@ const wrappers = new Set(
 );
 
 /** Whether a call hands a line to a shell, as far as its arguments tell. */
-export function isShell(subject: Subject | null): boolean {
+export function isShell(subject: CallSubject | null): boolean {
   if (subject?.kind === "shell") return true;
   if (subject?.kind !== "argv") return false;
   const names = subject.argv.map((_, at) => programOf(subject.argv.slice(at)));
@@ -187,7 +187,7 @@ export function isShell(subject: Subject | null): boolean {
 }
 
 /** The rules that would cover a call like this one, the narrowest first. */
-export function suggestRules(name: string, subject: Subject | null): readonly string[] {
+export function suggestRules(name: string, subject: CallSubject | null): readonly string[] {
   const rules: Rule[] = [];
   switch (subject?.kind) {
     case "argv": {

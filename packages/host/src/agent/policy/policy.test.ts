@@ -5,11 +5,11 @@ import { join } from "node:path";
 import type { PolicyQuestion } from "@holdfast/engine";
 import { anOwner } from "@holdfast/testing/fixtures/factories";
 import { ids, type Json } from "@holdfast/protocol";
-import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { createPolicy } from "./policy.ts";
-import { keepRules } from "./stored-rules.ts";
+import { openStoredRules } from "./stored-rules.ts";
 
 let place: string;
 beforeEach(() => {
@@ -28,8 +28,8 @@ function ask(name: string, input: Json, asks: PolicyQuestion["asks"] = "ask"): P
 type Mode = Parameters<typeof createPolicy>[0]["mode"];
 
 function open(mode: Mode = "ask", rules: readonly string[] = []) {
-  const kept = keepRules(createMemoryStore().register);
-  const policy = createPolicy({ mode, rules, kept });
+  const kept = openStoredRules(createReferenceStore().register);
+  const policy = createPolicy({ mode, rules, storedRules: kept });
   const decide = async (question: PolicyQuestion) => (await policy.decide(question)).kind;
   const allow = (rule: string, tool = "terminal") =>
     policy.remember({ owner, tool, approvalId: ids.make("approval"), session, rule, by: null });

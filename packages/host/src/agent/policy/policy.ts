@@ -1,17 +1,24 @@
 import type { PolicyDecision, PolicyQuestion, ToolPolicy } from "@holdfast/engine";
 
 import { describeCall } from "./describe-call.ts";
-import type { KeptRules } from "./stored-rules.ts";
-import { concerns, covers, isShell, type Subject, subjectOf, suggestRules } from "./match-rules.ts";
+import type { StoredRules } from "./stored-rules.ts";
+import {
+  concerns,
+  covers,
+  isShell,
+  type CallSubject,
+  subjectOf,
+  suggestRules,
+} from "./match-rules.ts";
 import { formatRule, type OperatorRule, parseRule, parseToolRule } from "./rule.ts";
 
 export type PolicyMode = "ask" | "read-only" | "trusted" | "deny";
 
-export interface PolicyParts {
+export interface PolicyDeps {
   readonly mode: PolicyMode;
   /** Of the operator, as they stand in the configuration. */
   readonly rules: readonly string[];
-  readonly kept: Pick<KeptRules, "list" | "keep">;
+  readonly storedRules: Pick<StoredRules, "list" | "add">;
 }
 
 export type HostPolicy = Required<ToolPolicy>;
@@ -20,7 +27,7 @@ export type HostPolicy = Required<ToolPolicy>;
  * What may run here. The operator's rules go before the mode, and the mode before what people have allowed: nobody's
  * "always" opens what the operator has closed.
  */
-export function createPolicy({ mode, rules, kept }: PolicyParts): HostPolicy {
+export function createPolicy({ mode, rules, storedRules: kept }: PolicyDeps): HostPolicy {
   const operator = rules.map(parseToolRule).filter((rule) => rule !== null);
 
   async function decide(question: PolicyQuestion): Promise<PolicyDecision> {
@@ -53,7 +60,7 @@ export function createPolicy({ mode, rules, kept }: PolicyParts): HostPolicy {
     },
     async remember(rule) {
       // A yes that nobody has words for is one for its session alone.
-      if (rule.rule !== null) await kept.keep({ ...rule, rule: rule.rule });
+      if (rule.rule !== null) await kept.add({ ...rule, rule: rule.rule });
     },
   };
 }
@@ -64,7 +71,7 @@ const strictness = ["deny", "ask", "allow"] as const;
 function strictest(
   rules: readonly OperatorRule[],
   name: string,
-  subject: Subject | null,
+  subject: CallSubject | null,
 ): OperatorRule | undefined {
   const matching = rules.filter(({ effect, rule }) =>
     (effect === "allow" ? covers : concerns)(rule, name, subject),

@@ -9,14 +9,14 @@ import {
 import { z } from "zod";
 
 /** What people have allowed for good. It lies in the store, so every node and process goes by it. */
-export interface KeptRules {
+export interface StoredRules {
   list(owner: OwnerId): Promise<readonly RuleView[]>;
   /** The same rule again changes nothing; one that was taken back stays so. */
-  keep(rule: PolicyRule & { readonly rule: string }): Promise<void>;
+  add(rule: PolicyRule & { readonly rule: string }): Promise<void>;
   remove(owner: OwnerId, id: ApprovalId): Promise<"removed" | "not_found" | Failed>;
 }
 
-const mostRules = 1_000;
+const maxRules = 1_000;
 const prefix = "rule/";
 
 const stored = z.looseObject({
@@ -27,14 +27,14 @@ const stored = z.looseObject({
   removed: z.literal(true).optional(),
 });
 
-export function keepRules(register: Register): KeptRules {
+export function openStoredRules(register: Register): StoredRules {
   const keyOf = (id: ApprovalId): string => `${prefix}${id}`;
   return {
     async list(owner) {
-      const rows = await register.list(owner, prefix, mostRules);
+      const rows = await register.list(owner, prefix, maxRules);
       return rows.flatMap(decode).toSorted((a, b) => a.madeAt - b.madeAt);
     },
-    async keep({ owner, approvalId: id, rule, session, by }) {
+    async add({ owner, approvalId: id, rule, session, by }) {
       const value = JSON.stringify({ id, rule, sessionId: session, by: by ?? owner });
       const put = await register.put({ owner, key: keyOf(id), value, expect: 0 });
       if (put.status === "failed") throw new Error(put.message);

@@ -4,9 +4,15 @@ import { z } from "zod";
 import type { Jail } from "../workspace/jail.ts";
 import { type FilePatch, parsePatch, patchText } from "../../util/text/patch.ts";
 import { defineTool, failed } from "./define-tool.ts";
-import { changed, changeOf, type FileToolParts, openWorkspace, readWhole } from "./file-tool.ts";
+import {
+  changeResult,
+  describeChange,
+  type FileToolDeps,
+  openWorkspace,
+  readTextFile,
+} from "./file-tool.ts";
 
-const mostFiles = 50;
+const maxFiles = 50;
 
 const input = z.strictObject({
   patch: z
@@ -15,7 +21,7 @@ const input = z.strictObject({
     .describe("A unified diff (--- a/file, +++ b/file, @@ …). /dev/null makes or deletes a file."),
 });
 
-export function createApplyPatch(parts: FileToolParts): Tool {
+export function createApplyPatch(parts: FileToolDeps): Tool {
   return defineTool({
     name: "apply_patch",
     description:
@@ -27,7 +33,7 @@ export function createApplyPatch(parts: FileToolParts): Tool {
     async run({ patch }, call) {
       const parsed = parsePatch(patch);
       if (!parsed.ok) return failed(`The patch cannot be read. ${parsed.words}`);
-      if (parsed.files.length > mostFiles) return failed(`A patch has at most ${mostFiles} files.`);
+      if (parsed.files.length > maxFiles) return failed(`A patch has at most ${maxFiles} files.`);
       const jail = await openWorkspace(parts, call);
       const planned = await planChanges(jail, parsed.files);
       if ("outcome" in planned) return planned;
@@ -55,12 +61,12 @@ async function planChanges(
       failed(`Nothing was changed. ${JSON.stringify(path)}: ${words}`);
     if (from !== null && to !== null && from !== to) return wrong("files are not renamed.");
     const place = await jail.canonical(path);
-    if (!place.ok) return wrong(place.refusal.words);
+    if (!place.ok) return wrong(place.refusal.message);
     if (planned.has(place.value)) return wrong("it comes twice.");
-    const read = await readWhole(jail, path);
+    const read = await readTextFile(jail, path);
     if (!("ok" in read)) return wrong(read.output);
     if (!read.ok && (from !== null || read.refusal.code !== "not_found"))
-      return wrong(read.refusal.words);
+      return wrong(read.refusal.message);
     if (read.ok && from === null) return wrong("it is to be made, and is there already.");
     const before = read.ok ? read.value : null;
     const patched = patchText(before ?? "", hunks);
@@ -89,14 +95,14 @@ async function writeAll(jail: Jail, changes: readonly Change[]): Promise<ToolRes
     const did = before === null ? "Made" : after === null ? "Deleted" : "Changed";
     return `${did} ${path}.`;
   });
-  return changed(
+  return changeResult(
     words.join("\n"),
-    changes.map(({ path, before, after }) => changeOf(path, before, after)),
+    changes.map(({ path, before, after }) => describeChange(path, before, after)),
   );
 }
 
 /** Why not, or `null`. */
 async function put(jail: Jail, path: string, text: string | null): Promise<string | null> {
   const done = text === null ? await jail.remove(path) : await jail.write(path, text);
-  return done.ok ? null : done.refusal.words;
+  return done.ok ? null : done.refusal.message;
 }

@@ -3,13 +3,13 @@ import { z } from "zod";
 
 import { defineTool, failed, ok } from "./define-tool.ts";
 
-const mostChoices = 10;
+const maxChoices = 10;
 
 const input = z.strictObject({
   question: z.string().min(1).max(2_000),
   choices: z
     .array(z.string().min(1).max(200))
-    .max(mostChoices)
+    .max(maxChoices)
     .optional()
     .describe("Answers to choose from. The person may also answer in their own words."),
 });

@@ -1,4 +1,4 @@
-import type { Asks, Tool, ToolCall, ToolHands, ToolResult } from "@holdfast/engine";
+import type { ApprovalNeed, Tool, ToolCall, ToolContext, ToolResult } from "@holdfast/engine";
 import { jsonObject } from "@holdfast/protocol";
 import { z } from "zod";
 
@@ -9,12 +9,12 @@ export interface ToolDefinition<S extends z.ZodType> {
   readonly input: S;
   readonly replay: Tool["replay"];
   readonly timeLimitMs?: number;
-  readonly asks: Asks;
+  readonly asks: ApprovalNeed;
   readonly place?: Tool["place"];
-  run(input: z.infer<S>, call: ToolCall, hands: ToolHands): Promise<ToolResult>;
+  run(input: z.infer<S>, call: ToolCall, hands: ToolContext): Promise<ToolResult>;
 }
 
-const usualTimeLimitMs = 60_000;
+const defaultTimeLimitMs = 60_000;
 
 /**
  * A tool whose arguments are checked before anything else happens. Arguments that do not fit are a failed result that
@@ -28,12 +28,13 @@ export function defineTool<S extends z.ZodType>(definition: ToolDefinition<S>): 
     description,
     input,
     replay,
-    timeLimitMs: definition.timeLimitMs ?? usualTimeLimitMs,
+    timeLimitMs: definition.timeLimitMs ?? defaultTimeLimitMs,
     approval: (given) => (asks !== "none" && schema.safeParse(given).success ? asks : "none"),
     ...(place !== undefined && { place }),
     async run(call, hands) {
       const parsed = schema.safeParse(call.input);
-      if (!parsed.success) return failed(`The arguments do not fit. ${inWords(parsed.error)}`);
+      if (!parsed.success)
+        return failed(`The arguments do not fit. ${describeIssues(parsed.error)}`);
       return definition.run(parsed.data, call, hands);
     },
   };
@@ -47,14 +48,14 @@ export function failed(output: string): ToolResult {
   return { outcome: "failed", output };
 }
 
-const mostIssues = 5;
-const longestWords = 800;
+const maxIssues = 5;
+const maxDescriptionLength = 800;
 
-function inWords({ issues }: z.ZodError): string {
-  const lines = issues.slice(0, mostIssues).map(({ path, message }) => {
+function describeIssues({ issues }: z.ZodError): string {
+  const lines = issues.slice(0, maxIssues).map(({ path, message }) => {
     const place = path.map(String).join(".");
     return place === "" ? message : `${place}: ${message}`;
   });
-  const more = issues.length > mostIssues ? ` And ${issues.length - mostIssues} more.` : "";
-  return `${lines.join("; ").slice(0, longestWords)}.${more}`;
+  const more = issues.length > maxIssues ? ` And ${issues.length - maxIssues} more.` : "";
+  return `${lines.join("; ").slice(0, maxDescriptionLength)}.${more}`;
 }

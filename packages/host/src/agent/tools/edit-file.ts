@@ -1,4 +1,4 @@
-const mostLines = 20_000;
+const maxLines = 20_000;
 const shownLines = 8;
 const longestLine = 300;
 
@@ -11,9 +11,9 @@ export function nearestLines(text: string, wanted: string): string | null {
   if (first === undefined) return null;
   const pairs = pairsOf(first);
   let best = { at: -1, score: 0.4 };
-  const lines = text.split("\n", mostLines);
+  const lines = text.split("\n", maxLines);
   for (const [at, line] of lines.entries()) {
-    const score = likeness(pairs, pairsOf(line));
+    const score = similarity(pairs, pairsOf(line));
     if (score > best.score) best = { at, score };
     if (score === 1) break;
   }
@@ -32,7 +32,7 @@ function pairsOf(line: string): ReadonlySet<string> {
 }
 
 /** The share of pairs that both have (Dice). */
-function likeness(one: ReadonlySet<string>, other: ReadonlySet<string>): number {
+function similarity(one: ReadonlySet<string>, other: ReadonlySet<string>): number {
   if (one.size + other.size === 0) return 0;
   let both = 0;
   for (const pair of other) if (one.has(pair)) both += 1;

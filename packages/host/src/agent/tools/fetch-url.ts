@@ -7,7 +7,7 @@ import { showControls } from "../../util/text/show-controls.ts";
 import { defineTool, failed, ok } from "./define-tool.ts";
 
 const longestText = 48_000;
-const mostBytes = 3 * 1024 * 1024;
+const maxBytes = 3 * 1024 * 1024;
 const timeLimitMs = 30_000;
 const isText = /^(text\/|application\/(json|xml|xhtml\+xml|javascript|[a-z0-9.-]+\+(json|xml))$)/;
 
@@ -25,7 +25,7 @@ export function createFetchUrl(egress: Egress): Tool {
     async run({ url }, _call, { signal }) {
       const answer = await egress.request(url, {
         headers: { accept: "text/html, text/plain;q=0.9, */*;q=0.5", "user-agent": "Holdfast" },
-        mostBytes,
+        mostBytes: maxBytes,
         whenLarger: "cut",
         timeLimitMs,
         // A person, or a rule, has allowed this host and no other.
@@ -34,7 +34,7 @@ export function createFetchUrl(egress: Egress): Tool {
         signal,
       });
       if (!answer.ok) {
-        const { code, words } = answer.refusal;
+        const { code, message: words } = answer.refusal;
         return code === "cancelled"
           ? { outcome: "cancelled", output: "" }
           : failed(showControls(words));

@@ -1,38 +1,41 @@
 import type { ToolCall, ToolResult } from "@holdfast/engine";
 import type { FileChange } from "@holdfast/protocol";
 
-import { type Found } from "../workspace/resolve-path.ts";
+import { type PathResult } from "../workspace/resolve-path.ts";
 import { Jail } from "../workspace/jail.ts";
 import { unifiedDiff } from "../../util/text/text-diff.ts";
 import { failed, ok } from "./define-tool.ts";
 import type { Workspaces } from "../workspace/workspaces.ts";
 
 /** What the tools for files share. */
-export interface FileToolParts {
+export interface FileToolDeps {
   readonly workspaces: Pick<Workspaces, "folderFor">;
 }
 
 /** The session's folder as the call was bound to it, as a jail. */
-export async function openWorkspace({ workspaces }: FileToolParts, call: ToolCall): Promise<Jail> {
+export async function openWorkspace({ workspaces }: FileToolDeps, call: ToolCall): Promise<Jail> {
   const jail = await Jail.open(call.place ?? (await workspaces.folderFor(call)));
-  if (!jail.ok) throw new Error(jail.refusal.words);
+  if (!jail.ok) throw new Error(jail.refusal.message);
   return jail.value;
 }
 
 const largestText = 4 * 1024 * 1024;
 
 /** A whole text of a size that is worth editing. */
-export async function readWhole(jail: Jail, path: string): Promise<Found<string> | ToolResult> {
+export async function readTextFile(
+  jail: Jail,
+  path: string,
+): Promise<PathResult<string> | ToolResult> {
   const read = await jail.read(path, async ({ handle, size }) => {
     if (size > largestText) return failed(`It has ${size} bytes; ${largestText} are the most.`);
-    return textOf(await handle.readFile());
+    return decodeText(await handle.readFile());
   });
   if (!read.ok) return read;
   return typeof read.value === "string" ? { ok: true, value: read.value } : read.value;
 }
 
 /** The text of bytes that are one, with every mark and line end as it is. */
-function textOf(bytes: Uint8Array): string | ToolResult {
+function decodeText(bytes: Uint8Array): string | ToolResult {
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
     return text.includes("\0") ? failed("It is a binary file, not text.") : text;
@@ -43,27 +46,31 @@ function textOf(bytes: Uint8Array): string | ToolResult {
 
 const longestDiff = 8_000;
 
-export function changeOf(path: string, before: string | null, after: string | null): FileChange {
+export function describeChange(
+  path: string,
+  before: string | null,
+  after: string | null,
+): FileChange {
   const change = before === null ? "created" : after === null ? "deleted" : "changed";
   return { path, change, diff: unifiedDiff(before ?? "", after ?? "", longestDiff) };
 }
 
 /** Control characters take six bytes each in the log: what does not fit is left to the words. */
-const roomForChanges = 10 * 1024;
+const maxChangeBytes = 10 * 1024;
 
-export function changed(words: string, changes: readonly FileChange[]): ToolResult {
+export function changeResult(words: string, changes: readonly FileChange[]): ToolResult {
   const kept: FileChange[] = [];
-  let room = roomForChanges;
+  let room = maxChangeBytes;
   for (const change of changes) {
     const short = { ...change, diff: "[the diff is left out]" };
-    const fits = [change, short].find((each) => storedSize(each) <= room);
+    const fits = [change, short].find((each) => storedBytes(each) <= room);
     if (fits === undefined) break;
     kept.push(fits);
-    room -= storedSize(fits);
+    room -= storedBytes(fits);
   }
   return { ...ok(words), details: { changes: kept } };
 }
 
-function storedSize(change: FileChange): number {
+function storedBytes(change: FileChange): number {
   return Buffer.byteLength(JSON.stringify(change));
 }

@@ -12,13 +12,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import type { Tool, ToolResult } from "@holdfast/engine";
-import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { ids, type Json } from "@holdfast/protocol";
-import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { createGrep } from "./tools-grep.ts";
-import { openTools } from "../toolset.ts";
+import { createBuiltInTools } from "../toolset.ts";
 import { openWorkspaces } from "../workspace/workspaces.ts";
 
 let home: string;
@@ -27,13 +27,13 @@ let run: (name: string, input: Json) => Promise<ToolResult>;
 let tools: ReadonlyMap<string, Tool>;
 beforeEach(async () => {
   home = realpathSync(mkdtempSync(join(tmpdir(), "holdfast-tools-")));
-  const store = createMemoryStore();
-  const { owner, session } = await openSession(store);
+  const store = createReferenceStore();
+  const { owner, session } = await openTestSession(store);
   const workspaces = openWorkspaces({ home, roots: [] }, store);
   folder = await workspaces.folderFor({ owner, session });
   const parts = { home, store, workspaces, egressAllow: [], environment: {} };
   const grep = createGrep({ workspaces, searchMs: 300 });
-  tools = new Map([...openTools(parts), ["quick_grep", grep]]);
+  tools = new Map([...createBuiltInTools(parts), ["quick_grep", grep]]);
   run = async (name, input) => {
     const tool = tools.get(name);
     if (tool === undefined) throw new Error(`There is no ${name}.`);

@@ -3,14 +3,14 @@ import { z } from "zod";
 
 import { compileGlob } from "../../util/text/glob.ts";
 import { defineTool, failed, ok } from "./define-tool.ts";
-import { type FileToolParts, openWorkspace } from "./file-tool.ts";
-import { type Walked, walkFiles } from "../workspace/walk-files.ts";
+import { type FileToolDeps, openWorkspace } from "./file-tool.ts";
+import { type WalkedEntry, walkFiles } from "../workspace/walk-files.ts";
 
-const mostShown = 1_000;
+const maxShown = 1_000;
 const deepest = 10;
 const path = z.string().max(4_096).optional().describe("A folder; the workspace unless told.");
 
-export function createListFiles(parts: FileToolParts): Tool {
+export function createListFiles(parts: FileToolDeps): Tool {
   return defineTool({
     name: "list_files",
     description:
@@ -29,7 +29,7 @@ export function createListFiles(parts: FileToolParts): Tool {
   });
 }
 
-export function createGlob(parts: FileToolParts): Tool {
+export function createGlob(parts: FileToolDeps): Tool {
   return defineTool({
     name: "glob",
     description:
@@ -49,15 +49,15 @@ export function createGlob(parts: FileToolParts): Tool {
 }
 
 async function* filtered(
-  all: AsyncIterable<Walked>,
-  keep: (each: Walked) => boolean,
-): AsyncGenerator<Walked> {
+  all: AsyncIterable<WalkedEntry>,
+  keep: (each: WalkedEntry) => boolean,
+): AsyncGenerator<WalkedEntry> {
   for await (const each of all) if (each.kind !== "folder" && keep(each)) yield each;
 }
 
 const marks = { file: "", folder: "/", link: " (link)", other: " (special)" } as const;
 
-async function show(files: AsyncIterable<Walked>, whenNone: string): Promise<ToolResult> {
+async function show(files: AsyncIterable<WalkedEntry>, whenNone: string): Promise<ToolResult> {
   try {
     return ok(await namesOf(files, whenNone));
   } catch (error) {
@@ -65,11 +65,11 @@ async function show(files: AsyncIterable<Walked>, whenNone: string): Promise<Too
   }
 }
 
-async function namesOf(files: AsyncIterable<Walked>, whenNone: string): Promise<string> {
+async function namesOf(files: AsyncIterable<WalkedEntry>, whenNone: string): Promise<string> {
   const lines: string[] = [];
   for await (const { path: shown, kind } of files) {
-    if (lines.length === mostShown) {
-      lines.push(`[More than ${mostShown}: look at a part of it.]`);
+    if (lines.length === maxShown) {
+      lines.push(`[More than ${maxShown}: look at a part of it.]`);
       break;
     }
     lines.push(`${shown}${marks[kind]}`);

@@ -2,18 +2,18 @@ import { parentPort, workerData } from "node:worker_threads";
 
 import { Jail } from "../workspace/jail.ts";
 import { compileGlob } from "../../util/text/glob.ts";
-import type { GrepJob, GrepNote } from "./grep.ts";
+import type { GrepJob, GrepMessage } from "./grep.ts";
 import { walkFiles } from "../workspace/walk-files.ts";
 
 const largestFile = 8 * 1024 * 1024;
 const longestLine = 4_000;
 const shownLength = 300;
 
-const tell = (note: GrepNote): void => parentPort?.postMessage(note, []);
+const post = (note: GrepMessage): void => parentPort?.postMessage(note, []);
 
 async function search({ root, path, files, pattern, flags }: GrepJob): Promise<void> {
   const opened = await Jail.open(root);
-  if (!opened.ok) return tell({ kind: "failed", words: opened.refusal.words });
+  if (!opened.ok) return post({ kind: "failed", words: opened.refusal.message });
   const jail = opened.value;
   const isWanted = files === undefined ? null : compileGlob(files);
   const expression = new RegExp(pattern, flags);
@@ -29,11 +29,11 @@ async function search({ root, path, files, pattern, flags }: GrepJob): Promise<v
         lines.push(
           `${file.path}:${index + 1}: ${line.trimEnd().slice(0, shownLength).toWellFormed()}`,
         );
-    if (lines.length > 0) tell({ kind: "found", lines });
+    if (lines.length > 0) post({ kind: "found", lines });
   }
-  tell({ kind: "over" });
+  post({ kind: "over" });
 }
 
 search(workerData as GrepJob).catch((error: unknown) =>
-  tell({ kind: "failed", words: error instanceof Error ? error.message : String(error) }),
+  post({ kind: "failed", words: error instanceof Error ? error.message : String(error) }),
 );

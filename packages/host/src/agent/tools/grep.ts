@@ -7,7 +7,7 @@ export interface GrepJob {
   readonly flags: string;
 }
 
-export type GrepNote =
+export type GrepMessage =
   | { readonly kind: "found"; readonly lines: readonly string[] }
   | { readonly kind: "over" }
   | { readonly kind: "failed"; readonly words: string };

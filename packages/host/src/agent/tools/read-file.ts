@@ -4,10 +4,10 @@ import type { Tool } from "@holdfast/engine";
 import { z } from "zod";
 
 import { defineTool, failed, ok } from "./define-tool.ts";
-import { type FileToolParts, openWorkspace } from "./file-tool.ts";
+import { type FileToolDeps, openWorkspace } from "./file-tool.ts";
 
-const usualLines = 1_000;
-const mostLines = 5_000;
+const defaultLines = 1_000;
+const maxLines = 5_000;
 const longestLine = 2_000;
 const longestOutput = 48_000;
 const pieceSize = 256 * 1024;
@@ -18,12 +18,12 @@ const input = z.strictObject({
   lines: z
     .int()
     .min(1)
-    .max(mostLines)
+    .max(maxLines)
     .optional()
-    .describe(`How many lines; ${usualLines} unless told.`),
+    .describe(`How many lines; ${defaultLines} unless told.`),
 });
 
-export function createReadFile(parts: FileToolParts): Tool {
+export function createReadFile(parts: FileToolDeps): Tool {
   return defineTool({
     name: "read_file",
     description:
@@ -32,14 +32,14 @@ export function createReadFile(parts: FileToolParts): Tool {
     replay: "safe",
     asks: "none",
     place: (call) => parts.workspaces.folderFor(call),
-    async run({ path, from = 1, lines = usualLines }, call, { signal }) {
+    async run({ path, from = 1, lines = defaultLines }, call, { signal }) {
       const jail = await openWorkspace(parts, call);
       const read = await jail.read(path, async ({ handle, size }) => {
         if (size === 0) return ok("[The file is empty.]");
         if (await isBinary(handle)) return failed(`It is a binary file of ${size} bytes.`);
         return ok(await readLines(handle, { from, lines, signal }));
       });
-      return read.ok ? read.value : failed(read.refusal.words);
+      return read.ok ? read.value : failed(read.refusal.message);
     },
   });
 }

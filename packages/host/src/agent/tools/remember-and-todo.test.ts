@@ -8,12 +8,12 @@ import { join } from "node:path";
 import { undo } from "@holdfast/engine";
 import { calls, says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { openRunRig } from "@holdfast/testing/rigs/run-rig";
-import { told } from "@holdfast/testing/rigs/run-words";
+import { transcriptLines } from "@holdfast/testing/rigs/run-words";
 import { ids } from "@holdfast/protocol";
-import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, onTestFinished, test } from "vitest";
 
-import { openTools } from "../toolset.ts";
+import { createBuiltInTools } from "../toolset.ts";
 import { openWorkspaces } from "../workspace/workspaces.ts";
 
 /** Everything but what asks, driven by a run as it is in a host. */
@@ -23,15 +23,15 @@ async function open(
 ) {
   const home = mkdtempSync(join(tmpdir(), "holdfast-kept-"));
   onTestFinished(() => rmSync(home, { recursive: true }));
-  const store = createMemoryStore();
+  const store = createReferenceStore();
   const workspaces = openWorkspaces({ home, roots: [] }, store);
-  const tools = openTools({ home, store, workspaces, egressAllow, environment: {} });
+  const tools = createBuiltInTools({ home, store, workspaces, egressAllow, environment: {} });
   const free = [...tools.values()].map((tool) => ({ ...tool, approval: () => "none" as const }));
   const rig = await openRunRig(store, { model: scriptedModel(script), tools: free });
   const say = async (text: string) => {
     await rig.say(text);
     await rig.work();
-    return told(await rig.entries()).filter((line) => line.startsWith("tool:"));
+    return transcriptLines(await rig.entries()).filter((line) => line.startsWith("tool:"));
   };
   return { home, store, rig, say };
 }

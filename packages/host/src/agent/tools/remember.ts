@@ -6,7 +6,7 @@ import { showControls } from "../../util/text/show-controls.ts";
 import { defineTool, failed, ok } from "./define-tool.ts";
 
 /** Keeps a line for an owner's later sessions. A line that is there already is not written again. */
-export type KeepNote = (
+export type SaveNote = (
   owner: OwnerId,
   about: "person" | "rest",
   line: string,
@@ -18,7 +18,7 @@ const input = z.strictObject({
 });
 
 /** A note goes into the beginning of later sessions: it says where it came from, and a person is asked before it is kept. */
-export function createRemember(keep: KeepNote): Tool {
+export function createRemember(keep: SaveNote): Tool {
   return defineTool({
     name: "remember",
     description: "Keeps a fact for later sessions with the same person.",

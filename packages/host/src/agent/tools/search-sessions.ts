@@ -3,12 +3,12 @@ import { z } from "zod";
 
 import { defineTool, failed, ok } from "./define-tool.ts";
 
-const usualHits = 10;
-const mostHits = 30;
+const defaultHits = 10;
+const maxHits = 30;
 
 const input = z.strictObject({
   query: z.string().min(1).max(200).describe('Words, or "a phrase".'),
-  limit: z.int().min(1).max(mostHits).optional(),
+  limit: z.int().min(1).max(maxHits).optional(),
 });
 
 /** Past sessions of the same owner: the store answers nobody else's. */
@@ -20,7 +20,7 @@ export function createSearchSessions(search: Pick<Search, "search">): Tool {
     input,
     replay: "safe",
     asks: "none",
-    async run({ query, limit = usualHits }, { owner }) {
+    async run({ query, limit = defaultHits }, { owner }) {
       const found = await search.search(owner, { text: query, limit });
       if (found.status === "unavailable")
         return failed(`It cannot be searched now: ${found.message}`);

@@ -4,7 +4,7 @@ import type { Store, Tool } from "@holdfast/engine";
 import { z } from "zod";
 
 import { defineTool, failed, ok } from "./define-tool.ts";
-import { type FileToolParts, openWorkspace } from "./file-tool.ts";
+import { type FileToolDeps, openWorkspace } from "./file-tool.ts";
 
 const largest = 20 * 1024 * 1024;
 
@@ -13,7 +13,7 @@ const input = z.strictObject({
 });
 
 /** The person gets it beside the answer: in the page to download, in a chat as a message of its own. */
-export function createSendFile(parts: FileToolParts & { readonly store: Store }): Tool {
+export function createSendFile(parts: FileToolDeps & { readonly store: Store }): Tool {
   return defineTool({
     name: "send_file",
     description:
@@ -28,7 +28,7 @@ export function createSendFile(parts: FileToolParts & { readonly store: Store })
       const read = await jail.read(path, async ({ handle, size }) =>
         size > largest ? size : handle.readFile(),
       );
-      if (!read.ok) return failed(read.refusal.words);
+      if (!read.ok) return failed(read.refusal.message);
       const bytes = read.value;
       if (typeof bytes === "number")
         return failed(`It has ${bytes} bytes; ${largest} are the most that can be sent.`);

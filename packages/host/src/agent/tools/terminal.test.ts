@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { type Json, ids } from "@holdfast/protocol";
-import { openSession } from "@holdfast/testing/fixtures/open-session";
-import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { openTools } from "../toolset.ts";
+import { createBuiltInTools } from "../toolset.ts";
 import { openWorkspaces } from "../workspace/workspaces.ts";
 
 let home: string;
@@ -17,11 +17,11 @@ beforeEach(() => {
 afterEach(() => rmSync(home, { recursive: true }));
 
 async function openTerminal(settings: { workspace?: string } = {}) {
-  const store = createMemoryStore();
-  const { owner, session } = await openSession(store, settings);
+  const store = createReferenceStore();
+  const { owner, session } = await openTestSession(store, settings);
   const workspaces = openWorkspaces({ home, roots: [home] }, store);
   const parts = { home, store, workspaces, egressAllow: [], environment: process.env };
-  const tool = openTools(parts).get("terminal");
+  const tool = createBuiltInTools(parts).get("terminal");
   if (tool === undefined) throw new Error("There is no terminal.");
   const written: string[] = [];
   const run = (input: Json, signal: AbortSignal = new AbortController().signal) => {

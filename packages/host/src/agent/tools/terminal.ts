@@ -3,15 +3,15 @@ import { z } from "zod";
 
 import { type CommandEnd, runCommand } from "../../util/run-command.ts";
 import { defineTool, failed, ok } from "./define-tool.ts";
-import { type FileToolParts, openWorkspace } from "./file-tool.ts";
+import { type FileToolDeps, openWorkspace } from "./file-tool.ts";
 
 type Argv = [string, ...string[]];
 type Environment = Readonly<Record<string, string>>;
 
 /** What starts a command that outlives its call. */
-export interface Background {
+export interface BackgroundRunner {
   /** How long one may run. */
-  readonly mostSeconds: number;
+  readonly maxSeconds: number;
   start(
     call: ToolCall,
     command: {
@@ -27,14 +27,14 @@ export interface Background {
   >;
 }
 
-export interface TerminalParts extends FileToolParts {
+export interface TerminalDeps extends FileToolDeps {
   readonly environment: Environment;
-  readonly background?: Background;
+  readonly background?: BackgroundRunner;
 }
 
 const longestCommand = 100_000;
-const usualTimeLimitMs = 2 * 60 * 1000;
-const mostTimeLimitMs = 10 * 60 * 1000;
+const defaultTimeLimitMs = 2 * 60 * 1000;
+const maxTimeLimitMs = 10 * 60 * 1000;
 
 const noNul = z
   .string()
@@ -45,24 +45,24 @@ const command = z
   .union([noNul.min(1), z.tuple([noNul.min(1)], noNul)])
   .describe("A list of a program and its arguments; or a line for the shell.");
 const folder = z.string().max(4_096).optional().describe("Where; the workspace unless told.");
-const usualSeconds = usualTimeLimitMs / 1000;
-const mostSeconds = mostTimeLimitMs / 1000;
-const usualBackgroundSeconds = 3_600;
+const defaultSeconds = defaultTimeLimitMs / 1000;
+const maxSeconds = maxTimeLimitMs / 1000;
+const defaultBackgroundSeconds = 3_600;
 
-function inputOf(background: Background | undefined) {
+function terminalInput(background: BackgroundRunner | undefined) {
   const seconds = z.int().min(1);
   const short = seconds
-    .max(mostSeconds)
+    .max(maxSeconds)
     .optional()
-    .describe(`How long it may take; ${usualSeconds} unless told.`);
+    .describe(`How long it may take; ${defaultSeconds} unless told.`);
   const base = z.strictObject({ command, folder, seconds: short });
   if (background === undefined) return base;
-  const most = background.mostSeconds;
+  const most = background.maxSeconds;
   const long = seconds
-    .max(Math.max(most, mostSeconds))
+    .max(Math.max(most, maxSeconds))
     .optional()
     .describe(
-      `How long it may take; ${usualSeconds} unless told, ${mostSeconds} at most. In the background ${Math.min(usualBackgroundSeconds, most)}, and ${most} at most.`,
+      `How long it may take; ${defaultSeconds} unless told, ${maxSeconds} at most. In the background ${Math.min(defaultBackgroundSeconds, most)}, and ${most} at most.`,
     );
   return base.extend({
     seconds: long,
@@ -79,32 +79,32 @@ function inputOf(background: Background | undefined) {
  * Runs a command in the session's workspace. A list is run as it is; a text is given to a shell. Each asks for a person's
  * word first, lists too: a list may name a shell as its program.
  */
-export function createTerminal(parts: TerminalParts): Tool {
+export function createTerminal(parts: TerminalDeps): Tool {
   return defineTool({
     name: "terminal",
     description:
       "Runs a command in the workspace and answers with its output. Prefer a list of a program and its arguments; a line is given to a shell.",
-    input: inputOf(parts.background),
+    input: terminalInput(parts.background),
     replay: "never",
-    timeLimitMs: mostTimeLimitMs + 10_000,
+    timeLimitMs: maxTimeLimitMs + 10_000,
     asks: "ask",
     place: (call) => parts.workspaces.folderFor(call),
     async run(given, call, { signal, write }) {
       const jail = await openWorkspace(parts, call);
       const found = await jail.folder(given.folder ?? ".");
-      if (!found.ok) return failed(found.refusal.words);
+      if (!found.ok) return failed(found.refusal.message);
       const { seconds } = given;
       const argv: Argv =
         typeof given.command === "string" ? ["/bin/sh", "-c", given.command] : given.command;
       if ("background" in given && given.background === true)
         return startInBackground(parts, call, { argv, folder: found.value, seconds });
-      if (seconds !== undefined && seconds > mostSeconds)
-        return failed(`It may take ${mostSeconds} seconds at most, or run in the background.`);
+      if (seconds !== undefined && seconds > maxSeconds)
+        return failed(`It may take ${maxSeconds} seconds at most, or run in the background.`);
       const end = await runCommand({
         argv,
         folder: found.value,
         environment: parts.environment,
-        timeLimitMs: seconds === undefined ? usualTimeLimitMs : seconds * 1000,
+        timeLimitMs: seconds === undefined ? defaultTimeLimitMs : seconds * 1000,
         signal,
         onOutput: write,
       });
@@ -114,18 +114,18 @@ export function createTerminal(parts: TerminalParts): Tool {
 }
 
 async function startInBackground(
-  { background, environment }: TerminalParts,
+  { background, environment }: TerminalDeps,
   call: ToolCall,
   asked: { readonly argv: Argv; readonly folder: string; readonly seconds: number | undefined },
 ): Promise<ToolResult> {
-  const { argv, folder: where, seconds = usualBackgroundSeconds } = asked;
+  const { argv, folder: where, seconds = defaultBackgroundSeconds } = asked;
   if (background === undefined) return failed("Nothing runs in the background here.");
   const shell = argv[0] === "/bin/sh" && argv[1] === "-c";
   const started = await background.start(call, {
     argv,
     folder: where,
     environment: { ...environment },
-    timeLimitMs: Math.min(seconds, background.mostSeconds) * 1000,
+    timeLimitMs: Math.min(seconds, background.maxSeconds) * 1000,
     shown: shell ? (argv[2] ?? "") : argv.join(" "),
   });
   if (started.status === "refused") return failed(started.words);

@@ -10,11 +10,11 @@ import { z } from "zod";
 
 import { defineTool, failed, ok } from "./define-tool.ts";
 
-const mostItems = 50;
+const maxItems = 50;
 /** As it is stored with the result that carries it. */
-const mostBytes = 10 * 1024;
+const maxBytes = 10 * 1024;
 const pageSize = 100;
-const mostPages = 20;
+const maxPages = 20;
 
 const input = z.strictObject({
   items: z
@@ -24,7 +24,7 @@ const input = z.strictObject({
         state: z.enum(["open", "doing", "done"]),
       }),
     )
-    .max(mostItems)
+    .max(maxItems)
     .optional()
     .describe("The whole list as it is to be. Without it the list is shown as it is."),
 });
@@ -42,16 +42,16 @@ export function createTodo(reads: Pick<Reads, "entries">): Tool {
     asks: "none",
     async run({ items }, { owner, session }) {
       const todos = items ?? (await readTodos(reads, owner, session));
-      if (Buffer.byteLength(JSON.stringify(todos)) > mostBytes)
-        return failed(`The list is longer than ${mostBytes} bytes.`);
-      return { ...ok(inWords(todos)), details: { todos: [...todos] } };
+      if (Buffer.byteLength(JSON.stringify(todos)) > maxBytes)
+        return failed(`The list is longer than ${maxBytes} bytes.`);
+      return { ...ok(formatTodos(todos)), details: { todos: [...todos] } };
     },
   });
 }
 
 const marks = { open: "[ ]", doing: "[~]", done: "[x]" } as const;
 
-function inWords(todos: readonly TodoItem[]): string {
+function formatTodos(todos: readonly TodoItem[]): string {
   if (todos.length === 0) return "The list is empty.";
   return todos.map(({ text, state }) => `${marks[state]} ${text}`).join("\n");
 }
@@ -63,7 +63,7 @@ async function readTodos(
   session: SessionId,
 ): Promise<readonly TodoItem[]> {
   let before: Seq | undefined;
-  for (let page = 0; page < mostPages; page += 1) {
+  for (let page = 0; page < maxPages; page += 1) {
     const query = { limit: pageSize, ...(before !== undefined && { before }) };
     const found = await reads.entries(owner, session, query);
     for (const entry of (found?.entries ?? []).toReversed()) {

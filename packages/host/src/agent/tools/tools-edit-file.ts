@@ -2,7 +2,13 @@ import type { Tool } from "@holdfast/engine";
 import { z } from "zod";
 
 import { defineTool, failed } from "./define-tool.ts";
-import { changed, changeOf, type FileToolParts, openWorkspace, readWhole } from "./file-tool.ts";
+import {
+  changeResult,
+  describeChange,
+  type FileToolDeps,
+  openWorkspace,
+  readTextFile,
+} from "./file-tool.ts";
 import { nearestLines } from "./edit-file.ts";
 
 const input = z.strictObject({
@@ -17,7 +23,7 @@ const input = z.strictObject({
     ),
 });
 
-export function createEditFile(parts: FileToolParts): Tool {
+export function createEditFile(parts: FileToolDeps): Tool {
   return defineTool({
     name: "edit_file",
     description:
@@ -29,9 +35,9 @@ export function createEditFile(parts: FileToolParts): Tool {
     async run({ path, old, new: fresh, occurrences = "one" }, call) {
       if (old === fresh) return failed("The new text is the old one: there is nothing to change.");
       const jail = await openWorkspace(parts, call);
-      const read = await readWhole(jail, path);
+      const read = await readTextFile(jail, path);
       if (!("ok" in read)) return read;
-      if (!read.ok) return failed(read.refusal.words);
+      if (!read.ok) return failed(read.refusal.message);
       const pieces = read.value.split(old);
       const found = pieces.length - 1;
       if (found === 0) return failed(notFound(read.value, old));
@@ -41,10 +47,10 @@ export function createEditFile(parts: FileToolParts): Tool {
         );
       const after = pieces.join(fresh).toWellFormed();
       const written = await jail.write(path, after);
-      if (!written.ok) return failed(written.refusal.words);
+      if (!written.ok) return failed(written.refusal.message);
       const times = found === 1 ? "one place" : `${found} places`;
-      return changed(`Changed ${written.value} in ${times}.`, [
-        changeOf(written.value, read.value, after),
+      return changeResult(`Changed ${written.value} in ${times}.`, [
+        describeChange(written.value, read.value, after),
       ]);
     },
   });

@@ -5,15 +5,15 @@ import { z } from "zod";
 
 import { compileGlob } from "../../util/text/glob.ts";
 import { defineTool, failed } from "./define-tool.ts";
-import type { GrepJob, GrepNote } from "./grep.ts";
-import { type FileToolParts, openWorkspace } from "./file-tool.ts";
+import type { GrepJob, GrepMessage } from "./grep.ts";
+import { type FileToolDeps, openWorkspace } from "./file-tool.ts";
 
-export interface GrepParts extends FileToolParts {
+export interface GrepDeps extends FileToolDeps {
   readonly searchMs?: number;
 }
 
-const usualSearchMs = 15_000;
-const mostMatches = 300;
+const defaultSearchMs = 15_000;
+const maxMatches = 300;
 const longestOutput = 48_000;
 const script = new URL("./grep-worker.ts", import.meta.url);
 
@@ -27,8 +27,8 @@ const input = z.strictObject({
 /**
  * Searches in a thread of its own: a regular expression may take for ever, and nothing but ending its thread stops it.
  */
-export function createGrep(parts: GrepParts): Tool {
-  const { searchMs = usualSearchMs } = parts;
+export function createGrep(parts: GrepDeps): Tool {
+  const { searchMs = defaultSearchMs } = parts;
   return defineTool({
     name: "grep",
     description:
@@ -39,7 +39,7 @@ export function createGrep(parts: GrepParts): Tool {
     place: (call) => parts.workspaces.folderFor(call),
     async run({ pattern, path = ".", files, case: letters }, call, { signal, write }) {
       const flags = letters === "ignored" ? "iu" : "u";
-      const expression = usable(pattern, flags);
+      const expression = compilePattern(pattern, flags);
       if (expression === null) return failed("This is not a regular expression.");
       if (files !== undefined && compileGlob(files) === null)
         return failed("`files` is no pattern like **/*.ts.");
@@ -50,7 +50,7 @@ export function createGrep(parts: GrepParts): Tool {
 }
 
 /** Many write patterns that the strict grammar refuses. */
-function usable(pattern: string, flags: string): Pick<GrepJob, "pattern" | "flags"> | null {
+function compilePattern(pattern: string, flags: string): Pick<GrepJob, "pattern" | "flags"> | null {
   for (const each of [flags, flags.replace("u", "")]) {
     try {
       void new RegExp(pattern, each);
@@ -62,13 +62,13 @@ function usable(pattern: string, flags: string): Pick<GrepJob, "pattern" | "flag
   return null;
 }
 
-interface SearchHands {
+interface SearchContext {
   readonly searchMs: number;
   readonly signal: AbortSignal;
   readonly write: (text: string) => void;
 }
 
-function search(job: GrepJob, { searchMs, signal, write }: SearchHands): Promise<ToolResult> {
+function search(job: GrepJob, { searchMs, signal, write }: SearchContext): Promise<ToolResult> {
   const lines: string[] = [];
   let room = longestOutput;
   const { promise, resolve } = Promise.withResolvers<ToolResult>();
@@ -89,11 +89,11 @@ function search(job: GrepJob, { searchMs, signal, write }: SearchHands): Promise
     end(words, lines.length > 0 ? "ok" : "failed");
   }, searchMs);
   signal.addEventListener("abort", cancel, { once: true });
-  worker.on("message", (note: GrepNote) => {
+  worker.on("message", (note: GrepMessage) => {
     if (note.kind === "over") return end(lines.length === 0 ? "No line matches." : "");
     if (note.kind === "failed") return end(note.words, "failed");
     for (const line of note.lines) {
-      if (lines.length >= mostMatches || room <= 0) return end("[There are more matches.]");
+      if (lines.length >= maxMatches || room <= 0) return end("[There are more matches.]");
       room -= line.length;
       lines.push(line);
       write(`${line}\n`);

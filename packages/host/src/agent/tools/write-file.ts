@@ -2,14 +2,20 @@ import type { Tool } from "@holdfast/engine";
 import { z } from "zod";
 
 import { defineTool, failed } from "./define-tool.ts";
-import { changed, changeOf, type FileToolParts, openWorkspace, readWhole } from "./file-tool.ts";
+import {
+  changeResult,
+  describeChange,
+  type FileToolDeps,
+  openWorkspace,
+  readTextFile,
+} from "./file-tool.ts";
 
 const input = z.strictObject({
   path: z.string().min(1).max(4_096).describe("From the workspace. Folders are made."),
   content: z.string().describe("The whole new content."),
 });
 
-export function createWriteFile(parts: FileToolParts): Tool {
+export function createWriteFile(parts: FileToolDeps): Tool {
   return defineTool({
     name: "write_file",
     description:
@@ -21,15 +27,15 @@ export function createWriteFile(parts: FileToolParts): Tool {
     place: (call) => parts.workspaces.folderFor(call),
     async run({ path, content }, call) {
       const jail = await openWorkspace(parts, call);
-      const before = await readWhole(jail, path);
+      const before = await readTextFile(jail, path);
       const isNew = "ok" in before && !before.ok && before.refusal.code === "not_found";
       const written = await jail.write(path, content.toWellFormed());
-      if (!written.ok) return failed(written.refusal.words);
+      if (!written.ok) return failed(written.refusal.message);
       const bytes = Buffer.byteLength(content);
       const words = `${isNew ? "Made" : "Wrote"} ${written.value}: ${bytes} bytes.`;
       // What was there before and is no text is not shown.
       const old = "ok" in before && before.ok ? before.value : isNew ? null : "";
-      return changed(words, [changeOf(written.value, old, content)]);
+      return changeResult(words, [describeChange(written.value, old, content)]);
     },
   });
 }

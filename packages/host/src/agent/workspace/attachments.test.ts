@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { type Attachment, ids, ownerId } from "@holdfast/protocol";
-import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, onTestFinished, test } from "vitest";
 
 import { safeFileName } from "../../util/safe-file-name.ts";
-import { placeAttachments } from "./attachments.ts";
+import { saveAttachments } from "./attachments.ts";
 
 const owner = ownerId.parse("owner");
 const session = ids.make("session");
@@ -17,9 +17,9 @@ function openPlace() {
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const workspace = join(root, "workspace");
   mkdirSync(workspace);
-  const store = createMemoryStore();
+  const store = createReferenceStore();
   onTestFinished(() => store.close());
-  const place = placeAttachments({ folderFor: async () => workspace }, store.reads);
+  const place = saveAttachments({ folderFor: async () => workspace }, store.reads);
   async function attach(name: string, content: string): Promise<Attachment> {
     const put = await store.putBlob(owner, Buffer.from(content), "text/plain");
     if (put.status !== "stored") throw new Error(put.message);

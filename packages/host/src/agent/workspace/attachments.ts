@@ -5,11 +5,11 @@ import { Jail } from "./jail.ts";
 import { safeFileName } from "../../util/safe-file-name.ts";
 import type { Workspaces } from "./workspaces.ts";
 
-const folder = "attachments";
-const mostNames = 100;
+const attachmentsFolder = "attachments";
+const maxNameTries = 100;
 
 /** Several who have something to say beside a message. */
-export function besides(...sources: readonly Recall[]): Recall {
+export function combineRecalls(...sources: readonly Recall[]): Recall {
   return async (question) => (await Promise.all(sources.map((source) => source(question)))).flat();
 }
 
@@ -17,7 +17,7 @@ export function besides(...sources: readonly Recall[]): Recall {
  * Puts what is attached to a message into the session's workspace, where tools can work with it, and says where. It is done by
  * who runs the message, since that is where the workspace is. The same again finds the same files.
  */
-export function placeAttachments(
+export function saveAttachments(
   workspaces: Pick<Workspaces, "folderFor">,
   reads: Pick<Reads, "blob">,
 ): Recall {
@@ -26,8 +26,9 @@ export function placeAttachments(
     const lines: string[] = [];
     try {
       const jail = await Jail.open(await workspaces.folderFor({ owner, session }));
-      if (!jail.ok) throw new Error(jail.refusal.words);
-      for (const each of attachments) lines.push(await place(jail.value, reads, owner, each));
+      if (!jail.ok) throw new Error(jail.refusal.message);
+      for (const each of attachments)
+        lines.push(await saveAttachment(jail.value, reads, owner, each));
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       lines.push(`The workspace could not take what is attached: ${why}`);
@@ -37,7 +38,7 @@ export function placeAttachments(
   };
 }
 
-async function place(
+async function saveAttachment(
   jail: Jail,
   reads: Pick<Reads, "blob">,
   owner: OwnerId,
@@ -48,15 +49,15 @@ async function place(
   const path = await freePath(jail, safeFileName(name), blob.bytes);
   if (path === null) return `- ${safeFileName(name)}: there are too many of this name.`;
   const written = await jail.write(path, blob.bytes);
-  const says = written.ok ? `${mediaType}, ${blob.bytes.length} bytes` : written.refusal.words;
+  const says = written.ok ? `${mediaType}, ${blob.bytes.length} bytes` : written.refusal.message;
   return `- ${path} (${says})`;
 }
 
 /** Its own name, or one beside it where another file has that; a file with the same bytes is the same file. */
 async function freePath(jail: Jail, name: string, bytes: Uint8Array): Promise<string | null> {
   const [, stem = "", ending = ""] = /^(.*?)(\.[^.]*)?$/.exec(name) ?? [];
-  for (let count = 1; count <= mostNames; count += 1) {
-    const path = `${folder}/${count === 1 ? name : `${stem}-${count}${ending}`}`;
+  for (let count = 1; count <= maxNameTries; count += 1) {
+    const path = `${attachmentsFolder}/${count === 1 ? name : `${stem}-${count}${ending}`}`;
     const there = await jail.read(path, async ({ handle, size }) =>
       size === bytes.length ? handle.readFile() : null,
     );

@@ -32,7 +32,7 @@ beforeEach(async () => {
   for (const each of [root, outside]) mkdirSync(each);
   writeFileSync(join(outside, "secret"), "SECRET");
   const opened = await Jail.open(root);
-  if (!opened.ok) throw new Error(opened.refusal.words);
+  if (!opened.ok) throw new Error(opened.refusal.message);
   jail = opened.value;
 });
 afterEach(() => rmSync(folder, { recursive: true }));

@@ -4,8 +4,15 @@ import { type FileHandle, open, readdir, realpath, rename, stat, unlink } from "
 import { join } from "node:path";
 
 import { planPath } from "./plan.ts";
-import { type Found, found, refused, refusedBy } from "./resolve-path.ts";
-import { entryOf, folderPath, isAnchored, isStill, type Place, withPlace } from "./walk.ts";
+import { type PathResult, found, refused, refusedBy } from "./resolve-path.ts";
+import {
+  entryOf,
+  folderPath,
+  isAnchored,
+  isStill,
+  type PathTarget,
+  withPathTarget,
+} from "./walk.ts";
 
 export type EntryKind = "file" | "folder" | "link" | "other";
 
@@ -35,7 +42,7 @@ export class Jail {
     this.root = root;
   }
 
-  static async open(folder: string): Promise<Found<Jail>> {
+  static async open(folder: string): Promise<PathResult<Jail>> {
     try {
       const root = await realpath(folder);
       if (!(await stat(root)).isDirectory()) return refused("not_a_folder", folder);
@@ -46,7 +53,7 @@ export class Jail {
   }
 
   /** Opens a plain file for as long as `use` takes. Devices, sockets and FIFOs are refused, and opening one never waits. */
-  read<T>(path: string, use: (file: OpenFile) => Promise<T>): Promise<Found<T>> {
+  read<T>(path: string, use: (file: OpenFile) => Promise<T>): Promise<PathResult<T>> {
     return this.#at(path, "refuse", async ({ folder, name, info }) => {
       if (name === null || info?.isDirectory() === true) return refused("not_a_file", path);
       if (info === null) return refused("not_found", path);
@@ -71,7 +78,7 @@ export class Jail {
    * Puts a whole file in place of what is there, or of nothing, with the folders that lead to it. Whoever reads sees the
    * old content or the new, never a part. Answers with its path from the root.
    */
-  write(path: string, content: Uint8Array | string): Promise<Found<string>> {
+  write(path: string, content: Uint8Array | string): Promise<PathResult<string>> {
     return this.#at(path, "make", async ({ folder, name, info }) => {
       if (name === null || (info !== null && !info.isFile())) return refused("not_a_file", path);
       const fresh = entryOf(this.root, folder, `.holdfast-${randomBytes(8).toString("hex")}`);
@@ -94,7 +101,7 @@ export class Jail {
     });
   }
 
-  remove(path: string): Promise<Found<string>> {
+  remove(path: string): Promise<PathResult<string>> {
     return this.#at(path, "refuse", async ({ folder, name, info }) => {
       if (info === null) return refused(name === null ? "not_a_file" : "not_found", path);
       if (name === null || !info.isFile()) return refused("not_a_file", path);
@@ -106,7 +113,7 @@ export class Jail {
   /** The names in a folder, in order, and its path from the root. Links are named, not followed. */
   list(
     path: string,
-  ): Promise<Found<{ readonly path: string; readonly entries: readonly Entry[] }>> {
+  ): Promise<PathResult<{ readonly path: string; readonly entries: readonly Entry[] }>> {
     return this.#inFolder(path, async (folder, below) => {
       const entries = await readdir(folder, { withFileTypes: true });
       const named = entries.map((entry) => ({ name: entry.name, kind: kindOf(entry) }));
@@ -115,7 +122,7 @@ export class Jail {
   }
 
   /** Where a path leads, from the root and without links, whether or not there is something. */
-  async canonical(path: string): Promise<Found<string>> {
+  async canonical(path: string): Promise<PathResult<string>> {
     const planned = planPath(this.root, path);
     if (!planned.ok) return planned;
     const names = [...planned.value];
@@ -132,12 +139,12 @@ export class Jail {
   }
 
   /** The whole path of a folder, for a program to be started in. It is below the root at this moment. */
-  folder(path: string): Promise<Found<string>> {
+  folder(path: string): Promise<PathResult<string>> {
     return this.#inFolder(path, async (_, below) => join(this.root, below));
   }
 
   async #inFolder<T>(path: string, use: (folder: string, below: string) => Promise<T>) {
-    return this.#at(path, "refuse", async ({ folder, name, info }): Promise<Found<T>> => {
+    return this.#at(path, "refuse", async ({ folder, name, info }): Promise<PathResult<T>> => {
       if (name === null) return found(await use(folderPath(this.root, folder), folder.path));
       if (info === null) return refused("not_found", path);
       if (!info.isDirectory()) return refused("not_a_folder", path);
@@ -154,8 +161,12 @@ export class Jail {
     });
   }
 
-  #at<T>(path: string, missing: "refuse" | "make", use: (place: Place) => Promise<Found<T>>) {
-    return withPlace(this.root, path, missing, use);
+  #at<T>(
+    path: string,
+    missing: "refuse" | "make",
+    use: (place: PathTarget) => Promise<PathResult<T>>,
+  ) {
+    return withPathTarget(this.root, path, missing, use);
   }
 }
 

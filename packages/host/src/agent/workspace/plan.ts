@@ -1,4 +1,4 @@
-import { type Found, found, refused } from "./resolve-path.ts";
+import { type PathResult, found, refused } from "./resolve-path.ts";
 
 const longestPath = 4_096;
 const longestName = 255;
@@ -9,7 +9,7 @@ const unusable = /[\u0000-\u001F\u007F]/;
  * The names that lead from the root to a path, decided by its text alone. `..` is taken out here, before any link is
  * looked at; what would leave the root is refused. An absolute path is taken when it lies below the root.
  */
-export function planPath(root: string, path: string): Found<readonly string[]> {
+export function planPath(root: string, path: string): PathResult<readonly string[]> {
   if (!path.isWellFormed() || unusable.test(path)) return refused("bad_name", path);
   if (Buffer.byteLength(path) > longestPath) return refused("too_long", path);
   const below = path.startsWith("/") ? belowRoot(root, path) : path;

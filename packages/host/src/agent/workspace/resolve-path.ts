@@ -11,18 +11,18 @@ export interface PathRefusal {
     | "exists"
     | "moved"
     | "unreadable";
-  readonly words: string;
+  readonly message: string;
 }
 
-export type Found<T> =
+export type PathResult<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly refusal: PathRefusal };
 
-export function found<T>(value: T): Found<T> {
+export function found<T>(value: T): PathResult<T> {
   return { ok: true, value };
 }
 
-const wordsFor: Readonly<Record<PathRefusal["code"], string>> = {
+const refusalMessages: Readonly<Record<PathRefusal["code"], string>> = {
   outside: "leads out of the workspace",
   bad_name: "has characters that no name may have here",
   too_long: "is too long",
@@ -35,13 +35,13 @@ const wordsFor: Readonly<Record<PathRefusal["code"], string>> = {
   unreadable: "cannot be used",
 };
 
-export function refused(code: PathRefusal["code"], path: string, more = ""): Found<never> {
+export function refused(code: PathRefusal["code"], path: string, more = ""): PathResult<never> {
   const shown = JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path);
-  return { ok: false, refusal: { code, words: `${shown} ${wordsFor[code]}${more}.` } };
+  return { ok: false, refusal: { code, message: `${shown} ${refusalMessages[code]}${more}.` } };
 }
 
 /** What the system says of a path, as a refusal. */
-export function refusedBy(error: unknown, path: string): Found<never> {
+export function refusedBy(error: unknown, path: string): PathResult<never> {
   const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
   switch (code) {
     case "ENOENT":

@@ -12,7 +12,7 @@ test("who takes long over each name of a folder leaves room for others between t
   onTestFinished(() => rmSync(folder, { recursive: true }));
   for (const name of ["a", "b", "c", "d"]) writeFileSync(join(folder, name), "");
   const jail = await Jail.open(folder);
-  if (!jail.ok) throw new Error(jail.refusal.words);
+  if (!jail.ok) throw new Error(jail.refusal.message);
   const stopping = new AbortController();
   const seen: string[] = [];
   const walk = async () => {

@@ -4,7 +4,7 @@ import { setImmediate as afterOthers } from "node:timers/promises";
 import type { EntryKind, Jail } from "./jail.ts";
 import { compileGlob, type Glob } from "../../util/text/glob.ts";
 
-export interface Walked {
+export interface WalkedEntry {
   /** From the workspace. */
   readonly path: string;
   readonly kind: EntryKind;
@@ -16,10 +16,10 @@ export interface WalkOptions {
 }
 
 /** Nobody waits for more than this, and no pattern needs it. */
-const mostEntries = 100_000;
-const mostIgnoreBytes = 64 * 1024;
+const maxEntries = 100_000;
+const maxIgnoreBytes = 64 * 1024;
 /** Patterns and names are somebody's choice: after this long others have their turn, and whoever is to stop it is heard. */
-const longestTurnMs = 20;
+const yieldAfterMs = 20;
 
 /**
  * The entries below a folder, folder by folder, in order. Links are named and not followed; `.git` is left out, and what
@@ -29,23 +29,23 @@ export async function* walkFiles(
   jail: Jail,
   start: string,
   { depth = Infinity, signal }: WalkOptions = {},
-): AsyncGenerator<Walked> {
+): AsyncGenerator<WalkedEntry> {
   let entries = 0;
   let turn = performance.now();
   async function* below(
     folder: string,
     left: number,
     above: readonly Ignore[],
-  ): AsyncGenerator<Walked> {
+  ): AsyncGenerator<WalkedEntry> {
     const listed = await jail.list(folder);
     if (!listed.ok) {
-      if (folder === start) throw new Error(listed.refusal.words);
+      if (folder === start) throw new Error(listed.refusal.message);
       return;
     }
     const { path } = listed.value;
     const ignores = [...above, ...(await readIgnore(jail, path))];
     for (const { name, kind } of listed.value.entries) {
-      if (performance.now() - turn > longestTurnMs) {
+      if (performance.now() - turn > yieldAfterMs) {
         await afterOthers();
         turn = performance.now();
       }
@@ -53,7 +53,7 @@ export async function* walkFiles(
       const whole = join(path, name);
       if (name === ".git" || isIgnored(ignores, whole, kind)) continue;
       entries += 1;
-      if (entries > mostEntries) throw new Error(`There are more than ${mostEntries} files here.`);
+      if (entries > maxEntries) throw new Error(`There are more than ${maxEntries} files here.`);
       yield { path: whole, kind };
       if (kind === "folder" && left > 1) yield* below(whole, left - 1, ignores);
     }
@@ -71,7 +71,7 @@ interface Ignore {
 
 async function readIgnore(jail: Jail, folder: string): Promise<readonly Ignore[]> {
   const read = await jail.read(join(folder, ".gitignore"), async ({ handle, size }) =>
-    size > mostIgnoreBytes ? "" : handle.readFile("utf8"),
+    size > maxIgnoreBytes ? "" : handle.readFile("utf8"),
   );
   if (!read.ok) return [];
   const base = folder === "" ? "" : `${folder}/`;

@@ -3,7 +3,7 @@ import { type FileHandle, lstat, mkdir, open, readlink, realpath } from "node:fs
 import { join } from "node:path";
 
 import { belowRoot, planPath } from "./plan.ts";
-import { type Found, found, refused, refusedBy } from "./resolve-path.ts";
+import { type PathResult, found, refused, refusedBy } from "./resolve-path.ts";
 
 /** A folder that is held open: whatever happens to its name, this is the folder that was looked at. */
 export interface OpenFolder {
@@ -13,13 +13,13 @@ export interface OpenFolder {
 }
 
 /** The end of a walk: a folder, and the name in it, which is no link. `null`: the path is the folder itself. */
-export interface Place {
+export interface PathTarget {
   readonly folder: OpenFolder;
   readonly name: string | null;
   readonly info: Stats | null;
 }
 
-const mostLinks = 40;
+const maxLinks = 40;
 const openFolderFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /** Linux opens a name below a folder that is held open, as `openat` does. Elsewhere what was opened is looked at again. */
@@ -38,12 +38,12 @@ export function folderPath(root: string, { handle, path }: OpenFolder): string {
  * that is swapped for a link between a check and its use changes nothing. Links are followed by hand and may lead
  * anywhere below the root, and nowhere else; `..` of a link goes back to the folder that we came from.
  */
-export async function withPlace<T>(
+export async function withPathTarget<T>(
   root: string,
   path: string,
   missing: "refuse" | "make",
-  use: (place: Place) => Promise<Found<T>>,
-): Promise<Found<T>> {
+  use: (place: PathTarget) => Promise<PathResult<T>>,
+): Promise<PathResult<T>> {
   const planned = planPath(root, path);
   if (!planned.ok) return planned;
   const folders: OpenFolder[] = [];
@@ -67,7 +67,7 @@ interface Walk {
   todo: string[];
 }
 
-async function walk(walked: Walk): Promise<Found<Place>> {
+async function walk(walked: Walk): Promise<PathResult<PathTarget>> {
   const { root, path, folders } = walked;
   let links = 0;
   for (;;) {
@@ -83,7 +83,7 @@ async function walk(walked: Walk): Promise<Found<Place>> {
     const info = await lstat(entryOf(root, here, name)).catch(ifMissing);
     if (info?.isSymbolicLink() === true) {
       links += 1;
-      if (links > mostLinks) return refused("too_many_links", path);
+      if (links > maxLinks) return refused("too_many_links", path);
       const followed = await followLink(walked, here, name);
       if (!followed.ok) return followed;
       continue;
@@ -95,7 +95,7 @@ async function walk(walked: Walk): Promise<Found<Place>> {
   }
 }
 
-async function followLink(walked: Walk, here: OpenFolder, name: string): Promise<Found<null>> {
+async function followLink(walked: Walk, here: OpenFolder, name: string): Promise<PathResult<null>> {
   const { root, path, folders } = walked;
   const target = await readlink(entryOf(root, here, name));
   if (!target.startsWith("/")) {
@@ -114,7 +114,7 @@ async function enter(
   here: OpenFolder,
   name: string,
   info: Stats | null,
-): Promise<Found<null>> {
+): Promise<PathResult<null>> {
   if (info === null && missing === "refuse") return refused("not_found", path);
   if (info !== null && !info.isDirectory()) return refused("not_a_folder", path);
   const entry = entryOf(root, here, name);

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { openSession } from "@holdfast/testing/fixtures/open-session";
-import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, onTestFinished, test } from "vitest";
 
 import { openWorkspaces } from "./workspaces.ts";
@@ -15,16 +15,16 @@ test("[safety] no workspace holds the home with its token and keys, by whatever 
   mkdirSync(home, { recursive: true });
   mkdirSync(join(folder, "person", "project"));
   symlinkSync(home, join(folder, "person", "link"));
-  const store = createMemoryStore();
+  const store = createReferenceStore();
   const workspaces = openWorkspaces({ home, roots: [folder] }, store);
   for (const named of ["", "person", "person/.holdfast", "person/link"]) {
-    const { owner, session } = await openSession(store, { workspace: join(folder, named) });
+    const { owner, session } = await openTestSession(store, { workspace: join(folder, named) });
     expect(await workspaces.refusal(owner, join(folder, named))).toContain("home of Holdfast");
     await expect(workspaces.folderFor({ owner, session })).rejects.toThrow("home of Holdfast");
-    expect(await workspaces.where({ owner, session })).toBe(join(home, "workspaces", session));
+    expect(await workspaces.locate({ owner, session })).toBe(join(home, "workspaces", session));
   }
   const project = join(folder, "person", "project");
-  const { owner, session } = await openSession(store, { workspace: project });
+  const { owner, session } = await openTestSession(store, { workspace: project });
   expect(await workspaces.refusal(owner, project)).toBeNull();
   expect(await workspaces.folderFor({ owner, session })).toBe(project);
 });

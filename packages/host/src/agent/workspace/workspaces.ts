@@ -7,7 +7,7 @@ import { type OwnerId, type SessionId, sessionId } from "@holdfast/protocol";
 import { belowRoot } from "./plan.ts";
 import { Jail } from "./jail.ts";
 
-export interface WorkspaceParts {
+export interface WorkspaceSettings {
   readonly home: string;
   /** Folders of the operator's choice: below them a session may work where it names it. */
   readonly roots: readonly string[];
@@ -17,18 +17,18 @@ export interface Workspaces {
   /** Whether a session of this owner may name this as its workspace; why not, in words. */
   refusal(owner: OwnerId, named: string): Promise<string | null>;
   /** The same, whether or not it is there; the session's own when it may not be the one that it names. `null`: no such session. */
-  where(of: Whose): Promise<string | null>;
+  locate(of: SessionRef): Promise<string | null>;
   /** The folder of a session, without links. It is there when this resolves; it rejects with words when it cannot be. */
-  folderFor(of: Whose): Promise<string>;
+  folderFor(of: SessionRef): Promise<string>;
 }
 
-interface Whose {
+interface SessionRef {
   readonly owner: OwnerId;
   readonly session: SessionId;
 }
 
 /** The folder of another session of the same owner. */
-const ofSession = /^session:(?<id>ses_[0-9a-z]+)$/;
+const sessionReference = /^session:(?<id>ses_[0-9a-z]+)$/;
 
 const plainName = /^[\p{L}\p{N}_][\p{L}\p{N}._ -]{0,99}$/u;
 
@@ -37,20 +37,20 @@ const plainName = /^[\p{L}\p{N}_][\p{L}\p{N}._ -]{0,99}$/u;
  * sessions of one owner share; `session:<id>` is where another session works. A path is taken when it is there and lies, links followed, below a root of the operator's.
  */
 export function openWorkspaces(
-  { home, roots }: WorkspaceParts,
+  { home, roots }: WorkspaceSettings,
   { reads }: Pick<Store, "reads">,
 ): Workspaces {
   const own = join(resolve(home), "workspaces");
 
   /** A session that works where another does, and that one where it says itself: a second such word leads nowhere. */
   async function find(
-    whose: Whose,
-  ): Promise<{ readonly whose: Whose; named: string | null } | null> {
+    whose: SessionRef,
+  ): Promise<{ readonly whose: SessionRef; named: string | null } | null> {
     const row = await reads.session(whose.owner, whose.session);
     if (row === null) return null;
     const other = await sessionNamed(whose.owner, row.workspace ?? "");
     if (other === null) return { whose, named: row.workspace };
-    const isNamedAgain = ofSession.test(other.workspace ?? "");
+    const isNamedAgain = sessionReference.test(other.workspace ?? "");
     return {
       whose: { owner: whose.owner, session: other.id },
       named: isNamedAgain ? null : other.workspace,
@@ -58,21 +58,21 @@ export function openWorkspaces(
   }
 
   async function sessionNamed(owner: OwnerId, named: string): Promise<SessionRow | null> {
-    const id = sessionId.safeParse(ofSession.exec(named)?.groups?.["id"]);
+    const id = sessionId.safeParse(sessionReference.exec(named)?.groups?.["id"]);
     return id.success ? reads.session(owner, id.data) : null;
   }
 
   /** Ours to make, or the operator's, which has to be there. */
-  function ownFolder({ owner, session }: Whose, named: string | null): string | null {
+  function ownFolder({ owner, session }: SessionRef, named: string | null): string | null {
     if (named === null) return join(own, session);
-    return plainName.test(named) ? join(own, folderNameOf(owner), named) : null;
+    return plainName.test(named) ? join(own, ownerFolderName(owner), named) : null;
   }
 
   /** Reading asks nobody, and in the home lie the token and the keys: no workspace holds them. */
   async function findNamed(named: string): Promise<FoundFolder> {
     const found = await findBelowRoots(roots, named);
     if ("words" in found) return found;
-    const real = await resolved(home);
+    const real = await resolveFolder(home);
     const isHolding = "words" in real || belowRoot(found.folder, real.folder) !== null;
     if (!isHolding) return found;
     const words = `The workspace ${JSON.stringify(named)} holds the home of Holdfast, with its keys: name a folder beside it.`;
@@ -82,12 +82,12 @@ export function openWorkspaces(
   return {
     async refusal(owner, named) {
       if (plainName.test(named)) return null;
-      if (ofSession.test(named))
+      if (sessionReference.test(named))
         return (await sessionNamed(owner, named)) === null ? "There is no such session." : null;
       const found = await findNamed(named);
       return "words" in found ? found.words : null;
     },
-    async where(asked) {
+    async locate(asked) {
       const place = await find(asked);
       if (place === null) return null;
       const folder = ownFolder(place.whose, place.named);
@@ -110,11 +110,11 @@ type FoundFolder = { readonly folder: string } | { readonly words: string };
 
 async function makeFolder(folder: string): Promise<FoundFolder> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  return resolved(folder);
+  return resolveFolder(folder);
 }
 
 async function findBelowRoots(roots: readonly string[], named: string): Promise<FoundFolder> {
-  const found = await resolved(named.startsWith("/") ? named : resolve("/", named));
+  const found = await resolveFolder(named.startsWith("/") ? named : resolve("/", named));
   if ("words" in found) return found;
   for (const each of roots) {
     const root = await Jail.open(each);
@@ -125,12 +125,12 @@ async function findBelowRoots(roots: readonly string[], named: string): Promise<
   };
 }
 
-async function resolved(folder: string): Promise<FoundFolder> {
+async function resolveFolder(folder: string): Promise<FoundFolder> {
   const jail = await Jail.open(folder);
-  return jail.ok ? { folder: jail.value.root } : { words: `The workspace ${jail.refusal.words}` };
+  return jail.ok ? { folder: jail.value.root } : { words: `The workspace ${jail.refusal.message}` };
 }
 
 /** Two owners may give one name; they do not get one folder. */
-function folderNameOf(owner: OwnerId): string {
+function ownerFolderName(owner: OwnerId): string {
   return `of-${Buffer.from(owner, "utf8").toString("hex")}`;
 }

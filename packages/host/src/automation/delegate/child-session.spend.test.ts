@@ -11,15 +11,15 @@ import {
   scriptedModel,
   uses,
 } from "@holdfast/testing/fakes/scripted-model";
-import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { ids } from "@holdfast/protocol";
-import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, onTestFinished, test } from "vitest";
 
 import { readConfig } from "../../ops/config/read-config.ts";
-import { prepareConversations } from "../../agent/conversations.ts";
-import { openHands } from "../../agent/hands.ts";
-import { openMemories } from "../../agent/memory/providers.ts";
+import { createAgentRuntime } from "../../agent/conversations.ts";
+import { createToolset } from "../../agent/hands.ts";
+import { openMemoryProviders } from "../../agent/memory/providers.ts";
 import { modelsOf } from "../../../test/support/providers/models.ts";
 
 /** A host whose runs may cost a dollar. */
@@ -28,15 +28,15 @@ async function openHost(store: Store, script: Script) {
   onTestFinished(() => rmSync(home, { recursive: true }));
   const environment = { HOLDFAST_SPEND_PER_RUN: "1", HOLDFAST_LEASE_MS: "2000" };
   const config = readConfig({ flags: { home }, environment, personFolder: home });
-  if (!config.ok) throw new Error(config.failure.sentence);
+  if (!config.ok) throw new Error(config.failure.message);
   const report = (bug: Error): never => {
     throw bug;
   };
-  const memories = await openMemories(home, { choice: "off" });
-  const hands = openHands(config.value, store);
+  const memories = await openMemoryProviders(home, { choice: "off" });
+  const hands = createToolset(config.value, store);
   const model = scriptedModel(script);
   const { value } = config;
-  const talk = await prepareConversations(value, store, modelsOf(model), memories, hands, report);
+  const talk = await createAgentRuntime(value, store, modelsOf(model), memories, hands, report);
   onTestFinished(() => talk.runner.stop());
   return { ...talk, model };
 }
@@ -50,11 +50,11 @@ const endless = (request: { readonly messages: unknown }) =>
   isChilds(request) ? [calls("todo"), of(40)] : [calls("delegate", { task: "Go on" }), of(40)];
 
 async function say({ log, runner }: Awaited<ReturnType<typeof openHost>>, store: Store) {
-  const { owner, session } = await openSession(store);
+  const { owner, session } = await openTestSession(store);
   const said = { owner, session, clientId: "one", text: "Begin" };
   const admitted = await admitMessage(log, ids, said);
   if (admitted.status !== "accepted") throw new Error(JSON.stringify(admitted));
-  runner.poke(owner, session);
+  runner.notify(owner, session);
   const run = () => store.reads.run(owner, admitted.runId);
   const endedAt = async () => (await run())?.endedAt;
   const child = async () => {
@@ -67,7 +67,7 @@ async function say({ log, runner }: Awaited<ReturnType<typeof openHost>>, store:
 const patience = { timeout: 20_000 };
 
 test("what a child spends counts for the run that it works for: the child ends, and then the run", async () => {
-  const store = createMemoryStore();
+  const store = createReferenceStore();
   const host = await openHost(store, endless);
   const { run, endedAt, child } = await say(host, store);
   await expect.poll(endedAt, patience).not.toBeNull();
@@ -78,7 +78,7 @@ test("what a child spends counts for the run that it works for: the child ends, 
 });
 
 test("the sum is the same for whoever takes over after a crash", async () => {
-  const store = createMemoryStore();
+  const store = createReferenceStore();
   const never = new Promise(() => {});
   const first = await openHost(store, (request, before) =>
     before === 2 ? gate(never) : endless(request),
@@ -95,7 +95,7 @@ test("the sum is the same for whoever takes over after a crash", async () => {
 });
 
 test("what a person says in a child's session afterwards is a run of its own", async () => {
-  const store = createMemoryStore();
+  const store = createReferenceStore();
   const host = await openHost(store, (request) => {
     if (JSON.stringify(request.messages).includes("Thank you")) return [says("Well."), of(40)];
     return endless(request);
@@ -106,7 +106,7 @@ test("what a person says in a child's session afterwards is a run of its own", a
   const said = { owner, session, clientId: "two", text: "Thank you" };
   const admitted = await admitMessage(host.log, ids, said);
   const own = "runId" in admitted ? admitted.runId : (undefined as never);
-  host.runner.poke(owner, session);
+  host.runner.notify(owner, session);
   const state = async () => (await store.reads.run(owner, own))?.state;
   await expect.poll(state, patience).toBe("completed");
 });

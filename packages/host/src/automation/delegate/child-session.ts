@@ -1,4 +1,4 @@
-import { inputEvents, type Log, type Reads, StoreFailure, type ToolCall } from "@holdfast/engine";
+import { acceptInput, type Log, type Reads, StoreFailure, type ToolCall } from "@holdfast/engine";
 import {
   decodeEvent,
   type IdSource,
@@ -13,10 +13,10 @@ import {
   titleFrom,
 } from "@holdfast/protocol";
 
-import { idsFrom } from "../../util/deterministic-ids.ts";
+import { deterministicIds } from "../../util/deterministic-ids.ts";
 
 /** The call that gives a task. Everything about its child follows from it. */
-export type GivenBy = Pick<ToolCall, "owner" | "session" | "runId" | "callId">;
+export type ParentCall = Pick<ToolCall, "owner" | "session" | "runId" | "callId">;
 
 export interface Child {
   readonly owner: OwnerId;
@@ -25,7 +25,7 @@ export interface Child {
 }
 
 export interface Task {
-  readonly words: string;
+  readonly text: string;
   readonly title: string | undefined;
 }
 
@@ -33,15 +33,18 @@ const lanePrefix = "delegate:";
 const tagPrefix = "child-of:";
 
 /** The children of a run: their lanes begin so. */
-export function lanesOf({ session, runId }: Pick<GivenBy, "session" | "runId">): string {
+export function childLanePrefixOf({
+  session,
+  runId,
+}: Pick<ParentCall, "session" | "runId">): string {
   return `${lanePrefix}${session}:${runId}:`;
 }
 
 /** Every child of every session has a lane that begins so. */
-export const everyChild = lanePrefix;
+export const childLanePrefix = lanePrefix;
 
-function laneOf(given: GivenBy): LaneKey {
-  return laneKey.parse(`${lanesOf(given)}${given.callId}`);
+function childLaneOf(given: ParentCall): LaneKey {
+  return laneKey.parse(`${childLanePrefixOf(given)}${given.callId}`);
 }
 
 /** What is said there is another agent's word, and no person's. */
@@ -71,18 +74,18 @@ export async function parentOf(
 }
 
 /** P7: the same call names the same child, whoever asks and however often. */
-export function childOf(given: GivenBy): Child {
-  const ids = idsOf(given);
+export function childOf(given: ParentCall): Child {
+  const ids = childIds(given);
   return { owner: given.owner, session: ids.make("session"), runId: ids.make("run") };
 }
 
 /** Each kind is counted by itself, so that the first session and the first run are always the child's. */
-function idsOf(given: GivenBy): IdSource {
+function childIds(given: ParentCall): IdSource {
   const counted = new Map<string, IdSource>();
-  const lane = laneOf(given);
+  const lane = childLaneOf(given);
   return {
     make(kind) {
-      const source = counted.get(kind) ?? idsFrom(`${lane} ${kind}`);
+      const source = counted.get(kind) ?? deterministicIds(`${lane} ${kind}`);
       counted.set(kind, source);
       return source.make(kind);
     },
@@ -95,18 +98,18 @@ function idsOf(given: GivenBy): IdSource {
  */
 export async function admitChild(
   log: Log,
-  given: GivenBy,
+  given: ParentCall,
   task: Task,
   parent: ParentLink,
 ): Promise<string | null> {
   const { owner, session: parentSession } = given;
-  const made = idsOf(given);
+  const made = childIds(given);
   const session = made.make("session");
-  const lane = laneOf(given);
+  const lane = childLaneOf(given);
   const row = await log.store.reads.session(owner, parentSession);
   if (row === null) return "There is no such session.";
   const created = {
-    title: task.title ?? (titleFrom(task.words) || "A task"),
+    title: task.title ?? (titleFrom(task.text) || "A task"),
     titleSource: "chosen",
     model: row.model,
     workspace: workspaceOf(parentSession, row.workspace),
@@ -114,11 +117,11 @@ export async function admitChild(
     tags: [childTag(parentSession)],
     parent,
   } as const;
-  const { events, refused } = await inputEvents(made, {
+  const { events, refused } = await acceptInput(made, {
     owner,
     session,
     clientId: given.callId,
-    text: `[a task from another agent, in session ${parentSession}; your last answer is handed back to it]\n\n${task.words}`,
+    text: `[a task from another agent, in session ${parentSession}; your last answer is handed back to it]\n\n${task.text}`,
     lane,
   });
   if (refused !== undefined) return refused.message;

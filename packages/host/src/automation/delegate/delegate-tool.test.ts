@@ -9,7 +9,7 @@ import {
   StoreFailure,
   systemClock,
 } from "@holdfast/engine";
-import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import {
   type CallId,
   ids,
@@ -18,32 +18,32 @@ import {
   type SessionId,
   terminalStates,
 } from "@holdfast/protocol";
-import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, onTestFinished, test } from "vitest";
 
 import { readConfig } from "../../ops/config/read-config.ts";
-import { prepareConversations } from "../../agent/conversations.ts";
-import { openHands } from "../../agent/hands.ts";
-import { openMemories } from "../../agent/memory/providers.ts";
-import { openModels } from "../../agent/models/open-model.ts";
-import { createChildKeeper } from "./orphan-reaper.ts";
-import { createDelegate } from "./tool.ts";
+import { createAgentRuntime } from "../../agent/conversations.ts";
+import { createToolset } from "../../agent/hands.ts";
+import { openMemoryProviders } from "../../agent/memory/providers.ts";
+import { openModelRegistry } from "../../agent/models/open-model.ts";
+import { createOrphanReaper } from "./orphan-reaper.ts";
+import { createDelegateTool } from "./tool.ts";
 
 /** Conversations of a host with the rehearsal model. */
 async function open(environment: Record<string, string> = {}) {
   const home = mkdtempSync(join(tmpdir(), "holdfast-delegate-"));
   onTestFinished(() => rmSync(home, { recursive: true }));
   const config = readConfig({ flags: { home }, environment, personFolder: home });
-  if (!config.ok) throw new Error(config.failure.sentence);
+  if (!config.ok) throw new Error(config.failure.message);
   const report = (bug: Error): never => {
     throw bug;
   };
-  const { models } = openModels(config.value, {}, report);
-  const store = createMemoryStore();
-  const chat = await openSession(store);
-  const memories = await openMemories(home, { choice: "facts" });
-  const hands = openHands(config.value, store);
-  const talk = await prepareConversations(config.value, store, models, memories, hands, report);
+  const { models } = openModelRegistry(config.value, {}, report);
+  const store = createReferenceStore();
+  const chat = await openTestSession(store);
+  const memories = await openMemoryProviders(home, { choice: "facts" });
+  const hands = createToolset(config.value, store);
+  const talk = await createAgentRuntime(config.value, store, models, memories, hands, report);
   onTestFinished(() => talk.runner.stop());
   const { owner, session } = chat;
   const { log } = talk;
@@ -51,7 +51,7 @@ async function open(environment: Record<string, string> = {}) {
   async function say(text: string) {
     const admitted = await admitMessage(log, ids, { owner, session, clientId: "one", text });
     if (admitted.status !== "accepted") throw new Error(JSON.stringify(admitted));
-    talk.runner.poke(owner, session);
+    talk.runner.notify(owner, session);
     return admitted.runId;
   }
 
@@ -132,7 +132,7 @@ test("a child works where its parent does, and asks for itself: the parent's ses
     { kind: "child_waiting", details: { sessionId: child, approvalId: approvals[0]!.id } },
   ]);
   await answerApproval(host.log, ids, host.owner, approvals[0]!.id, "once");
-  host.runner.poke(host.owner, child);
+  host.runner.notify(host.owner, child);
   await host.until(host.session, ended);
   const folder = join(host.home, "workspaces", host.session);
   expect((await host.results())[0]).toMatchObject({ outcome: "ok" });
@@ -153,7 +153,7 @@ test("[P6] a cancel of the parent is one of its child", async () => {
   const child = await untilChild(host, host.session);
   await host.until(child, (state) => state === "running");
   await requestCancel(host.log, ids, host.owner, runId);
-  host.runner.poke(host.owner, host.session);
+  host.runner.notify(host.owner, host.session);
   await host.until(child, ended);
   await host.until(host.session, ended);
   const row = await host.store.reads.session(host.owner, child);
@@ -173,12 +173,12 @@ test.each([
     // As a host that dies: what was in its hands is left, and nothing is told to anybody.
     await host.runner.stop();
     await requestCancel(host.log, ids, host.owner, runId);
-    const keeper = createChildKeeper({
+    const keeper = createOrphanReaper({
       log: host.log,
       ids,
       clock: { now: () => 0, sleep: async () => undefined },
       owner: host.owner,
-      runner: { poke: () => undefined },
+      runner: { notify: () => undefined },
       report: (bug) => {
         throw bug;
       },
@@ -236,11 +236,11 @@ test("a child that fails is a result that says why, with what it had said", asyn
 test("[P7] tasks of one step are worked on side by side, counted one by one, and the same call begun twice has one child", async () => {
   const host = await open();
   const { log, owner, session, runner } = host;
-  const tool = createDelegate({
+  const tool = createDelegateTool({
     log,
     ids,
     clock: systemClock,
-    poke: (...of) => runner.poke(...of),
+    poke: (...of) => runner.notify(...of),
     depth: 1,
     children: 2,
   });

@@ -10,13 +10,13 @@ import { decodeEvent, type Seq, terminalStates, textOf } from "@holdfast/protoco
 import { createExcerpt } from "../../util/excerpt.ts";
 import type { Child } from "./child-session.ts";
 
-const againMs = 1_000;
+const retryMs = 1_000;
 
 /**
  * P7: that the store is away is no word about a task, whose child works on elsewhere or is there already: it is asked again
  * until it answers or nobody waits any more. Whatever is done so may be done twice.
  */
-export async function untilStored<T>(
+export async function retryStoreFailures<T>(
   clock: Clock,
   signal: AbortSignal,
   work: () => Promise<T>,
@@ -26,25 +26,25 @@ export async function untilStored<T>(
       return await work();
     } catch (error) {
       if (!(error instanceof StoreFailure) || signal.aborted) throw error;
-      await clock.sleep(againMs, signal);
+      await clock.sleep(retryMs, signal);
     }
   }
 }
 
-export interface Waiting {
+export interface WaitDeps {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** Told of what waits for a person's word, perhaps more than once. */
   readonly onAsked: (approval: ApprovalRow) => Promise<void>;
 }
 
-const telling: ReadonlySet<string> = new Set(["run.state", "approval.asked"]);
+const relevantEvents: ReadonlySet<string> = new Set(["run.state", "approval.asked"]);
 
 /** Waits until the child's run has ended, in whichever process. `null`: it is gone, or nobody waits any more. */
 export async function waitForChild(
   log: Log,
   child: Child,
-  { clock, signal, onAsked }: Waiting,
+  { clock, signal, onAsked }: WaitDeps,
 ): Promise<RunRow | null> {
   const { owner, session, runId } = child;
   const { reads } = log.store;
@@ -61,7 +61,7 @@ export async function waitForChild(
   /** A look that fails when nobody waits any more has seen nothing. */
   async function lookAgain(): Promise<RunRow | "goes on" | null> {
     try {
-      return await untilStored(clock, signal, look);
+      return await retryStoreFailures(clock, signal, look);
     } catch (error) {
       if (error instanceof StoreFailure) return null;
       throw error;
@@ -74,7 +74,8 @@ export async function waitForChild(
       if (item.kind === "gone") return null;
       if (item.kind === "cut") after = item.after;
       if (item.kind === "status") continue;
-      if (item.kind === "events" && !item.events.some(({ type }) => telling.has(type))) continue;
+      if (item.kind === "events" && !item.events.some(({ type }) => relevantEvents.has(type)))
+        continue;
       const run = await lookAgain();
       if (run !== "goes on") return run;
     }
@@ -82,11 +83,11 @@ export async function waitForChild(
   return null;
 }
 
-const longestAnswer = 30_000;
+const maxAnswerLength = 30_000;
 const entriesRead = 50;
 
 /** The last words of the run that are an answer, and the last notice where it has failed. */
-export async function lastWords(
+export async function readFinalAnswer(
   log: Log,
   { owner, session, runId }: Child,
 ): Promise<{ readonly answer: string; readonly notice: string }> {
@@ -101,7 +102,7 @@ export async function lastWords(
     if (event.type === "message.assistant") answer = textOf(event.data.parts) || answer;
     if (event.type === "notice.added") notice = event.data.text;
   }
-  const excerpt = createExcerpt(longestAnswer);
+  const excerpt = createExcerpt(maxAnswerLength);
   excerpt.add(answer);
   return { answer: excerpt.text(), notice };
 }

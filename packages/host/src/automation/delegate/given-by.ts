@@ -1,10 +1,10 @@
 import { callId, type LaneKey, type OwnerId, runId, sessionId } from "@holdfast/protocol";
 
-import { everyChild, type GivenBy } from "./child-session.ts";
+import { childLanePrefix, type ParentCall } from "./child-session.ts";
 
 /** The call that the lane of a child names. */
-export function givenBy(owner: OwnerId, lane: LaneKey): GivenBy | null {
-  const [session, run, call] = lane.slice(everyChild.length).split(":");
+export function parentCallFromLane(owner: OwnerId, lane: LaneKey): ParentCall | null {
+  const [session, run, call] = lane.slice(childLanePrefix.length).split(":");
   const [of, by, named] = [
     sessionId.safeParse(session),
     runId.safeParse(run),

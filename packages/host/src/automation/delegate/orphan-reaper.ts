@@ -1,29 +1,35 @@
 import { type Clock, type Log, requestCancel, type Runner, StoreFailure } from "@holdfast/engine";
 import { type IdSource, type OwnerId, terminalStates } from "@holdfast/protocol";
 
-import { childOf, everyChild, type GivenBy, hasChildTag, parentOf } from "./child-session.ts";
-import { givenBy } from "./given-by.ts";
+import {
+  childOf,
+  childLanePrefix,
+  type ParentCall,
+  hasChildTag,
+  parentOf,
+} from "./child-session.ts";
+import { parentCallFromLane } from "./given-by.ts";
 
-export interface ChildKeeperParts {
+export interface OrphanReaperDeps {
   readonly log: Log;
   readonly ids: IdSource;
   readonly clock: Clock;
   readonly owner: OwnerId;
-  readonly runner: Pick<Runner, "poke">;
+  readonly runner: Pick<Runner, "notify">;
   readonly report: (bug: Error) => void;
-  readonly lookMs?: number;
+  readonly pollMs?: number;
 }
 
-const usualLookMs = 10_000;
+const defaultPollMs = 10_000;
 /** Those who rest cost nothing, and what is gone through for them grows with every child that there ever was. */
-const lookAtAllMs = 3_600_000;
-const mostLookedAt = 200;
+const fullScanMs = 3_600_000;
+const maxChildrenPerScan = 200;
 
 /**
  * Ends children whose parent has ended without them: its host was killed between a cancel and theirs. P6: so a cancel
  * reaches them whatever dies.
  */
-export function createChildKeeper(parts: ChildKeeperParts) {
+export function createOrphanReaper(parts: OrphanReaperDeps) {
   const { clock, log, owner } = parts;
   const { reads, work: toDo } = log.store;
   const stopping = new AbortController();
@@ -32,23 +38,23 @@ export function createChildKeeper(parts: ChildKeeperParts) {
 
   /** The newest of all that there ever were. */
   async function lookAtAll(): Promise<void> {
-    for (const { lane } of await reads.lanes(owner, everyChild, mostLookedAt)) {
-      const given = givenBy(owner, lane);
+    for (const { lane } of await reads.lanes(owner, childLanePrefix, maxChildrenPerScan)) {
+      const given = parentCallFromLane(owner, lane);
       if (signal.aborted) return;
-      if (given !== null) await tend(parts, given);
+      if (given !== null) await cancelIfOrphaned(parts, given);
     }
   }
 
   /** P12: only those that are worked on, or wait for a person's word. */
   async function lookAtLive(): Promise<void> {
-    const { approvals } = await reads.approvals(owner, { limit: mostLookedAt });
-    const live = (await toDo.live(mostLookedAt)).filter((each) => each.owner === owner);
+    const { approvals } = await reads.approvals(owner, { limit: maxChildrenPerScan });
+    const live = (await toDo.live(maxChildrenPerScan)).filter((each) => each.owner === owner);
     for (const session of new Set([...live, ...approvals].map((each) => each.session))) {
       if (signal.aborted) return;
       const row = await reads.session(owner, session);
       const parent = row !== null && hasChildTag(row) && (await parentOf(reads, owner, session));
       if (parent)
-        await tend(parts, {
+        await cancelIfOrphaned(parts, {
           owner,
           session: parent.sessionId,
           runId: parent.runId,
@@ -63,14 +69,14 @@ export function createChildKeeper(parts: ChildKeeperParts) {
       try {
         if (clock.now() >= allAt) {
           await lookAtAll();
-          allAt = clock.now() + lookAtAllMs;
+          allAt = clock.now() + fullScanMs;
         }
         await lookAtLive();
       } catch (error) {
         if (!(error instanceof StoreFailure))
           parts.report(error instanceof Error ? error : new Error(String(error)));
       }
-      await clock.sleep(parts.lookMs ?? usualLookMs, signal);
+      await clock.sleep(parts.pollMs ?? defaultPollMs, signal);
     }
   }
 
@@ -87,7 +93,10 @@ export function createChildKeeper(parts: ChildKeeperParts) {
   };
 }
 
-async function tend({ log, ids, owner, runner }: ChildKeeperParts, given: GivenBy): Promise<void> {
+async function cancelIfOrphaned(
+  { log, ids, owner, runner }: OrphanReaperDeps,
+  given: ParentCall,
+): Promise<void> {
   const { reads } = log.store;
   const child = childOf(given);
   const run = await reads.run(owner, child.runId);
@@ -95,5 +104,5 @@ async function tend({ log, ids, owner, runner }: ChildKeeperParts, given: GivenB
   const parent = await reads.run(owner, given.runId);
   if (parent !== null && !parent.cancelRequested && !terminalStates.has(parent.state)) return;
   await requestCancel(log, ids, owner, child.runId);
-  runner.poke(owner, child.session);
+  runner.notify(owner, child.session);
 }

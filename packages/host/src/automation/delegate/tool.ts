@@ -8,34 +8,34 @@ import {
   StoreFailure,
   type Tool,
   type ToolCall,
-  type ToolHands,
+  type ToolContext,
   type ToolResult,
 } from "@holdfast/engine";
 import { type IdSource, newEvent, type ParentLink, terminalStates } from "@holdfast/protocol";
 import { z } from "zod";
 
-import { idsFrom } from "../../util/deterministic-ids.ts";
-import { oneByOne } from "../../util/serial-queue.ts";
+import { deterministicIds } from "../../util/deterministic-ids.ts";
+import { serialQueue } from "../../util/serial-queue.ts";
 import { defineTool, failed } from "../../agent/tools/define-tool.ts";
-import { admitChild, type Child, childOf, lanesOf, parentOf } from "./child-session.ts";
-import { lastWords, untilStored, waitForChild } from "./delegate-tool.ts";
+import { admitChild, type Child, childOf, childLanePrefixOf, parentOf } from "./child-session.ts";
+import { readFinalAnswer, retryStoreFailures, waitForChild } from "./delegate-tool.ts";
 
-export interface DelegateParts {
+export interface DelegateDeps {
   readonly log: Log;
   readonly ids: IdSource;
   readonly clock: Clock;
-  readonly poke: Runner["poke"];
+  readonly poke: Runner["notify"];
   /** How deep tasks may be handed on: 1 is a session's own children. */
   readonly depth: number;
   /** How many children one run may have. */
   readonly children: number;
 }
 
-const usualMinutes = 30;
+const defaultMinutes = 30;
 /** Less than a run may take, so that its parent gets to read the answer. */
-const mostMinutes = 50;
+const maxMinutes = 50;
 /** Each holds the place of a run in this process, and its child needs one too. */
-const mostWaiting = 200;
+const maxWaiting = 200;
 const minuteMs = 60_000;
 
 const input = z.strictObject({
@@ -48,18 +48,18 @@ const input = z.strictObject({
   minutes: z
     .int()
     .min(1)
-    .max(mostMinutes)
+    .max(maxMinutes)
     .optional()
-    .describe(`How long it may take; ${usualMinutes} unless told.`),
+    .describe(`How long it may take; ${defaultMinutes} unless told.`),
 });
 
 /**
  * Gives a task to a child: a session of its own, with a run of its own. The call waits for the run's end; what the two
  * have to do with each other stands in the store, so that whoever begins the call again finds the child where it is.
  */
-export function createDelegate(parts: DelegateParts): Tool {
+export function createDelegateTool(parts: DelegateDeps): Tool {
   const { log, clock, depth } = parts;
-  const admitOneByOne = oneByOne();
+  const admitOneByOne = serialQueue();
   let waiting = 0;
 
   /** `null`: it is there. Otherwise why it cannot be, in words. */
@@ -71,14 +71,14 @@ export function createDelegate(parts: DelegateParts): Tool {
     const above = parent === null ? [] : [parent.sessionId, ...(parent.above ?? [])];
     if (above.length >= depth)
       return `Tasks are handed on ${depth} deep at most: do this one here.`;
-    const others = await reads.lanes(owner, lanesOf(call), parts.children);
+    const others = await reads.lanes(owner, childLanePrefixOf(call), parts.children);
     if (others.length >= parts.children)
       return `A run may have ${parts.children} children, and this one has had them: do this one here.`;
     const link: ParentLink = { sessionId: session, runId, callId, above };
-    return admitChild(log, call, { words, title }, link);
+    return admitChild(log, call, { text: words, title }, link);
   }
 
-  async function follow(call: ToolCall, hands: ToolHands, ms: number): Promise<ToolResult> {
+  async function follow(call: ToolCall, hands: ToolContext, ms: number): Promise<ToolResult> {
     const child = childOf(call);
     const over = new AbortController();
     const finished = new AbortController();
@@ -87,7 +87,7 @@ export function createDelegate(parts: DelegateParts): Tool {
     const asked = new Set<string>();
     const onAsked = async (approval: ApprovalRow): Promise<void> => {
       if (asked.has(approval.id)) return;
-      await tellWaiting(log, call, child, approval);
+      await addWaitingNotices(log, call, child, approval);
       asked.add(approval.id);
       hands.write(`\nIt waits for a person's word: ${approval.tool}.\n`);
     };
@@ -95,10 +95,10 @@ export function createDelegate(parts: DelegateParts): Tool {
     parts.poke(child.owner, child.session);
     try {
       const run = await waitForChild(log, child, { clock, signal, onAsked });
-      if (hands.signal.aborted) return await leave(parts, call, child);
-      return await untilStored(clock, hands.signal, () =>
+      if (hands.signal.aborted) return await detachFromChild(parts, call, child);
+      return await retryStoreFailures(clock, hands.signal, () =>
         over.signal.aborted && run === null
-          ? stopLate(parts, child, ms)
+          ? cancelOverdueChild(parts, child, ms)
           : resultOf(log, child, run),
       );
     } finally {
@@ -113,14 +113,14 @@ export function createDelegate(parts: DelegateParts): Tool {
     input,
     // The call names its child: begun again, it finds the same one.
     replay: "safe",
-    timeLimitMs: (mostMinutes + 1) * minuteMs,
+    timeLimitMs: (maxMinutes + 1) * minuteMs,
     asks: "none",
-    async run({ task, title, minutes = usualMinutes }, call, hands) {
-      if (waiting >= mostWaiting) return failed("Too many tasks are handed on here: do it here.");
+    async run({ task, title, minutes = defaultMinutes }, call, hands) {
+      if (waiting >= maxWaiting) return failed("Too many tasks are handed on here: do it here.");
       waiting += 1;
       try {
         // Those of one step come at once, and each counts the ones before it.
-        const refused = await untilStored(clock, hands.signal, () =>
+        const refused = await retryStoreFailures(clock, hands.signal, () =>
           admitOneByOne(() => admit(call, task, title)),
         );
         if (refused !== null) return failed(refused);
@@ -133,7 +133,7 @@ export function createDelegate(parts: DelegateParts): Tool {
 }
 
 /** A notice in every session above: whoever looks at one of them sees that something waits, and where. */
-async function tellWaiting(
+async function addWaitingNotices(
   log: Log,
   { owner, session, runId }: ToolCall,
   child: Child,
@@ -144,7 +144,7 @@ async function tellWaiting(
   const what =
     details.kind === "question" ? "asks a question" : `asks for a person's word (${tool})`;
   for (const each of [session, ...above]) {
-    const ids = idsFrom(`child waits ${approvalId} ${each}`);
+    const ids = deterministicIds(`child waits ${approvalId} ${each}`);
     const notice = {
       noticeId: ids.make("notice"),
       kind: "child_waiting",
@@ -160,8 +160,8 @@ async function tellWaiting(
 }
 
 /** A cancel of the parent is one of its children; a host that only lets go leaves them at work. */
-async function leave(
-  { log, ids, poke }: DelegateParts,
+async function detachFromChild(
+  { log, ids, poke }: DelegateDeps,
   { owner, runId }: ToolCall,
   child: Child,
 ): Promise<ToolResult> {
@@ -173,31 +173,35 @@ async function leave(
   return { outcome: "cancelled", output: "", details: detailsOf(child) };
 }
 
-async function stopLate(
-  { log, ids, poke }: DelegateParts,
+async function cancelOverdueChild(
+  { log, ids, poke }: DelegateDeps,
   child: Child,
   ms: number,
 ): Promise<ToolResult> {
   const cancel = await requestCancel(log, ids, child.owner, child.runId);
   if (cancel.status === "failed") throw new StoreFailure(cancel.code, cancel.message);
   poke(child.owner, child.session);
-  const { answer } = await lastWords(log, child);
-  return told(child, `It took longer than ${ms / minuteMs} minutes and was stopped.`, answer);
+  const { answer } = await readFinalAnswer(log, child);
+  return failedResult(
+    child,
+    `It took longer than ${ms / minuteMs} minutes and was stopped.`,
+    answer,
+  );
 }
 
 async function resultOf(log: Log, child: Child, run: RunRow | null): Promise<ToolResult> {
-  if (run === null) return told(child, "The session that had the task is gone.", "");
-  const { answer, notice } = await lastWords(log, child);
+  if (run === null) return failedResult(child, "The session that had the task is gone.", "");
+  const { answer, notice } = await readFinalAnswer(log, child);
   if (run.state === "completed") {
     const output = `${answer}\n\n[answered in session ${child.session}]`;
     return { outcome: "ok", output, details: detailsOf(child) };
   }
   const why = run.cause === null ? "" : ` (${run.cause})`;
   const more = notice === "" ? "" : ` ${notice}`;
-  return told(child, `Its run ended as ${run.state}${why}.${more}`, answer);
+  return failedResult(child, `Its run ended as ${run.state}${why}.${more}`, answer);
 }
 
-function told(child: Child, words: string, answer: string): ToolResult {
+function failedResult(child: Child, words: string, answer: string): ToolResult {
   const said = answer === "" ? "" : `\nIts last words were:\n${answer}`;
   return {
     ...failed(`${words} Its session is ${child.session}.${said}`),

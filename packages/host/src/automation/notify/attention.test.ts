@@ -1,15 +1,15 @@
 import { aMark, anInput, aRunId, aRunState, aSegment } from "@holdfast/testing/fixtures/factories";
-import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import type { RunId, RunState } from "@holdfast/protocol";
-import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, test } from "vitest";
 
 import { AttentionFinder } from "./find-attention.ts";
 
 async function openBed() {
   const time = { now: 1_000_000 };
-  const store = createMemoryStore({ clock: () => time.now });
-  const chat = await openSession(store);
+  const store = createReferenceStore({ clock: () => time.now });
+  const chat = await openTestSession(store);
   const finder = new AttentionFinder(store.reads, chat.owner);
   const find = async (since: number) =>
     (await finder.find(since, time.now)).map(({ type, cause }) => cause ?? type);
@@ -36,9 +36,9 @@ test("every end that needs a person is found, also behind one that does not, and
   const all = ["run_failed", "run_interrupted", "steps", "spend_day"];
   expect(await find(time.now)).toEqual(all);
   expect(await find(time.now)).toEqual([]);
-  finder.forget();
+  finder.reset();
   expect(await find(time.now)).toEqual(all);
-  finder.forget();
+  finder.reset();
   expect(await find(time.now + 1)).toEqual([]);
 });
 

@@ -32,11 +32,11 @@ export const attention = z.object({
 });
 export type Attention = z.infer<typeof attention>;
 
-export function idFrom(...facts: readonly (string | number)[]): string {
+export function attentionId(...facts: readonly (string | number)[]): string {
   return `ntf_${createHash("sha256").update(JSON.stringify(facts)).digest("hex").slice(0, 16)}`;
 }
 
-const words: Record<AttentionType, string> = {
+const instructions: Record<AttentionType, string> = {
   approval_waiting: "A tool waits for your word. Open the session to allow or deny it.",
   question_waiting: "The agent has asked you something. Open the session to answer.",
   run_failed: "A run has failed. Open the session to see why, and to try again.",
@@ -47,6 +47,6 @@ const words: Record<AttentionType, string> = {
   memory_stuck: "Completed turns could not be remembered for more than an hour. Look at memory.",
 };
 
-export function whatToDo(type: AttentionType): string {
-  return words[type];
+export function instructionFor(type: AttentionType): string {
+  return instructions[type];
 }

@@ -7,15 +7,15 @@ import {
   type StoredEvent,
 } from "@holdfast/protocol";
 
-import { type Attention, type AttentionType, idFrom } from "./attention.ts";
+import { type Attention, type AttentionType, attentionId } from "./attention.ts";
 
 const pageSize = 100;
-const eventsAtOnce = 500;
+const eventsPerPage = 500;
 /** A longer stretch without an end of a run is not gone through. */
-const mostStretches = 40;
-const mostKnown = 2_000;
-const stuckMs = 3_600_000;
-const memoryEveryMs = 60_000;
+const maxPages = 40;
+const maxKnownSessions = 2_000;
+const memoryStuckMs = 3_600_000;
+const memoryCheckMs = 60_000;
 
 /**
  * Finds in the store what needs a person. Runs that end move their session up the list, so that only what has changed is
@@ -33,13 +33,13 @@ export class AttentionFinder {
   }
 
   /** What was found last was not kept: the next look finds it again. */
-  forget(): void {
+  reset(): void {
     this.#seen.clear();
     this.#memoryAt = Number.NEGATIVE_INFINITY;
   }
 
   async find(since: number, now: number): Promise<readonly Attention[]> {
-    if (this.#seen.size > mostKnown) this.#seen.clear();
+    if (this.#seen.size > maxKnownSessions) this.#seen.clear();
     return [
       ...(await this.#waiting(since)),
       ...(await this.#onShelf("active", since)),
@@ -57,7 +57,7 @@ export class AttentionFinder {
       const { approvals, next } = await this.#reads.approvals(this.#owner, query);
       for (const { id, session, runId, askedAt: at, details } of approvals) {
         const type = details.kind === "question" ? "question_waiting" : "approval_waiting";
-        const key = idFrom(type, runId, at);
+        const key = attentionId(type, runId, at);
         if (at >= since && !found.has(key))
           found.set(key, { id: key, type, session, at, runId, approvalId: id });
       }
@@ -88,7 +88,7 @@ export class AttentionFinder {
     if (run === null || run.state !== "paused" || run.restsSince === null) return [];
     const { id: runId, restsSince: at } = run;
     if (at < since) return [];
-    return [{ id: idFrom("run_paused", runId, at), type: "run_paused", session, at, runId }];
+    return [{ id: attentionId("run_paused", runId, at), type: "run_paused", session, at, runId }];
   }
 
   /** From the newest event back to what is older, or was seen before. */
@@ -96,12 +96,13 @@ export class AttentionFinder {
     const found: Attention[] = [];
     const from = Math.max(this.#seen.get(id) ?? 0, origin?.seq ?? 0);
     let upTo: number = head;
-    for (let stretch = 0; upTo > from && stretch < mostStretches; stretch += 1) {
-      const after = Math.max(from, upTo - eventsAtOnce);
-      const query = { after: seq.parse(after), upTo: seq.parse(upTo), limit: eventsAtOnce };
+    for (let stretch = 0; upTo > from && stretch < maxPages; stretch += 1) {
+      const after = Math.max(from, upTo - eventsPerPage);
+      const query = { after: seq.parse(after), upTo: seq.parse(upTo), limit: eventsPerPage };
       const page = await this.#reads.events(this.#owner, id, query);
       if (page === null) return [];
-      for (const event of page.events) if (event.at >= since) found.push(...endIn(id, event));
+      for (const event of page.events)
+        if (event.at >= since) found.push(...runEndAttention(id, event));
       const [first] = page.events;
       if (first !== undefined && first.at < since) break;
       upTo = after;
@@ -111,25 +112,25 @@ export class AttentionFinder {
   }
 
   async #memory(now: number): Promise<readonly Attention[]> {
-    if (now - this.#memoryAt < memoryEveryMs) return [];
+    if (now - this.#memoryAt < memoryCheckMs) return [];
     this.#memoryAt = now;
     const { failing, oldestAt } = await this.#reads.memory(this.#owner);
-    if (failing === null || oldestAt === null || now - oldestAt < stuckMs) return [];
+    if (failing === null || oldestAt === null || now - oldestAt < memoryStuckMs) return [];
     const cause = failing.code === null ? {} : { cause: failing.code.slice(0, 100) };
-    const id = idFrom("memory_stuck", failing.session, oldestAt, now);
+    const id = attentionId("memory_stuck", failing.session, oldestAt, now);
     return [{ id, type: "memory_stuck", session: failing.session, at: now, ...cause }];
   }
 }
 
-function endIn(session: SessionId, stored: StoredEvent): readonly Attention[] {
+function runEndAttention(session: SessionId, stored: StoredEvent): readonly Attention[] {
   const decoded = decodeEvent(stored);
   if (decoded.kind !== "known" || decoded.event.type !== "run.state") return [];
   const { id, at, seq: number, runId, data } = decoded.event;
-  const type = typeOf(data.state, data.cause);
+  const type = attentionTypeOf(data.state, data.cause);
   if (type === null) return [];
   return [
     {
-      id: idFrom(type, id),
+      id: attentionId(type, id),
       type,
       session,
       at,
@@ -140,7 +141,7 @@ function endIn(session: SessionId, stored: StoredEvent): readonly Attention[] {
   ];
 }
 
-function typeOf(state: string, cause: string | undefined): AttentionType | null {
+function attentionTypeOf(state: string, cause: string | undefined): AttentionType | null {
   switch (state) {
     case "failed":
       return "run_failed";

@@ -2,15 +2,15 @@ import { aHolder } from "@holdfast/testing/fixtures/factories";
 import { ids } from "@holdfast/protocol";
 import { expect, test } from "vitest";
 
-import { type Attention, idFrom } from "./attention.ts";
+import { type Attention, attentionId } from "./attention.ts";
 import {
-  byClock,
+  clampToClock,
   claimNext,
-  nothingOwed,
-  notices,
-  type Notices,
-  settle,
-  takeUp,
+  emptyNoticeState,
+  noticeState,
+  type NoticeState,
+  settleNotice,
+  enqueueNotices,
 } from "./notice-queue.ts";
 
 const alive = { isDead: () => "alive" as const };
@@ -18,7 +18,7 @@ const alive = { isDead: () => "alive" as const };
 function happens(at: number, more: Partial<Attention> = {}): Attention {
   const runId = ids.make("run");
   return {
-    id: idFrom(runId, at),
+    id: attentionId(runId, at),
     type: "run_failed",
     session: ids.make("session"),
     at,
@@ -27,33 +27,33 @@ function happens(at: number, more: Partial<Attention> = {}): Attention {
   };
 }
 
-function taking(state: Notices, found: readonly Attention[], at: number): Notices {
-  const { state: next } = takeUp(state, found, at);
+function taking(state: NoticeState, found: readonly Attention[], at: number): NoticeState {
+  const { state: next } = enqueueNotices(state, found, at);
   if (next === null) throw new Error("Nothing was taken up.");
   return next;
 }
 
 test("what was before the first look is nobody's any more", () => {
   const now = 1_000_000;
-  expect(takeUp(nothingOwed(now), [happens(now - 1)], now + 1).state).toBeNull();
+  expect(enqueueNotices(emptyNoticeState(now), [happens(now - 1)], now + 1).state).toBeNull();
 });
 
 test("what comes to light late is taken up, and what is found again is not", () => {
   const [soon, late] = [happens(1_000_100), happens(1_000_050)];
-  const state = taking(nothingOwed(1_000_000), [soon], 1_020_000);
+  const state = taking(emptyNoticeState(1_000_000), [soon], 1_020_000);
   const both = taking(state, [late, soon], 1_040_000);
   expect(both.owed.map(({ at }) => at)).toEqual([soon.at, late.at]);
-  expect(takeUp(both, [late, soon], 1_050_000).state).toBeNull();
+  expect(enqueueNotices(both, [late, soon], 1_050_000).state).toBeNull();
 });
 
 test("the row stays within what a register takes, and what finds no room keeps its place", () => {
   const found = Array.from({ length: 500 }, (_, each) =>
     happens(1_000_001 + each, { cause: "c".repeat(100), approvalId: ids.make("approval") }),
   );
-  let state = nothingOwed(1_000_000);
+  let state = emptyNoticeState(1_000_000);
   const told = new Set<string>();
   for (let now = 1_001_000; told.size < found.length; now += 10_000) {
-    const taken = takeUp(state, found, now);
+    const taken = enqueueNotices(state, found, now);
     state = taken.state ?? state;
     for (;;) {
       const claim = claimNext(state, now, aHolder(), { isDead: () => "dead" });
@@ -61,7 +61,11 @@ test("the row stays within what a register takes, and what finds no room keeps i
       expect(JSON.stringify(claim.state).length).toBeLessThan(16_000);
       expect(told.has(claim.item.id)).toBe(false);
       told.add(claim.item.id);
-      state = settle(notices.parse(JSON.parse(JSON.stringify(claim.state))), claim.item.id, "over");
+      state = settleNotice(
+        noticeState.parse(JSON.parse(JSON.stringify(claim.state))),
+        claim.item.id,
+        "over",
+      );
     }
     expect(now).toBeLessThan(2_000_000);
   }
@@ -71,14 +75,14 @@ test("the row stays within what a register takes, and what finds no room keeps i
 test("a day's limit and a memory that is stuck are told once a day", () => {
   const day = 24 * 3_600_000;
   const spent = (at: number): Attention => happens(at, { type: "spend_limit", cause: "spend_day" });
-  const first = taking(nothingOwed(0), [spent(1), spent(2)], 10);
+  const first = taking(emptyNoticeState(0), [spent(1), spent(2)], 10);
   expect(first.owed).toHaveLength(1);
-  expect(takeUp(first, [spent(20)], 30).state).toBeNull();
+  expect(enqueueNotices(first, [spent(20)], 30).state).toBeNull();
   expect(taking(first, [spent(day + 1)], day + 2).owed).toHaveLength(2);
 });
 
 test("a try is counted before it is made, and each pause is longer", () => {
-  let state = taking(nothingOwed(0), [happens(1)], 2);
+  let state = taking(emptyNoticeState(0), [happens(1)], 2);
   const me = aHolder();
   let now = 2;
   const pauses: number[] = [];
@@ -88,31 +92,31 @@ test("a try is counted before it is made, and each pause is longer", () => {
     pauses.push(claim.item.retryAt - now);
     expect(claimNext(claim.state, now, me, alive)).toBeNull();
     now = claim.item.retryAt;
-    state = settle(claim.state, claim.item.id, "later");
+    state = settleNotice(claim.state, claim.item.id, "later");
   }
   expect(pauses.slice(0, 4)).toEqual([1_000, 2_000, 4_000, 8_000]);
   expect(pauses.at(-1)).toBe(1_800_000);
 });
 
 test("while one sends nobody else does, unless its time is over or it is proven dead", () => {
-  const state = taking(nothingOwed(0), [happens(1), happens(2)], 3);
+  const state = taking(emptyNoticeState(0), [happens(1), happens(2)], 3);
   const claim = claimNext(state, 10, aHolder(), alive);
   if (claim === null) throw new Error("It is due.");
   const other = aHolder();
   expect(claimNext(claim.state, 5_000, other, alive)).toBeNull();
   expect(claimNext(claim.state, 5_000, other, { isDead: () => "dead" })).not.toBeNull();
   expect(claimNext(claim.state, 60_000, other, alive)).not.toBeNull();
-  const settled = settle(claim.state, claim.item.id, "later");
+  const settled = settleNotice(claim.state, claim.item.id, "later");
   expect(claimNext(settled, 11, other, alive)?.item.at).toBe(2);
 });
 
 test("a clock that was far ahead and is put right keeps nothing from being told", () => {
   const [ahead, now] = [Date.parse("2090-01-01"), Date.parse("2026-11-18")];
   const spent = { type: "spend_limit", cause: "spend_day" } as const;
-  const early = taking(nothingOwed(now), [happens(ahead), happens(ahead, spent)], ahead);
+  const early = taking(emptyNoticeState(now), [happens(ahead), happens(ahead, spent)], ahead);
   const claimed = claimNext(early, ahead, aHolder(), alive);
-  const state = taking(byClock(claimed!.state, now), [happens(now), happens(now, spent)], now);
+  const state = taking(clampToClock(claimed!.state, now), [happens(now), happens(now, spent)], now);
   expect(state.owed).toHaveLength(4);
   expect(claimNext(state, now, aHolder(), alive)?.item.retryAt).toBeLessThan(now + 10_000);
-  expect(byClock(state, now)).toBe(state);
+  expect(clampToClock(state, now)).toBe(state);
 });

@@ -1,38 +1,38 @@
 import type { Holder, Liveness } from "@holdfast/engine";
 import { z } from "zod";
 
-import { holder } from "@holdfast/store/identity";
+import { holderSchema } from "@holdfast/store/identity";
 import { type Attention, attention } from "./attention.ts";
 
-const owed = attention.extend({ tries: z.int(), retryAt: z.int() });
-export type Owed = z.infer<typeof owed>;
+const pendingNotice = attention.extend({ tries: z.int(), retryAt: z.int() });
+export type PendingNotice = z.infer<typeof pendingNotice>;
 
 /** Everything that is kept about telling, in one row of the register: who changes it says which one they have seen. */
-export const notices = z.object({
+export const noticeState = z.object({
   /** Everything before then was taken up, or is nobody's any more. */
   from: z.int(),
-  owed: z.array(owed),
+  owed: z.array(pendingNotice),
   /** What was taken up so recently that a look may find it again, with its time. */
   taken: z.array(z.tuple([z.string(), z.int()])),
   /** When that was told last which is told once a day. */
   once: z.record(z.string(), z.int()),
   /** Who is sending at this moment. */
-  sender: z.object({ holder, until: z.int() }).nullable(),
+  sender: z.object({ holder: holderSchema, until: z.int() }).nullable(),
 });
-export type Notices = z.infer<typeof notices>;
+export type NoticeState = z.infer<typeof noticeState>;
 
 /** A commit gets its time before it can be seen: so much later everything of a time has come to light. */
 const overlapMs = 30_000;
 const dayMs = 24 * 3_600_000;
 /** So that the row stays within what a register takes. What finds no room stays in the log until there is some. */
-const mostOwed = 24;
-const mostTaken = 120;
-const idleStepMs = 600_000;
+const maxPending = 24;
+const maxTaken = 120;
+const idleAdvanceMs = 600_000;
 /** Longer than one request can take. */
-const senderMs = 30_000;
-const backOff = { firstMs: 1_000, longestMs: 1_800_000 };
+const senderLeaseMs = 30_000;
+const retryBackoff = { firstMs: 1_000, longestMs: 1_800_000 };
 
-export function nothingOwed(now: number): Notices {
+export function emptyNoticeState(now: number): NoticeState {
   return { from: now, owed: [], taken: [], once: {}, sender: null };
 }
 
@@ -40,7 +40,7 @@ export function nothingOwed(now: number): Notices {
  * What is kept, by a clock that may have been put back since: one that was far ahead must not keep anything from being told
  * until the time has come that it showed.
  */
-export function byClock(state: Notices, now: number): Notices {
+export function clampToClock(state: NoticeState, now: number): NoticeState {
   if (state.from <= now + overlapMs) return state;
   const owing = state.owed.map((each) => ({
     ...each,
@@ -50,24 +50,28 @@ export function byClock(state: Notices, now: number): Notices {
   return { ...state, from: now - overlapMs, owed: owing, once: {}, sender: null };
 }
 
-export interface TakenUp {
+export interface EnqueueResult {
   /** `null`: there is nothing to write down. */
-  readonly state: Notices | null;
+  readonly state: NoticeState | null;
   /** Whether something found no room. */
   readonly rest: "some" | "none";
 }
 
-export function takeUp(state: Notices, found: readonly Attention[], lookedAt: number): TakenUp {
+export function enqueueNotices(
+  state: NoticeState,
+  found: readonly Attention[],
+  lookedAt: number,
+): EnqueueResult {
   const known = new Set(state.taken.map(([id]) => id));
   const fresh: Attention[] = [];
   const once = { ...state.once };
-  const room = Math.min(mostOwed - state.owed.length, mostTaken - state.taken.length);
+  const room = Math.min(maxPending - state.owed.length, maxTaken - state.taken.length);
   const ordered = found
     .filter(({ id, at }) => at >= state.from && !known.has(id))
     .toSorted((a, b) => a.at - b.at);
   let left: Attention | undefined;
   for (const each of ordered) {
-    const key = onceADay(each);
+    const key = dailyKey(each);
     if (key !== null && each.at - (once[key] ?? Number.NEGATIVE_INFINITY) < dayMs) continue;
     if (fresh.length >= room) {
       left = each;
@@ -79,7 +83,7 @@ export function takeUp(state: Notices, found: readonly Attention[], lookedAt: nu
   const rest = left === undefined ? "none" : "some";
   // What is left is the oldest that is: all before it was taken.
   const from = Math.max(state.from, Math.min(left?.at ?? lookedAt, lookedAt - overlapMs));
-  const step = rest === "some" ? 1 : idleStepMs;
+  const step = rest === "some" ? 1 : idleAdvanceMs;
   if (fresh.length === 0 && from - state.from < step) return { state: null, rest };
   const all = [...state.taken, ...fresh.map(({ id, at }): [string, number] => [id, at])];
   const taken = all.filter(([, at]) => at >= from);
@@ -88,19 +92,19 @@ export function takeUp(state: Notices, found: readonly Attention[], lookedAt: nu
 }
 
 /** Every run that comes after has the same to say. */
-function onceADay({ type, cause }: Attention): string | null {
+function dailyKey({ type, cause }: Attention): string | null {
   if (type === "memory_stuck") return type;
   return cause === "spend_day" ? cause : null;
 }
 
 export interface Claim {
-  readonly state: Notices;
-  readonly item: Owed;
+  readonly state: NoticeState;
+  readonly item: PendingNotice;
 }
 
 /** One sender at a time. The try is counted before it is made: whoever dies of it does not begin again at once. */
 export function claimNext(
-  state: Notices,
+  state: NoticeState,
   now: number,
   me: Holder,
   liveness: Liveness,
@@ -112,27 +116,27 @@ export function claimNext(
     .filter(({ retryAt }) => retryAt <= now)
     .toSorted((a, b) => a.retryAt - b.retryAt || a.at - b.at);
   if (item === undefined) return null;
-  const tried = { ...item, tries: item.tries + 1, retryAt: now + pauseAfter(item.tries) };
+  const tried = { ...item, tries: item.tries + 1, retryAt: now + retryDelayMs(item.tries) };
   return {
     item: tried,
     state: {
       ...state,
       owed: state.owed.map((each) => (each.id === item.id ? tried : each)),
-      sender: { holder: me, until: now + senderMs },
+      sender: { holder: me, until: now + senderLeaseMs },
     },
   };
 }
 
-function pauseAfter(tries: number): number {
-  return Math.min(backOff.longestMs, backOff.firstMs * 2 ** Math.min(tries, 20));
+function retryDelayMs(tries: number): number {
+  return Math.min(retryBackoff.longestMs, retryBackoff.firstMs * 2 ** Math.min(tries, 20));
 }
 
-export function isOver({ at }: Attention, now: number): boolean {
+export function isExpired({ at }: Attention, now: number): boolean {
   return now - at > dayMs;
 }
 
 /** `later`: it waits for its time, which the claim has written down. */
-export function settle(state: Notices, id: string, end: "over" | "later"): Notices {
+export function settleNotice(state: NoticeState, id: string, end: "over" | "later"): NoticeState {
   const others = state.owed.filter((each) => each.id !== id);
   return { ...state, sender: null, owed: end === "over" ? others : state.owed };
 }

@@ -1,32 +1,32 @@
 import { systemClock } from "@holdfast/engine";
 import { aHolder } from "@holdfast/testing/fixtures/factories";
-import { aTool, ok } from "@holdfast/testing/rigs/run-words";
+import { createTool, okResult } from "@holdfast/testing/rigs/run-words";
 import { calls, fails, says, type Script } from "@holdfast/testing/fakes/scripted-model";
 import { expect, onTestFinished, test } from "vitest";
 
 import { createEgress } from "../../util/egress/egress.ts";
 import { type ApiRig, openApi } from "../../../test/support/api-rig.ts";
 import {
-  type HookAnswer,
+  type ReceiverAnswer,
   isSigned,
-  openHookReceiver,
+  openWebhookReceiver,
 } from "@holdfast/testing/host/gateway/webhook-receiver";
 import { newSession, untilEnded, valueOf } from "../../../test/support/api-helpers.ts";
-import { KeptNotices } from "./kept-notices.ts";
-import { createNotifier, type Notifier, type NotifierParts } from "./notify-notifier.ts";
+import { NoticeStore } from "./kept-notices.ts";
+import { createNotifier, type Notifier, type NotifierDeps } from "./notify-notifier.ts";
 
 const secret = "a-secret-of-both-of-us";
 
-const pay = aTool("pay", async () => ok("paid"), { approval: () => "ask" });
+const pay = createTool("pay", async () => okResult("paid"), { approval: () => "ask" });
 
-async function openBed(script: Script, answers: HookAnswer[] = []) {
+async function openBed(script: Script, answers: ReceiverAnswer[] = []) {
   const rig = openApi(script, { tools: [pay] });
-  const receiver = await openHookReceiver(answers);
+  const receiver = await openWebhookReceiver(answers);
   const said: string[] = [];
   const bugs: unknown[] = [];
   const notifiers: Notifier[] = [];
   const time = { aheadMs: 0 };
-  const kept = new KeptNotices(rig.store.register, rig.owner);
+  const kept = new NoticeStore(rig.store.register, rig.owner);
   onTestFinished(async () => {
     await Promise.all(notifiers.map((notifier) => notifier.stop()));
     await receiver.close();
@@ -35,7 +35,7 @@ async function openBed(script: Script, answers: HookAnswer[] = []) {
   });
 
   /** One more host that tells; it has looked at everything once when this resolves. */
-  async function startHost(more: Partial<NotifierParts> = {}): Promise<Notifier> {
+  async function startHost(more: Partial<NotifierDeps> = {}): Promise<Notifier> {
     let asked = 0;
     const notifier = createNotifier({
       store: {
@@ -55,7 +55,7 @@ async function openBed(script: Script, answers: HookAnswer[] = []) {
       secret,
       details: "off",
       redact: (text) => text.replaceAll("hunter2", "[redacted]"),
-      say: (level, line) => void said.push(`${level} ${line}`),
+      logLine: (level, line) => void said.push(`${level} ${line}`),
       report: (bug) => void bugs.push(bug),
       times: { lookMs: 5, requestMs: 5_000 },
       ...more,
@@ -151,7 +151,7 @@ test("calls that wait together are told once, and not any more when they were an
 });
 
 test("a receiver that fails, cuts or is silent is told again under the same id until it has taken it", async () => {
-  const answers: HookAnswer[] = [500, "cut", "hold", 302];
+  const answers: ReceiverAnswer[] = [500, "cut", "hold", 302];
   const { rig, receiver, startHost, time, taken, allTold, said } = await openBed(
     [fails("fatal")],
     answers,
@@ -207,7 +207,7 @@ test("of several hosts one tells at a time; when it is proven dead another goes 
 
 test("more than can be owed waits in the log, and each is told once by whichever host", async () => {
   const count = 40;
-  const refusals = Array.from({ length: 24 }, (): HookAnswer => 503);
+  const refusals = Array.from({ length: 24 }, (): ReceiverAnswer => 503);
   const { rig, receiver, startHost, time, taken, owed, allTold } = await openBed(
     () => fails("fatal"),
     refusals,

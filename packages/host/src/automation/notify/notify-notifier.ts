@@ -5,19 +5,19 @@ import type { Egress } from "../../util/egress/egress.ts";
 import type { Redact } from "../../ops/secrets/redact.ts";
 import { signedHeaders } from "../../util/webhook-signature.ts";
 import { AttentionFinder } from "./find-attention.ts";
-import { KeptNotices } from "./kept-notices.ts";
-import { writeMessage } from "./notifier.ts";
+import { NoticeStore } from "./kept-notices.ts";
+import { encodeNotice } from "./notifier.ts";
 import {
-  byClock,
+  clampToClock,
   claimNext,
-  isOver,
-  nothingOwed,
-  type Owed,
-  settle,
-  takeUp,
+  isExpired,
+  emptyNoticeState,
+  type PendingNotice,
+  settleNotice,
+  enqueueNotices,
 } from "./notice-queue.ts";
 
-export interface NotifierParts {
+export interface NotifierDeps {
   readonly store: Pick<Store, "reads" | "register" | "now">;
   readonly owner: OwnerId;
   readonly clock: Clock;
@@ -28,9 +28,9 @@ export interface NotifierParts {
   readonly secret: string;
   readonly details: "on" | "off";
   readonly redact: Redact;
-  readonly say: (level: "info" | "warn", line: string) => void;
+  readonly logLine: (level: "info" | "warn", line: string) => void;
   readonly report: (bug: unknown) => void;
-  readonly times?: Partial<typeof usual>;
+  readonly times?: Partial<typeof defaultTimes>;
 }
 
 export interface Notifier {
@@ -39,18 +39,18 @@ export interface Notifier {
   stop(): Promise<void>;
 }
 
-const usual = { lookMs: 2_000, requestMs: 10_000 };
+const defaultTimes = { lookMs: 2_000, requestMs: 10_000 };
 const triesBeforeWarning = 3;
-const largestAnswer = 4_096;
+const maxResponseBytes = 4_096;
 
 /**
  * Tells the operator's webhook when a person is needed. What has happened is read from the store, and what is owed stands
  * in its register, so that runs know nothing of it, and whichever host is left goes on.
  */
-export function createNotifier(parts: NotifierParts): Notifier {
-  const { store, owner, clock, liveness, holder, say } = parts;
-  const times = { ...usual, ...parts.times };
-  const kept = new KeptNotices(store.register, owner);
+export function createNotifier(parts: NotifierDeps): Notifier {
+  const { store, owner, clock, liveness, holder, logLine: say } = parts;
+  const times = { ...defaultTimes, ...parts.times };
+  const kept = new NoticeStore(store.register, owner);
   const finder = new AttentionFinder(store.reads, owner);
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -61,55 +61,55 @@ export function createNotifier(parts: NotifierParts): Notifier {
   async function look(): Promise<void> {
     const now = await store.now();
     const state = await kept.read();
-    if (state === null) return void (await kept.change((found) => found ?? nothingOwed(now)));
-    const { from } = byClock(state, now);
-    if (from < state.from) finder.forget();
+    if (state === null) return void (await kept.change((found) => found ?? emptyNoticeState(now)));
+    const { from } = clampToClock(state, now);
+    if (from < state.from) finder.reset();
     const found = await finder.find(from, now);
     let rest = "none";
     const change = await kept.change((latest) => {
-      const taken = latest && takeUp(byClock(latest, now), found, now);
+      const taken = latest && enqueueNotices(clampToClock(latest, now), found, now);
       rest = taken?.rest ?? "none";
       return taken?.state ?? null;
     });
     // What found no room, or was not written down, has to be found again.
-    if (change.status === "failed" || rest === "some") finder.forget();
+    if (change.status === "failed" || rest === "some") finder.reset();
   }
 
   /** Says whether there may be more to send. */
   async function sendNext(): Promise<boolean> {
     const now = await store.now();
-    let item: Owed | undefined;
+    let item: PendingNotice | undefined;
     const claimed = await kept.change((state) => {
-      const claim = state && claimNext(byClock(state, now), now, holder, liveness);
+      const claim = state && claimNext(clampToClock(state, now), now, holder, liveness);
       item = claim?.item;
       return claim?.state ?? null;
     });
     if (claimed.status !== "changed" || item === undefined) return false;
     const { id } = item;
     const end = await send(item, now);
-    const settled = await kept.change((state) => state && settle(state, id, end));
+    const settled = await kept.change((state) => state && settleNotice(state, id, end));
     return settled.status === "changed";
   }
 
-  async function send(item: Owed, now: number): Promise<"over" | "later"> {
+  async function send(item: PendingNotice, now: number): Promise<"over" | "later"> {
     const what = `${item.type} of ${item.session}`;
-    if (isOver(item, now)) {
+    if (isExpired(item, now)) {
       say("warn", `notify: ${receiver} has not taken ${what} for a day: it is given up`);
       return "over";
     }
-    const body = await writeMessage({ ...parts, reads: store.reads, address }, item);
+    const body = await encodeNotice({ ...parts, reads: store.reads, address }, item);
     if (body === null) return "over";
     const answer = await parts.egress.request(parts.url, {
       method: "POST",
       headers: signedHeaders([parts.secret], item.id, Math.floor(now / 1_000), body),
       body,
-      mostBytes: largestAnswer,
+      mostBytes: maxResponseBytes,
       whenLarger: "cut",
       timeLimitMs: times.requestMs,
       signal,
     });
     if (answer.ok && answer.value.status >= 200 && answer.value.status < 300) return "over";
-    const why = answer.ok ? `it answered ${answer.value.status}` : answer.refusal.words;
+    const why = answer.ok ? `it answered ${answer.value.status}` : answer.refusal.message;
     const level = item.tries === triesBeforeWarning ? "warn" : "info";
     say(level, `notify: ${receiver} has not taken ${what} (try ${item.tries}): ${why}`);
     return "later";
@@ -121,7 +121,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
         await look();
         while (!signal.aborted && (await sendNext()));
       } catch (error) {
-        finder.forget();
+        finder.reset();
         // That the store is away is told by who watches it.
         if (!(error instanceof StoreFailure)) parts.report(error);
       }

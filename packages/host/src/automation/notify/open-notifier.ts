@@ -10,7 +10,7 @@ import type { Redact } from "../../ops/secrets/redact.ts";
 import type { Logger } from "../../ops/telemetry/telemetry-logger.ts";
 
 /** A webhook that cannot tell us from others would believe anybody. */
-export function checkNotifying({ notifyUrl, notifySecret }: Config): Outcome<undefined> {
+export function checkNotifyConfig({ notifyUrl, notifySecret }: Config): Outcome<undefined> {
   if (notifyUrl.value === undefined || notifySecret.value !== undefined) return done(undefined);
   return failed(
     "config.invalid",
@@ -40,7 +40,7 @@ export async function openConfiguredNotifier(
     secret,
     details: notifyDetails.value,
     redact,
-    say: (level, line) => logger[level](line),
+    logLine: (level, line) => logger[level](line),
     report: (bug) => logger.report(bug instanceof Error ? bug : new Error(String(bug))),
   });
 }

@@ -1,8 +1,8 @@
 import type { ProcessEnd } from "./process-folder.ts";
-import type { Process } from "./process-store.ts";
+import type { ProcessRecord } from "./process-store.ts";
 
 /** Completes "it …". */
-export function endInWords(end: ProcessEnd): string {
+export function describeEnd(end: ProcessEnd): string {
   switch (end.kind) {
     case "exited":
       return `ended with exit code ${end.code}`;
@@ -18,7 +18,7 @@ export function endInWords(end: ProcessEnd): string {
 }
 
 /** Why an end begins no turn. */
-export function restText(turns: number): string {
+export function turnLimitText(turns: number): string {
   const why =
     turns === 0
       ? "Ends of background commands begin no turns here"
@@ -29,7 +29,10 @@ export function restText(turns: number): string {
 }
 
 /** What the session is told when a process has ended. The host's own words: nothing of what the process wrote. */
-export function reportOf({ id, shown, startedAt, endedAt }: Process, end: ProcessEnd): string {
+export function endReportText(
+  { id, shown, startedAt, endedAt }: ProcessRecord,
+  end: ProcessEnd,
+): string {
   const seconds = Math.max(0, Math.round(((endedAt ?? startedAt) - startedAt) / 1000));
-  return `[background process ${id}]\n\n${JSON.stringify(shown)} ${endInWords(end)}, ${seconds} s after it was started. Its output can be read with the tool processes. This was said by the host, and by no person.`;
+  return `[background process ${id}]\n\n${JSON.stringify(shown)} ${describeEnd(end)}, ${seconds} s after it was started. Its output can be read with the tool processes. This was said by the host, and by no person.`;
 }

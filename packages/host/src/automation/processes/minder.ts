@@ -5,9 +5,15 @@ import { currentHolder, factsOf } from "@holdfast/store/identity";
 
 import { systemCode } from "../../util/outcome.ts";
 import { type CommandEnd, runCommand } from "../../util/run-command.ts";
-import { beatMs, beginWithinMs, fileNames, type ProcessEnd, readSpec } from "./process-folder.ts";
+import {
+  heartbeatMs,
+  startWithinMs,
+  fileNames,
+  type ProcessEnd,
+  readSpec,
+} from "./process-folder.ts";
 import { specAge } from "./look.ts";
-import { keepOutput } from "./output.ts";
+import { createOutputWriter } from "./output.ts";
 
 /**
  * Minds one background process: a process of its own, so that what it minds outlives the host, its end is seen and its
@@ -16,12 +22,12 @@ import { keepOutput } from "./output.ts";
 const [folder = "."] = process.argv.slice(2);
 
 /** The whole text or none: whoever reads it may do so at any moment. */
-function put(name: string, value: unknown): void {
+function writeJson(name: string, value: unknown): void {
   writeFileSync(join(folder, `${name}.new`), JSON.stringify(value), { mode: 0o600, flush: true });
   renameSync(join(folder, `${name}.new`), join(folder, name));
 }
 
-function endOf(end: CommandEnd): ProcessEnd {
+function toProcessEnd(end: CommandEnd): ProcessEnd {
   switch (end.kind) {
     case "exited":
       return { kind: "exited", code: end.code };
@@ -35,19 +41,19 @@ function endOf(end: CommandEnd): ProcessEnd {
 }
 
 /** The host that started it may be gone at any moment, which is nothing to us. */
-function tellHost(word: "begun" | "ended"): void {
+function notifyHost(word: "begun" | "ended"): void {
   if (process.connected) process.send?.(word, () => process.connected && process.disconnect());
 }
 
 const spec = await readSpec(folder);
 const age = await specAge(folder);
 // P7: later it may have been told as lost already.
-if (spec !== null && age !== null && age < beginWithinMs) {
+if (spec !== null && age !== null && age < startWithinMs) {
   const stopping = new AbortController();
   process.on("SIGTERM", () => stopping.abort());
   // A terminal that goes away, or Ctrl-C in it, is meant for the host.
   for (const signal of ["SIGINT", "SIGHUP"] as const) process.on(signal, () => undefined);
-  const output = keepOutput(folder);
+  const output = createOutputWriter(folder);
   const minder = currentHolder("minder");
   const beat = join(folder, fileNames.beat);
   writeFileSync(beat, "", { mode: 0o600 });
@@ -58,7 +64,7 @@ if (spec !== null && age !== null && age < beginWithinMs) {
       // Its home is gone: nobody will ever ask for it again.
       stopping.abort();
     }
-  }, beatMs);
+  }, heartbeatMs);
   let unknown: string | null = null;
   const end = await runCommand({
     ...spec,
@@ -68,8 +74,8 @@ if (spec !== null && age !== null && age < beginWithinMs) {
     onStart: (pid) => {
       const leader = { ...minder, ...factsOf(pid), agent: "process" };
       try {
-        put(fileNames.begun, { minder, leader });
-        tellHost("begun");
+        writeJson(fileNames.begun, { minder, leader });
+        notifyHost("begun");
       } catch (error) {
         // No host could find it, and none could stop it: it must not go on.
         unknown = systemCode(error);
@@ -80,9 +86,12 @@ if (spec !== null && age !== null && age < beginWithinMs) {
   });
   clearInterval(beats);
   try {
-    put(fileNames.end, unknown === null ? endOf(end) : { kind: "not_started", code: unknown });
+    writeJson(
+      fileNames.end,
+      unknown === null ? toProcessEnd(end) : { kind: "not_started", code: unknown },
+    );
   } catch {
     // No room, or no home any more: then it counts as lost, which is what it is.
   }
-  tellHost("ended");
+  notifyHost("ended");
 }

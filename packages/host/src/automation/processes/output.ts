@@ -3,29 +3,29 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 /** So much of a process's output is kept: its beginning, and twice as much of its end. */
-const pieceBytes = 256 * 1024;
-const nameOf = (piece: number): string => `out.${piece}`;
+const segmentBytes = 256 * 1024;
+const segmentName = (piece: number): string => `out.${piece}`;
 
 /**
  * Keeps the beginning and the end of an output of any length in files of bounded size: the first piece, the newest one and
  * the one before it. Written at once, so that whoever kills the writer loses nothing of it.
  */
-export function keepOutput(folder: string): { add(text: string): void } {
+export function createOutputWriter(folder: string): { add(text: string): void } {
   let piece = 0;
   let written = 0;
-  let file = openSync(join(folder, nameOf(piece)), "w", 0o600);
+  let file = openSync(join(folder, segmentName(piece)), "w", 0o600);
   function beginPiece(): void {
-    const next = openSync(join(folder, nameOf(piece + 1)), "w", 0o600);
+    const next = openSync(join(folder, segmentName(piece + 1)), "w", 0o600);
     closeSync(file);
     file = next;
     piece += 1;
     written = 0;
-    if (piece > 2) rmSync(join(folder, nameOf(piece - 2)), { force: true });
+    if (piece > 2) rmSync(join(folder, segmentName(piece - 2)), { force: true });
   }
   return {
     add(text) {
       try {
-        if (written >= pieceBytes) beginPiece();
+        if (written >= segmentBytes) beginPiece();
         written += writeSync(file, text);
       } catch {
         // A disk without room costs the output, and not the process.
@@ -50,7 +50,7 @@ export async function readOutput(
     ? newest
     : newest.slice(1);
   const texts = await Promise.all(
-    joined.map((piece) => readFile(join(folder, nameOf(piece)), "utf8").catch(() => "")),
+    joined.map((piece) => readFile(join(folder, segmentName(piece)), "utf8").catch(() => "")),
   );
   const whole = texts.join("");
   const isWhole = joined[0] === 0 && whole.length <= most;

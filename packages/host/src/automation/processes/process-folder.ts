@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { holder } from "@holdfast/store/identity";
+import { holderSchema } from "@holdfast/store/identity";
 import { z } from "zod";
 
 /** What a process is started with. Written by the host, read by the one who minds it. */
@@ -14,8 +14,8 @@ export const processSpec = z.object({
 export type ProcessSpec = z.infer<typeof processSpec>;
 
 /** Who minds it, and the leader of the group that it runs in. */
-const begun = z.object({ minder: holder, leader: holder });
-export type Begun = z.infer<typeof begun>;
+const startRecord = z.object({ minder: holderSchema, leader: holderSchema });
+export type StartRecord = z.infer<typeof startRecord>;
 
 /** How it ended, as who minded it has seen. `lost`: nobody has seen it. */
 export const processEnd = z.discriminatedUnion("kind", [
@@ -35,17 +35,17 @@ export const fileNames = {
   beat: "beat",
 } as const;
 
-export const beatMs = 5_000;
+export const heartbeatMs = 5_000;
 
 /** Who minds a process begins it within this time of its being written down, or never. */
-export const beginWithinMs = 10_000;
+export const startWithinMs = 10_000;
 
 export function readSpec(folder: string): Promise<ProcessSpec | null> {
   return readJson(join(folder, fileNames.spec), processSpec);
 }
 
-export function readBegun(folder: string): Promise<Begun | null> {
-  return readJson(join(folder, fileNames.begun), begun);
+export function readStartRecord(folder: string): Promise<StartRecord | null> {
+  return readJson(join(folder, fileNames.begun), startRecord);
 }
 
 export function readEnd(folder: string): Promise<ProcessEnd | null> {

@@ -4,15 +4,19 @@ import { join } from "node:path";
 import { admitMessage, createLog, systemClock } from "@holdfast/engine";
 import { anEvent } from "@holdfast/testing/fixtures/factories";
 import { createRunner } from "@holdfast/testing/rigs/run-rig";
-import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { says, scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 import { ids, type ProcessId, processId } from "@holdfast/protocol";
 import { createLiveness, currentHolder, factsOf } from "@holdfast/store/identity";
 import { expect, onTestFinished, test } from "vitest";
 
-import { openProcesses, openProcessHost, untilTold } from "../../../test/support/process-rig.ts";
-import { fileNames, readBegun, readEnd } from "./process-folder.ts";
-import { createProcesses } from "./processes-tool.ts";
+import {
+  openProcesses,
+  openProcessHost,
+  untilReported,
+} from "../../../test/support/process-rig.ts";
+import { fileNames, readStartRecord, readEnd } from "./process-folder.ts";
+import { createProcessesTool } from "./processes-tool.ts";
 
 async function open(options?: Parameters<typeof openProcesses>[0]) {
   const host = await openProcesses(options);
@@ -33,7 +37,7 @@ test("a process goes on when its call is over, and its end is told to the sessio
   await host.watch.look();
   expect(await host.said()).toEqual([]);
   writeFileSync(join(host.folder, "go"), "");
-  expect(await untilTold(host, id)).toMatchObject({ told: "accepted" });
+  expect(await untilReported(host, id)).toMatchObject({ told: "accepted" });
   await host.watch.look();
   const said = await host.said();
   expect(said).toMatchObject([{ clientId: `process:${id}`, lane: `process:${id}` }]);
@@ -48,14 +52,14 @@ test("two hosts that see the same end, and one that comes back before it was not
   const host = await open();
   const id = await host.start("exit 0");
   while ((await readEnd(host.desk.folderOf(id))) === null) await systemClock.sleep(20);
-  const [found] = await host.desk.kept.list(host.owner);
+  const [found] = await host.desk.store.list(host.owner);
   const other = openProcessHost(host.home, host.store, host);
   await Promise.all([host.watch.look(), other.watch.look()]);
-  await untilTold(other, id);
+  await untilReported(other, id);
   // As if the host had died before it wrote down that it was told.
-  const [told] = await host.desk.kept.list(host.owner);
-  await host.desk.kept.change({ ...told!, process: found!.process });
-  await untilTold(openProcessHost(host.home, host.store, host), id);
+  const [told] = await host.desk.store.list(host.owner);
+  await host.desk.store.change({ ...told!, process: found!.process });
+  await untilReported(openProcessHost(host.home, host.store, host), id);
   expect(await host.said()).toHaveLength(1);
 });
 
@@ -65,7 +69,7 @@ test("one that cannot be started is a failed call, and nothing more is said of i
   expect(failed).toMatchObject({ outcome: "failed" });
   expect(failed.output).toContain("could not be started (ENOENT)");
   await host.watch.look();
-  const [only] = await host.desk.kept.list(host.owner);
+  const [only] = await host.desk.store.list(host.owner);
   expect(only?.process).toMatchObject({ told: "silent", end: { kind: "not_started" } });
   expect(await host.said()).toEqual([]);
 });
@@ -73,9 +77,9 @@ test("one that cannot be started is a failed call, and nothing more is said of i
 test("that one could not be started is left to its call, and is told where that could not note it", async () => {
   const host = await open();
   await host.run(["no-such-program"]);
-  const [noted] = await host.desk.kept.list(host.owner);
+  const [noted] = await host.desk.store.list(host.owner);
   const before = { ...noted!.process, end: null, endedAt: null, told: null };
-  await host.desk.kept.change({ ...noted!, process: before });
+  await host.desk.store.change({ ...noted!, process: before });
   const spec = join(host.desk.folderOf(before.id), fileNames.spec);
   // However long this has taken.
   utimesSync(spec, new Date(), new Date());
@@ -83,7 +87,7 @@ test("that one could not be started is left to its call, and is told where that 
   expect(await host.said()).toEqual([]);
   const longAgo = new Date(Date.now() - 60_000);
   utimesSync(spec, longAgo, longAgo);
-  await untilTold(host, before.id);
+  await untilReported(host, before.id);
   expect(JSON.stringify(await host.said())).toContain("could not be started (ENOENT)");
 });
 
@@ -97,7 +101,7 @@ test("stopped by its session's agent, a process and all that it started end, and
   };
   const stopped = await host.ask({ action: "stop", id });
   expect(stopped.output).toContain("was stopped");
-  expect(await untilTold(host, id)).toMatchObject({ told: "silent", end: { kind: "stopped" } });
+  expect(await untilReported(host, id)).toMatchObject({ told: "silent", end: { kind: "stopped" } });
   expect(createLiveness().isDead(child)).toBe("dead");
   expect(await host.said()).toEqual([]);
 });
@@ -105,7 +109,7 @@ test("stopped by its session's agent, a process and all that it started end, and
 test("one that has put who minds it to sleep is stopped all the same, when asked and when its time is over", async () => {
   const host = await open();
   const putToSleep = async (id: ProcessId): Promise<void> => {
-    const begun = await readBegun(host.desk.folderOf(id));
+    const begun = await readStartRecord(host.desk.folderOf(id));
     process.kill(begun!.minder.pid, "SIGSTOP");
   };
   // At once, before anything could be written down about it.
@@ -114,24 +118,24 @@ test("one that has put who minds it to sleep is stopped all the same, when asked
   expect((await host.ask({ action: "stop", id: first })).output).toContain("was stopped");
   const second = await host.start("sleep 600");
   await putToSleep(second);
-  const found = await host.desk.kept.find(host.owner, null, second);
-  await host.desk.kept.change({ ...found!, process: { ...found!.process, startedAt: 0 } });
-  expect(await untilTold(host, second)).toMatchObject({ end: { kind: "stopped" } });
+  const found = await host.desk.store.find(host.owner, null, second);
+  await host.desk.store.change({ ...found!, process: { ...found!.process, startedAt: 0 } });
+  expect(await untilReported(host, second)).toMatchObject({ end: { kind: "stopped" } });
 });
 
 test("two hosts that begin on one home at once call it the same", async () => {
   const host = await open();
-  const others = [1, 2, 3].map(() => openProcessHost(host.home, host.store, host).desk.place());
+  const others = [1, 2, 3].map(() => openProcessHost(host.home, host.store, host).desk.homeId());
   expect(new Set(await Promise.all(others)).size).toBe(1);
 });
 
 test("when all places are taken the oldest that is over makes room, and its files go with it", async () => {
   const host = await open();
   const first = await host.start("exit 0");
-  const told = await untilTold(host, first);
+  const told = await untilReported(host, first);
   const startedAt = told.startedAt + 1;
   for (let place = 1; place < 200; place += 1)
-    await host.desk.kept.add(host.owner, { ...told, id: ids.make("process"), startedAt });
+    await host.desk.store.add(host.owner, { ...told, id: ids.make("process"), startedAt });
   expect(existsSync(host.desk.folderOf(first))).toBe(true);
   const second = await host.start("exit 0");
   expect(existsSync(host.desk.folderOf(second))).toBe(true);
@@ -142,14 +146,17 @@ test("with its session in the trash a process ends", async () => {
   const host = await open();
   const id = await host.start("sleep 600");
   await createLog(host.store).trashSession(host.owner, host.session);
-  expect(await untilTold(host, id)).toMatchObject({ stop: "session", end: { kind: "stopped" } });
+  expect(await untilReported(host, id)).toMatchObject({
+    stop: "session",
+    end: { kind: "stopped" },
+  });
 });
 
 test("beyond its time a process is stopped, and that is told", async () => {
   const host = await open();
   const { output } = await host.run("sleep 600", { seconds: 1 });
   const id = processId.parse(/prc_\w+/.exec(output)?.[0]);
-  expect(await untilTold(host, id)).toMatchObject({ end: { kind: "stopped", why: "time" } });
+  expect(await untilReported(host, id)).toMatchObject({ end: { kind: "stopped", why: "time" } });
   expect(JSON.stringify(await host.said())).toContain("took too long");
 });
 
@@ -157,8 +164,8 @@ test("a session has as many as the settings say, and knows nothing of those of o
   const host = await open({ perSession: 1 });
   const id = await host.start("sleep 600");
   expect(await host.run("sleep 600")).toMatchObject({ outcome: "failed" });
-  const other = await openSession(host.store);
-  const processes = createProcesses(host.desk);
+  const other = await openTestSession(host.store);
+  const processes = createProcessesTool(host.desk);
   const hands = { signal: new AbortController().signal, write: () => undefined };
   const { owner, session } = other;
   const from = { owner, session, runId: ids.make("run"), callId: ids.make("call") };
@@ -170,7 +177,7 @@ test("a session has as many as the settings say, and knows nothing of those of o
 test("where people alone are to be told, an end is a notice", async () => {
   const host = await open({ reports: "notice" });
   const id = await host.start("exit 0");
-  await untilTold(host, id);
+  await untilReported(host, id);
   expect(await host.said()).toEqual([]);
   const notices = (await host.chat.entries()).filter(({ type }) => type === "notice.added");
   expect(notices.map(({ data }) => data["kind"])).toEqual(["process_ended"]);
@@ -183,7 +190,7 @@ async function answerAll({ store, owner, session, chat }: Awaited<ReturnType<typ
   const runner = createRunner(store, createLog(store), {
     model: scriptedModel(() => says("Well.")),
   });
-  runner.poke(owner, session);
+  runner.notify(owner, session);
   await runner.idle();
   expect((await chat.snapshot()).inbox).toEqual([]);
 }
@@ -192,7 +199,7 @@ test("turns in a row that only ends of processes have begun have a bound, over r
   const options = { turnsInARow: 2, perSession: 9 };
   const first = await open(options);
   const tellOne = async (host: ReturnType<typeof openProcessHost>) =>
-    (await untilTold(host, await first.start("exit 0"))).told;
+    (await untilReported(host, await first.start("exit 0"))).told;
   expect([await tellOne(first), await tellOne(first)]).toEqual(["accepted", "accepted"]);
   // They count whether they wait or were taken up, however much was done for them.
   await answerAll(first);
@@ -216,7 +223,7 @@ test("turns in a row that only ends of processes have begun have a bound, over r
 test("of a long output the beginning and the end are kept, within bounds", async () => {
   const host = await open();
   const id = await host.start("head -c 3000000 /dev/zero | tr '\\0' x; echo; echo the end");
-  await untilTold(host, id);
+  await untilReported(host, id);
   const read = await host.ask({ action: "read", id });
   expect(read.output).toContain("[what came before is left out]");
   expect(read.output.endsWith("the end\n")).toBe(true);

@@ -17,21 +17,21 @@ import { currentHolder } from "@holdfast/store/identity";
 
 import { hasChildTag } from "../delegate/child-session.ts";
 import { systemCode } from "../../util/outcome.ts";
-import { idsFrom } from "../../util/deterministic-ids.ts";
-import { answersAreDelivered } from "../../gateway/lane-session.ts";
-import { oneByOne } from "../../util/serial-queue.ts";
-import { readText, replaceFile, underLock } from "../../util/atomic-file.ts";
+import { deterministicIds } from "../../util/deterministic-ids.ts";
+import { isDeliveredLane } from "../../gateway/lane-session.ts";
+import { serialQueue } from "../../util/serial-queue.ts";
+import { readTextOrEmpty, writeFileAtomically, withFileLock } from "../../util/atomic-file.ts";
 import {
   fileNames,
   type ProcessEnd,
   type ProcessSpec,
-  readBegun,
+  readStartRecord,
   readEnd,
 } from "./process-folder.ts";
-import { type KeptProcess, KeptProcesses, type Process } from "./process-store.ts";
-import { askToStop, lookAt, type Seen } from "./look.ts";
+import { type StoredProcess, ProcessStore, type ProcessRecord } from "./process-store.ts";
+import { requestStop, readProcessState, type ProcessState } from "./look.ts";
 import { readOutput } from "./output.ts";
-import { endInWords } from "./end-report.ts";
+import { describeEnd } from "./end-report.ts";
 
 export interface ProcessLimits {
   /** How many of a session may run at once; 0: there are none at all. */
@@ -40,7 +40,7 @@ export interface ProcessLimits {
   readonly hours: number;
 }
 
-export interface DeskParts {
+export interface ProcessManagerDeps {
   readonly home: string;
   readonly store: { readonly reads: Reads; readonly register: Register; now(): Promise<number> };
   readonly clock: Clock;
@@ -48,41 +48,41 @@ export interface DeskParts {
   readonly limits: ProcessLimits;
 }
 
-export interface StartedCommand extends ProcessSpec {
+export interface BackgroundCommand extends ProcessSpec {
   /** As people and the model see it. */
   readonly shown: string;
 }
 
-export type Started =
+export type StartResult =
   | { readonly status: "started"; readonly id: ProcessId }
   | { readonly status: "refused"; readonly words: string };
 
-const mostOfAHost = 20;
-const longestShown = 400;
-const startPatienceMs = 10_000;
+const maxPerHost = 20;
+const maxShownLength = 400;
+const startTimeoutMs = 10_000;
 const wakeMs = 500;
-const stopPatienceMs = 6_000;
+const stopTimeoutMs = 6_000;
 const pollMs = 100;
 /** More than the grace that a process has to end in. */
-const overtimeMs = 5_000;
-const mostTries = 20;
+const overtimeGraceMs = 5_000;
+const maxTries = 20;
 
 /** Starts background processes, and knows those of every host on the store. Their files are in the home that started them. */
-export class ProcessDesk {
+export class ProcessManager {
   readonly limits: ProcessLimits;
-  readonly kept: KeptProcesses;
-  readonly #parts: DeskParts;
+  readonly store: ProcessStore;
+  readonly #parts: ProcessManagerDeps;
   #place: Promise<string> | undefined;
-  readonly #enterOneByOne = oneByOne();
+  readonly #enterOneByOne = serialQueue();
 
-  constructor(parts: DeskParts) {
+  constructor(parts: ProcessManagerDeps) {
     this.#parts = parts;
     this.limits = parts.limits;
-    this.kept = new KeptProcesses(parts.store.register);
+    this.store = new ProcessStore(parts.store.register);
   }
 
   /** The name of this home: it tells its own processes from those of others. */
-  place(): Promise<string> {
+  homeId(): Promise<string> {
     this.#place ??= this.#findPlace().catch((error: unknown) => {
       // A disk that takes nothing now may do so later.
       this.#place = undefined;
@@ -95,13 +95,13 @@ export class ProcessDesk {
   async #findPlace(): Promise<string> {
     const file = join(this.parentFolder, "place");
     for (;;) {
-      const known = await readText(file);
+      const known = await readTextOrEmpty(file);
       if (known !== "") return known;
-      const made = await underLock(file, async () => {
-        const meanwhile = await readText(file);
+      const made = await withFileLock(file, async () => {
+        const meanwhile = await readTextOrEmpty(file);
         if (meanwhile !== "") return meanwhile;
         const name = randomUUID();
-        await replaceFile(file, name);
+        await writeFileAtomically(file, name);
         return name;
       });
       if (made !== "busy") return made;
@@ -118,8 +118,8 @@ export class ProcessDesk {
   }
 
   /** P7: it is written down before it starts, so that whatever dies, somebody finds it and says what became of it. */
-  async start(call: ToolCall, command: StartedCommand): Promise<Started> {
-    const id = idsFrom(`process ${call.callId}`).make("process");
+  async start(call: ToolCall, command: BackgroundCommand): Promise<StartResult> {
+    const id = deterministicIds(`process ${call.callId}`).make("process");
     // Those of one step come at once, and each counts the ones before it.
     const refused = await this.#enterOneByOne(() => this.#enter(id, call, command));
     if (refused !== null) return { status: "refused", words: refused };
@@ -127,7 +127,7 @@ export class ProcessDesk {
     const end = await this.#begin(id, spec);
     if (end?.kind !== "not_started") return { status: "started", id };
     await this.#noteNotStarted(call.owner, id, end);
-    return { status: "refused", words: `It ${endInWords(end)}.` };
+    return { status: "refused", words: `It ${describeEnd(end)}.` };
   }
 
   /** How it ended, if that is known already. */
@@ -135,7 +135,7 @@ export class ProcessDesk {
     const folder = this.folderOf(id);
     try {
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      await replaceFile(join(folder, fileNames.spec), JSON.stringify(spec));
+      await writeFileAtomically(join(folder, fileNames.spec), JSON.stringify(spec));
     } catch (error) {
       return { kind: "not_started", code: systemCode(error) };
     }
@@ -143,38 +143,40 @@ export class ProcessDesk {
     const end = await readEnd(folder);
     if (end !== null || heard !== "gone") return end;
     // P7: who minded it is gone and it had begun: what became of it is not for the call to say.
-    return (await readBegun(folder)) === null ? { kind: "not_started", code: "minder" } : null;
+    return (await readStartRecord(folder)) === null
+      ? { kind: "not_started", code: "minder" }
+      : null;
   }
 
   /** The call itself says so: nothing is left to be told. What is not noted is told as an end. */
   async #noteNotStarted(owner: OwnerId, id: ProcessId, end: ProcessEnd): Promise<void> {
     // Where there is no room for it either, the register alone has it.
     const file = join(this.folderOf(id), fileNames.end);
-    await replaceFile(file, JSON.stringify(end)).catch(() => undefined);
-    const found = await this.kept.find(owner, null, id);
+    await writeFileAtomically(file, JSON.stringify(end)).catch(() => undefined);
+    const found = await this.store.find(owner, null, id);
     if (found === null) return;
     const endedAt = await this.#parts.store.now();
-    await this.kept.change({
+    await this.store.change({
       ...found,
       process: { ...found.process, end, endedAt, told: "silent" },
     });
   }
 
   /** `null`: it has its place. Otherwise why not, in words. */
-  async #enter(id: ProcessId, call: ToolCall, command: StartedCommand): Promise<string | null> {
+  async #enter(id: ProcessId, call: ToolCall, command: BackgroundCommand): Promise<string | null> {
     const { owner, session, runId } = call;
     const { reads } = this.#parts.store;
     const { perSession } = this.limits;
     const row = await reads.session(owner, session);
     if (row === null || hasChildTag(row))
       return "A child hands its answer back and is over: run it in the foreground.";
-    const [place, all] = [await this.place(), await this.kept.list(owner)];
+    const [place, all] = [await this.homeId(), await this.store.list(owner)];
     const running = all.filter(({ process }) => process.end === null);
     if (running.filter(({ process }) => process.session === session).length >= perSession)
       return `A session has ${perSession} background processes at most: stop one first.`;
-    if (running.filter(({ process }) => process.place === place).length >= mostOfAHost)
-      return `This host has ${mostOfAHost} background processes at most.`;
-    const added = await this.kept.add(owner, {
+    if (running.filter(({ process }) => process.place === place).length >= maxPerHost)
+      return `This host has ${maxPerHost} background processes at most.`;
+    const added = await this.store.add(owner, {
       id,
       session,
       runId,
@@ -182,7 +184,7 @@ export class ProcessDesk {
       place,
       host: hostname(),
       by: currentHolder("processes"),
-      shown: command.shown.slice(0, longestShown),
+      shown: command.shown.slice(0, maxShownLength),
       startedAt: await this.#parts.store.now(),
       timeLimitMs: command.timeLimitMs,
       stop: null,
@@ -204,24 +206,31 @@ export class ProcessDesk {
       (entry) => entry.type === "message.user" && entry.runId === runId,
     );
     const lane = laneKey.safeParse(asked?.data["lane"]).data;
-    return lane !== undefined && answersAreDelivered(lane) ? lane : null;
+    return lane !== undefined && isDeliveredLane(lane) ? lane : null;
   }
 
   /** How one stands. `elsewhere`: only its own host can tell. */
-  async look(process: Process): Promise<Seen | { readonly kind: "elsewhere" }> {
+  async stateOf(process: ProcessRecord): Promise<ProcessState | { readonly kind: "elsewhere" }> {
     if (process.end !== null) return { kind: "ended", end: process.end };
-    if (process.place !== (await this.place())) return { kind: "elsewhere" };
-    return lookAt(this.folderOf(process.id), process, this.#parts.liveness);
+    if (process.place !== (await this.homeId())) return { kind: "elsewhere" };
+    return readProcessState(this.folderOf(process.id), process, this.#parts.liveness);
   }
 
   /** Who minds it ends it in time; one that has not done so for long is told to. */
-  remind({ startedAt, timeLimitMs }: Process, seen: Seen, now: number): void {
-    if (seen.kind === "running" && now > startedAt + timeLimitMs + overtimeMs)
-      askToStop(seen.begun, this.#parts.liveness);
+  enforceTimeLimit(
+    { startedAt, timeLimitMs }: ProcessRecord,
+    seen: ProcessState,
+    now: number,
+  ): void {
+    if (seen.kind === "running" && now > startedAt + timeLimitMs + overtimeGraceMs)
+      requestStop(seen.begun, this.#parts.liveness);
   }
 
-  async output(process: Process, most: number): Promise<{ text: string; isWhole: boolean } | null> {
-    if (process.place !== (await this.place())) return null;
+  async output(
+    process: ProcessRecord,
+    most: number,
+  ): Promise<{ text: string; isWhole: boolean } | null> {
+    if (process.place !== (await this.homeId())) return null;
     return readOutput(this.folderOf(process.id), most);
   }
 
@@ -231,24 +240,24 @@ export class ProcessDesk {
     session: SessionId | null,
     id: ProcessId,
     why: "asked" | "session" = "asked",
-  ): Promise<KeptProcess | null> {
+  ): Promise<StoredProcess | null> {
     for (let tries = 0; ; tries += 1) {
-      const found = await this.kept.find(owner, session, id);
-      if (found === null || found.process.end !== null || tries === mostTries) return found;
+      const found = await this.store.find(owner, session, id);
+      if (found === null || found.process.end !== null || tries === maxTries) return found;
       if (found.process.stop !== null) return this.#carryOut(found);
-      await this.kept.change({ ...found, process: { ...found.process, stop: why } });
+      await this.store.change({ ...found, process: { ...found.process, stop: why } });
     }
   }
 
-  async #carryOut(found: KeptProcess): Promise<KeptProcess> {
-    const deadline = this.#parts.clock.now() + stopPatienceMs;
+  async #carryOut(found: StoredProcess): Promise<StoredProcess> {
+    const deadline = this.#parts.clock.now() + stopTimeoutMs;
     let asked = false;
     while (this.#parts.clock.now() < deadline) {
-      const seen = await this.look(found.process);
+      const seen = await this.stateOf(found.process);
       if (seen.kind === "elsewhere") return found;
       if (seen.kind === "ended") return { ...found, process: { ...found.process, end: seen.end } };
       if (seen.kind === "running" && !asked) {
-        askToStop(seen.begun, this.#parts.liveness);
+        requestStop(seen.begun, this.#parts.liveness);
         asked = true;
       }
       await this.#parts.clock.sleep(pollMs);
@@ -280,7 +289,7 @@ async function startMinder(
   minder.once("message", hear("heard"));
   minder.once("exit", hear("gone"));
   minder.once("error", hear("gone"));
-  for (let waited = 0; !heard.signal.aborted && waited < startPatienceMs; waited += wakeMs) {
+  for (let waited = 0; !heard.signal.aborted && waited < startTimeoutMs; waited += wakeMs) {
     await clock.sleep(wakeMs, heard.signal);
     // What it has started may have put it to sleep before it could say so.
     minder.kill("SIGCONT");

@@ -8,12 +8,12 @@ import {
   type SessionId,
   sessionId,
 } from "@holdfast/protocol";
-import { holder } from "@holdfast/store/identity";
+import { holderSchema } from "@holdfast/store/identity";
 import { z } from "zod";
 
 import { processEnd } from "./process-folder.ts";
 
-const kept = z.object({
+const processRow = z.object({
   id: processId,
   session: sessionId,
   runId,
@@ -23,7 +23,7 @@ const kept = z.object({
   place: z.string(),
   host: z.string(),
   /** Who started it. */
-  by: holder,
+  by: holderSchema,
   shown: z.string(),
   startedAt: z.int(),
   timeLimitMs: z.int(),
@@ -36,22 +36,22 @@ const kept = z.object({
   /** What became of the word about its end: `accepted`, `silent`, or why it was refused. */
   told: z.string().nullable(),
 });
-export type Process = z.infer<typeof kept>;
+export type ProcessRecord = z.infer<typeof processRow>;
 
-export interface KeptProcess {
+export interface StoredProcess {
   readonly owner: OwnerId;
-  readonly process: Process;
+  readonly process: ProcessRecord;
   readonly revision: number;
   readonly key: string;
 }
 
-const prefix = "process/";
+const registerPrefix = "process/";
 /** A row of the register each. One that has ended leaves its place to another when all are taken. */
-const places = 200;
-const mostTries = 20;
+const maxProcesses = 200;
+const maxTries = 20;
 
 /** The background processes of all hosts on the store, in its register. */
-export class KeptProcesses {
+export class ProcessStore {
   readonly #register: Register;
 
   constructor(register: Register) {
@@ -59,11 +59,11 @@ export class KeptProcesses {
   }
 
   /** The oldest first. */
-  async list(owner: OwnerId): Promise<readonly KeptProcess[]> {
-    const rows = await this.#register.list(owner, prefix, places);
+  async list(owner: OwnerId): Promise<readonly StoredProcess[]> {
+    const rows = await this.#register.list(owner, registerPrefix, maxProcesses);
     return rows
       .flatMap(({ key, value, revision }) => {
-        const process = decode(value);
+        const process = decodeProcess(value);
         return process === null ? [] : [{ owner, process, revision, key }];
       })
       .toSorted((a, b) => a.process.startedAt - b.process.startedAt);
@@ -73,7 +73,7 @@ export class KeptProcesses {
     owner: OwnerId,
     session: SessionId | null,
     id: ProcessId,
-  ): Promise<KeptProcess | null> {
+  ): Promise<StoredProcess | null> {
     const all = await this.list(owner);
     const found = all.find(({ process }) => process.id === id);
     const isTheirs = session === null || found?.process.session === session;
@@ -83,11 +83,13 @@ export class KeptProcesses {
   /** With whom it was that had its place before. `full`: there is none for it, or the store does not take it now. */
   async add(
     owner: OwnerId,
-    process: Process,
-  ): Promise<{ readonly status: "added"; readonly before: Process | null } | { status: "full" }> {
-    for (let tries = 0; tries < mostTries; tries += 1) {
-      const rows = await this.#register.list(owner, prefix, places);
-      const place = freePlace(rows);
+    process: ProcessRecord,
+  ): Promise<
+    { readonly status: "added"; readonly before: ProcessRecord | null } | { status: "full" }
+  > {
+    for (let tries = 0; tries < maxTries; tries += 1) {
+      const rows = await this.#register.list(owner, registerPrefix, maxProcesses);
+      const place = findFreeSlot(rows);
       if (place === null) break;
       const { before, ...free } = place;
       const put = await this.#register.put({ owner, ...free, value: JSON.stringify(process) });
@@ -98,20 +100,20 @@ export class KeptProcesses {
   }
 
   /** `false`: somebody else was faster, and it is to be looked at again. */
-  async change({ owner, key, revision, process }: KeptProcess): Promise<boolean> {
+  async change({ owner, key, revision, process }: StoredProcess): Promise<boolean> {
     const value = JSON.stringify(process);
     return (await this.#register.put({ owner, key, value, expect: revision })).status === "put";
   }
 }
 
-function freePlace(rows: readonly { key: string; value: string; revision: number }[]) {
+function findFreeSlot(rows: readonly { key: string; value: string; revision: number }[]) {
   const taken = new Set(rows.map(({ key }) => key));
-  for (let place = 0; place < places; place += 1) {
-    const key = `${prefix}${String(place).padStart(3, "0")}`;
+  for (let place = 0; place < maxProcesses; place += 1) {
+    const key = `${registerPrefix}${String(place).padStart(3, "0")}`;
     if (!taken.has(key)) return { key, expect: 0, before: null };
   }
   const over = rows
-    .map(({ key, value, revision }) => ({ key, expect: revision, process: decode(value) }))
+    .map(({ key, value, revision }) => ({ key, expect: revision, process: decodeProcess(value) }))
     .filter(({ process }) => process === null || process.told !== null)
     .toSorted((a, b) => (a.process?.startedAt ?? 0) - (b.process?.startedAt ?? 0));
   const [oldest] = over;
@@ -119,9 +121,9 @@ function freePlace(rows: readonly { key: string; value: string; revision: number
   return { key: oldest.key, expect: oldest.expect, before: oldest.process };
 }
 
-function decode(value: string): Process | null {
+function decodeProcess(value: string): ProcessRecord | null {
   try {
-    return kept.parse(JSON.parse(value));
+    return processRow.parse(JSON.parse(value));
   } catch {
     return null;
   }

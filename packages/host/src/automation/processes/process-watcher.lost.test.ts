@@ -18,9 +18,9 @@ import { ids } from "@holdfast/protocol";
 import { createLiveness } from "@holdfast/store/identity";
 import { expect, onTestFinished, test } from "vitest";
 
-import { idsFrom } from "../../util/deterministic-ids.ts";
-import { openProcesses, untilTold } from "../../../test/support/process-rig.ts";
-import { fileNames, readBegun, readEnd } from "./process-folder.ts";
+import { deterministicIds } from "../../util/deterministic-ids.ts";
+import { openProcesses, untilReported } from "../../../test/support/process-rig.ts";
+import { fileNames, readStartRecord, readEnd } from "./process-folder.ts";
 
 async function open(options?: Parameters<typeof openProcesses>[0]) {
   const host = await openProcesses(options);
@@ -31,11 +31,11 @@ async function open(options?: Parameters<typeof openProcesses>[0]) {
 test("one that is lost with who minds it is told as lost, and nothing of it runs on", async () => {
   const host = await open();
   const id = await host.start("sleep 600");
-  const begun = await readBegun(host.desk.folderOf(id));
+  const begun = await readStartRecord(host.desk.folderOf(id));
   process.kill(begun!.minder.pid, "SIGKILL");
   const liveness = createLiveness();
   while (liveness.isDead(begun!.minder) !== "dead") await systemClock.sleep(20);
-  expect(await untilTold(host, id)).toMatchObject({ end: { kind: "lost" } });
+  expect(await untilReported(host, id)).toMatchObject({ end: { kind: "lost" } });
   expect(JSON.stringify(await host.said())).toContain("was lost with its host");
   while (liveness.isDead(begun!.leader) !== "dead") await systemClock.sleep(20);
 });
@@ -45,11 +45,11 @@ test("one that was written down and never begun is told as lost", async () => {
   const id = await host.start("exit 0");
   // Who minds it writes there until then.
   while ((await readEnd(host.desk.folderOf(id))) === null) await systemClock.sleep(20);
-  const [found] = await host.desk.kept.list(host.owner);
+  const [found] = await host.desk.store.list(host.owner);
   rmSync(host.desk.folderOf(id), { recursive: true });
   const by = { ...found!.process.by, processStart: "1" };
-  await host.desk.kept.change({ ...found!, process: { ...found!.process, by } });
-  expect(await untilTold(host, id)).toMatchObject({ end: { kind: "lost" } });
+  await host.desk.store.change({ ...found!, process: { ...found!.process, by } });
+  expect(await untilReported(host, id)).toMatchObject({ end: { kind: "lost" } });
 });
 
 const longAgo = new Date(Date.now() - 60_000);
@@ -61,7 +61,7 @@ test("one that was written down long ago and has not begun is told as lost, thou
   while ((await readEnd(folder)) === null) await systemClock.sleep(20);
   for (const name of [fileNames.end, fileNames.begun]) rmSync(join(folder, name));
   utimesSync(join(folder, fileNames.spec), longAgo, longAgo);
-  expect(await untilTold(host, id)).toMatchObject({ end: { kind: "lost" } });
+  expect(await untilReported(host, id)).toMatchObject({ end: { kind: "lost" } });
 });
 
 test("and then it never begins", () => {
@@ -78,7 +78,7 @@ test("and then it never begins", () => {
 
 test("where its files cannot be written, nothing is started, and its place is free again", async () => {
   const host = await open({ perSession: 1 });
-  await host.desk.place();
+  await host.desk.homeId();
   const files = join(host.home, "processes");
   renameSync(files, `${files}.away`);
   writeFileSync(files, "in the way");
@@ -88,14 +88,14 @@ test("where its files cannot be written, nothing is started, and its place is fr
   rmSync(files);
   renameSync(`${files}.away`, files);
   const id = await host.start("exit 0");
-  expect(await untilTold(host, id)).toMatchObject({ told: "accepted" });
+  expect(await untilReported(host, id)).toMatchObject({ told: "accepted" });
   expect(await host.said()).toHaveLength(1);
 });
 
 test("files of a process that the register has forgotten go, and those of the others stay", async () => {
   const host = await open();
   const id = await host.start("exit 0");
-  await untilTold(host, id);
+  await untilReported(host, id);
   const forgotten = host.desk.folderOf(ids.make("process"));
   mkdirSync(forgotten);
   host.watch.start();
@@ -109,7 +109,7 @@ test("one that cannot be written down as begun is no more than a failed call: no
   const { owner, session } = host;
   const call = { owner, session, runId: ids.make("run"), callId: ids.make("call"), input: null };
   // As on a disk without room.
-  const folder = host.desk.folderOf(idsFrom(`process ${call.callId}`).make("process"));
+  const folder = host.desk.folderOf(deterministicIds(`process ${call.callId}`).make("process"));
   mkdirSync(join(folder, `${fileNames.begun}.new`), { recursive: true });
   const mark = `600.${process.pid}`;
   const command = {

@@ -18,7 +18,7 @@ export function isProcessLane(lane: string | null): boolean {
  * What the end of a process is to its session: the beginning of a turn, or only shown, where as many turns in a row as may be
  * were begun by ends of processes and by nobody else. It is counted in the log, so that no restart begins anew.
  */
-export async function howToTell(
+export async function reportKindFor(
   reads: Pick<Reads, "snapshot" | "entries">,
   owner: OwnerId,
   { id, session }: { readonly id: ProcessId; readonly session: SessionId },
@@ -26,7 +26,7 @@ export async function howToTell(
 ): Promise<"turn" | "notice"> {
   const key = reportKey(id);
   let count = 0;
-  for await (const clientId of newestMessages(reads, owner, session)) {
+  for await (const clientId of newestClientIds(reads, owner, session)) {
     // Whoever told it has died before that was written down.
     if (clientId === key) return "turn";
     if (!isProcessLane(clientId)) break;
@@ -37,7 +37,7 @@ export async function howToTell(
 }
 
 /** The names of what was said, the newest first: what waits is newer than all entries. */
-async function* newestMessages(
+async function* newestClientIds(
   reads: Pick<Reads, "snapshot" | "entries">,
   owner: OwnerId,
   session: SessionId,

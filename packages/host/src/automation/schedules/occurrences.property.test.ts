@@ -2,7 +2,7 @@ import type { ScheduleTimes } from "@holdfast/protocol";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { nextOccurrence, occurrencesBetween, type Rule } from "./schedules-occurrences.ts";
+import { nextOccurrence, occurrencesBetween, type ScheduleRule } from "./schedules-occurrences.ts";
 import { instantOf, wallAt } from "./occurrences.ts";
 
 const dayMs = 24 * 60 * 60_000;
@@ -28,7 +28,7 @@ const times: fc.Arbitrary<ScheduleTimes> = fc.record({
   days: fc.uniqueArray(fc.constantFrom(...days), { minLength: 1 }),
   at: fc.uniqueArray(time, { minLength: 1, maxLength: 4 }),
 });
-const rule: fc.Arbitrary<Rule> = fc.record({ times, timeZone: zone });
+const rule: fc.Arbitrary<ScheduleRule> = fc.record({ times, timeZone: zone });
 const instant = fc.integer({ min: Date.UTC(2015, 0, 1), max: Date.UTC(2035, 0, 1) });
 
 describe("the next time", () => {
@@ -111,7 +111,10 @@ describe("when the clocks change", () => {
 });
 
 test("what is due once is due once", () => {
-  const once: Rule = { times: { date: "2026-12-24", at: "18:00" }, timeZone: "Europe/Berlin" };
+  const once: ScheduleRule = {
+    times: { date: "2026-12-24", at: "18:00" },
+    timeZone: "Europe/Berlin",
+  };
   const at = Date.parse("2026-12-24T17:00Z");
   expect(nextOccurrence(once, at - 1)).toEqual({ at, name: "2026-12-24T18:00" });
   expect(nextOccurrence(once, at)).toBeNull();

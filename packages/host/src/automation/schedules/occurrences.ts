@@ -1,14 +1,14 @@
 const minuteMs = 60_000;
-const dayMs = 24 * 60 * minuteMs;
+const zoneDayMs = 24 * 60 * minuteMs;
 
 /** A time as clocks on the wall show it, counted in milliseconds as if it were universal time. */
 export type WallTime = number;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 /** One zone has many spellings, and each would be kept. */
-const mostFormats = 100;
+const maxFormats = 100;
 
-function formatOf(timeZone: string): Intl.DateTimeFormat {
+function formatFor(timeZone: string): Intl.DateTimeFormat {
   let format = formats.get(timeZone);
   if (format === undefined) {
     format = new Intl.DateTimeFormat("en-US", {
@@ -23,7 +23,7 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
       minute: "2-digit",
       second: "2-digit",
     });
-    if (formats.size >= mostFormats) formats.clear();
+    if (formats.size >= maxFormats) formats.clear();
     formats.set(timeZone, format);
   }
   return format;
@@ -31,7 +31,7 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
 
 export function isTimeZone(name: string): boolean {
   try {
-    return formatOf(name) !== undefined;
+    return formatFor(name) !== undefined;
   } catch {
     return false;
   }
@@ -40,7 +40,7 @@ export function isTimeZone(name: string): boolean {
 /** What clocks in a zone show at an instant. */
 export function wallAt(timeZone: string, instant: number): WallTime {
   const shown: Partial<Record<Intl.DateTimeFormatPartTypes, number>> = {};
-  for (const { type, value } of formatOf(timeZone).formatToParts(instant))
+  for (const { type, value } of formatFor(timeZone).formatToParts(instant))
     shown[type] = Number(value);
   const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = shown;
   return Date.UTC(year, month - 1, day, hour, minute, second);
@@ -51,7 +51,9 @@ export function wallAt(timeZone: string, instant: number): WallTime {
  * after the jump as it would have been after the moment of the jump: half past two, when two becomes three, is half past three.
  */
 export function instantOf(timeZone: string, wall: WallTime): number {
-  const [before, after] = [wall - dayMs, wall + dayMs].map((near) => wallAt(timeZone, near) - near);
+  const [before, after] = [wall - zoneDayMs, wall + zoneDayMs].map(
+    (near) => wallAt(timeZone, near) - near,
+  );
   const candidates = [wall - (before ?? 0), wall - (after ?? 0)];
   const shown = candidates.filter((instant) => wallAt(timeZone, instant) === wall);
   return shown.length === 0 ? wall - (before ?? 0) : Math.min(...shown);

@@ -11,18 +11,21 @@ import type { z } from "zod";
 import { nextOccurrence } from "./schedules-occurrences.ts";
 
 /** `from`: occurrences up to then are done with, by the store's clock. */
-const stored = scheduleView.omit({ nextAt: true }).extend({
+const scheduleRow = scheduleView.omit({ nextAt: true }).extend({
   from: scheduleView.shape.createdAt,
   recent: scheduleView.shape.recent.default([]),
 });
-export type Schedule = z.infer<typeof stored>;
-export type Happened = Schedule["recent"][number];
+export type Schedule = z.infer<typeof scheduleRow>;
+export type OccurrenceOutcome = Schedule["recent"][number];
 
-const mostRecent = 10;
+const maxRecent = 10;
 
 /** What became of it last stands first. */
-export function withHappened(schedule: Schedule, ...happened: readonly Happened[]): Schedule {
-  const recent = [...happened.toReversed(), ...schedule.recent].slice(0, mostRecent);
+export function withOutcome(
+  schedule: Schedule,
+  ...happened: readonly OccurrenceOutcome[]
+): Schedule {
+  const recent = [...happened.toReversed(), ...schedule.recent].slice(0, maxRecent);
   return { ...schedule, recent, last: recent[0] ?? null };
 }
 
@@ -30,26 +33,26 @@ export type ScheduleChange = {
   readonly [Field in keyof ScheduleBody]?: ScheduleBody[Field] | undefined;
 };
 
-export interface KeptSchedule {
+export interface StoredSchedule {
   readonly owner: OwnerId;
   readonly schedule: Schedule;
   readonly revision: number;
   readonly key: string;
 }
 
-export type Kept =
+export type ScheduleWriteResult =
   | { readonly status: "kept"; readonly schedule: Schedule }
   | { readonly status: "not_found" | "too_many" }
   | Failed;
 
-const prefix = "schedule/";
+const registerPrefix = "schedule/";
 /** A row of the register each. What was removed leaves its place to another. */
-const places = 200;
-const free = "null";
-const mostTries = 20;
+const maxSchedules = 200;
+const emptySlot = "null";
+const maxTries = 20;
 
 /** The prompts that are said by themselves, in the store's register: every host on the store goes by them. */
-export class KeptSchedules {
+export class ScheduleStore {
   readonly #register: Register;
   readonly #now: () => Promise<number>;
 
@@ -58,11 +61,11 @@ export class KeptSchedules {
     this.#now = now;
   }
 
-  async list(owner: OwnerId): Promise<readonly KeptSchedule[]> {
-    const rows = await this.#register.list(owner, prefix, places);
+  async list(owner: OwnerId): Promise<readonly StoredSchedule[]> {
+    const rows = await this.#register.list(owner, registerPrefix, maxSchedules);
     return rows
       .flatMap(({ key, value, revision }) => {
-        const schedule = decode(value);
+        const schedule = decodeSchedule(value);
         return schedule === null ? [] : [{ owner, schedule, revision, key }];
       })
       .toSorted((a, b) => a.schedule.createdAt - b.schedule.createdAt);
@@ -74,16 +77,16 @@ export class KeptSchedules {
   }
 
   /** The same id again is the same schedule. */
-  async create(owner: OwnerId, id: ScheduleId, body: ScheduleBody): Promise<Kept> {
+  async create(owner: OwnerId, id: ScheduleId, body: ScheduleBody): Promise<ScheduleWriteResult> {
     const now = await this.#now();
     const { missed = "skip", state = "on" } = body;
     const more = { id, createdAt: now, from: now, last: null, recent: [] };
     const schedule: Schedule = { ...body, missed, state, ...more };
-    for (let tries = 0; tries < mostTries; tries += 1) {
-      const rows = await this.#register.list(owner, prefix, places);
-      const known = rows.map(({ value }) => decode(value)).find((each) => each?.id === id);
+    for (let tries = 0; tries < maxTries; tries += 1) {
+      const rows = await this.#register.list(owner, registerPrefix, maxSchedules);
+      const known = rows.map(({ value }) => decodeSchedule(value)).find((each) => each?.id === id);
       if (known != null) return { status: "kept", schedule: known };
-      const place = freePlace(rows);
+      const place = findFreeSlot(rows);
       if (place === null) return { status: "too_many" };
       const value = JSON.stringify(schedule);
       const put = await this.#register.put({ owner, ...place, value });
@@ -94,22 +97,28 @@ export class KeptSchedules {
   }
 
   /** What is changed counts from now on: times that have passed are not made up for. */
-  async change(owner: OwnerId, id: ScheduleId, body: ScheduleChange): Promise<Kept> {
+  async change(owner: OwnerId, id: ScheduleId, body: ScheduleChange): Promise<ScheduleWriteResult> {
     const from = await this.#now();
-    return this.#rewrite(owner, id, (schedule) => stored.parse({ ...schedule, ...body, from }));
+    return this.#rewrite(owner, id, (schedule) =>
+      scheduleRow.parse({ ...schedule, ...body, from }),
+    );
   }
 
   /** What was said beside its times changes nothing about when it is due. */
-  note(owner: OwnerId, id: ScheduleId, happened: Happened): Promise<Kept> {
-    return this.#rewrite(owner, id, (schedule) => withHappened(schedule, happened));
+  addOutcome(
+    owner: OwnerId,
+    id: ScheduleId,
+    happened: OccurrenceOutcome,
+  ): Promise<ScheduleWriteResult> {
+    return this.#rewrite(owner, id, (schedule) => withOutcome(schedule, happened));
   }
 
-  remove(owner: OwnerId, id: ScheduleId): Promise<Kept> {
+  remove(owner: OwnerId, id: ScheduleId): Promise<ScheduleWriteResult> {
     return this.#rewrite(owner, id, () => null);
   }
 
   /** `false`: somebody else was faster, or the schedule was changed. */
-  async advance({ owner, key, revision, schedule }: KeptSchedule): Promise<boolean> {
+  async advance({ owner, key, revision, schedule }: StoredSchedule): Promise<boolean> {
     const change = { owner, key, expect: revision, value: JSON.stringify(schedule) };
     return (await this.#register.put(change)).status === "put";
   }
@@ -118,12 +127,12 @@ export class KeptSchedules {
     owner: OwnerId,
     id: ScheduleId,
     apply: (schedule: Schedule) => Schedule | null,
-  ): Promise<Kept> {
-    for (let tries = 0; tries < mostTries; tries += 1) {
+  ): Promise<ScheduleWriteResult> {
+    for (let tries = 0; tries < maxTries; tries += 1) {
       const found = (await this.list(owner)).find(({ schedule }) => schedule.id === id);
       if (found === undefined) return { status: "not_found" };
       const changed = apply(found.schedule);
-      const value = changed === null ? free : JSON.stringify(changed);
+      const value = changed === null ? emptySlot : JSON.stringify(changed);
       const { key, revision: expect } = found;
       const put = await this.#register.put({ owner, key, value, expect });
       if (put.status === "put") return { status: "kept", schedule: changed ?? found.schedule };
@@ -133,20 +142,20 @@ export class KeptSchedules {
   }
 }
 
-function freePlace(rows: readonly { key: string; value: string; revision: number }[]) {
+function findFreeSlot(rows: readonly { key: string; value: string; revision: number }[]) {
   const taken = new Map(rows.map((row) => [row.key, row]));
-  for (let place = 0; place < places; place += 1) {
-    const key = `${prefix}${String(place).padStart(3, "0")}`;
+  for (let place = 0; place < maxSchedules; place += 1) {
+    const key = `${registerPrefix}${String(place).padStart(3, "0")}`;
     const row = taken.get(key);
     if (row === undefined) return { key, expect: 0 };
-    if (row.value === free) return { key, expect: row.revision };
+    if (row.value === emptySlot) return { key, expect: row.revision };
   }
   return null;
 }
 
-function decode(value: string): Schedule | null {
+function decodeSchedule(value: string): Schedule | null {
   try {
-    return stored.parse(JSON.parse(value));
+    return scheduleRow.parse(JSON.parse(value));
   } catch {
     return null;
   }

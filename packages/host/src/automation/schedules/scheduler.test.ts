@@ -7,12 +7,12 @@ import {
   type ScheduleBody,
   type SessionId,
 } from "@holdfast/protocol";
-import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, onTestFinished, test, vi } from "vitest";
 
-import { sessionFor } from "../../gateway/lane-session.ts";
-import { KeptSchedules } from "./schedule-store.ts";
-import { sayWhatIsDue } from "./schedules-scheduler.ts";
+import { sessionForLane } from "../../gateway/lane-session.ts";
+import { ScheduleStore } from "./schedule-store.ts";
+import { submitDuePrompts } from "./schedules-scheduler.ts";
 
 const owner = ownerId.parse("owner");
 const lane = laneKey.parse("telegram:1:p7:0");
@@ -24,11 +24,11 @@ const before = Date.parse("2026-11-18T06:59Z");
 
 async function openSchedules(given: Partial<ScheduleBody> = {}) {
   const time = { now: before };
-  const store = createMemoryStore({ clock: () => time.now });
+  const store = createReferenceStore({ clock: () => time.now });
   onTestFinished(() => store.close());
   const log = createLog(store);
   const { session } = await log.createSession({ owner, ids });
-  const kept = new KeptSchedules(store.register, () => store.now());
+  const kept = new ScheduleStore(store.register, () => store.now());
   const body: ScheduleBody = {
     title: "Morning",
     prompt: "Summarise my inbox folder.",
@@ -45,10 +45,10 @@ async function openSchedules(given: Partial<ScheduleBody> = {}) {
     ids,
     clock: systemClock,
     owner,
-    kept,
-    runner: { poke: (_: unknown, to: SessionId) => void poked.push(to) },
+    store: kept,
+    runner: { notify: (_: unknown, to: SessionId) => void poked.push(to) },
     sessionFor: (of: typeof owner, at: typeof lane, key: string) =>
-      sessionFor({ log, owner: of }, at, key),
+      sessionForLane({ log, owner: of }, at, key),
     report: (bug: unknown): void => {
       throw bug;
     },
@@ -56,7 +56,7 @@ async function openSchedules(given: Partial<ScheduleBody> = {}) {
   /** A host looks at this time. */
   async function look(at: number, rest: Partial<typeof parts> = {}): Promise<void> {
     time.now = at;
-    await sayWhatIsDue({ ...parts, ...rest });
+    await submitDuePrompts({ ...parts, ...rest });
   }
   async function said(of = session): Promise<string[]> {
     const page = await store.reads.events(owner, of, { after: 0 as never, limit: 500 });
@@ -108,7 +108,7 @@ test("a host that dies after it has said it, and before that is written down, is
     list: () => kept.list(owner),
     advance: async () => false,
   });
-  await look(before + 60_000, { kept: dying });
+  await look(before + 60_000, { store: dying });
   expect((await kept.list(owner))[0]?.schedule.last).toBeNull();
   await look(before + 90_000, { ...parts });
   expect(await said()).toEqual(["2026-11-18T08:00"]);
@@ -129,7 +129,7 @@ test("what is for a chat whose session the store cannot take is still due", asyn
   const full = { ...log, createSession: async () => ({ session: ids.make("session"), result }) };
   const onFullDisk = {
     sessionFor: (of: typeof owner, at: typeof lane, key: string) =>
-      sessionFor({ log: full, owner: of }, at, key),
+      sessionForLane({ log: full, owner: of }, at, key),
   };
   await expect(look(before + 60_000, onFullDisk)).rejects.toThrow("The disk is full.");
   await look(before + 65_000);

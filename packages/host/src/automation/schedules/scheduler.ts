@@ -3,33 +3,33 @@ import type { IdSource, LaneKey, OwnerId, SessionId } from "@holdfast/protocol";
 
 import type { Schedule } from "./schedule-store.ts";
 
-export interface SayParts {
+export interface SubmitPromptDeps {
   readonly log: Log;
   readonly ids: IdSource;
-  readonly runner: Pick<Runner, "poke">;
+  readonly runner: Pick<Runner, "notify">;
   /** The session that a lane points at, made where there is none: by two who ask for the same, once. */
   readonly sessionFor: (owner: OwnerId, lane: LaneKey, key: string) => Promise<SessionId>;
 }
 
-export interface Saying {
+export interface PromptSource {
   /** Names the message for good: the store takes a name once. */
   readonly key: string;
   /** Tells the model why this is said. */
   readonly heading: string;
 }
 
-interface Said {
+interface SubmittedPrompt {
   readonly session: SessionId;
   readonly admission: Admission;
 }
 
 /** Says a schedule's prompt where it is to be said, and lets it run. */
-export async function sayPrompt(
-  { log, ids, runner, sessionFor }: SayParts,
+export async function submitPrompt(
+  { log, ids, runner, sessionFor }: SubmitPromptDeps,
   owner: OwnerId,
   { prompt, target }: Pick<Schedule, "prompt" | "target">,
-  { key, heading }: Saying,
-): Promise<Said> {
+  { key, heading }: PromptSource,
+): Promise<SubmittedPrompt> {
   const lane = "lane" in target ? target.lane : undefined;
   const session = "lane" in target ? await sessionFor(owner, target.lane, key) : target.sessionId;
   const admission = await admitMessage(log, ids, {
@@ -39,6 +39,6 @@ export async function sayPrompt(
     text: `[${heading}]\n\n${prompt}`,
     ...(lane !== undefined && { lane, inbound: { key } }),
   });
-  if (admission.status === "accepted") runner.poke(owner, session);
+  if (admission.status === "accepted") runner.notify(owner, session);
   return { session, admission };
 }

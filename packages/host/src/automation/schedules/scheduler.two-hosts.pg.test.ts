@@ -8,9 +8,9 @@ import { openPostgresStore, openSqliteStore } from "@holdfast/store";
 import { expect, onTestFinished, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
-import { sessionFor } from "../../gateway/lane-session.ts";
+import { sessionForLane } from "../../gateway/lane-session.ts";
 import { createScheduler } from "./schedules-scheduler.ts";
-import { KeptSchedules } from "./schedule-store.ts";
+import { ScheduleStore } from "./schedule-store.ts";
 
 const owner = ownerId.parse("owner");
 const lane = laneKey.parse("telegram:1:p7:0");
@@ -44,7 +44,7 @@ test.each([
     onTestFinished(async () => void (await Promise.all(stores.map((store) => store.close()))));
     const [first] = stores;
     const at = Array.from({ length: 24 }, (__, hour) => `${String(hour).padStart(2, "0")}:00`);
-    const kept = new KeptSchedules(first!.register, () => first!.now());
+    const kept = new ScheduleStore(first!.register, () => first!.now());
     const body = { title: "Hourly", prompt: "Hello", times: { days: [...days], at } };
     const more = { timeZone: "UTC", target: { lane } };
     await kept.create(owner, ids.make("schedule"), { ...body, ...more });
@@ -55,13 +55,13 @@ test.each([
         ids,
         clock: systemClock,
         owner,
-        kept: new KeptSchedules(store.register, () => store.now()),
-        runner: { poke: () => {} },
-        sessionFor: (of, to, key) => sessionFor({ log, owner: of }, to, key),
+        store: new ScheduleStore(store.register, () => store.now()),
+        runner: { notify: () => {} },
+        sessionFor: (of, to, key) => sessionForLane({ log, owner: of }, to, key),
         report: (bug) => {
           throw bug;
         },
-        lookMs: 5,
+        pollMs: 5,
       });
     });
     for (const host of hosts) host.start();

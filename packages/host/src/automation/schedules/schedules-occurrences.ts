@@ -9,7 +9,7 @@ export interface Occurrence {
   readonly name: string;
 }
 
-export interface Rule {
+export interface ScheduleRule {
   readonly times: ScheduleTimes;
   readonly timeZone: string;
 }
@@ -17,24 +17,27 @@ export interface Rule {
 const dayMs = 24 * 60 * 60_000;
 const weekdays = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"] as const;
 
-const known = new Map<string, Occurrence | null>();
-const mostKnown = 1_000;
+const occurrenceCache = new Map<string, Occurrence | null>();
+const maxCached = 1_000;
 
 /**
  * The first occurrence behind an instant; `null` when there will be none. Calendars are slow, and who looks for what is due
  * asks the same of every schedule every few seconds: the answer never changes.
  */
-export function nextOccurrence({ times, timeZone }: Rule, after: number): Occurrence | null {
+export function nextOccurrence(
+  { times, timeZone }: ScheduleRule,
+  after: number,
+): Occurrence | null {
   const question = JSON.stringify([timeZone, times, after]);
-  const answer = known.get(question);
+  const answer = occurrenceCache.get(question);
   if (answer !== undefined) return answer;
-  if (known.size >= mostKnown) known.clear();
+  if (occurrenceCache.size >= maxCached) occurrenceCache.clear();
   const found = findNext({ times, timeZone }, after);
-  known.set(question, found);
+  occurrenceCache.set(question, found);
   return found;
 }
 
-function findNext({ times, timeZone }: Rule, after: number): Occurrence | null {
+function findNext({ times, timeZone }: ScheduleRule, after: number): Occurrence | null {
   if ("date" in times) {
     const only = occurrenceOn(times.date, times.at, timeZone);
     return only.at > after ? only : null;
@@ -58,27 +61,27 @@ function findNext({ times, timeZone }: Rule, after: number): Occurrence | null {
 }
 
 /** Those between two instants, the newest of them where they are many. */
-export function occurrencesBetween(rule: Rule, after: number, upTo: number): Occurrence[] {
+export function occurrencesBetween(rule: ScheduleRule, after: number, upTo: number): Occurrence[] {
   const found: Occurrence[] = [];
   for (let from = after; ;) {
     const next = nextOccurrence(rule, from);
     if (next === null || next.at > upTo) return found;
-    found.push(...twins(rule, next));
-    if (found.length > mostKept) found.splice(0, found.length - mostKept);
+    found.push(...atSameInstant(rule, next));
+    if (found.length > maxOccurrences) found.splice(0, found.length - maxOccurrences);
     from = next.at;
   }
 }
 
-const mostKept = 100;
+const maxOccurrences = 100;
 /** Ever further back. No week is without an occurrence, and no change of clocks makes one longer than nine days. */
-const lookBacks = [dayMs / 24, dayMs, 9 * dayMs];
+const lookBackMs = [dayMs / 24, dayMs, 9 * dayMs];
 
 /** The newest between two instants, with all others of its last hour: after years as soon as after a day. */
-export function newestBetween(rule: Rule, after: number, upTo: number): Occurrence[] {
+export function newestBetween(rule: ScheduleRule, after: number, upTo: number): Occurrence[] {
   const next = nextOccurrence(rule, after);
   if (next === null || next.at > upTo) return [];
   if ("date" in rule.times) return [next];
-  for (const back of lookBacks) {
+  for (const back of lookBackMs) {
     const found = occurrencesBetween(rule, Math.max(after, upTo - back), upTo);
     if (found.length > 0) return found;
   }
@@ -86,7 +89,7 @@ export function newestBetween(rule: Rule, after: number, upTo: number): Occurren
 }
 
 /** Two times of a day may fall on one instant, where clocks pass over one of them. */
-function twins({ times, timeZone }: Rule, one: Occurrence): readonly Occurrence[] {
+function atSameInstant({ times, timeZone }: ScheduleRule, one: Occurrence): readonly Occurrence[] {
   if ("date" in times) return [one];
   const all = times.at.map((time) => occurrenceOn(one.name.slice(0, 10), time, timeZone));
   return all.filter(({ at }) => at === one.at).toSorted((a, b) => (isBefore(a, b) ? -1 : 1));

@@ -1,11 +1,11 @@
 import { ids } from "@holdfast/protocol";
 import { expect, test, vi } from "vitest";
-import type { Look } from "../screen/markdown.ts";
+import type { RenderStyle } from "../screen/markdown.ts";
 import { approvalRows, type OpenApproval } from "./approval.ts";
-import type { Conversation } from "./chat-session.ts";
-import { handleTyped } from "./handle-line.ts";
+import type { ChatSession } from "./chat-session.ts";
+import { handleLine } from "./handle-line.ts";
 
-const look: Look = { width: 80, paint: (_, text) => text };
+const look: RenderStyle = { width: 80, paint: (_, text) => text };
 const content = `${"a line of text\n".repeat(2_000)}the very end`;
 const shown = `Writes to "a.txt":\n${content.slice(0, 8_000)}\n[22012 more characters are not shown here]`;
 const approval: OpenApproval = {
@@ -19,9 +19,10 @@ const approval: OpenApproval = {
 };
 
 function typing() {
-  const answer = vi.fn<Conversation["answer"]>(async () => undefined);
-  const conversation = { answer } as unknown as Conversation;
-  const type = (text: string) => handleTyped(text, { conversation, approval, look, folder: null });
+  const answer = vi.fn<ChatSession["answer"]>(async () => undefined);
+  const conversation = { answer } as unknown as ChatSession;
+  const type = (text: string) =>
+    handleLine(text, { conversation, approval, style: look, folder: null });
   return { answer, type };
 }
 

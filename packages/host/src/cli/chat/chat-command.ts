@@ -1,5 +1,5 @@
 import { Writable } from "node:stream";
-import { findSessions, liveRun, sentenceOf, shortId } from "@holdfast/client";
+import { findSessions, liveRun, describeError, shortId } from "@holdfast/client";
 import { type SessionId } from "@holdfast/protocol";
 import {
   type Arguments,
@@ -10,11 +10,11 @@ import {
   textFlag,
 } from "../command.ts";
 import { sessionRow } from "../transcript/describe-session.ts";
-import { type Reached, reachHost } from "../connection/connect.ts";
+import { type HostConnection, connectHost } from "../connection/connect.ts";
 import { columnsOf } from "../screen/screen.ts";
-import { paintFor } from "../screen/paint.ts";
+import { createPaint } from "../screen/paint.ts";
 import { PipeChat } from "./pipe-chat.ts";
-import { TerminalChat } from "./plain-chat.ts";
+import { PlainChat } from "./plain-chat.ts";
 
 export const chat: Command = {
   usage: ["chat", "chat --session <id or title>"],
@@ -39,55 +39,59 @@ export const chat: Command = {
   settings: "reach",
   async run(given, terminal) {
     const reports: string[] = [];
-    const reached = await reachHost(given, terminal, {
-      here: "works",
+    const reached = await connectHost(given, terminal, {
+      localMode: "works",
       report: (bug) => reports.push(bug.message),
     });
     if (!reached.ok) {
-      terminal.complain(reached.failure.sentence);
+      terminal.printError(reached.failure.message);
       return exit.failed;
     }
     try {
-      return await talk(given, terminal, reached.value);
+      return await runChat(given, terminal, reached.value);
     } finally {
       await reached.value.close();
-      for (const report of reports) terminal.complain(report);
+      for (const report of reports) terminal.printError(report);
     }
   },
 };
 
-async function talk(given: Arguments, terminal: Terminal, reached: Reached): Promise<number> {
+async function runChat(
+  given: Arguments,
+  terminal: Terminal,
+  reached: HostConnection,
+): Promise<number> {
   const chosen = await chooseSession(given, terminal, reached);
   if (chosen === "none") return exit.failed;
   const { output } = terminal;
   const talking = await openChat(given, terminal, reached);
-  const paint = paintFor(output, terminal.environment);
+  const paint = createPaint(output, terminal.environment);
   if (output.isTTY === true) talking.print([paint("dim", greeting(reached))]);
-  if (chosen !== null) talking.conversation.moveTo(chosen);
+  if (chosen !== null) talking.conversation.switchTo(chosen);
   await talking.run();
   const { state } = talking;
   if (state !== undefined && output.isTTY === true) {
-    const isLive = liveRun(state) !== null && reached.where === "here";
-    if (isLive) terminal.say("The answer was not finished; it goes on with the next host.");
-    terminal.say(`holdfast chat --session ${shortId(state.session.id)} comes back here.`);
+    const isLive = liveRun(state) !== null && reached.location === "here";
+    if (isLive) terminal.print("The answer was not finished; it goes on with the next host.");
+    terminal.print(`holdfast chat --session ${shortId(state.session.id)} comes back here.`);
   }
   return exit.done;
 }
 
 /** The richest that the terminal can show, and no more than the person wants. */
-async function openChat(given: Arguments, terminal: Terminal, reached: Reached) {
+async function openChat(given: Arguments, terminal: Terminal, reached: HostConnection) {
   const { input, output, environment } = terminal;
   const model = textFlag(given, "model");
   if (input.isTTY !== true || output.isTTY !== true) return new PipeChat(reached, terminal, model);
   const isPlain = hasFlag(given, "plain") || environment["TERM"] === "dumb";
-  if (isPlain || !(output instanceof Writable)) return new TerminalChat(reached, terminal, model);
+  if (isPlain || !(output instanceof Writable)) return new PlainChat(reached, terminal, model);
   // React watches over itself unless it is told that nobody develops here; that costs time and memory.
   process.env["NODE_ENV"] ??= "production";
   const { RichChat } = await import("./rich/rich-chat.ts");
   return new RichChat(reached, { ...terminal, output }, model);
 }
 
-function greeting({ where, address }: Reached): string {
+function greeting({ location: where, address }: HostConnection): string {
   const place = where === "here" ? "in this process" : `at ${address ?? "the host"}`;
   return `— Holdfast, ${place}. /help says what there is.`;
 }
@@ -95,7 +99,7 @@ function greeting({ where, address }: Reached): string {
 async function chooseSession(
   given: Arguments,
   terminal: Terminal,
-  { client }: Reached,
+  { client }: HostConnection,
 ): Promise<SessionId | null | "none"> {
   const named = textFlag(given, "session");
   if (named === undefined && !hasFlag(given, "continue")) return null;
@@ -104,20 +108,20 @@ async function chooseSession(
       ? await client.listSessions({ query: { limit: 1 } })
       : await findSessions(client, named);
   if (!found.ok) {
-    terminal.complain(sentenceOf(found.error));
+    terminal.printError(describeError(found.error));
     return "none";
   }
   const sessions = "sessions" in found ? found.sessions : found.value.sessions;
   const [session, ...others] = sessions;
   if (session === undefined && named === undefined) return null;
   if (session !== undefined && others.length === 0) return session.id;
-  const paint = paintFor(terminal.output, terminal.environment);
-  terminal.complain(
+  const paint = createPaint(terminal.output, terminal.environment);
+  terminal.printError(
     session === undefined
       ? `No session fits "${named}".`
       : `More than one session fits "${named}":`,
   );
   const width = columnsOf(terminal.output, 100) - 1;
-  for (const each of sessions.slice(0, 20)) terminal.complain(sessionRow(each, { width, paint }));
+  for (const each of sessions.slice(0, 20)) terminal.printError(sessionRow(each, { width, paint }));
   return "none";
 }

@@ -7,36 +7,36 @@ import {
   executeCommand,
   type Invocation,
   liveRun,
-  type Refused,
-  refusedBy,
+  type CommandRefusal,
+  refusalFrom,
   type Result,
   type SessionState,
 } from "@holdfast/client";
-import { createPatience } from "../connection/patience.ts";
-import { watchSilence } from "../connection/silence.ts";
-import type { ApprovalWord } from "./approval.ts";
+import { createHostWait } from "../connection/patience.ts";
+import { watchForStall } from "../connection/silence.ts";
+import type { ApprovalReply } from "./approval.ts";
 
-export interface Listener {
+export interface ChatListener {
   /** `isFirst`: the session has just been opened. */
   onState(state: SessionState, isFirst: boolean): void;
   onConnection(state: ConnectionState): void;
   onStatus(text: string): void;
   /** The host will not show this session any more. */
-  onEnded(refused: Refused): void;
+  onEnded(refused: CommandRefusal): void;
 }
 
 /** A person who waits at a keyboard waits until they do not want to any more. */
-const patienceMs = 24 * 3_600_000;
+const hostWaitMs = 24 * 3_600_000;
 
 /** One session at a time, followed through lost connections. What was said is sent once, however often it is tried. */
-export class Conversation {
+export class ChatSession {
   readonly #client: Client;
-  readonly #listener: Listener;
+  readonly #listener: ChatListener;
   #following: AbortController | undefined;
   #sessionId: SessionId | null = null;
   #model: string | undefined;
 
-  constructor(client: Client, listener: Listener, model?: string) {
+  constructor(client: Client, listener: ChatListener, model?: string) {
     this.#client = client;
     this.#listener = listener;
     this.#model = model;
@@ -46,7 +46,7 @@ export class Conversation {
     return this.#sessionId;
   }
 
-  moveTo(id: SessionId): void {
+  switchTo(id: SessionId): void {
     this.leave();
     this.#sessionId = id;
     const following = new AbortController();
@@ -61,13 +61,13 @@ export class Conversation {
   }
 
   /** The first message begins the session that it belongs to. */
-  async send(text: string, mode: InputMode = "queue"): Promise<Refused | undefined> {
+  async send(text: string, mode: InputMode = "queue"): Promise<CommandRefusal | undefined> {
     const key = randomUUID();
     const id = this.#sessionId ?? (await this.#begin(key));
     if (typeof id !== "string") return id;
     const body = { clientId: key, text, mode, lane: laneKey.parse(`cli:${id}`) };
     const sent = await this.#ask(() => this.#client.sendMessage({ params: { id }, body }));
-    return sent.ok ? undefined : refusedBy(sent.error);
+    return sent.ok ? undefined : refusalFrom(sent.error);
   }
 
   /** The number of the newest event there is: whoever has seen it has seen what came before. */
@@ -84,60 +84,60 @@ export class Conversation {
       { client: this.#client, sessionId: this.#sessionId, key: randomUUID(), now: Date.now },
       invocation,
     );
-    if (answer.kind === "moved") this.moveTo(answer.session.id);
+    if (answer.kind === "moved") this.switchTo(answer.session.id);
     return answer;
   }
 
-  async answer(id: ApprovalId, word: ApprovalWord): Promise<Refused | undefined> {
+  async answer(id: ApprovalId, word: ApprovalReply): Promise<CommandRefusal | undefined> {
     const headers = { "idempotency-key": randomUUID() };
     const told = await this.#ask(() =>
       this.#client.answerApproval({ params: { id }, headers, body: { ...word } }),
     );
-    return told.ok ? undefined : refusedBy(told.error);
+    return told.ok ? undefined : refusalFrom(told.error);
   }
 
-  async #begin(key: string): Promise<SessionId | Refused> {
+  async #begin(key: string): Promise<SessionId | CommandRefusal> {
     const headers = { "idempotency-key": key };
     const body = this.#model === undefined ? {} : { model: this.#model };
     const begun = await this.#ask(() => this.#client.createSession({ headers, body }));
-    if (!begun.ok) return refusedBy(begun.error);
-    this.moveTo(begun.value.session.id);
+    if (!begun.ok) return refusalFrom(begun.error);
+    this.switchTo(begun.value.session.id);
     return begun.value.session.id;
   }
 
   async #ask<T>(ask: () => Promise<Result<T>>): Promise<Result<T>> {
-    const patience = createPatience(patienceMs);
+    const patience = createHostWait(hostWaitMs);
     try {
-      return await patience.untilAnswered(ask);
+      return await patience.retryUntilAnswered(ask);
     } finally {
-      patience.end();
+      patience.stop();
     }
   }
 
   async #follow(id: SessionId, signal: AbortSignal): Promise<void> {
     const onConnection = (state: ConnectionState): void => this.#listener.onConnection(state);
     let state: SessionState | undefined;
-    const silence = watchSilence({
+    const silence = watchForStall({
       client: this.#client,
-      isWaiting: () => state !== undefined && isUnderWay(state),
-      tell: (reasons) => this.#listener.onStatus(reasons),
+      isWaiting: () => state !== undefined && isBusy(state),
+      onReasons: (reasons) => this.#listener.onStatus(reasons),
     });
     signal.addEventListener("abort", () => silence.stop(), { once: true });
     for await (const item of this.#client.open(id, { signal, onConnection })) {
       if (signal.aborted) return;
-      silence.heard();
+      silence.reset();
       if (item.kind === "state") {
         this.#listener.onState(item.state, state === undefined);
         state = item.state;
       } else if (item.kind === "status") this.#listener.onStatus(item.status.text ?? "");
-      else this.#listener.onEnded(refusedBy(item.error));
+      else this.#listener.onEnded(refusalFrom(item.error));
     }
     silence.stop();
   }
 }
 
 /** Whether the host has something to do that is not a person's turn. */
-function isUnderWay(state: SessionState): boolean {
+function isBusy(state: SessionState): boolean {
   const run = liveRun(state);
   if (run === null) return state.inbox.length > 0;
   return run.state !== "waiting" && run.state !== "paused";

@@ -1,20 +1,20 @@
-import { type CommandAnswer, processInWords, scheduleInWords, shortId } from "@holdfast/client";
-import { type CommandSpec, usageOf, type UsageTotalsView } from "@holdfast/protocol";
-import { sessionRow, titleOf, whenInWords } from "../transcript/describe-session.ts";
+import { type CommandAnswer, describeProcess, describeSchedule, shortId } from "@holdfast/client";
+import { type CommandSpec, commandUsage, type UsageTotalsView } from "@holdfast/protocol";
+import { sessionRow, sessionTitle, formatTime } from "../transcript/describe-session.ts";
 import { cleanLine, cleanText } from "../screen/text.ts";
-import { type Look } from "../screen/markdown.ts";
+import { type RenderStyle } from "../screen/markdown.ts";
 import { padTo } from "../screen/width.ts";
 import { describeCall } from "../transcript/describe.ts";
-import { endInWords } from "../transcript/ends.ts";
+import { describeRunEnd } from "../transcript/ends.ts";
 
-const sentWords = {
+const sentTexts = {
   queued: "It waits its turn.",
   steered: "It is told at the next step.",
   retried: "Asked again.",
   edited: "Asked again in other words.",
   continued: "It goes on.",
 } as const;
-const changeWords = {
+const changeTexts = {
   undone: "Taken out of view. /redo brings it back.",
   redone: "Back in view.",
   titled: "Its title is now",
@@ -22,7 +22,7 @@ const changeWords = {
 } as const;
 
 /** What a command came to, in rows of a terminal. A document is for whoever called to put somewhere. */
-export function answerRows(answer: CommandAnswer, look: Look): string[] {
+export function commandRows(answer: CommandAnswer, look: RenderStyle): string[] {
   const { paint } = look;
   const note = (text: string): string[] => [paint("dim", `— ${cleanLine(text)}`)];
   switch (answer.kind) {
@@ -30,7 +30,7 @@ export function answerRows(answer: CommandAnswer, look: Look): string[] {
       return helpRows(answer.commands, look);
     case "moved":
       return note(
-        `${movedWords[answer.how]} ${titleOf(answer.session)} (${shortId(answer.session.id)})`,
+        `${movedTexts[answer.how]} ${sessionTitle(answer.session)} (${shortId(answer.session.id)})`,
       );
     case "sessions":
       return [
@@ -42,13 +42,13 @@ export function answerRows(answer: CommandAnswer, look: Look): string[] {
       ];
     case "changed":
       if (answer.what === "titled")
-        return note(`${changeWords.titled} “${answer.session.title ?? ""}”.`);
+        return note(`${changeTexts.titled} “${answer.session.title ?? ""}”.`);
       if (answer.what === "model_chosen")
-        return note(`${changeWords.model_chosen} ${answer.session.model ?? "the usual one"}.`);
+        return note(`${changeTexts.model_chosen} ${answer.session.model ?? "the usual one"}.`);
       // The conversation itself shows what was cut and what came back.
       return [];
     case "sent":
-      return note(sentWords[answer.how]);
+      return note(sentTexts[answer.how]);
     case "compacting":
       return note(
         answer.outcome === "started" ? "A summary is being written." : "It is under way.",
@@ -73,10 +73,10 @@ export function answerRows(answer: CommandAnswer, look: Look): string[] {
     case "schedules":
       if (answer.schedules.length === 0)
         return note("Nothing is scheduled: holdfast schedules add.");
-      return answer.schedules.map((schedule) => cleanLine(scheduleInWords(schedule)));
+      return answer.schedules.map((schedule) => cleanLine(describeSchedule(schedule)));
     case "processes":
       if (answer.processes.length === 0) return note("Nothing runs in the background.");
-      return answer.processes.map((process) => cleanLine(processInWords(process)));
+      return answer.processes.map((process) => cleanLine(describeProcess(process)));
     case "inbox":
       if (answer.inbox.length === 0) return note("Nothing waits.");
       return answer.inbox.map(({ text, mode }) => `${mode}: ${cleanLine(text)}`);
@@ -95,27 +95,27 @@ export function answerRows(answer: CommandAnswer, look: Look): string[] {
   }
 }
 
-const movedWords = {
+const movedTexts = {
   begun: "A new session:",
   resumed: "Now in",
   branched: "On a branch:",
 } as const;
 
-function helpRows(commands: readonly CommandSpec[], { paint }: Look): string[] {
+function helpRows(commands: readonly CommandSpec[], { paint }: RenderStyle): string[] {
   const [only, ...others] = commands;
   if (only !== undefined && others.length === 0) {
     const names = only.aliases.map((name) => `/${name}`).join(", ");
     return [
-      paint("bold", usageOf(only)),
+      paint("bold", commandUsage(only)),
       only.help,
       ...(names === "" ? [] : [`Also: ${names}`]),
       `Example: ${only.example}`,
     ];
   }
-  const widest = Math.max(...commands.map((command) => usageOf(command).length));
+  const widest = Math.max(...commands.map((command) => commandUsage(command).length));
   return [
     ...commands.map(
-      (command) => `${paint("bold", padTo(usageOf(command), widest))}  ${command.help}`,
+      (command) => `${paint("bold", padTo(commandUsage(command), widest))}  ${command.help}`,
     ),
     paint("dim", "//text sends /text. Tab completes. /quit or Ctrl-D leaves; what runs goes on."),
   ];
@@ -124,7 +124,7 @@ function helpRows(commands: readonly CommandSpec[], { paint }: Look): string[] {
 function memoryRows(answer: Extract<CommandAnswer, { kind: "memory" }>): string[] {
   const { turns, sessions, oldestAt, failing } = answer;
   if (turns === 0) return ["Everything is remembered."];
-  const since = oldestAt === null ? "" : `, the oldest since ${whenInWords(oldestAt)}`;
+  const since = oldestAt === null ? "" : `, the oldest since ${formatTime(oldestAt)}`;
   return [
     `${turns === 1 ? "1 turn" : `${turns} turns`} of ${sessions === 1 ? "1 session" : `${sessions} sessions`} still to be remembered${since}.`,
     ...(failing === null ? [] : [`The last try failed: ${failing.message} (${failing.code})`]),
@@ -144,9 +144,9 @@ function statusRows({
   approvals,
 }: Extract<CommandAnswer, { kind: "status" }>) {
   return [
-    `${titleOf(session)}  ${session.id}`,
+    `${sessionTitle(session)}  ${session.id}`,
     `${session.messageCount} messages, epoch ${session.epoch}, model ${session.model ?? "the usual one"}`,
-    run === null ? "Nothing ran yet." : `Last run: ${endInWords(run)}`,
+    run === null ? "Nothing ran yet." : `Last run: ${describeRunEnd(run)}`,
     ...inbox.map(({ text }) => `Waits: ${cleanLine(text)}`),
     ...approvals.map(({ name, input }) => `Asks for your word: ${describeCall(name, input)}`),
   ];

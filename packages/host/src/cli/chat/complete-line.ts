@@ -1,8 +1,8 @@
-import { completeTyped, shortId } from "@holdfast/client";
-import { titleOf } from "../transcript/describe-session.ts";
-import type { Conversation } from "./chat-session.ts";
+import { completeInput, shortId } from "@holdfast/client";
+import { sessionTitle } from "../transcript/describe-session.ts";
+import type { ChatSession } from "./chat-session.ts";
 
-export interface CompletedLine {
+export interface LineCompletion {
   readonly text: string;
   /** To choose from, where the text could go on in several ways. */
   readonly choices: readonly string[];
@@ -11,9 +11,9 @@ export interface CompletedLine {
 /** Goes on with a line as far as that is certain. */
 export async function completeLine(
   text: string,
-  conversation: Pick<Conversation, "execute">,
-): Promise<CompletedLine> {
-  const { values, asks } = completeTyped(text);
+  conversation: Pick<ChatSession, "execute">,
+): Promise<LineCompletion> {
+  const { values, asks } = completeInput(text);
   if (asks?.what === "session") return completeSession(asks, text, conversation);
   if (asks?.what === "model") return completeModel(asks, text, conversation);
   const [only, ...others] = values;
@@ -25,26 +25,27 @@ export async function completeLine(
 async function completeSession(
   { typed, before }: { typed: string; before: string },
   text: string,
-  conversation: Pick<Conversation, "execute">,
-): Promise<CompletedLine> {
+  conversation: Pick<ChatSession, "execute">,
+): Promise<LineCompletion> {
   const answer = await conversation.execute({ name: "sessions", argument: "" });
   if (answer.kind !== "sessions") return { text, choices: [] };
   const wanted = typed.toLowerCase();
   const fitting = answer.sessions.filter(
     (session) =>
-      shortId(session.id).startsWith(wanted) || titleOf(session).toLowerCase().includes(wanted),
+      shortId(session.id).startsWith(wanted) ||
+      sessionTitle(session).toLowerCase().includes(wanted),
   );
   const [only, ...others] = fitting;
   if (only !== undefined && others.length === 0)
-    return { text: before + shortId(only.id), choices: [titleOf(only)] };
-  return { text, choices: fitting.map((each) => `${shortId(each.id)} ${titleOf(each)}`) };
+    return { text: before + shortId(only.id), choices: [sessionTitle(only)] };
+  return { text, choices: fitting.map((each) => `${shortId(each.id)} ${sessionTitle(each)}`) };
 }
 
 async function completeModel(
   { typed, before }: { typed: string; before: string },
   text: string,
-  conversation: Pick<Conversation, "execute">,
-): Promise<CompletedLine> {
+  conversation: Pick<ChatSession, "execute">,
+): Promise<LineCompletion> {
   const answer = await conversation.execute({ name: "model", argument: "" });
   if (answer.kind !== "model") return { text, choices: [] };
   const fitting = answer.models.filter((name) => name.startsWith(typed));

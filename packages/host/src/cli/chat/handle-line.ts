@@ -1,24 +1,30 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type CommandAnswer, parseTyped } from "@holdfast/client";
+import { type CommandAnswer, parseInput } from "@holdfast/client";
 import { type SessionView } from "@holdfast/protocol";
 import { cleanLine } from "../screen/text.ts";
-import { type Look } from "../screen/markdown.ts";
+import { type RenderStyle } from "../screen/markdown.ts";
 import { systemCode } from "../../util/outcome.ts";
-import { approvalRows, asksForWhole, type OpenApproval, wholeRows, wordFrom } from "./approval.ts";
-import type { Conversation } from "./chat-session.ts";
-import { answerRows } from "./command-output.ts";
+import {
+  approvalRows,
+  asksForFullCall,
+  type OpenApproval,
+  fullCallRows,
+  parseReply,
+} from "./approval.ts";
+import type { ChatSession } from "./chat-session.ts";
+import { commandRows } from "./command-output.ts";
 
-export interface TypedContext {
-  readonly conversation: Conversation;
+export interface LineContext {
+  readonly conversation: ChatSession;
   readonly approval: OpenApproval | undefined;
-  readonly look: Look;
+  readonly style: RenderStyle;
   /** Where documents are put; `null` prints them. */
   readonly folder: string | null;
 }
 
 /** What became of a line: rows to show, and whether the person wants to leave. `sent`: an answer will come. */
-export interface TypedResult {
+export interface LineResult {
   readonly rows: readonly string[];
   readonly next: "stay" | "leave" | "sent";
   /** To choose from, where the rows list sessions. */
@@ -26,46 +32,50 @@ export interface TypedResult {
 }
 
 /** Does what a person typed: a word about what asks, a command, or a message. */
-export async function handleTyped(text: string, context: TypedContext): Promise<TypedResult> {
-  const { conversation, approval, look } = context;
-  const typed = parseTyped(text);
+export async function handleLine(text: string, context: LineContext): Promise<LineResult> {
+  const { conversation, approval, style: look } = context;
+  const typed = parseInput(text);
   switch (typed.kind) {
     case "nothing":
       return { rows: [], next: "stay" };
     case "message":
       if (approval !== undefined) return answerApproval(typed.text, approval, context);
-      return say(typed.text, conversation, look);
+      return sendMessage(typed.text, conversation, look);
     case "unknown":
       if (["quit", "exit", "q"].includes(typed.name)) return { rows: [], next: "leave" };
-      return complain(
+      return errorResult(
         `There is no command /${typed.name}. Did you mean /${typed.nearest}? (//${typed.name} … sends it as a message.)`,
         look,
       );
     case "misused":
-      return complain(typed.sentence, look);
+      return errorResult(typed.sentence, look);
     case "command": {
       const answer = await conversation.execute(typed.invocation);
       const rows =
-        answer.kind === "document" ? putDocument(answer, context) : answerRows(answer, look);
+        answer.kind === "document" ? saveDocument(answer, context) : commandRows(answer, look);
       const next = answer.kind === "sent" ? "sent" : "stay";
       return { rows, next, sessions: answer.kind === "sessions" ? answer.sessions : [] };
     }
   }
 }
 
-async function say(text: string, conversation: Conversation, look: Look): Promise<TypedResult> {
+async function sendMessage(
+  text: string,
+  conversation: ChatSession,
+  look: RenderStyle,
+): Promise<LineResult> {
   const refused = await conversation.send(text);
   if (refused === undefined) return { rows: [], next: "sent" };
-  return { rows: answerRows(refused, look), next: "stay" };
+  return { rows: commandRows(refused, look), next: "stay" };
 }
 
 async function answerApproval(
   text: string,
   approval: OpenApproval,
-  { conversation, look }: TypedContext,
-): Promise<TypedResult> {
-  if (asksForWhole(text, approval)) return { rows: wholeRows(approval, look), next: "stay" };
-  const word = wordFrom(text, approval);
+  { conversation, style: look }: LineContext,
+): Promise<LineResult> {
+  if (asksForFullCall(text, approval)) return { rows: fullCallRows(approval, look), next: "stay" };
+  const word = parseReply(text, approval);
   if (word === undefined) {
     return {
       rows: [
@@ -76,19 +86,19 @@ async function answerApproval(
     };
   }
   const refused = await conversation.answer(approval.approvalId, word);
-  if (refused !== undefined) return { rows: answerRows(refused, look), next: "stay" };
+  if (refused !== undefined) return { rows: commandRows(refused, look), next: "stay" };
   const said = cleanLine(word.answer ?? word.decision);
   return { rows: [look.paint("dim", `— ${said}`)], next: "sent" };
 }
 
-function complain(sentence: string, look: Look): TypedResult {
+function errorResult(sentence: string, look: RenderStyle): LineResult {
   return { rows: [look.paint("bad", cleanLine(sentence))], next: "stay" };
 }
 
 /** Never over something that is there. */
-function putDocument(
+function saveDocument(
   { name, text }: Extract<CommandAnswer, { kind: "document" }>,
-  { folder, look }: TypedContext,
+  { folder, style: look }: LineContext,
 ): readonly string[] {
   if (folder === null) return text.split("\n");
   const [, stem = name, ending = ""] = /^(.*?)(\.\w+)?$/.exec(name) ?? [];

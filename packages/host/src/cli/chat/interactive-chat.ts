@@ -1,55 +1,55 @@
 import {
   type ConnectionState,
   liveRun,
-  type Refused,
+  type CommandRefusal,
   type SessionState,
   shortId,
 } from "@holdfast/client";
 import { type InputMode, type SessionView } from "@holdfast/protocol";
 import type { Terminal } from "../command.ts";
-import { titleOf } from "../transcript/describe-session.ts";
-import type { Reached } from "../connection/connect.ts";
+import { sessionTitle } from "../transcript/describe-session.ts";
+import type { HostConnection } from "../connection/connect.ts";
 import { cleanLine } from "../screen/text.ts";
 import { type Key, LineEditor } from "../screen/line-editor.ts";
-import { type Look } from "../screen/markdown.ts";
-import { paintFor } from "../screen/paint.ts";
+import { type RenderStyle } from "../screen/markdown.ts";
+import { createPaint } from "../screen/paint.ts";
 import { type PieceRows } from "../transcript/rows.ts";
-import { Presenter } from "../transcript/present.ts";
-import type { ApprovalWord, OpenApproval } from "./approval.ts";
+import { TranscriptDiffer } from "../transcript/present.ts";
+import type { ApprovalReply, OpenApproval } from "./approval.ts";
 import { completeLine } from "./complete-line.ts";
-import { Conversation, type Listener } from "./chat-session.ts";
-import { keepHistory, readHistory } from "./history-file.ts";
+import { ChatSession, type ChatListener } from "./chat-session.ts";
+import { appendHistory, readHistory } from "./history-file.ts";
 import { listenToKeys } from "./line-input.ts";
-import { answerRows } from "./command-output.ts";
-import { handleTyped } from "./handle-line.ts";
+import { commandRows } from "./command-output.ts";
+import { handleLine } from "./handle-line.ts";
 
 /** Of a session that is opened again, so much of its end is shown. */
-const shownAgain = 8;
-const secondPressMs = 2_000;
+const reopenedEntries = 8;
+const doublePressMs = 2_000;
 
 /** How a conversation at a keyboard looks. */
-export interface Face {
+export interface ChatView {
   readonly width: number;
-  makeRows(): PieceRows;
+  createRows(): PieceRows;
   /** What is shown for good of something that asks for a person's word. */
-  askedRows(approval: OpenApproval, look: Look): string[];
+  askedRows(approval: OpenApproval, look: RenderStyle): string[];
   /** Draws what may change anew, below rows that stay. */
   draw(finished: readonly string[]): void;
   /** Offers sessions, which these rows list, and answers which rows are to be shown for good. */
-  offerSessions(sessions: readonly SessionView[], rows: readonly string[]): readonly string[];
+  pickSession(sessions: readonly SessionView[], rows: readonly string[]): readonly string[];
   /** The session was opened, or an answer has ended. */
-  onRest?(): void;
+  onIdle?(): void;
 }
 
 /** A conversation at a keyboard, whatever it looks like: what was said, what is typed, and what keys mean. */
-export class KeyboardChat implements Listener {
-  readonly conversation: Conversation;
+export class InteractiveChat implements ChatListener {
+  readonly conversation: ChatSession;
   readonly editor: LineEditor;
   readonly #terminal: Terminal;
-  readonly #face: Face;
+  readonly #face: ChatView;
   readonly #home: string;
   readonly #left = Promise.withResolvers<void>();
-  #presenter = new Presenter();
+  #presenter = new TranscriptDiffer();
   #rows: PieceRows;
   #state: SessionState | undefined;
   #connection: ConnectionState = "live";
@@ -58,28 +58,33 @@ export class KeyboardChat implements Listener {
   #interruptedAt = -Infinity;
   #busy: Promise<void> = Promise.resolve();
 
-  constructor(reached: Reached, terminal: Terminal, model: string | undefined, face: Face) {
+  constructor(
+    reached: HostConnection,
+    terminal: Terminal,
+    model: string | undefined,
+    face: ChatView,
+  ) {
     this.#terminal = terminal;
     this.#face = face;
-    this.#rows = face.makeRows();
+    this.#rows = face.createRows();
     this.#home = reached.config.home.value;
     this.editor = new LineEditor(readHistory(this.#home));
-    this.conversation = new Conversation(reached.client, this, model);
+    this.conversation = new ChatSession(reached.client, this, model);
   }
 
   /** Until the person leaves. */
-  async run(onKey: (typed: string | undefined, key: Key) => void): Promise<void> {
+  async readKeys(onKey: (typed: string | undefined, key: Key) => void): Promise<void> {
     const { input } = this.#terminal;
     const onSignal = (): void => this.interrupt();
-    const leave = (): void => this.leave();
+    const quit = (): void => this.leave();
     const restore = listenToKeys(input, onKey);
-    input.on("end", leave);
-    process.on("SIGINT", onSignal).on("SIGTERM", leave).on("SIGHUP", leave);
+    input.on("end", quit);
+    process.on("SIGINT", onSignal).on("SIGTERM", quit).on("SIGHUP", quit);
     this.#face.draw([]);
     try {
       await this.#left.promise;
     } finally {
-      process.off("SIGINT", onSignal).off("SIGTERM", leave).off("SIGHUP", leave);
+      process.off("SIGINT", onSignal).off("SIGTERM", quit).off("SIGHUP", quit);
       restore();
       this.conversation.leave();
     }
@@ -101,14 +106,14 @@ export class KeyboardChat implements Listener {
     return this.#state?.live?.approvals[0];
   }
 
-  look(): Look {
+  style(): RenderStyle {
     const { output, environment } = this.#terminal;
-    return { width: this.#face.width, paint: paintFor(output, environment) };
+    return { width: this.#face.width, paint: createPaint(output, environment) };
   }
 
   /** What is being written, as it looks now. */
   openRows(): string[] {
-    return this.#rows.open(this.look());
+    return this.#rows.openRows(this.style());
   }
 
   leave(): void {
@@ -119,13 +124,13 @@ export class KeyboardChat implements Listener {
     const opened = isFirst && state.session.id !== this.#state?.session.id;
     const heading = opened ? this.#open(state) : [];
     this.#state = state;
-    const look = this.look();
-    const pieces = this.#presenter.present(state);
+    const look = this.style();
+    const pieces = this.#presenter.diff(state);
     const hasEnded = pieces.some(({ kind }) => kind === "runEnded");
     if (hasEnded) this.#hint = "";
     const said = pieces.flatMap((piece) => this.#rows.add(piece, look));
     this.#face.draw([...heading, ...said, ...this.#ask(state)]);
-    if (opened || hasEnded) this.#face.onRest?.();
+    if (opened || hasEnded) this.#face.onIdle?.();
   }
 
   onConnection(state: ConnectionState): void {
@@ -138,8 +143,8 @@ export class KeyboardChat implements Listener {
     this.#face.draw([]);
   }
 
-  onEnded(refused: Refused): void {
-    this.#face.draw(answerRows(refused, this.look()));
+  onEnded(refused: CommandRefusal): void {
+    this.#face.draw(commandRows(refused, this.style()));
     this.conversation.leave();
   }
 
@@ -166,7 +171,7 @@ export class KeyboardChat implements Listener {
   /** Once stops what is being written, or takes back what is being typed; once more leaves. */
   interrupt(): void {
     const now = performance.now();
-    if (now - this.#interruptedAt < secondPressMs) return this.leave();
+    if (now - this.#interruptedAt < doublePressMs) return this.leave();
     this.#interruptedAt = now;
     const isLive = this.#state !== undefined && liveRun(this.#state) !== null;
     this.editor.set("");
@@ -176,14 +181,14 @@ export class KeyboardChat implements Listener {
   }
 
   submit(text: string, how: "typed" | "quiet" = "typed"): void {
-    if (how === "typed" && text.trim() !== "") keepHistory(this.#home, text);
+    if (how === "typed" && text.trim() !== "") appendHistory(this.#home, text);
     this.#face.draw([]);
     // What asks when a person presses Enter is what they speak of, and not what may ask in its place by then.
     const { conversation, approval } = this;
     this.#inTurn(async () => {
-      const context = { conversation, approval, look: this.look(), folder: process.cwd() };
-      const { rows, next, sessions = [] } = await handleTyped(text, context);
-      const shown = sessions.length > 0 ? this.#face.offerSessions(sessions, rows) : rows;
+      const context = { conversation, approval, style: this.style(), folder: process.cwd() };
+      const { rows, next, sessions = [] } = await handleLine(text, context);
+      const shown = sessions.length > 0 ? this.#face.pickSession(sessions, rows) : rows;
       this.#face.draw(how === "quiet" ? [] : shown);
       if (next === "leave") this.leave();
     });
@@ -191,20 +196,20 @@ export class KeyboardChat implements Listener {
 
   /** Sends what is typed at once, in another way than to wait its turn. */
   send(text: string, mode: InputMode): void {
-    keepHistory(this.#home, text);
+    appendHistory(this.#home, text);
     this.#inTurn(async () => {
       const refused = await this.conversation.send(text, mode);
-      this.#face.draw(refused === undefined ? [] : answerRows(refused, this.look()));
+      this.#face.draw(refused === undefined ? [] : commandRows(refused, this.style()));
     });
   }
 
   /** Says yes or no to the very call that was shown, or answers the question. */
-  answer({ approvalId }: OpenApproval, word: ApprovalWord): void {
+  answer({ approvalId }: OpenApproval, word: ApprovalReply): void {
     this.#inTurn(async () => {
       const refused = await this.conversation.answer(approvalId, word);
-      const look = this.look();
+      const look = this.style();
       const said = look.paint("dim", `— ${cleanLine(word.answer ?? word.decision)}`);
-      this.#face.draw(refused === undefined ? [said] : answerRows(refused, look));
+      this.#face.draw(refused === undefined ? [said] : commandRows(refused, look));
     });
   }
 
@@ -214,13 +219,13 @@ export class KeyboardChat implements Listener {
   }
 
   #open(state: SessionState): string[] {
-    this.#presenter = new Presenter();
-    this.#rows = this.#face.makeRows();
-    this.#presenter.skip(state, shownAgain);
+    this.#presenter = new TranscriptDiffer();
+    this.#rows = this.#face.createRows();
+    this.#presenter.skipExisting(state, reopenedEntries);
     if (state.entries.length === 0) return [];
-    const title = `${titleOf(state.session)} (${shortId(state.session.id)})`;
-    const more = state.entries.length > shownAgain || state.earlier !== null ? ["…"] : [];
-    return [this.look().paint("dim", `— ${title}`), ...more];
+    const title = `${sessionTitle(state.session)} (${shortId(state.session.id)})`;
+    const more = state.entries.length > reopenedEntries || state.earlier !== null ? ["…"] : [];
+    return [this.style().paint("dim", `— ${title}`), ...more];
   }
 
   /** Each call is asked about once; the question stays in the prompt until it is answered. */
@@ -228,7 +233,7 @@ export class KeyboardChat implements Listener {
     const open = state.live?.approvals.filter(({ approvalId }) => !this.#asked.has(approvalId));
     return (open ?? []).flatMap((approval) => {
       this.#asked.add(approval.approvalId);
-      return this.#face.askedRows(approval, this.look());
+      return this.#face.askedRows(approval, this.style());
     });
   }
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { keepHistory, readHistory } from "./history-file.ts";
+import { appendHistory, readHistory } from "./history-file.ts";
 
 function makeHome(): string {
   const home = mkdtempSync(join(tmpdir(), "holdfast-history-"));
@@ -12,11 +12,11 @@ function makeHome(): string {
 
 test("a chat keeps what was typed for its owner's eyes", () => {
   const home = makeHome();
-  for (const line of ["one", "two", "one"]) keepHistory(home, line);
+  for (const line of ["one", "two", "one"]) appendHistory(home, line);
   expect(readHistory(home)).toEqual(["two", "one"]);
   expect(statSync(join(home, "chat-history.json")).mode & 0o777).toBe(0o600);
   writeFileSync(join(home, "chat-history.json"), "{ torn");
   expect(readHistory(home)).toEqual([]);
-  keepHistory(home, "three");
+  appendHistory(home, "three");
   expect(readFileSync(join(home, "chat-history.json"), "utf8")).toBe(`["three"]`);
 });

@@ -1,34 +1,34 @@
 import { createInterface } from "node:readline";
-import { liveRun, type Refused, type SessionState } from "@holdfast/client";
+import { liveRun, type CommandRefusal, type SessionState } from "@holdfast/client";
 import type { Terminal } from "../command.ts";
-import type { Reached } from "../connection/connect.ts";
+import type { HostConnection } from "../connection/connect.ts";
 import { columnsOf } from "../screen/screen.ts";
-import { type Look } from "../screen/markdown.ts";
-import { paintFor } from "../screen/paint.ts";
-import { Presenter } from "../transcript/present.ts";
-import { createVoice, type Voice } from "../transcript/voice.ts";
+import { type RenderStyle } from "../screen/markdown.ts";
+import { createPaint } from "../screen/paint.ts";
+import { TranscriptDiffer } from "../transcript/present.ts";
+import { createTranscriptWriter, type TranscriptWriter } from "../transcript/voice.ts";
 import { approvalRows } from "./approval.ts";
-import { Conversation, type Listener } from "./chat-session.ts";
-import { answerRows } from "./command-output.ts";
-import { handleTyped } from "./handle-line.ts";
+import { ChatSession, type ChatListener } from "./chat-session.ts";
+import { commandRows } from "./command-output.ts";
+import { handleLine } from "./handle-line.ts";
 
 /** A conversation over pipes: a line is a message, a command, or a word about what asks; each waits for the last. */
-export class PipeChat implements Listener {
-  readonly conversation: Conversation;
+export class PipeChat implements ChatListener {
+  readonly conversation: ChatSession;
   readonly #terminal: Terminal;
-  readonly #voice: Voice;
-  readonly #look: Look;
-  #presenter = new Presenter();
+  readonly #voice: TranscriptWriter;
+  readonly #look: RenderStyle;
+  #presenter = new TranscriptDiffer();
   #state: SessionState | undefined;
   #asked = new Set<string>();
   #wake: () => void = () => undefined;
 
-  constructor(reached: Reached, terminal: Terminal, model: string | undefined) {
+  constructor(reached: HostConnection, terminal: Terminal, model: string | undefined) {
     this.#terminal = terminal;
-    const paint = paintFor(terminal.output, terminal.environment);
+    const paint = createPaint(terminal.output, terminal.environment);
     this.#look = { width: columnsOf(terminal.output, 100), paint };
-    this.#voice = createVoice({ terminal, paint, screen: null });
-    this.conversation = new Conversation(reached.client, this, model);
+    this.#voice = createTranscriptWriter({ terminal, paint, screen: null });
+    this.conversation = new ChatSession(reached.client, this, model);
   }
 
   get state(): SessionState | undefined {
@@ -36,15 +36,15 @@ export class PipeChat implements Listener {
   }
 
   print(rows: readonly string[]): void {
-    for (const row of rows) this.#terminal.say(row);
+    for (const row of rows) this.#terminal.print(row);
   }
 
   async run(): Promise<void> {
     for await (const line of createInterface({ input: this.#terminal.input })) {
       const { conversation } = this;
       const approval = this.#state?.live?.approvals[0];
-      const context = { conversation, approval, look: this.#look, folder: null };
-      const { rows, next } = await handleTyped(line, context);
+      const context = { conversation, approval, style: this.#look, folder: null };
+      const { rows, next } = await handleLine(line, context);
       this.print(rows);
       if (next === "leave") break;
       if (next === "sent") await this.#untilRest(await conversation.head());
@@ -56,11 +56,11 @@ export class PipeChat implements Listener {
   onState(state: SessionState, isFirst: boolean): void {
     const opened = isFirst && state.session.id !== this.#state?.session.id;
     if (opened) {
-      this.#presenter = new Presenter();
-      this.#presenter.skip(state, 0);
+      this.#presenter = new TranscriptDiffer();
+      this.#presenter.skipExisting(state, 0);
     }
     this.#state = state;
-    this.#voice.show(this.#presenter.present(state));
+    this.#voice.show(this.#presenter.diff(state));
     for (const approval of state.live?.approvals ?? []) {
       if (this.#asked.has(approval.approvalId)) continue;
       this.#asked.add(approval.approvalId);
@@ -77,8 +77,8 @@ export class PipeChat implements Listener {
     this.#voice.status(text);
   }
 
-  onEnded(refused: Refused): void {
-    this.print(answerRows(refused, this.#look));
+  onEnded(refused: CommandRefusal): void {
+    this.print(commandRows(refused, this.#look));
     this.conversation.leave();
     this.#wake();
   }

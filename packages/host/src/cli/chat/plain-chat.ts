@@ -1,32 +1,32 @@
 import type { SessionState } from "@holdfast/client";
 import type { SessionView } from "@holdfast/protocol";
 import type { Terminal } from "../command.ts";
-import type { Reached } from "../connection/connect.ts";
+import type { HostConnection } from "../connection/connect.ts";
 import { createScreen, type Screen } from "../screen/screen.ts";
 import { drawPrompt } from "../screen/prompt.ts";
 import { fitTo } from "../screen/width.ts";
-import { type Look } from "../screen/markdown.ts";
-import { RowMaker } from "../transcript/rows.ts";
+import { type RenderStyle } from "../screen/markdown.ts";
+import { PlainRows } from "../transcript/rows.ts";
 import { approvalRows, type OpenApproval } from "./approval.ts";
-import type { Conversation } from "./chat-session.ts";
-import { type Face, KeyboardChat } from "./interactive-chat.ts";
-import { statusRow, waitingRows } from "./status-rows.ts";
+import type { ChatSession } from "./chat-session.ts";
+import { type ChatView, InteractiveChat } from "./interactive-chat.ts";
+import { statusRow, queuedRows } from "./status-rows.ts";
 
 /** A conversation on a plain terminal: what is said above, what is typed below, and neither in the other's way. */
-export class TerminalChat implements Face {
-  readonly #chat: KeyboardChat;
+export class PlainChat implements ChatView {
+  readonly #chat: InteractiveChat;
   readonly #screen: Screen;
   readonly #terminal: Terminal;
   readonly #finished: string[] = [];
   #isDrawing = false;
 
-  constructor(reached: Reached, terminal: Terminal, model: string | undefined) {
+  constructor(reached: HostConnection, terminal: Terminal, model: string | undefined) {
     this.#terminal = terminal;
     this.#screen = createScreen(terminal.output);
-    this.#chat = new KeyboardChat(reached, terminal, model, this);
+    this.#chat = new InteractiveChat(reached, terminal, model, this);
   }
 
-  get conversation(): Conversation {
+  get conversation(): ChatSession {
     return this.#chat.conversation;
   }
 
@@ -45,7 +45,7 @@ export class TerminalChat implements Face {
     const onResize = (): void => this.draw([]);
     output.on?.("resize", onResize);
     try {
-      await this.#chat.run((typed, key) => this.#chat.press(typed, key));
+      await this.#chat.readKeys((typed, key) => this.#chat.press(typed, key));
     } finally {
       output.off?.("resize", onResize);
       this.#drawNow();
@@ -57,15 +57,15 @@ export class TerminalChat implements Face {
     this.draw(rows);
   }
 
-  makeRows(): RowMaker {
-    return new RowMaker();
+  createRows(): PlainRows {
+    return new PlainRows();
   }
 
-  askedRows(approval: OpenApproval, look: Look): string[] {
+  askedRows(approval: OpenApproval, look: RenderStyle): string[] {
     return approvalRows(approval, look);
   }
 
-  offerSessions(_: readonly SessionView[], rows: readonly string[]): readonly string[] {
+  pickSession(_: readonly SessionView[], rows: readonly string[]): readonly string[] {
     return rows;
   }
 
@@ -82,11 +82,11 @@ export class TerminalChat implements Face {
     this.#isDrawing = false;
     const finished = this.#finished.splice(0);
     const { editor, state, connection, hint, approval } = this.#chat;
-    const look = this.#chat.look();
-    const prompt = drawPrompt(promptMark(approval), editor, look.width);
+    const look = this.#chat.style();
+    const prompt = drawPrompt(promptPrefix(approval), editor, look.width);
     const status = statusRow(state, connection, hint);
     const below = [
-      ...waitingRows(state, look),
+      ...queuedRows(state, look),
       ...(status === "" ? [] : [look.paint("dim", fitTo(status, look.width))]),
     ];
     const room = Math.max(1, this.#screen.height - below.length - prompt.rows.length - 1);
@@ -98,7 +98,7 @@ export class TerminalChat implements Face {
   }
 }
 
-function promptMark(approval: OpenApproval | undefined): string {
+function promptPrefix(approval: OpenApproval | undefined): string {
   if (approval === undefined) return "› ";
   return approval.kind === "question" ? "answer › " : "o/s/a/d › ";
 }

@@ -1,9 +1,9 @@
-import { type ConnectionState, liveRun, type SessionState, tryingAgain } from "@holdfast/client";
+import { type ConnectionState, liveRun, type SessionState, describeRetry } from "@holdfast/client";
 import { cleanLine } from "../screen/text.ts";
 import { fitTo } from "../screen/width.ts";
-import { type Look } from "../screen/markdown.ts";
+import { type RenderStyle } from "../screen/markdown.ts";
 
-const mostWaiting = 3;
+const maxQueuedRows = 3;
 
 /** How things stand, in one row; empty when there is nothing to say. */
 export function statusRow(
@@ -11,17 +11,17 @@ export function statusRow(
   connection: ConnectionState,
   hint: string,
 ): string {
-  const parts = [connectionWords[connection], runWords(state), cleanLine(hint)];
+  const parts = [connectionTexts[connection], runText(state), cleanLine(hint)];
   return parts.filter((part) => part !== "").join(" · ");
 }
 
-const connectionWords: Record<ConnectionState, string> = {
+const connectionTexts: Record<ConnectionState, string> = {
   live: "",
   reconnecting: "The host does not answer; trying again …",
   offline: "The host is away. What you say is sent when it is back.",
 };
 
-function runWords(state: SessionState | undefined): string {
+function runText(state: SessionState | undefined): string {
   const run = state === undefined ? null : liveRun(state);
   if (state === undefined || run === null) return "";
   if (run.cancelRequested) return "stopping …";
@@ -29,7 +29,7 @@ function runWords(state: SessionState | undefined): string {
   if (run.state === "paused") return "paused: /resume goes on";
   const tool = state.live?.tools.find(({ outcome }) => outcome === null);
   if (tool !== undefined) return `${cleanLine(tool.name)} is running …`;
-  const again = tryingAgain(run);
+  const again = describeRetry(run);
   if (again !== null) return again;
   const isSpeaking = state.live?.messages.some(({ parts }) =>
     parts.some(({ kind }) => kind === "text"),
@@ -38,9 +38,12 @@ function runWords(state: SessionState | undefined): string {
 }
 
 /** What was accepted and waits its turn. */
-export function waitingRows(state: SessionState | undefined, { width, paint }: Look): string[] {
+export function queuedRows(
+  state: SessionState | undefined,
+  { width, paint }: RenderStyle,
+): string[] {
   const inbox = state?.inbox ?? [];
-  const shown = inbox.slice(0, mostWaiting).map(({ text, mode }) => {
+  const shown = inbox.slice(0, maxQueuedRows).map(({ text, mode }) => {
     const how = mode === "queue" ? "queued" : mode;
     return paint("dim", fitTo(`  ${how}: ${cleanLine(text)}`, width));
   });

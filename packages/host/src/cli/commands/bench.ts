@@ -6,7 +6,7 @@ import { openSqliteStore } from "@holdfast/store/sqlite";
 import { readConfig } from "../../ops/config/read-config.ts";
 import { type Command, exit, type Terminal } from "../command.ts";
 
-const usualSeconds = 2;
+const benchSeconds = 2;
 const writers = 32;
 
 export const bench: Command = {
@@ -21,13 +21,13 @@ export const bench: Command = {
   async run(given, terminal) {
     const config = readConfig({ ...terminal, flags: given.flags });
     if (!config.ok) {
-      terminal.complain(config.failure.sentence);
+      terminal.printError(config.failure.message);
       return exit.failed;
     }
     try {
       return await measure(config.value.home.value, terminal);
     } catch (error) {
-      terminal.complain(error instanceof Error ? error.message : String(error));
+      terminal.printError(error instanceof Error ? error.message : String(error));
       return exit.failed;
     }
   },
@@ -48,8 +48,12 @@ async function measure(home: string, terminal: Terminal): Promise<number> {
       };
       const alone = await begin();
       const many = await Promise.all(Array.from({ length: writers }, begin));
-      tell(terminal, "one after the other", await rate(() => write(alone)));
-      tell(terminal, `${writers} at once`, await rate(() => Promise.all(many.map(write)), writers));
+      printRate(terminal, "one after the other", await rate(() => write(alone)));
+      printRate(
+        terminal,
+        `${writers} at once`,
+        await rate(() => Promise.all(many.map(write)), writers),
+      );
       return exit.done;
     } finally {
       await store.close();
@@ -61,7 +65,7 @@ async function measure(home: string, terminal: Terminal): Promise<number> {
 
 /** How many a second, for as long as the measurement takes. */
 async function rate(work: () => Promise<unknown>, each = 1): Promise<number> {
-  const until = performance.now() + usualSeconds * 1000;
+  const until = performance.now() + benchSeconds * 1000;
   const from = performance.now();
   let done = 0;
   while (performance.now() < until) {
@@ -71,6 +75,6 @@ async function rate(work: () => Promise<unknown>, each = 1): Promise<number> {
   return done / ((performance.now() - from) / 1000);
 }
 
-function tell(terminal: Terminal, how: string, perSecond: number): void {
-  terminal.say(`${how.padEnd(20)} ${Math.round(perSecond)} durable commits a second`);
+function printRate(terminal: Terminal, how: string, perSecond: number): void {
+  terminal.print(`${how.padEnd(20)} ${Math.round(perSecond)} durable commits a second`);
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type Client, findSessions, type Result, sentenceOf } from "@holdfast/client";
+import { type Client, findSessions, type Result, describeError } from "@holdfast/client";
 import { laneKey, type SessionId } from "@holdfast/protocol";
 import {
   type Arguments,
@@ -9,13 +9,13 @@ import {
   type Terminal,
   textFlag,
 } from "../command.ts";
-import { createPatience, type Patience } from "../connection/patience.ts";
-import { reachHost } from "../connection/connect.ts";
+import { createHostWait, type HostWait } from "../connection/patience.ts";
+import { connectHost } from "../connection/connect.ts";
 import { isPiped, readAll } from "../read-input.ts";
-import { type Accepted, followRun } from "./run.ts";
-import { runExit } from "../transcript/ends.ts";
+import { type AcceptedRun, followRun } from "./run.ts";
+import { runExitCodes } from "../transcript/ends.ts";
 
-const usualWaitSeconds = 60;
+const defaultWaitSeconds = 60;
 
 export const run: Command = {
   usage: ['run "<prompt>"', 'run "<prompt>" < file', "run --session <id> …"],
@@ -31,7 +31,7 @@ export const run: Command = {
     wait: {
       type: "string",
       value: "seconds",
-      about: `how long to wait for a host that is away (${usualWaitSeconds})`,
+      about: `how long to wait for a host that is away (${defaultWaitSeconds})`,
     },
   },
   examples: [
@@ -50,29 +50,29 @@ export const run: Command = {
   settings: "reach",
   async run(given, terminal) {
     const text = await promptFrom(given, terminal);
-    const wait = Number(textFlag(given, "wait") ?? usualWaitSeconds);
+    const wait = Number(textFlag(given, "wait") ?? defaultWaitSeconds);
     if (text === "" || !(wait >= 0)) {
-      terminal.complain(
+      terminal.printError(
         text === ""
           ? 'There is nothing to ask: give a prompt, like holdfast run "Hello", or pipe one in.'
           : "--wait takes a number of seconds.",
       );
       return exit.misuse;
     }
-    const reached = await reachHost(given, terminal, { here: "works" });
+    const reached = await connectHost(given, terminal, { localMode: "works" });
     if (!reached.ok) {
-      terminal.complain(reached.failure.sentence);
+      terminal.printError(reached.failure.message);
       return exit.failed;
     }
     const { client, close } = reached.value;
-    const patience = createPatience(wait * 1000);
+    const patience = createHostWait(wait * 1000);
     try {
-      const accepted = await ask(given, terminal, { client, patience, text });
+      const accepted = await ask(given, terminal, { client, hostWait: patience, text });
       if (typeof accepted === "number") return accepted;
       const style = hasFlag(given, "json") ? "json" : "text";
-      return await followRun({ client, patience, terminal, accepted, style });
+      return await followRun({ client, hostWait: patience, terminal, accepted, style });
     } finally {
-      patience.end();
+      patience.stop();
       await close();
     }
   },
@@ -84,9 +84,9 @@ async function promptFrom({ words }: Arguments, { input }: Terminal): Promise<st
   return [typed, piped.trimEnd()].filter((part) => part.trim() !== "").join("\n\n");
 }
 
-interface Asking {
+interface AskDeps {
   readonly client: Client;
-  readonly patience: Patience;
+  readonly hostWait: HostWait;
   readonly text: string;
 }
 
@@ -94,30 +94,34 @@ interface Asking {
 async function ask(
   given: Arguments,
   terminal: Terminal,
-  { client, patience, text }: Asking,
-): Promise<Accepted | number> {
+  { client, hostWait: patience, text }: AskDeps,
+): Promise<AcceptedRun | number> {
   const key = randomUUID();
   const fail = (result: Result<unknown> & { ok: false }): number => {
-    terminal.complain(sentenceOf(result.error));
-    return patience.over.aborted ? runExit.unreachable : runExit.failed;
+    terminal.printError(describeError(result.error));
+    return patience.expired.aborted ? runExitCodes.unreachable : runExitCodes.failed;
   };
   const named = textFlag(given, "session");
   const session =
     named === undefined
-      ? await patience.untilAnswered(() => begin(client, `run-${key}`, textFlag(given, "model")))
-      : await patience.untilAnswered(() => find(client, named));
+      ? await patience.retryUntilAnswered(() =>
+          createSession(client, `run-${key}`, textFlag(given, "model")),
+        )
+      : await patience.retryUntilAnswered(() => findSession(client, named));
   if (!session.ok) return fail(session);
   if (session.value === undefined) {
-    terminal.complain(`No session, or more than one, fits "${named}": holdfast sessions list`);
+    terminal.printError(`No session, or more than one, fits "${named}": holdfast sessions list`);
     return exit.failed;
   }
   const id = session.value;
   const body = { clientId: `run-${key}`, text, lane: laneKey.parse(`cli:${id}`) };
-  const sent = await patience.untilAnswered(() => client.sendMessage({ params: { id }, body }));
+  const sent = await patience.retryUntilAnswered(() =>
+    client.sendMessage({ params: { id }, body }),
+  );
   return sent.ok ? { sessionId: id, ...sent.value } : fail(sent);
 }
 
-async function begin(
+async function createSession(
   client: Client,
   key: string,
   model: string | undefined,
@@ -127,7 +131,7 @@ async function begin(
   return begun.ok ? { ok: true, value: begun.value.session.id } : begun;
 }
 
-async function find(client: Client, named: string): Promise<Result<SessionId | undefined>> {
+async function findSession(client: Client, named: string): Promise<Result<SessionId | undefined>> {
   const found = await findSessions(client, named);
   if (!found.ok) return found;
   return { ok: true, value: found.sessions.length === 1 ? found.sessions[0]?.id : undefined };

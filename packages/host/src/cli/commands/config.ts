@@ -14,7 +14,7 @@ import { settingsTable } from "../../ops/config/table.ts";
 import { type Command, exit, hasFlag, type Terminal } from "../command.ts";
 import { cleanJson, cleanLine } from "../screen/text.ts";
 import { padTo, widthOf } from "../screen/width.ts";
-import { paintFor } from "../screen/paint.ts";
+import { createPaint } from "../screen/paint.ts";
 
 export const config: Command = {
   usage: [
@@ -42,12 +42,12 @@ export const config: Command = {
     const [act = "show", name, ...value] = given.words;
     if (act === "schema" || act === "table") {
       const table = settingsTable().join("\n");
-      terminal.say(act === "table" ? table : JSON.stringify(configSchema(), null, 2));
+      terminal.print(act === "table" ? table : JSON.stringify(configSchema(), null, 2));
       return exit.done;
     }
     const read = readConfig({ ...terminal, flags: given.flags });
     if (!read.ok) {
-      terminal.complain(read.failure.sentence);
+      terminal.printError(read.failure.message);
       return exit.failed;
     }
     if (act === "show")
@@ -63,15 +63,15 @@ export const config: Command = {
       return misuse(terminal, `"${name ?? ""}" is not a setting: did you mean ${nearest}?`);
     }
     if (act === "get") {
-      terminal.say(valueInWords(read.value, setting));
+      terminal.print(formatValue(read.value, setting));
       return exit.done;
     }
     if (act === "set" && value.length === 0)
       return misuse(terminal, `${setting} must be ${settings[setting].allowed}.`);
     const text = act === "set" ? value.join(" ") : undefined;
     const changed = await changeSetting(read.value.home.value, setting, text);
-    if (!changed.ok) return misuse(terminal, changed.failure.sentence);
-    terminal.say(`${setting} is ${act === "set" ? "set" : "no longer set"} in ${changed.value}`);
+    if (!changed.ok) return misuse(terminal, changed.failure.message);
+    terminal.print(`${setting} is ${act === "set" ? "set" : "no longer set"} in ${changed.value}`);
     return exit.done;
   },
 };
@@ -81,19 +81,19 @@ function settingNamed(name: string): SettingName | undefined {
 }
 
 function misuse(terminal: Terminal, sentence: string): number {
-  terminal.complain(sentence);
+  terminal.printError(sentence);
   return exit.misuse;
 }
 
 /** What a person may see of a value. */
-function valueInWords(all: Config, name: SettingName): string {
+function formatValue(all: Config, name: SettingName): string {
   const { value, source } = all[name];
   if (source.from === "default" && value === undefined) return settings[name].fallbackInWords;
   if (isSecret(name) && source.from !== "default") return "(hidden)";
   return typeof value === "string" ? cleanLine(value) : cleanJson(value);
 }
 
-function sourceInWords(source: Source): string {
+function formatSource(source: Source): string {
   switch (source.from) {
     case "default":
       return "default";
@@ -108,19 +108,19 @@ function sourceInWords(source: Source): string {
 function show(all: Config, terminal: Terminal, style: "json" | "table"): number {
   const rows = settingNames.map((name) => ({
     name,
-    value: valueInWords(all, name),
-    source: sourceInWords(all[name].source),
+    value: formatValue(all, name),
+    source: formatSource(all[name].source),
   }));
   if (style === "json") {
-    terminal.say(cleanJson(rows));
+    terminal.print(cleanJson(rows));
     return exit.done;
   }
-  const paint = paintFor(terminal.output, terminal.environment);
+  const paint = createPaint(terminal.output, terminal.environment);
   const widest = (of: "name" | "source"): number =>
     Math.max(...rows.map((row) => widthOf(row[of])));
   const [names, sources] = [widest("name"), widest("source")];
   // A value may be as long as it likes, so it comes last.
   for (const { name, value, source } of rows)
-    terminal.say(`${padTo(name, names)}  ${paint("dim", padTo(source, sources))}  ${value}`);
+    terminal.print(`${padTo(name, names)}  ${paint("dim", padTo(source, sources))}  ${value}`);
   return exit.done;
 }

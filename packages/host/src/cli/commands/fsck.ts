@@ -1,13 +1,13 @@
 import { fsckExit } from "@holdfast/engine";
-import { type Client, type Result, sentenceOf } from "@holdfast/client";
+import { type Client, type Result, describeError } from "@holdfast/client";
 import { type Command, exit, hasFlag, type Terminal } from "../command.ts";
-import { pause } from "../connection/wait-for-host.ts";
-import { reachHost } from "../connection/connect.ts";
+import { sleep } from "../connection/wait-for-host.ts";
+import { connectHost } from "../connection/connect.ts";
 import { cleanJson, cleanLine } from "../screen/text.ts";
 
-const lookMs = 200;
+const pollMs = 200;
 
-type Check = Extract<Awaited<ReturnType<Client["readFsck"]>>, { ok: true }>["value"];
+type FsckCheck = Extract<Awaited<ReturnType<Client["readFsck"]>>, { ok: true }>["value"];
 
 export const fsck: Command = {
   usage: ["fsck"],
@@ -25,9 +25,9 @@ export const fsck: Command = {
   ],
   settings: "reach",
   async run(given, terminal) {
-    const reached = await reachHost(given, terminal, { here: "rests" });
+    const reached = await connectHost(given, terminal, { localMode: "rests" });
     if (!reached.ok) {
-      terminal.complain(reached.failure.sentence);
+      terminal.printError(reached.failure.message);
       return fsckExit.failed;
     }
     const { client, close } = reached.value;
@@ -35,13 +35,13 @@ export const fsck: Command = {
       const style = hasFlag(given, "json") ? "json" : "words";
       const mode = hasFlag(given, "rebuild") ? "rebuild" : "check";
       const begun = await client.startFsck({ body: { mode } });
-      if (!begun.ok) return couldNot(terminal, begun);
-      for (let check: Check = begun.value; ;) {
+      if (!begun.ok) return failWith(terminal, begun);
+      for (let check: FsckCheck = begun.value; ;) {
         if (check.state !== "running") return finish(check, terminal, style);
-        tellProgress(check, terminal);
-        await pause(lookMs, new AbortController().signal);
+        printProgress(check, terminal);
+        await sleep(pollMs, new AbortController().signal);
         const next = await client.readFsck();
-        if (!next.ok) return couldNot(terminal, next);
+        if (!next.ok) return failWith(terminal, next);
         check = next.value;
       }
     } finally {
@@ -50,41 +50,41 @@ export const fsck: Command = {
   },
 };
 
-function couldNot(terminal: Terminal, result: Result<unknown> & { ok: false }): number {
-  terminal.complain(sentenceOf(result.error));
+function failWith(terminal: Terminal, result: Result<unknown> & { ok: false }): number {
+  terminal.printError(describeError(result.error));
   return fsckExit.failed;
 }
 
-function tellProgress({ sessions, events }: Check, { output }: Terminal): void {
+function printProgress({ sessions, events }: FsckCheck, { output }: Terminal): void {
   if (output.isTTY === true)
-    output.write(`\r${counted(sessions, "session")}, ${counted(events, "event")} …`);
+    output.write(`\r${pluralise(sessions, "session")}, ${pluralise(events, "event")} …`);
 }
 
-function finish(check: Check, terminal: Terminal, style: "json" | "words"): number {
+function finish(check: FsckCheck, terminal: Terminal, style: "json" | "words"): number {
   const { state, sessions, events, findings, found, repaired = 0, unproven = [], spills } = check;
   if (terminal.output.isTTY === true) terminal.output.write("\r\u001b[K");
-  if (style === "json") terminal.say(cleanJson(check));
+  if (style === "json") terminal.print(cleanJson(check));
   else {
     for (const { code, table, message } of found)
-      terminal.say(`${code}  ${table}: ${cleanLine(message)}`);
-    if (findings > found.length) terminal.say(`… and ${findings - found.length} more`);
+      terminal.print(`${code}  ${table}: ${cleanLine(message)}`);
+    if (findings > found.length) terminal.print(`… and ${findings - found.length} more`);
     for (const what of unproven)
-      terminal.say(`Not proven, since it was being written: ${cleanLine(what)}`);
+      terminal.print(`Not proven, since it was being written: ${cleanLine(what)}`);
     if (spills !== undefined && spills > 0)
-      terminal.say(
-        `${counted(spills, "spill")} ${spills === 1 ? "waits" : "wait"} to be brought in; a host does that by itself.`,
+      terminal.print(
+        `${pluralise(spills, "spill")} ${spills === 1 ? "waits" : "wait"} to be brought in; a host does that by itself.`,
       );
     const mended = repaired > 0 ? `, ${repaired} of them mended` : "";
-    const outcome = findings === 0 ? "clean" : `${counted(findings, "finding")}${mended}`;
-    terminal.say(`${counted(sessions, "session")}, ${counted(events, "event")}: ${outcome}.`);
+    const outcome = findings === 0 ? "clean" : `${pluralise(findings, "finding")}${mended}`;
+    terminal.print(`${pluralise(sessions, "session")}, ${pluralise(events, "event")}: ${outcome}.`);
     if (findings > repaired && state === "done")
-      terminal.say("holdfast fsck --rebuild mends what follows from the logs.");
+      terminal.print("holdfast fsck --rebuild mends what follows from the logs.");
   }
   if (state !== "done") return fsckExit.failed;
   if (findings === 0) return exit.done;
   return findings === repaired ? fsckExit.repaired : fsckExit.damaged;
 }
 
-function counted(count: number, what: string): string {
+function pluralise(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? "" : "s"}`;
 }

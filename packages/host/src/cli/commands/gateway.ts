@@ -1,17 +1,23 @@
-import { type Client, sentenceOf } from "@holdfast/client";
+import { type Client, describeError } from "@holdfast/client";
 import { type GatewayView, type WebhookView } from "@holdfast/protocol";
 import { type Command, exit, type Terminal } from "../command.ts";
-import { type Reached, withHost } from "../connection/connect.ts";
+import { type HostConnection, withHost } from "../connection/connect.ts";
 import { cleanLine } from "../screen/text.ts";
 
-const used =
+const usageText =
   "It is used like this: holdfast gateway [allow <code> | deny <code> | webhook <name> [url] | rotate <name> | remove <name>]";
 
-type Place = Pick<Reached, "client" | "address">;
-type Act = (place: Place, terminal: Terminal, words: readonly string[]) => Promise<number>;
+type GatewayContext = Pick<HostConnection, "client" | "address">;
+type GatewayAction = (
+  place: GatewayContext,
+  terminal: Terminal,
+  words: readonly string[],
+) => Promise<number>;
 
 /** What can be done, with how many words it takes. */
-const acts: Readonly<Record<string, { readonly takes: readonly number[]; readonly act: Act }>> = {
+const actions: Readonly<
+  Record<string, { readonly takes: readonly number[]; readonly act: GatewayAction }>
+> = {
   show: { takes: [0], act: show },
   allow: { takes: [1], act: (...given) => decide(...given, "allow") },
   deny: { takes: [1], act: (...given) => decide(...given, "deny") },
@@ -40,22 +46,22 @@ export const gateway: Command = {
   settings: "reach",
   async run(given, terminal) {
     const [name = "show", ...words] = given.words;
-    const chosen = Object.hasOwn(acts, name) ? acts[name] : undefined;
+    const chosen = Object.hasOwn(actions, name) ? actions[name] : undefined;
     if (chosen?.takes.includes(words.length) !== true) {
-      terminal.complain(used);
+      terminal.printError(usageText);
       return exit.misuse;
     }
     return withHost(given, terminal, (reached) => chosen.act(reached, terminal, words));
   },
 };
 
-async function show({ client }: Place, terminal: Terminal): Promise<number> {
+async function show({ client }: GatewayContext, terminal: Terminal): Promise<number> {
   const read = await client.readGateway();
   if (!read.ok) {
-    terminal.complain(sentenceOf(read.error));
+    terminal.printError(describeError(read.error));
     return exit.failed;
   }
-  for (const line of linesOf(read.value)) terminal.say(cleanLine(line));
+  for (const line of linesOf(read.value)) terminal.print(cleanLine(line));
   return exit.done;
 }
 
@@ -90,36 +96,36 @@ function webhookLine({ name, to, rotating, commands }: WebhookView): string {
 }
 
 async function putWebhook(
-  place: Place,
+  place: GatewayContext,
   terminal: Terminal,
   [name = "", url]: readonly string[],
 ): Promise<number> {
   const body = url === undefined ? {} : { url };
-  return tellWebhook(place, terminal, await place.client.putWebhook({ params: { name }, body }));
+  return printWebhook(place, terminal, await place.client.putWebhook({ params: { name }, body }));
 }
 
 async function rotateWebhook(
-  place: Place,
+  place: GatewayContext,
   terminal: Terminal,
   [name = ""]: readonly string[],
 ): Promise<number> {
   const rotated = await place.client.rotateWebhook({ params: { name }, body: {} });
-  return tellWebhook(place, terminal, rotated);
+  return printWebhook(place, terminal, rotated);
 }
 
-function tellWebhook(
-  { address = "/" }: Place,
+function printWebhook(
+  { address = "/" }: GatewayContext,
   terminal: Terminal,
   result: Awaited<ReturnType<Client["putWebhook"]>>,
 ): number {
   if (!result.ok) {
-    terminal.complain(sentenceOf(result.error));
+    terminal.printError(describeError(result.error));
     return exit.failed;
   }
   const { webhook, secret } = result.value;
-  terminal.say(cleanLine(webhookLine(webhook)));
-  terminal.say(`address: ${address.replace(/\/*$/, "/")}api/gateway/webhook/${webhook.name}`);
-  terminal.say(
+  terminal.print(cleanLine(webhookLine(webhook)));
+  terminal.print(`address: ${address.replace(/\/*$/, "/")}api/gateway/webhook/${webhook.name}`);
+  terminal.print(
     secret === null
       ? `secret: as before; holdfast gateway rotate ${webhook.name} makes another`
       : `secret, shown this once: ${secret}`,
@@ -128,30 +134,30 @@ function tellWebhook(
 }
 
 async function removeWebhook(
-  { client }: Place,
+  { client }: GatewayContext,
   terminal: Terminal,
   [name = ""]: readonly string[],
 ): Promise<number> {
   const removed = await client.removeWebhook({ params: { name } });
   if (removed.ok) {
-    terminal.say(`The webhook ${name} is gone, with its secrets.`);
+    terminal.print(`The webhook ${name} is gone, with its secrets.`);
     return exit.done;
   }
-  terminal.complain(sentenceOf(removed.error));
+  terminal.printError(describeError(removed.error));
   return exit.failed;
 }
 
 async function decide(
-  { client }: Place,
+  { client }: GatewayContext,
   terminal: Terminal,
   [code = ""]: readonly string[],
   decision: "allow" | "deny",
 ): Promise<number> {
   const decided = await client.decidePairing({ params: { code }, body: { decision } });
   if (!decided.ok) {
-    terminal.complain(sentenceOf(decided.error));
+    terminal.printError(describeError(decided.error));
     return exit.failed;
   }
-  terminal.say(cleanLine(`${decided.value.person.name} is ${decided.value.person.state}.`));
+  terminal.print(cleanLine(`${decided.value.person.name} is ${decided.value.person.state}.`));
   return exit.done;
 }

@@ -1,13 +1,13 @@
 import type { Command } from "../command.ts";
 
-interface Entry {
+interface CommandEntry {
   readonly summary: string;
   /** A command is loaded when it is asked for: `--version` should not wait for a web server. */
   readonly load: () => Promise<Command>;
 }
 
 /** Every command, in the order in which the help lists them. */
-export const commands: Readonly<Record<string, Entry>> = {
+export const commands: Readonly<Record<string, CommandEntry>> = {
   serve: {
     summary: "serve the page and the API",
     load: async () => (await import("./serve.ts")).serve,

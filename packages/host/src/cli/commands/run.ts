@@ -1,4 +1,4 @@
-import { type Client, type SessionState, shortId, tryingAgain } from "@holdfast/client";
+import { type Client, type SessionState, shortId, describeRetry } from "@holdfast/client";
 import {
   type MessageId,
   type RunId,
@@ -8,85 +8,85 @@ import {
   terminalStates,
 } from "@holdfast/protocol";
 import type { Terminal } from "../command.ts";
-import { interruptions } from "../process-signals.ts";
-import type { Patience } from "../connection/patience.ts";
+import { onInterrupts } from "../process-signals.ts";
+import type { HostWait } from "../connection/patience.ts";
 import { cleanJson } from "../screen/text.ts";
 import { createScreen } from "../screen/screen.ts";
-import { paintFor } from "../screen/paint.ts";
+import { createPaint } from "../screen/paint.ts";
 import { describeCall } from "../transcript/describe.ts";
-import { endInWords, exitOf, runExit } from "../transcript/ends.ts";
-import { Presenter } from "../transcript/present.ts";
-import { watchSilence } from "../connection/silence.ts";
-import { createVoice, type Voice } from "../transcript/voice.ts";
+import { describeRunEnd, exitCodeOf, runExitCodes } from "../transcript/ends.ts";
+import { TranscriptDiffer } from "../transcript/present.ts";
+import { watchForStall } from "../connection/silence.ts";
+import { createTranscriptWriter, type TranscriptWriter } from "../transcript/voice.ts";
 
-export interface Accepted {
+export interface AcceptedRun {
   readonly sessionId: SessionId;
   readonly messageId: MessageId;
   readonly runId: RunId;
   readonly seq: Seq;
 }
 
-export interface Following {
+export interface FollowDeps {
   readonly client: Client;
-  readonly patience: Patience;
+  readonly hostWait: HostWait;
   readonly terminal: Terminal;
-  readonly accepted: Accepted;
+  readonly accepted: AcceptedRun;
   readonly style: "text" | "json";
 }
 
-interface End {
+interface RunEnd {
   readonly state: RunState;
   readonly cause: string | null;
 }
 
 /** Shows a run until it ends, over as many hosts as that takes, and answers the exit code. */
-export async function followRun(following: Following): Promise<number> {
-  const { client, terminal, accepted, patience } = following;
+export async function followRun(following: FollowDeps): Promise<number> {
+  const { client, terminal, accepted, hostWait: patience } = following;
   const left = new AbortController();
-  const ears = interruptions(process, {
+  const ears = onInterrupts(process, {
     first: () => void client.cancelRun({ params: { id: accepted.runId } }),
     second: () => left.abort(),
   });
-  const signal = AbortSignal.any([left.signal, patience.over]);
+  const signal = AbortSignal.any([left.signal, patience.expired]);
   try {
-    const show = following.style === "json" ? followEvents : followWords;
+    const show = following.style === "json" ? followEvents : followText;
     const end = await show(following, signal);
-    if (end !== null) return exitOf(end.state);
-    if (left.signal.aborted) return runExit.cancelled;
-    terminal.complain(
+    if (end !== null) return exitCodeOf(end.state);
+    if (left.signal.aborted) return runExitCodes.cancelled;
+    terminal.printError(
       `The host does not come back. The message is kept: holdfast chat --session ${shortId(accepted.sessionId)} shows what became of it.`,
     );
-    return runExit.unreachable;
+    return runExitCodes.unreachable;
   } finally {
     ears.stop();
   }
 }
 
-async function followWords(following: Following, signal: AbortSignal): Promise<End | null> {
-  const { client, patience, terminal, accepted } = following;
+async function followText(following: FollowDeps, signal: AbortSignal): Promise<RunEnd | null> {
+  const { client, hostWait: patience, terminal, accepted } = following;
   const { output, environment } = terminal;
-  const voice = createVoice({
+  const voice = createTranscriptWriter({
     terminal,
-    paint: paintFor(output, environment),
+    paint: createPaint(output, environment),
     screen: output.isTTY === true ? createScreen(output) : null,
   });
-  const presenter = new Presenter();
+  const presenter = new TranscriptDiffer();
   let waitsFor: string | null = null;
-  const silence = watchSilence({
+  const silence = watchForStall({
     client,
     isWaiting: () => true,
-    tell: (reasons) => voice.status(reasons),
+    onReasons: (reasons) => voice.status(reasons),
   });
   try {
-    const options = { signal, onConnection: told(patience, voice) };
+    const options = { signal, onConnection: connectionListener(patience, voice) };
     for await (const item of client.open(accepted.sessionId, options)) {
-      silence.heard();
+      silence.reset();
       if (item.kind === "ended") return { state: "failed", cause: item.error.code };
       if (item.kind === "status") voice.status(item.status.text ?? "");
       if (item.kind !== "state") continue;
-      const own = ownPart(item.state, accepted.runId);
-      voice.show(presenter.present(own).filter(({ kind }) => kind !== "said"));
-      const again = own.run && tryingAgain(own.run);
+      const own = onlyRun(item.state, accepted.runId);
+      voice.show(presenter.diff(own).filter(({ kind }) => kind !== "said"));
+      const again = own.run && describeRetry(own.run);
       if (again !== waitsFor) voice.status(again ?? "");
       waitsFor = again;
       const end = await endOf(client, item.state, accepted.runId);
@@ -99,18 +99,18 @@ async function followWords(following: Following, signal: AbortSignal): Promise<E
   }
 }
 
-function told(patience: Patience, voice: Voice) {
+function connectionListener(patience: HostWait, voice: TranscriptWriter) {
   return (state: "live" | "reconnecting" | "offline"): void => {
-    patience.tell(state);
+    patience.onConnection(state);
     voice.status(state === "live" ? "" : "The host does not answer; waiting for it …");
   };
 }
 
 function finish(
-  end: End,
+  end: RunEnd,
   { live }: SessionState,
-  { voice, session }: { readonly voice: Voice; readonly session: SessionId },
-): End {
+  { voice, session }: { readonly voice: TranscriptWriter; readonly session: SessionId },
+): RunEnd {
   // A chat without a session named begins a new one, where nothing waits.
   const there = `holdfast chat --session ${shortId(session)}`;
   if (end.state === "waiting") {
@@ -123,7 +123,7 @@ function finish(
 }
 
 /** What others do in the same session is not part of the answer. */
-function ownPart(state: SessionState, runId: RunId): SessionState {
+function onlyRun(state: SessionState, runId: RunId): SessionState {
   return {
     ...state,
     entries: state.entries.filter((entry) => entry.runId === runId),
@@ -137,7 +137,7 @@ function isEnd(state: RunState): boolean {
 }
 
 /** The run is the one that is shown, or it waits in the inbox, or it has ended while nobody looked. */
-async function endOf(client: Client, state: SessionState, id: RunId): Promise<End | null> {
+async function endOf(client: Client, state: SessionState, id: RunId): Promise<RunEnd | null> {
   const { run, inbox } = state;
   if (run?.id === id) return isEnd(run.state) ? run : null;
   if (inbox.some((item) => item.runId === id)) return null;
@@ -146,31 +146,34 @@ async function endOf(client: Client, state: SessionState, id: RunId): Promise<En
 }
 
 /** Every event from the acceptance on, each once, and a first and a last line around them. */
-async function followEvents(following: Following, signal: AbortSignal): Promise<End | null> {
+async function followEvents(following: FollowDeps, signal: AbortSignal): Promise<RunEnd | null> {
   const { client, terminal, accepted } = following;
   const write = (line: unknown): void => void terminal.output.write(`${cleanJson(line)}\n`);
   write({ type: "accepted", ...accepted });
-  const silence = watchSilence({
+  const silence = watchForStall({
     client,
     isWaiting: () => true,
-    tell: (text) => write({ type: "status", code: text === "" ? "ready" : "not_ready", text }),
+    onReasons: (text) => write({ type: "status", code: text === "" ? "ready" : "not_ready", text }),
   });
   try {
-    return await tellEvents(following, signal, { write, heard: () => silence.heard() });
+    return await writeEvents(following, signal, { write, heard: () => silence.reset() });
   } finally {
     silence.stop();
   }
 }
 
-async function tellEvents(
-  { client, patience, accepted }: Following,
+async function writeEvents(
+  { client, hostWait: patience, accepted }: FollowDeps,
   signal: AbortSignal,
   { write, heard }: { readonly write: (line: unknown) => void; readonly heard: () => void },
-): Promise<End | null> {
+): Promise<RunEnd | null> {
   const { sessionId: id, runId } = accepted;
   let after = (accepted.seq - 1) as Seq;
   while (!signal.aborted) {
-    for await (const item of client.follow(id, after, { signal, onConnection: patience.tell })) {
+    for await (const item of client.follow(id, after, {
+      signal,
+      onConnection: patience.onConnection,
+    })) {
       heard();
       if (item.kind === "status") write({ type: "status", ...item.status });
       if (item.kind === "ended")
@@ -193,18 +196,18 @@ async function tellEvents(
   return null;
 }
 
-async function readEnd(client: Client, id: RunId): Promise<End | null> {
+async function readEnd(client: Client, id: RunId): Promise<RunEnd | null> {
   const read = await client.readRun({ params: { id } });
   return read.ok && isEnd(read.value.run.state) ? read.value.run : null;
 }
 
-function writeEnd(write: (line: unknown) => void, { state, cause }: End): End {
+function writeEnd(write: (line: unknown) => void, { state, cause }: RunEnd): RunEnd {
   write({
     type: "ended",
     state,
     cause,
-    exitCode: exitOf(state),
-    words: endInWords({ state, cause }),
+    exitCode: exitCodeOf(state),
+    words: describeRunEnd({ state, cause }),
   });
   return { state, cause };
 }

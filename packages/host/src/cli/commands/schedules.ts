@@ -2,8 +2,8 @@ import {
   type Client,
   findSessions,
   type Result,
-  scheduleInWords,
-  sentenceOf,
+  describeSchedule,
+  describeError,
   shortId,
 } from "@holdfast/client";
 import { fieldErrors, routes, type ScheduleBody, type ScheduleView } from "@holdfast/protocol";
@@ -18,18 +18,18 @@ import {
 import { withHost } from "../connection/connect.ts";
 import { cleanJson, cleanLine } from "../screen/text.ts";
 
-interface Call {
+interface SchedulesCall {
   readonly client: Client;
   readonly terminal: Terminal;
   readonly given: Arguments;
   readonly words: readonly string[];
 }
 
-const acts: Readonly<Record<string, (call: Call) => Promise<number>>> = {
+const actions: Readonly<Record<string, (call: SchedulesCall) => Promise<number>>> = {
   list,
   add,
-  on: (call) => turn(call, "on"),
-  off: (call) => turn(call, "off"),
+  on: (call) => setState(call, "on"),
+  off: (call) => setState(call, "off"),
   remove,
 };
 
@@ -73,43 +73,45 @@ export const schedules: Command = {
   settings: "reach",
   async run(given, terminal) {
     const [name = "list", ...words] = given.words;
-    const act = Object.hasOwn(acts, name) ? acts[name] : undefined;
+    const act = Object.hasOwn(actions, name) ? actions[name] : undefined;
     if (act === undefined) {
-      terminal.complain(`"schedules ${name}" is not known: ${Object.keys(acts).join(", ")} are.`);
+      terminal.printError(
+        `"schedules ${name}" is not known: ${Object.keys(actions).join(", ")} are.`,
+      );
       return exit.misuse;
     }
     return withHost(given, terminal, ({ client }) => act({ client, terminal, given, words }));
   },
 };
 
-function failed({ terminal }: Call, { error }: Result<unknown> & { ok: false }): number {
-  terminal.complain(cleanLine(sentenceOf(error)));
+function failed({ terminal }: SchedulesCall, { error }: Result<unknown> & { ok: false }): number {
+  terminal.printError(cleanLine(describeError(error)));
   return exit.failed;
 }
 
-function misuse({ terminal }: Call, sentence: string): number {
-  terminal.complain(cleanLine(sentence));
+function misuse({ terminal }: SchedulesCall, sentence: string): number {
+  terminal.printError(cleanLine(sentence));
   return exit.misuse;
 }
 
-async function list(call: Call): Promise<number> {
+async function list(call: SchedulesCall): Promise<number> {
   const { client, given, terminal } = call;
   const read = await client.listSchedules();
   if (!read.ok) return failed(call, read);
   for (const schedule of read.value.schedules)
-    terminal.say(hasFlag(given, "json") ? cleanJson(schedule) : rowOf(schedule));
+    terminal.print(hasFlag(given, "json") ? cleanJson(schedule) : rowOf(schedule));
   if (read.value.schedules.length === 0)
-    terminal.complain('Nothing is scheduled. "holdfast schedules --help" shows how to begin.');
+    terminal.printError('Nothing is scheduled. "holdfast schedules --help" shows how to begin.');
   return exit.done;
 }
 
 function rowOf(schedule: ScheduleView): string {
   const { nextAt } = schedule;
   const next = nextAt === null ? "" : `, next ${new Date(nextAt).toISOString()}`;
-  return `${schedule.id}\t${cleanLine(scheduleInWords(schedule) + next)}`;
+  return `${schedule.id}\t${cleanLine(describeSchedule(schedule) + next)}`;
 }
 
-async function add(call: Call): Promise<number> {
+async function add(call: SchedulesCall): Promise<number> {
   const { client, terminal } = call;
   const prompt = call.words.join(" ");
   if (prompt === "") return misuse(call, "schedules add needs a prompt, in quotation marks.");
@@ -117,8 +119,11 @@ async function add(call: Call): Promise<number> {
   if (at === undefined) return misuse(call, "When? Give --at, like --at 08:00.");
   const named = await targetOf(call);
   if (named === undefined) return exit.misuse;
-  const asked = askedFor(call, prompt, at);
-  const body = routes.createSchedule.body.safeParse({ ...asked, target: named ?? yetToBeMade });
+  const asked = scheduleFromFlags(call, prompt, at);
+  const body = routes.createSchedule.body.safeParse({
+    ...asked,
+    target: named ?? placeholderTarget,
+  });
   if (!body.success)
     return misuse(
       call,
@@ -137,18 +142,18 @@ async function add(call: Call): Promise<number> {
     if (own !== undefined) await client.trashSession({ params: { id: own.id } });
     return failed(call, created);
   }
-  terminal.say(rowOf(created.value.schedule));
+  terminal.print(rowOf(created.value.schedule));
   if (own !== undefined)
-    terminal.complain(
+    terminal.printError(
       cleanLine(`It has a conversation of its own: holdfast chat --session ${shortId(own.id)}`),
     );
   return exit.done;
 }
 
 /** In place of a conversation that is made when all else is right. */
-const yetToBeMade = { lane: "cli:schedule" };
+const placeholderTarget = { lane: "cli:schedule" };
 
-function askedFor(call: Call, prompt: string, at: string) {
+function scheduleFromFlags(call: SchedulesCall, prompt: string, at: string) {
   const { given } = call;
   const missed = textFlag(given, "missed");
   return {
@@ -163,7 +168,7 @@ function askedFor(call: Call, prompt: string, at: string) {
 const everyDay = "mon,tue,wed,thu,fri,sat,sun";
 const listOf = (text: string): string[] => text.split(",").map((each) => each.trim());
 
-function timesOf({ given }: Call, at: string): unknown {
+function timesOf({ given }: SchedulesCall, at: string): unknown {
   const date = textFlag(given, "date");
   if (date !== undefined) return { date, at };
   return { days: listOf((textFlag(given, "days") ?? everyDay).toLowerCase()), at: listOf(at) };
@@ -171,7 +176,7 @@ function timesOf({ given }: Call, at: string): unknown {
 
 /** `null`: nowhere in particular. */
 async function targetOf(
-  call: Call,
+  call: SchedulesCall,
 ): Promise<{ lane: string } | { sessionId: string } | null | undefined> {
   const lane = textFlag(call.given, "lane");
   if (lane !== undefined) return { lane };
@@ -186,7 +191,10 @@ async function targetOf(
   return { sessionId: session.id };
 }
 
-async function turn(call: Call, state: NonNullable<ScheduleBody["state"]>): Promise<number> {
+async function setState(
+  call: SchedulesCall,
+  state: NonNullable<ScheduleBody["state"]>,
+): Promise<number> {
   const schedule = await findOne(call);
   if (schedule === undefined) return exit.failed;
   const changed = await call.client.changeSchedule({
@@ -194,20 +202,20 @@ async function turn(call: Call, state: NonNullable<ScheduleBody["state"]>): Prom
     body: { state },
   });
   if (!changed.ok) return failed(call, changed);
-  call.terminal.say(rowOf(changed.value.schedule));
+  call.terminal.print(rowOf(changed.value.schedule));
   return exit.done;
 }
 
-async function remove(call: Call): Promise<number> {
+async function remove(call: SchedulesCall): Promise<number> {
   const schedule = await findOne(call);
   if (schedule === undefined) return exit.failed;
   const removed = await call.client.removeSchedule({ params: { id: schedule.id } });
   if (!removed.ok) return failed(call, removed);
-  call.terminal.say(cleanLine(`Removed: ${schedule.title}. What it has said stays.`));
+  call.terminal.print(cleanLine(`Removed: ${schedule.title}. What it has said stays.`));
   return exit.done;
 }
 
-async function findOne(call: Call): Promise<ScheduleView | undefined> {
+async function findOne(call: SchedulesCall): Promise<ScheduleView | undefined> {
   const asked = call.words.join(" ").toLowerCase();
   const read = await call.client.listSchedules();
   if (!read.ok) return void failed(call, read);

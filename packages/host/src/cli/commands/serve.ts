@@ -1,12 +1,12 @@
 import { type Config } from "../../ops/config/settings.ts";
 import { readConfig } from "../../ops/config/read-config.ts";
 import type { Failure } from "../../util/outcome.ts";
-import { openLog } from "../../ops/telemetry/open-log.ts";
-import { beginStore } from "../../open-store.ts";
-import { letYoungSpaceGrow } from "../../ops/health/young-space.ts";
+import { createHostLogger } from "../../ops/telemetry/open-log.ts";
+import { startOpeningStore } from "../../open-store.ts";
+import { allowYoungGenerationGrowth } from "../../ops/health/young-space.ts";
 import { type Command, exit } from "../command.ts";
-import { announceHost, findRunningHost, isHoldfast } from "../connection/running-hosts.ts";
-import { stopRequested } from "../stop-signal.ts";
+import { announceHost, findRunningHost, isHoldfastHost } from "../connection/running-hosts.ts";
+import { waitForStopSignal } from "../stop-signal.ts";
 
 export const serve: Command = {
   usage: ["serve"],
@@ -23,19 +23,21 @@ export const serve: Command = {
   ],
   settings: "host",
   async run({ flags }, terminal) {
-    const stopAsked = stopRequested(process);
+    const stopAsked = waitForStopSignal(process);
     const config = readConfig({ ...terminal, flags });
     if (!config.ok) {
-      terminal.complain(config.failure.sentence);
+      terminal.printError(config.failure.message);
       return exit.failed;
     }
-    const log = openLog(config.value, (line) => terminal.complain(line));
+    const log = createHostLogger(config.value, (line) => terminal.printError(line));
     // A thread of its own opens it, while this one loads the rest.
-    const { begun } = await beginStore(config.value, log.report);
+    const { begun } = await startOpeningStore(config.value, log.report);
     const { startHost } = await import("../../app.ts");
     const host = await startHost(config.value, log, begun);
     if (!host.ok) {
-      terminal.complain((await whoHasThePort(config.value, host.failure)) ?? host.failure.sentence);
+      terminal.printError(
+        (await describePortOwner(config.value, host.failure)) ?? host.failure.message,
+      );
       return exit.failed;
     }
     // A host without the web role has a door for those who watch over it, and none for people.
@@ -43,12 +45,12 @@ export const serve: Command = {
     const { localAddress, signInLink } = host.value;
     const servesPeople = roles.value.includes("web");
     const withdraw = servesPeople ? announceHost(home.value, localAddress) : () => undefined;
-    terminal.say(
+    terminal.print(
       servesPeople
         ? `Holdfast is at ${signInLink} (signs you in once, within 10 minutes)`
         : `Holdfast works as ${roles.value.join(" and ")}, and says how it is at ${localAddress}health`,
     );
-    letYoungSpaceGrow();
+    allowYoungGenerationGrowth();
     await stopAsked;
     withdraw();
     await host.value.stop();
@@ -57,7 +59,7 @@ export const serve: Command = {
 };
 
 /** A port that is taken is most often taken by a Holdfast that was started before. */
-async function whoHasThePort(
+async function describePortOwner(
   { home, host, port, basePath }: Config,
   { code }: Failure,
 ): Promise<string | undefined> {
@@ -68,6 +70,6 @@ async function whoHasThePort(
     return `Holdfast is already running on this home, at ${running}: use that one ("holdfast chat" finds it by itself), or ${another}`;
   const { originOf } = await import("../../app.ts");
   const there = `${originOf(host.value, port.value)}${basePath.value}/`;
-  if (!(await isHoldfast(there))) return undefined;
+  if (!(await isHoldfastHost(there))) return undefined;
   return `Another Holdfast, with a home of its own, is already running at ${there}: ${another}`;
 }

@@ -1,4 +1,4 @@
-import { type Client, findSessions, type Result, sentenceOf, shortId } from "@holdfast/client";
+import { type Client, findSessions, type Result, describeError, shortId } from "@holdfast/client";
 import { type SessionView } from "@holdfast/protocol";
 import {
   type Arguments,
@@ -8,27 +8,27 @@ import {
   type Terminal,
   textFlag,
 } from "../command.ts";
-import { sessionRow, titleOf } from "../transcript/describe-session.ts";
-import { pause } from "../connection/wait-for-host.ts";
+import { sessionRow, sessionTitle } from "../transcript/describe-session.ts";
+import { sleep } from "../connection/wait-for-host.ts";
 import { withHost } from "../connection/connect.ts";
 import { cleanJson, cleanLine } from "../screen/text.ts";
 import { columnsOf } from "../screen/screen.ts";
-import { type Look } from "../screen/markdown.ts";
-import { paintFor } from "../screen/paint.ts";
-import { Presenter } from "../transcript/present.ts";
-import { RowMaker } from "../transcript/rows.ts";
+import { type RenderStyle } from "../screen/markdown.ts";
+import { createPaint } from "../screen/paint.ts";
+import { TranscriptDiffer } from "../transcript/present.ts";
+import { PlainRows } from "../transcript/rows.ts";
 
-interface Call {
+interface SessionsCall {
   readonly client: Client;
   readonly terminal: Terminal;
   readonly given: Arguments;
-  readonly look: Look;
+  readonly look: RenderStyle;
   readonly words: readonly string[];
 }
 
-type Act = (call: Call) => Promise<number>;
+type SessionsAction = (call: SessionsCall) => Promise<number>;
 
-const acts: Readonly<Record<string, Act>> = {
+const actions: Readonly<Record<string, SessionsAction>> = {
   list,
   show,
   search,
@@ -67,28 +67,30 @@ export const sessions: Command = {
   settings: "reach",
   async run(given, terminal) {
     const [name = "list", ...words] = given.words;
-    const act = Object.hasOwn(acts, name) ? acts[name] : undefined;
+    const act = Object.hasOwn(actions, name) ? actions[name] : undefined;
     if (act === undefined) {
-      terminal.complain(`"sessions ${name}" is not known: ${Object.keys(acts).join(", ")} are.`);
+      terminal.printError(
+        `"sessions ${name}" is not known: ${Object.keys(actions).join(", ")} are.`,
+      );
       return exit.misuse;
     }
     const { output, environment } = terminal;
-    const look = { width: columnsOf(output, 100) - 1, paint: paintFor(output, environment) };
+    const look = { width: columnsOf(output, 100) - 1, paint: createPaint(output, environment) };
     return withHost(given, terminal, ({ client }) => act({ client, terminal, given, look, words }));
   },
 };
 
-function failed({ terminal }: Call, result: Result<unknown> & { ok: false }): number {
-  terminal.complain(sentenceOf(result.error));
+function failed({ terminal }: SessionsCall, result: Result<unknown> & { ok: false }): number {
+  terminal.printError(describeError(result.error));
   return exit.failed;
 }
 
-function limitOf({ given }: Call): number {
+function limitOf({ given }: SessionsCall): number {
   const limit = Number(textFlag(given, "limit") ?? 20);
   return Number.isInteger(limit) ? Math.min(500, Math.max(1, limit)) : 20;
 }
 
-async function list(call: Call): Promise<number> {
+async function list(call: SessionsCall): Promise<number> {
   const { client, given, terminal, look } = call;
   const query = {
     limit: limitOf(call),
@@ -98,16 +100,18 @@ async function list(call: Call): Promise<number> {
   const listed = await client.listSessions({ query });
   if (!listed.ok) return failed(call, listed);
   for (const session of listed.value.sessions) {
-    if (hasFlag(given, "json")) terminal.say(cleanJson(session));
-    else if (terminal.output.isTTY === true) terminal.say(sessionRow(session, look));
+    if (hasFlag(given, "json")) terminal.print(cleanJson(session));
+    else if (terminal.output.isTTY === true) terminal.print(sessionRow(session, look));
     else
-      terminal.say(`${session.id}\t${new Date(session.sortAt).toISOString()}\t${titleOf(session)}`);
+      terminal.print(
+        `${session.id}\t${new Date(session.sortAt).toISOString()}\t${sessionTitle(session)}`,
+      );
   }
-  if (listed.value.sessions.length === 0) terminal.complain("There are no sessions.");
+  if (listed.value.sessions.length === 0) terminal.printError("There are no sessions.");
   return exit.done;
 }
 
-async function show(call: Call): Promise<number> {
+async function show(call: SessionsCall): Promise<number> {
   const { client, given, terminal, look } = call;
   const session = await findOne(call, call.words.join(" "), "active");
   if (session === undefined) return exit.failed;
@@ -115,50 +119,51 @@ async function show(call: Call): Promise<number> {
   const read = await client.readSession({ params: { id: session.id }, query });
   if (!read.ok) return failed(call, read);
   if (hasFlag(given, "json")) {
-    for (const entry of read.value.entries) terminal.say(cleanJson(entry));
+    for (const entry of read.value.entries) terminal.print(cleanJson(entry));
     return exit.done;
   }
   const { entries, earlier } = read.value;
-  terminal.say(look.paint("bold", titleOf(session)) + look.paint("dim", `  ${session.id}`));
-  if (earlier !== null) terminal.say(look.paint("dim", "… there is more above: --limit 500"));
-  const rows = new RowMaker();
-  const pieces = new Presenter().present({ ...read.value, entries, gaps: [], readAgain: null });
-  for (const piece of pieces) for (const row of rows.add(piece, look)) terminal.say(row);
-  for (const row of rows.open(look)) terminal.say(row);
+  terminal.print(look.paint("bold", sessionTitle(session)) + look.paint("dim", `  ${session.id}`));
+  if (earlier !== null) terminal.print(look.paint("dim", "… there is more above: --limit 500"));
+  const rows = new PlainRows();
+  const pieces = new TranscriptDiffer().diff({ ...read.value, entries, gaps: [], readAgain: null });
+  for (const piece of pieces) for (const row of rows.add(piece, look)) terminal.print(row);
+  for (const row of rows.openRows(look)) terminal.print(row);
   return exit.done;
 }
 
-async function search(call: Call): Promise<number> {
+async function search(call: SessionsCall): Promise<number> {
   const { client, given, terminal, look, words } = call;
   const q = words.join(" ").slice(0, 200);
   if (q === "") return misuse(call, "sessions search needs words.");
   const found = await searchWhole(client, { q, limit: limitOf(call) });
   if (!found.ok) return failed(call, found);
   for (const hit of found.value.hits) {
-    if (hasFlag(given, "json")) terminal.say(cleanJson(hit));
+    if (hasFlag(given, "json")) terminal.print(cleanJson(hit));
     else {
       const head = `${shortId(hit.sessionId)}  ${cleanLine(hit.title ?? "")}`;
-      terminal.say(`${look.paint("bold", head)}\n    ${cleanLine(hit.snippet)}`);
+      terminal.print(`${look.paint("bold", head)}\n    ${cleanLine(hit.snippet)}`);
     }
   }
-  if (found.value["indexing"] === true) terminal.complain("There may be more: not all is indexed.");
-  else if (found.value.hits.length === 0) terminal.complain("Nothing was found.");
+  if (found.value["indexing"] === true)
+    terminal.printError("There may be more: not all is indexed.");
+  else if (found.value.hits.length === 0) terminal.printError("Nothing was found.");
   return exit.done;
 }
 
-const indexingMs = 250;
-const mostLooks = 20;
+const indexingPollMs = 250;
+const maxPolls = 20;
 
 /** A host that has just begun may still be indexing what others wrote. */
 async function searchWhole(client: Client, query: { q: string; limit: number }) {
   for (let looks = 1; ; looks += 1) {
     const found = await client.search({ query });
-    if (!found.ok || found.value["indexing"] !== true || looks === mostLooks) return found;
-    await pause(indexingMs, new AbortController().signal);
+    if (!found.ok || found.value["indexing"] !== true || looks === maxPolls) return found;
+    await sleep(indexingPollMs, new AbortController().signal);
   }
 }
 
-async function rename(call: Call): Promise<number> {
+async function rename(call: SessionsCall): Promise<number> {
   const [asked = "", ...rest] = call.words;
   const title = rest.join(" ");
   if (title === "") return misuse(call, "sessions rename needs a session and a title.");
@@ -167,7 +172,7 @@ async function rename(call: Call): Promise<number> {
   );
 }
 
-async function branch(call: Call): Promise<number> {
+async function branch(call: SessionsCall): Promise<number> {
   const [asked = "", ...rest] = call.words;
   const body = rest.length === 0 ? {} : { title: rest.join(" ") };
   return change({ ...call, words: [asked] }, "active", "Branched:", (id) =>
@@ -176,7 +181,7 @@ async function branch(call: Call): Promise<number> {
 }
 
 async function change(
-  call: Call,
+  call: SessionsCall,
   shelf: "active" | "trash",
   words: string,
   act: (id: SessionView["id"]) => Promise<Result<{ session: SessionView }>>,
@@ -185,18 +190,20 @@ async function change(
   if (session === undefined) return exit.failed;
   const changed = await act(session.id);
   if (!changed.ok) return failed(call, changed);
-  call.terminal.say(`${words} ${titleOf(changed.value.session)}  ${changed.value.session.id}`);
+  call.terminal.print(
+    `${words} ${sessionTitle(changed.value.session)}  ${changed.value.session.id}`,
+  );
   return exit.done;
 }
 
 async function findOne(
-  call: Call,
+  call: SessionsCall,
   asked: string,
   shelf: "active" | "trash",
 ): Promise<SessionView | undefined> {
   const { terminal, look } = call;
   if (asked === "") {
-    terminal.complain("Which session? Name its id, the end of it, or words of its title.");
+    terminal.printError("Which session? Name its id, the end of it, or words of its title.");
     return undefined;
   }
   const found = await findSessions(call.client, asked, shelf);
@@ -204,12 +211,12 @@ async function findOne(
   const [session, ...others] = found.sessions;
   if (session !== undefined && others.length === 0) return session;
   const many = `More than one session fits "${asked}":`;
-  terminal.complain(session === undefined ? `No session fits "${asked}".` : many);
-  for (const each of found.sessions.slice(0, 20)) terminal.complain(sessionRow(each, look));
+  terminal.printError(session === undefined ? `No session fits "${asked}".` : many);
+  for (const each of found.sessions.slice(0, 20)) terminal.printError(sessionRow(each, look));
   return undefined;
 }
 
-function misuse({ terminal }: Call, sentence: string): number {
-  terminal.complain(sentence);
+function misuse({ terminal }: SessionsCall, sentence: string): number {
+  terminal.printError(sentence);
   return exit.misuse;
 }

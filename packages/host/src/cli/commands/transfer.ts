@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { findSessions, sentenceOf } from "@holdfast/client";
+import { findSessions, describeError } from "@holdfast/client";
 import { jsonObject } from "@holdfast/protocol";
 import { readConfig } from "../../ops/config/read-config.ts";
 import { systemCode } from "../../util/outcome.ts";
@@ -11,7 +11,7 @@ import { isPiped, readAll } from "../read-input.ts";
 import { cleanLine, cleanText } from "../screen/text.ts";
 
 function fail(terminal: Terminal, sentence: string, code: number = exit.failed): number {
-  terminal.complain(sentence);
+  terminal.printError(sentence);
   return code;
 }
 
@@ -36,7 +36,7 @@ export const exportCommand: Command = {
         return fail(terminal, "--format takes md, html or json.", exit.misuse);
       if (asked === "") return fail(terminal, "Which session? holdfast sessions list", exit.misuse);
       const found = await findSessions(client, asked);
-      if (!found.ok) return fail(terminal, sentenceOf(found.error));
+      if (!found.ok) return fail(terminal, describeError(found.error));
       const [session, ...others] = found.sessions;
       if (session === undefined || others.length > 0)
         return fail(
@@ -47,12 +47,12 @@ export const exportCommand: Command = {
         params: { id: session.id },
         query: { format },
       });
-      if (!document.ok) return fail(terminal, sentenceOf(document.error));
-      return put(document.value, textFlag(given, "to"), terminal);
+      if (!document.ok) return fail(terminal, describeError(document.error));
+      return writeNewFile(document.value, textFlag(given, "to"), terminal);
     }),
 };
 
-function put(text: string, to: string | undefined, terminal: Terminal): number {
+function writeNewFile(text: string, to: string | undefined, terminal: Terminal): number {
   if (to === undefined) {
     // A file gets what was said as it was said; a terminal gets nothing that it would obey.
     const shown = terminal.output.isTTY === true ? cleanText(text) : text;
@@ -84,10 +84,10 @@ export const importCommand: Command = {
       return fail(terminal, `${file ?? "What came in"} is not a JSON document that was exported.`);
     return withHost(given, terminal, async ({ client }) => {
       const taken = await client.importSessions({ body: { format: "json", document } });
-      if (!taken.ok) return fail(terminal, sentenceOf(taken.error));
-      for (const { id } of taken.value.sessions) terminal.say(`Taken in: ${id}`);
+      if (!taken.ok) return fail(terminal, describeError(taken.error));
+      for (const { id } of taken.value.sessions) terminal.print(`Taken in: ${id}`);
       for (const { id, reason } of taken.value.skipped)
-        terminal.complain(`Left out: ${cleanLine(id)} (${cleanLine(reason)})`);
+        terminal.printError(`Left out: ${cleanLine(id)} (${cleanLine(reason)})`);
       return exit.done;
     });
   },
@@ -119,9 +119,9 @@ export const backup: Command = {
   run: (given, terminal) =>
     withHost(given, terminal, async ({ client, config }) => {
       const made = await client.backup({});
-      if (!made.ok) return fail(terminal, sentenceOf(made.error));
+      if (!made.ok) return fail(terminal, describeError(made.error));
       const folder = resolve(config.home.value, "backups", made.value.name);
-      terminal.say(`${folder}  (${made.value.bytes} bytes)`);
+      terminal.print(`${folder}  (${made.value.bytes} bytes)`);
       return exit.done;
     }),
 };
@@ -141,10 +141,10 @@ export const restore: Command = {
     if (folder === undefined || !existsSync(folder))
       return fail(terminal, "Which backup? Name its folder.", exit.misuse);
     const config = readConfig({ ...terminal, flags: given.flags });
-    if (!config.ok) return fail(terminal, config.failure.sentence);
+    if (!config.ok) return fail(terminal, config.failure.message);
     const restored = await restoreBackup(resolve(folder), config.value.home.value);
-    if (!restored.ok) return fail(terminal, restored.failure.sentence);
-    terminal.say(`Restored to ${restored.value}. holdfast fsck proves it.`);
+    if (!restored.ok) return fail(terminal, restored.failure.message);
+    terminal.print(`Restored to ${restored.value}. holdfast fsck proves it.`);
     return exit.done;
   },
 };

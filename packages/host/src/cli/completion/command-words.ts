@@ -4,28 +4,28 @@ import type { Command } from "../command.ts";
 import { settingsOf } from "../help.ts";
 
 /** What can be offered in one place of a line: certain words, or what a host or the disk knows. */
-export type Offer =
+export type CompletionSource =
   | { readonly kind: "words"; readonly words: readonly string[] }
   | { readonly kind: "session" | "model" | "file" | "nothing" };
 
-export interface FlagWords {
+export interface FlagSpec {
   readonly name: string;
   readonly about: string;
   /** What stands behind it; `null` where nothing does. */
-  readonly takes: Offer | null;
+  readonly source: CompletionSource | null;
 }
 
 /** A command as a shell has to know it. */
-export interface CommandWords {
+export interface CommandCompletion {
   readonly name: string;
   readonly summary: string;
-  readonly flags: readonly FlagWords[];
+  readonly flags: readonly FlagSpec[];
   /** What may follow the words in the key: `""` the command's name, `"show"` the word behind it. */
-  readonly follows: ReadonlyMap<string, Offer>;
+  readonly positions: ReadonlyMap<string, CompletionSource>;
 }
 
 /** What a label in a usage line or behind a flag stands for. */
-const labels: Readonly<Record<string, Offer["kind"]>> = {
+const labelSources: Readonly<Record<string, CompletionSource["kind"]>> = {
   session: "session",
   "id or title": "session",
   model: "model",
@@ -33,34 +33,34 @@ const labels: Readonly<Record<string, Offer["kind"]>> = {
   "backup folder": "file",
 };
 
-export function commandWords(name: string, summary: string, command: Command): CommandWords {
+export function completionOf(name: string, summary: string, command: Command): CommandCompletion {
   const own = Object.entries(command.flags ?? {}).map(([flag, { type, value, about }]) => ({
     name: flag,
     about,
-    takes: type === "boolean" ? null : offerFor(value ?? ""),
+    source: type === "boolean" ? null : sourceForLabel(value ?? ""),
   }));
   const shared = settingsOf(command.settings).map((setting) => ({
     name: flagOf(setting),
     about: settings[setting].about,
-    takes: settingOffer(setting),
+    source: sourceForSetting(setting),
   }));
   const named = new Set(own.map((flag) => flag.name));
-  const help = { name: "help", about: "how it is used, by example", takes: null };
+  const help = { name: "help", about: "how it is used, by example", source: null };
   return {
     name,
     summary,
     flags: [...own, ...shared.filter((flag) => !named.has(flag.name)), help],
-    follows: followsIn(command.usage, name),
+    positions: positionsIn(command.usage, name),
   };
 }
 
-function offerFor(label: string): Offer {
+function sourceForLabel(label: string): CompletionSource {
   if (label.includes("|")) return { kind: "words", words: label.split("|") };
-  const kind = Object.hasOwn(labels, label) ? labels[label] : undefined;
+  const kind = Object.hasOwn(labelSources, label) ? labelSources[label] : undefined;
   return kind === undefined || kind === "words" ? { kind: "nothing" } : { kind };
 }
 
-function settingOffer(name: SettingName): Offer {
+function sourceForSetting(name: SettingName): CompletionSource {
   const { schema } = settings[name];
   if (schema instanceof z.ZodEnum) return { kind: "words", words: schema.options.map(String) };
   if (name === "model") return { kind: "model" };
@@ -68,23 +68,23 @@ function settingOffer(name: SettingName): Offer {
 }
 
 /** Read from the lines that the help shows: `sessions show <session>` offers `show`, and then sessions. */
-function followsIn(usage: readonly string[], name: string): Map<string, Offer> {
-  const follows = new Map<string, Offer>();
+function positionsIn(usage: readonly string[], name: string): Map<string, CompletionSource> {
+  const follows = new Map<string, CompletionSource>();
   const acts: string[] = [];
   for (const line of usage) {
     const found = /^\S+ (?:([a-z|]+)(?: |$))?(?:<([^<>]+)>)?/.exec(line);
     const [, act = "", label] = found ?? [];
     for (const each of act === "" ? [] : act.split("|")) {
       acts.push(each);
-      if (label !== undefined) follows.set(each, positionOffer(name, label));
+      if (label !== undefined) follows.set(each, sourceForPosition(name, label));
     }
-    if (act === "" && label !== undefined) follows.set("", positionOffer(name, label));
+    if (act === "" && label !== undefined) follows.set("", sourceForPosition(name, label));
   }
   if (acts.length > 0) follows.set("", { kind: "words", words: acts });
   return follows;
 }
 
-function positionOffer(name: string, label: string): Offer {
+function sourceForPosition(name: string, label: string): CompletionSource {
   if (name === "config" && label === "name") return { kind: "words", words: settingNames };
-  return offerFor(label);
+  return sourceForLabel(label);
 }

@@ -2,13 +2,13 @@ import { parseArgs } from "node:util";
 import { type Client, shortId } from "@holdfast/client";
 import { flagOf, settingNames } from "../../ops/config/settings.ts";
 import { exit, type Terminal } from "../command.ts";
-import { titleOf } from "../transcript/describe-session.ts";
-import { reachRunning } from "../connection/connect.ts";
+import { sessionTitle } from "../transcript/describe-session.ts";
+import { connectRunningHost } from "../connection/connect.ts";
 
 /** Longer than this nobody waits behind a Tab. */
-const patienceMs = 700;
-const newest = 100;
-const mostOffered = 30;
+const timeoutMs = 700;
+const maxSessions = 100;
+const maxSuggestions = 30;
 /** A server names its models as it likes, and bash puts what is offered into the line as it is: such a name could be a command. */
 const plainWord = /^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$/;
 
@@ -16,17 +16,17 @@ const plainWord = /^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$/;
  * Answers a shell that completes a line: `__complete session|model <typed> <words of the line>`, a value and what it is to a line.
  * Whoever presses Tab wants a word or nothing: what cannot be known is left out without a sound, and no host is started for it.
  */
-export async function answerCompletion(
+export async function printSuggestions(
   [what = "", typed = "", ...line]: readonly string[],
   terminal: Terminal,
 ): Promise<number> {
   try {
-    const reached = await reachRunning(flagsIn(line), terminal, patienceMs);
+    const reached = await connectRunningHost(flagsIn(line), terminal, timeoutMs);
     if (reached === undefined) return exit.done;
-    const signal = AbortSignal.timeout(patienceMs);
-    const offered = await offersOf(what, typed, reached.client, signal);
-    for (const [value, about] of offered.slice(0, mostOffered))
-      terminal.say(about === "" ? value : `${value}\t${about}`);
+    const signal = AbortSignal.timeout(timeoutMs);
+    const offered = await suggestionsFor(what, typed, reached.client, signal);
+    for (const [value, about] of offered.slice(0, maxSuggestions))
+      terminal.print(about === "" ? value : `${value}\t${about}`);
   } catch {
     // A line that is half typed may be anything at all.
   }
@@ -49,7 +49,7 @@ function flagsIn(line: readonly string[]): Readonly<Record<string, unknown>> {
   );
 }
 
-async function offersOf(
+async function suggestionsFor(
   what: string,
   typed: string,
   client: Client,
@@ -64,10 +64,10 @@ async function offersOf(
     );
   }
   if (what !== "session") return [];
-  const listed = await client.listSessions({ query: { limit: newest } }, { signal });
+  const listed = await client.listSessions({ query: { limit: maxSessions } }, { signal });
   const sessions = listed.ok ? listed.value.sessions : [];
   return sessions.flatMap((session) => {
-    const [id, title] = [shortId(session.id), titleOf(session)];
+    const [id, title] = [shortId(session.id), sessionTitle(session)];
     const fits = id.startsWith(wanted) || title.toLowerCase().includes(wanted);
     return fits ? [[id, title] as const] : [];
   });

@@ -1,9 +1,9 @@
 import { type Command, exit } from "../command.ts";
 import { commands } from "../commands/registry.ts";
-import { commandWords } from "./command-words.ts";
+import { completionOf } from "./command-words.ts";
 import { shellScripts } from "./shell-scripts.ts";
 
-export { answerCompletion } from "./completion.ts";
+export { printSuggestions } from "./completion.ts";
 
 export const completion: Command = {
   usage: ["completion bash|zsh|fish"],
@@ -21,11 +21,11 @@ export const completion: Command = {
     const write = Object.hasOwn(shellScripts, shell) ? shellScripts[shell] : undefined;
     if (write === undefined || rest.length > 0) {
       const known = Object.keys(shellScripts).join(", ");
-      terminal.complain(`For which shell? There are ${known}: holdfast completion bash`);
+      terminal.printError(`For which shell? There are ${known}: holdfast completion bash`);
       return exit.misuse;
     }
     const all = Object.entries(commands).map(async ([name, { summary, load }]) =>
-      commandWords(name, summary, await load()),
+      completionOf(name, summary, await load()),
     );
     terminal.output.write(write(await Promise.all(all)));
     return exit.done;

@@ -1,17 +1,18 @@
-import type { CommandWords, Offer } from "./command-words.ts";
+import type { CommandCompletion, CompletionSource } from "./command-words.ts";
 
 /** The shells that a script can be printed for. */
-export const shellScripts: Readonly<Record<string, (commands: readonly CommandWords[]) => string>> =
-  { bash: bashScript, zsh: zshScript, fish: fishScript };
+export const shellScripts: Readonly<
+  Record<string, (commands: readonly CommandCompletion[]) => string>
+> = { bash: bashScript, zsh: zshScript, fish: fishScript };
 
 const quote = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /** What the script does for an offer: `@session` asks a host that runs, `@file` the disk, and words are words. */
-function offerText(offer: Offer): string {
+function sourceText(offer: CompletionSource): string {
   return quote(offer.kind === "words" ? offer.words.join(" ") : `@${offer.kind}`);
 }
 
-function arms(rows: readonly (readonly [string, string])[], indent: string): string {
+function caseArms(rows: readonly (readonly [string, string])[], indent: string): string {
   const byText = Map.groupBy(rows, ([, text]) => text);
   return [...byText]
     .map(
@@ -21,22 +22,22 @@ function arms(rows: readonly (readonly [string, string])[], indent: string): str
 }
 
 /** The part that bash and zsh share: where in the line the cursor stands, and what belongs there. */
-function chooseOffer(commands: readonly CommandWords[], parts: string): string {
+function chooseSource(commands: readonly CommandCompletion[], parts: string): string {
   const valued = new Set(
     commands.flatMap(({ flags }) =>
-      flags.flatMap(({ name, takes }) => (takes === null ? [] : [`--${name}`])),
+      flags.flatMap(({ name, source: takes }) => (takes === null ? [] : [`--${name}`])),
     ),
   );
   const values = commands.flatMap(({ name, flags }) =>
     flags.flatMap((flag) =>
-      flag.takes === null ? [] : [[`${name} --${flag.name}`, offerText(flag.takes)] as const],
+      flag.source === null ? [] : [[`${name} --${flag.name}`, sourceText(flag.source)] as const],
     ),
   );
   const flags = commands.map(
     (each) => [each.name, quote(each.flags.map(({ name }) => `--${name}`).join(" "))] as const,
   );
-  const words = commands.flatMap(({ name, follows }) =>
-    [...follows].map(([key, offer]) => [`${name} ${key}`.trim(), offerText(offer)] as const),
+  const words = commands.flatMap(({ name, positions: follows }) =>
+    [...follows].map(([key, offer]) => [`${name} ${key}`.trim(), sourceText(offer)] as const),
   );
   return `  local said="" flag="" part offer=""
   for part in ${parts}; do
@@ -47,24 +48,24 @@ function chooseOffer(commands: readonly CommandWords[], parts: string): string {
   done
   if [[ -n $flag ]]; then
     case "$command $flag" in
-${arms(values, "      ")}
+${caseArms(values, "      ")}
     esac
   elif [[ $typed == -* ]]; then
     case "$command" in
-${arms(flags, "      ")}
+${caseArms(flags, "      ")}
     esac
   else
     case "$command$said" in
-${arms([...words, ["help", quote(names(commands))]], "      ")}
+${caseArms([...words, ["help", quote(names(commands))]], "      ")}
     esac
   fi`;
 }
 
-function names(commands: readonly CommandWords[]): string {
+function names(commands: readonly CommandCompletion[]): string {
   return [...commands.map(({ name }) => name), "help", "--help", "--version"].join(" ");
 }
 
-function bashScript(commands: readonly CommandWords[]): string {
+function bashScript(commands: readonly CommandCompletion[]): string {
   return `# What bash offers for holdfast behind a Tab. Take it in with: source <(holdfast completion bash)
 _holdfast() {
   local line="\${COMP_LINE:0:COMP_POINT}" typed command before lines each
@@ -74,7 +75,7 @@ _holdfast() {
   if [[ -n $typed ]]; then unset 'parts[-1]'; fi
   command="\${parts[1]-}"
   COMPREPLY=()
-${chooseOffer(commands, '"${parts[@]:2}"')}
+${chooseSource(commands, '"${parts[@]:2}"')}
   if (( \${#parts[@]} < 2 )); then offer=${quote(names(commands))}; fi
   case "$offer" in
     @nothing) ;;
@@ -98,7 +99,7 @@ complete -F _holdfast holdfast
 `;
 }
 
-function zshScript(commands: readonly CommandWords[]): string {
+function zshScript(commands: readonly CommandCompletion[]): string {
   const described = commands.map(({ name, summary }) =>
     quote(`${name}:${summary.replaceAll(":", String.raw`\:`)}`),
   );
@@ -107,7 +108,7 @@ function zshScript(commands: readonly CommandWords[]): string {
 _holdfast() {
   local typed="\${words[CURRENT]}" command="\${words[2]}" each
   local -a lines values shown
-${chooseOffer(commands, '"${(@)words[3,CURRENT-1]}"')}
+${chooseSource(commands, '"${(@)words[3,CURRENT-1]}"')}
   if (( CURRENT == 2 )); then
     lines=(${described.join(" ")})
     _describe 'command' lines
@@ -131,8 +132,8 @@ compdef _holdfast holdfast
 `;
 }
 
-function fishScript(commands: readonly CommandWords[]): string {
-  const rows = commands.flatMap(({ name, summary, flags, follows }) => {
+function fishScript(commands: readonly CommandCompletion[]): string {
+  const rows = commands.flatMap(({ name, summary, flags, positions: follows }) => {
     const here = `__fish_seen_subcommand_from ${name}`;
     const acts = follows.get("");
     const known = acts?.kind === "words" ? acts.words : [];
@@ -140,14 +141,14 @@ function fishScript(commands: readonly CommandWords[]): string {
       `complete -c holdfast -n __fish_use_subcommand -a ${name} -d ${quote(summary)}`,
       ...flags.map(
         (flag) =>
-          `complete -c holdfast -n ${quote(here)} -l ${flag.name} -d ${quote(flag.about)}${fishOffer(flag.takes, " -x")}`,
+          `complete -c holdfast -n ${quote(here)} -l ${flag.name} -d ${quote(flag.about)}${fishSource(flag.source, " -x")}`,
       ),
       ...[...follows].map(([key, offer]) => {
         const place =
           key === ""
             ? `${here}${known.length > 0 ? `; and not __fish_seen_subcommand_from ${known.join(" ")}` : ""}`
             : `${here}; and __fish_seen_subcommand_from ${key}`;
-        return `complete -c holdfast -n ${quote(place)}${fishOffer(offer, " -f")}`;
+        return `complete -c holdfast -n ${quote(place)}${fishSource(offer, " -f")}`;
       }),
     ];
   });
@@ -160,7 +161,7 @@ function fishScript(commands: readonly CommandWords[]): string {
 }
 
 /** `-x` behind a flag, which needs a value; `-f` where a word may stand. Neither offers files. */
-function fishOffer(offer: Offer | null, how: " -x" | " -f"): string {
+function fishSource(offer: CompletionSource | null, how: " -x" | " -f"): string {
   if (offer === null) return "";
   switch (offer.kind) {
     case "words":

@@ -6,25 +6,25 @@ import { readConfig } from "../../ops/config/read-config.ts";
 import { done, failed, type Outcome } from "../../util/outcome.ts";
 import { isLoopback } from "../../util/ip-networks.ts";
 import { type Arguments, exit, type Terminal } from "../command.ts";
-import { pause } from "./wait-for-host.ts";
+import { sleep } from "./wait-for-host.ts";
 import { findRunningHost } from "./running-hosts.ts";
 
 /** A host that can be spoken to, wherever it is. */
-export interface Reached {
+export interface HostConnection {
   readonly client: Client;
   /** `here`: this process is the host, and what it runs is let go of when it ends. */
-  readonly where: "here" | "server";
+  readonly location: "here" | "server";
   readonly address: string | undefined;
   readonly config: Config;
   readonly close: () => Promise<void>;
 }
 
-export interface ReachOptions {
+export interface ConnectOptions {
   /**
    * What a host in this process does beside answering: `works` takes up runs and all else there is to do; `rests` does not,
    * as a command that is over in a moment would only break off again what it took up.
    */
-  readonly here: "works" | "rests";
+  readonly localMode: "works" | "rests";
   readonly report?: (bug: Error) => void;
 }
 
@@ -32,11 +32,11 @@ export interface ReachOptions {
 export async function withHost(
   given: Arguments,
   terminal: Terminal,
-  act: (reached: Reached) => Promise<number>,
+  act: (reached: HostConnection) => Promise<number>,
 ): Promise<number> {
-  const reached = await reachHost(given, terminal, { here: "rests" });
+  const reached = await connectHost(given, terminal, { localMode: "rests" });
   if (!reached.ok) {
-    terminal.complain(reached.failure.sentence);
+    terminal.printError(reached.failure.message);
     return exit.failed;
   }
   try {
@@ -50,26 +50,29 @@ export async function withHost(
  * The host that the settings name, else the one that serves this home, else one in this process: the same host, asked
  * without a port. All commands go through here, so there is one way to everything.
  */
-export async function reachHost(
+export async function connectHost(
   { flags }: Arguments,
   terminal: Terminal,
-  { here, report = (bug) => terminal.complain(bug.stack ?? bug.message) }: ReachOptions,
-): Promise<Outcome<Reached>> {
+  {
+    localMode: here,
+    report = (bug) => terminal.printError(bug.stack ?? bug.message),
+  }: ConnectOptions,
+): Promise<Outcome<HostConnection>> {
   const config = readConfig({ ...terminal, flags });
   if (!config.ok) return config;
   const { home, url } = config.value;
-  if (url.value !== undefined) return reachNamed(config.value, url.value);
+  if (url.value !== undefined) return connectToUrl(config.value, url.value);
   const address = await findRunningHost(home.value);
-  if (address === undefined) return reachHere(config.value, here, report);
-  return reachServing(config.value, address);
+  if (address === undefined) return openLocalHost(config.value, here, report);
+  return connectToServing(config.value, address);
 }
 
 /** A host that runs already, where there is one that answers in time. None is started. */
-export async function reachRunning(
+export async function connectRunningHost(
   flags: Arguments["flags"],
   terminal: Terminal,
   patienceMs: number,
-): Promise<Reached | undefined> {
+): Promise<HostConnection | undefined> {
   const config = readConfig({ ...terminal, flags });
   if (!config.ok) return undefined;
   const { home, url } = config.value;
@@ -77,16 +80,16 @@ export async function reachRunning(
   if (address === undefined) return undefined;
   const reached =
     url.value === undefined
-      ? reachServing(config.value, address)
-      : reachNamed(config.value, url.value);
+      ? connectToServing(config.value, address)
+      : connectToUrl(config.value, url.value);
   return reached.ok ? reached.value : undefined;
 }
 
-function reachNamed(config: Config, url: string): Outcome<Reached> {
+function connectToUrl(config: Config, url: string): Outcome<HostConnection> {
   const { token, home } = config;
   const isNear = isLoopback(new URL(url).hostname.replace(/^\[|\]$/g, ""));
   // The home's own token is for this machine: it is not shown to another one.
-  const shown = token.value ?? (isNear ? keptToken(home.value) : undefined);
+  const shown = token.value ?? (isNear ? storedToken(home.value) : undefined);
   if (shown === undefined) {
     return failed(
       "config.invalid",
@@ -94,13 +97,13 @@ function reachNamed(config: Config, url: string): Outcome<Reached> {
     );
   }
   const client = createClient({ baseUrl: url, token: shown });
-  return done({ client, where: "server", address: url, config, close: async () => {} });
+  return done({ client, location: "server", address: url, config, close: async () => {} });
 }
 
 /** A host that was restarted may be found under another address: it is looked for again when it does not answer. */
-function reachServing(config: Config, found: string): Outcome<Reached> {
+function connectToServing(config: Config, found: string): Outcome<HostConnection> {
   const home = config.home.value;
-  const token = config.token.value ?? keptToken(home);
+  const token = config.token.value ?? storedToken(home);
   if (token === undefined)
     return failed("home.unusable", `The token in ${join(home, "token")} cannot be read.`);
   let address: string | undefined = found;
@@ -114,41 +117,41 @@ function reachServing(config: Config, found: string): Outcome<Reached> {
       throw error;
     }
   };
-  const client = createClient({ token, fetch: fetchThere, sleep: pauseNearby });
-  return done({ client, where: "server", address: found, config, close: async () => {} });
+  const client = createClient({ token, fetch: fetchThere, sleep: localRetrySleep });
+  return done({ client, location: "server", address: found, config, close: async () => {} });
 }
 
-const longestBackoffMs = 15_000;
-const nearbyMs = 500;
+const maxBackoffMs = 15_000;
+const localRetryMs = 500;
 
 /** Backing off spares a host that many ask at once. On one's own machine it only keeps a person waiting. */
-function pauseNearby(ms: number, signal: AbortSignal): Promise<void> {
-  return pause(ms > longestBackoffMs ? ms : Math.min(ms, nearbyMs), signal);
+function localRetrySleep(ms: number, signal: AbortSignal): Promise<void> {
+  return sleep(ms > maxBackoffMs ? ms : Math.min(ms, localRetryMs), signal);
 }
 
-async function reachHere(
+async function openLocalHost(
   config: Config,
-  here: ReachOptions["here"],
+  here: ConnectOptions["localMode"],
   report: (bug: Error) => void,
-): Promise<Outcome<Reached>> {
+): Promise<Outcome<HostConnection>> {
   // Loaded only here: a command that finds a host that serves needs nothing of one.
-  const [{ openHost }, { reportOnly }] = await Promise.all([
+  const [{ openApp }, { reportOnly }] = await Promise.all([
     import("../../open-host.ts"),
     import("../../telemetry/index.ts"),
   ]);
-  const opened = await openHost(config, reportOnly(report));
+  const opened = await openApp(config, reportOnly(report));
   if (!opened.ok) return opened;
-  const { app, token, begin, stop } = opened.value;
+  const { httpApp: app, token, start: begin, stop } = opened.value;
   if (here === "works") begin();
   const client = createClient({
     token,
     baseUrl: config.basePath.value,
     fetch: (path, init) => app.request(path, init, {}),
   });
-  return done({ client, where: "here", address: undefined, config, close: () => stop() });
+  return done({ client, location: "here", address: undefined, config, close: () => stop() });
 }
 
-function keptToken(home: string): string | undefined {
+function storedToken(home: string): string | undefined {
   try {
     return readFileSync(join(home, "token"), "utf8").trim() || undefined;
   } catch {

@@ -1,19 +1,19 @@
 import type { ApiError, ConnectionState, Result } from "@holdfast/client";
-import { pause } from "./wait-for-host.ts";
+import { sleep } from "./wait-for-host.ts";
 
 /** How long a host that is away is waited for. Aborts `over` when it has been away for longer than that. */
-export interface Patience {
-  readonly over: AbortSignal;
+export interface HostWait {
+  readonly expired: AbortSignal;
   /** To be told how the connection stands. */
-  readonly tell: (state: ConnectionState) => void;
+  readonly onConnection: (state: ConnectionState) => void;
   /** Asks until there is an answer, or until the host has been away for too long. */
-  untilAnswered<T>(ask: () => Promise<Result<T>>): Promise<Result<T>>;
-  end(): void;
+  retryUntilAnswered<T>(ask: () => Promise<Result<T>>): Promise<Result<T>>;
+  stop(): void;
 }
 
-const pauseMs = 400;
+const retryMs = 400;
 
-export function createPatience(boundMs: number): Patience {
+export function createHostWait(boundMs: number): HostWait {
   const over = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   function away(): void {
@@ -24,31 +24,32 @@ export function createPatience(boundMs: number): Patience {
     timer = undefined;
   }
   return {
-    over: over.signal,
-    tell: (state) => (state === "live" ? back() : away()),
-    async untilAnswered(ask) {
+    expired: over.signal,
+    onConnection: (state) => (state === "live" ? back() : away()),
+    async retryUntilAnswered(ask) {
       for (;;) {
         const result = await ask();
-        if (result.ok || !mayPass(result.error)) {
+        if (result.ok || !isTransient(result.error)) {
           back();
           return result;
         }
         away();
         if (over.signal.aborted) return result;
-        await pause(pauseMs, over.signal);
+        await sleep(retryMs, over.signal);
         if (over.signal.aborted) return result;
       }
     },
-    end: back,
+    stop: back,
   };
 }
 
 /** What is over when a person has mended it, and not by itself: they had better hear of it at once. */
-const forAPerson: ReadonlySet<string> = new Set(["internal", "store_full", "store_unwritable"]);
+const needsOperator: ReadonlySet<string> = new Set(["internal", "store_full", "store_unwritable"]);
 
 /** Whether waiting may help: no answer, or a host that is starting, stopping or overloaded. */
-function mayPass(error: ApiError): boolean {
+function isTransient(error: ApiError): boolean {
   if (error.kind === "network") return true;
-  if (error.kind === "problem") return error.problem.status >= 500 && !forAPerson.has(error.code);
+  if (error.kind === "problem")
+    return error.problem.status >= 500 && !needsOperator.has(error.code);
   return error.kind === "unexpected" && error.status >= 500;
 }

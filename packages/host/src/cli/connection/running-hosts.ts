@@ -20,21 +20,21 @@ const announcement = z.object({
 });
 type Announcement = z.infer<typeof announcement>;
 
-const folderOf = (home: string): string => join(home, "running");
+const runningFolder = (home: string): string => join(home, "running");
 
 /**
  * Leaves word of a host for those who come to its home, and answers how to take it back. Each process has a file of its
  * own, so two hosts on one home do not take each other's away. A home that takes no word costs nothing but the finding.
  */
 export function announceHost(home: string, address: string): () => void {
-  const path = join(folderOf(home), `${process.pid}.json`);
+  const path = join(runningFolder(home), `${process.pid}.json`);
   const told: Announcement = {
     address,
     startedAt: Date.now(),
     holder: currentHolder("serve"),
   };
   try {
-    mkdirSync(folderOf(home), { recursive: true, mode: 0o700 });
+    mkdirSync(runningFolder(home), { recursive: true, mode: 0o700 });
     for (const { path: other, verdict } of readAnnouncements(home))
       if (verdict === "dead") rmSync(other, { force: true });
     const draft = `${path}.new`;
@@ -48,24 +48,25 @@ export function announceHost(home: string, address: string): () => void {
   };
 }
 
-interface Read {
+interface ReadAnnouncement {
   readonly path: string;
-  readonly told: Announcement | undefined;
+  readonly announcement: Announcement | undefined;
   readonly verdict: "alive" | "dead" | "unknown";
 }
 
-function readAnnouncements(home: string): Read[] {
+function readAnnouncements(home: string): ReadAnnouncement[] {
   const liveness = createLiveness();
-  return namesIn(folderOf(home))
+  return fileNamesIn(runningFolder(home))
     .filter((name) => name.endsWith(".json"))
     .map((name) => {
-      const path = join(folderOf(home), name);
-      const told = readOne(path);
-      return { path, told, verdict: told === undefined ? "dead" : liveness.isDead(told.holder) };
+      const path = join(runningFolder(home), name);
+      const announcement = readAnnouncement(path);
+      const verdict = announcement === undefined ? "dead" : liveness.isDead(announcement.holder);
+      return { path, announcement, verdict };
     });
 }
 
-function namesIn(folder: string): string[] {
+function fileNamesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {
@@ -73,7 +74,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-function readOne(path: string): Announcement | undefined {
+function readAnnouncement(path: string): Announcement | undefined {
   try {
     return announcement.safeParse(JSON.parse(readFileSync(path, "utf8"))).data;
   } catch {
@@ -82,7 +83,7 @@ function readOne(path: string): Announcement | undefined {
 }
 
 const health = z.looseObject({ version: z.string(), status: z.string() });
-const usualPatienceMs = 2_000;
+const defaultTimeoutMs = 2_000;
 
 /**
  * The newest host that serves this home. Its process must be proven alive, so that the token is never shown to a
@@ -90,17 +91,22 @@ const usualPatienceMs = 2_000;
  */
 export async function findRunningHost(
   home: string,
-  patienceMs = usualPatienceMs,
+  patienceMs = defaultTimeoutMs,
 ): Promise<string | undefined> {
   const living = readAnnouncements(home)
-    .flatMap(({ told, verdict }) => (told !== undefined && verdict === "alive" ? [told] : []))
+    .flatMap(({ announcement: told, verdict }) =>
+      told !== undefined && verdict === "alive" ? [told] : [],
+    )
     .toSorted((a, b) => b.startedAt - a.startedAt);
-  for (const { address } of living) if (await isHoldfast(address, patienceMs)) return address;
+  for (const { address } of living) if (await isHoldfastHost(address, patienceMs)) return address;
   return undefined;
 }
 
 /** Whether a host answers there, whoever's it is. */
-export async function isHoldfast(address: string, patienceMs = usualPatienceMs): Promise<boolean> {
+export async function isHoldfastHost(
+  address: string,
+  patienceMs = defaultTimeoutMs,
+): Promise<boolean> {
   try {
     const response = await fetch(`${address}health`, { signal: AbortSignal.timeout(patienceMs) });
     return health.safeParse(await response.json()).success;

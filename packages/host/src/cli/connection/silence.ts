@@ -2,34 +2,34 @@ import type { Client } from "@holdfast/client";
 import { z } from "zod";
 
 /** Whoever waits for an answer, and hears nothing. */
-export interface Silence {
+export interface StallWatch {
   /** Something came. */
-  heard(): void;
+  reset(): void;
   stop(): void;
 }
 
-export interface SilenceOptions {
+export interface StallWatchDeps {
   readonly client: Pick<Client, "health">;
   /** Why nothing comes; empty when that is over. */
-  readonly tell: (reasons: string) => void;
+  readonly onReasons: (reasons: string) => void;
   /** Whether anything is to be expected. */
   readonly isWaiting: () => boolean;
   readonly everyMs?: number;
 }
 
-const usualMs = 3_000;
+const defaultCheckMs = 3_000;
 const health = z.looseObject({ reasons: z.array(z.string()).optional() });
 
 /**
  * A host whose disk is full in the middle of a run cannot even write that down: the run stands still, and there is no event to
  * tell of it. So after a while of silence the host is asked how it is, for as long as the silence lasts.
  */
-export function watchSilence({
+export function watchForStall({
   client,
-  tell,
+  onReasons: tell,
   isWaiting,
-  everyMs = usualMs,
-}: SilenceOptions): Silence {
+  everyMs = defaultCheckMs,
+}: StallWatchDeps): StallWatch {
   let told = "";
   const over = new AbortController();
   let timer = setTimeout(ask, everyMs);
@@ -55,7 +55,7 @@ export function watchSilence({
   }
 
   return {
-    heard() {
+    reset() {
       say("");
       again();
     },

@@ -1,6 +1,6 @@
 import type { Client } from "@holdfast/client";
 import { expect, onTestFinished, test } from "vitest";
-import { watchSilence } from "./silence.ts";
+import { watchForStall } from "./silence.ts";
 
 /** A host that says how it is, as often as it is asked. */
 function listen(isWaiting: () => boolean = () => true) {
@@ -11,9 +11,9 @@ function listen(isWaiting: () => boolean = () => true) {
     const value = { status: "degraded", version: "1", reasons: host.reasons };
     return { ok: true, value };
   };
-  const silence = watchSilence({
+  const silence = watchForStall({
     client: { health },
-    tell: (reasons) => told.push(reasons),
+    onReasons: (reasons) => told.push(reasons),
     isWaiting,
     everyMs: 1,
   });
@@ -30,7 +30,7 @@ test("who waits and hears nothing is told why, once, and when it is over", async
   const { asked } = host;
   await expect.poll(() => host.asked).toBeGreaterThan(asked + 2);
   expect(told).toHaveLength(1);
-  silence.heard();
+  silence.reset();
   expect(told).toEqual(["The store's disk is full: make room.", ""]);
 });
 

@@ -1,22 +1,22 @@
 import { prepareHome } from "../../ops/config/home.ts";
 import { readConfig } from "../../ops/config/read-config.ts";
 import { type Arguments, type Command, exit, hasFlag, type Terminal } from "../command.ts";
-import { reachHost } from "../connection/connect.ts";
+import { connectHost } from "../connection/connect.ts";
 import { findRunningHost } from "../connection/running-hosts.ts";
 import { cleanJson, cleanLine } from "../screen/text.ts";
 import { padTo } from "../screen/width.ts";
-import { paintFor, type Style } from "../screen/paint.ts";
-import { bad, type DoctorFinding, good } from "./finding.ts";
-import { lookAtHome } from "./home.ts";
-import { lookAtHost, lookAtPostgres } from "./host.ts";
-import { lookAtServers, tryServers } from "./mcp.ts";
+import { createPaint, type Style } from "../screen/paint.ts";
+import { errorFinding, type DoctorFinding, okFinding } from "./finding.ts";
+import { checkHome } from "./home.ts";
+import { checkHost, checkPostgres } from "./host.ts";
+import { checkServedMcp, checkConfiguredMcp } from "./mcp.ts";
 import {
-  judgeOpenFiles,
-  lookAtDisk,
-  lookAtNode,
-  lookAtPort,
-  lookAtSqlite,
-  readOpenFiles,
+  openFilesFinding,
+  checkDisk,
+  checkNode,
+  checkPort,
+  checkSqlite,
+  readOpenFileLimit,
 } from "./machine.ts";
 
 export const doctor: Command = {
@@ -33,73 +33,75 @@ export const doctor: Command = {
   ],
   settings: "reach",
   async run(given, terminal) {
-    const findings = await examine(given, terminal);
-    if (hasFlag(given, "json")) terminal.say(cleanJson(findings));
+    const findings = await runChecks(given, terminal);
+    if (hasFlag(given, "json")) terminal.print(cleanJson(findings));
     else
       for (const finding of findings)
-        for (const row of rowsOf(finding, terminal)) terminal.say(row);
+        for (const row of rowsOf(finding, terminal)) terminal.print(row);
     return findings.some(({ state }) => state === "bad") ? exit.failed : exit.done;
   },
 };
 
-async function examine(given: Arguments, terminal: Terminal): Promise<DoctorFinding[]> {
+async function runChecks(given: Arguments, terminal: Terminal): Promise<DoctorFinding[]> {
   const machine = [
-    lookAtNode(process.versions.node),
-    await lookAtSqlite(process.versions["sqlite"]),
-    judgeOpenFiles(readOpenFiles()),
+    checkNode(process.versions.node),
+    await checkSqlite(process.versions["sqlite"]),
+    openFilesFinding(readOpenFileLimit()),
   ];
   const config = readConfig({ ...terminal, flags: given.flags });
   if (!config.ok) {
     const mend = "holdfast config schema shows what config.json may hold.";
-    return [...machine, bad("Settings", config.failure.sentence, mend)];
+    return [...machine, errorFinding("Settings", config.failure.message, mend)];
   }
   const { home, host, port } = config.value;
   const findings = [
     ...machine,
-    good("Settings", "every one of them is understood"),
-    ...lookAtHome(config.value),
+    okFinding("Settings", "every one of them is understood"),
+    ...checkHome(config.value),
   ];
   // Where no home can be had there is nothing more to look at.
   if (!prepareHome(home.value).ok) return findings;
   return [
     ...findings,
-    ...(await lookAtDisk(home.value)),
-    await lookAtPort(host.value, port.value, await findRunningHost(home.value)),
-    ...(await lookAtPostgres(config.value)),
-    ...(await lookInside(given, terminal)),
+    ...(await checkDisk(home.value)),
+    await checkPort(host.value, port.value, await findRunningHost(home.value)),
+    ...(await checkPostgres(config.value)),
+    ...(await checkRunningHost(given, terminal)),
   ];
 }
 
-async function lookInside(given: Arguments, terminal: Terminal): Promise<DoctorFinding[]> {
+async function checkRunningHost(given: Arguments, terminal: Terminal): Promise<DoctorFinding[]> {
   const reports: string[] = [];
-  const reached = await reachHost(given, terminal, {
-    here: "rests",
+  const reached = await connectHost(given, terminal, {
+    localMode: "rests",
     report: (bug) => reports.push(bug.message),
   });
   if (!reached.ok)
-    return [bad("Host", reached.failure.sentence, "Mend what stands above, and look again.")];
-  const { client, close, config, where } = reached.value;
+    return [
+      errorFinding("Host", reached.failure.message, "Mend what stands above, and look again."),
+    ];
+  const { client, close, config, location: where } = reached.value;
   try {
     const findings = [
-      ...(await lookAtHost(client, config.home.value)),
-      ...(where === "server" ? await lookAtServers(client) : await tryServers(config)),
+      ...(await checkHost(client, config.home.value)),
+      ...(where === "server" ? await checkServedMcp(client) : await checkConfiguredMcp(config)),
     ];
-    const told = reports.map((words) => bad("Host", words, "holdfast fsck says more."));
+    const told = reports.map((words) => errorFinding("Host", words, "holdfast fsck says more."));
     return [...findings, ...told];
   } finally {
     await close();
   }
 }
 
-const marks: Record<DoctorFinding["state"], readonly [string, Style]> = {
+const stateMarks: Record<DoctorFinding["state"], readonly [string, Style]> = {
   good: ["✓", "good"],
   care: ["!", "accent"],
   bad: ["✗", "bad"],
 };
 
 function rowsOf({ what, state, words, mend }: DoctorFinding, terminal: Terminal): string[] {
-  const paint = paintFor(terminal.output, terminal.environment);
-  const [mark, style] = marks[state];
+  const paint = createPaint(terminal.output, terminal.environment);
+  const [mark, style] = stateMarks[state];
   const row = `${paint(style, mark)} ${padTo(what, 12)} ${cleanLine(words)}`;
   return mend === undefined ? [row] : [row, `               → ${cleanLine(mend)}`];
 }

@@ -8,15 +8,15 @@ export interface DoctorFinding {
   readonly mend?: string;
 }
 
-export function good(what: string, words: string): DoctorFinding {
+export function okFinding(what: string, words: string): DoctorFinding {
   return { what, state: "good", words };
 }
 
-export function care(what: string, words: string, mend: string): DoctorFinding {
+export function warningFinding(what: string, words: string, mend: string): DoctorFinding {
   return { what, state: "care", words, mend };
 }
 
-export function bad(what: string, words: string, mend: string): DoctorFinding {
+export function errorFinding(what: string, words: string, mend: string): DoctorFinding {
   return { what, state: "bad", words, mend };
 }
 

@@ -5,44 +5,44 @@ import { isSecret } from "../../ops/config/config-files.ts";
 import { plainFile, secretFile } from "../../ops/config/read-config.ts";
 import { prepareHome } from "../../ops/config/home.ts";
 import { isLoopback } from "../../util/ip-networks.ts";
-import { bad, care, type DoctorFinding, good } from "./finding.ts";
+import { errorFinding, warningFinding, type DoctorFinding, okFinding } from "./finding.ts";
 
-const shortestToken = 16;
+const minTokenLength = 16;
 
 /** The home, what is secret in it, and whom it is open to. */
-export function lookAtHome(config: Config): DoctorFinding[] {
+export function checkHome(config: Config): DoctorFinding[] {
   const home = config.home.value;
   const prepared = prepareHome(home);
   if (!prepared.ok)
-    return [bad("Home", prepared.failure.sentence, "Name another with HOLDFAST_HOME.")];
+    return [errorFinding("Home", prepared.failure.message, "Name another with HOLDFAST_HOME.")];
   return [
-    judgeMode("Home", home, 0o077, "700"),
+    checkMode("Home", home, 0o077, "700"),
     ...["token", secretFile, "sign-ins.json", "secrets.json", "holdfast.db"]
       .map((name) => join(home, name))
       .filter((path) => existsSync(path))
-      .map((path) => judgeMode("Rights", path, 0o077, "600")),
-    ...lookAtPlainFile(home),
-    lookAtToken(config),
-    lookAtSpills(join(home, "spill")),
+      .map((path) => checkMode("Rights", path, 0o077, "600")),
+    ...checkConfigFile(home),
+    checkToken(config),
+    checkSpills(join(home, "spill")),
   ];
 }
 
-function judgeMode(what: string, path: string, refused: number, wanted: string): DoctorFinding {
+function checkMode(what: string, path: string, refused: number, wanted: string): DoctorFinding {
   const mode = statSync(path).mode & 0o777;
-  if ((mode & refused) === 0) return good(what, `${path} is yours alone`);
+  if ((mode & refused) === 0) return okFinding(what, `${path} is yours alone`);
   const words = `${path} is open to others (${mode.toString(8)})`;
-  return bad(what, words, `chmod ${wanted} ${path}`);
+  return errorFinding(what, words, `chmod ${wanted} ${path}`);
 }
 
 /** A secret may stand in config.json; then config.json is a secret. */
-function lookAtPlainFile(home: string): DoctorFinding[] {
+function checkConfigFile(home: string): DoctorFinding[] {
   const path = join(home, plainFile);
   if (!existsSync(path)) return [];
   const text = readFileSync(path, "utf8");
   const secrets = settingNames.filter((name) => isSecret(name) && text.includes(`"${name}"`));
   if (secrets.length === 0 || (statSync(path).mode & 0o077) === 0) return [];
   return [
-    care(
+    warningFinding(
       "Rights",
       `${path} holds ${secrets.join(" and ")}, and others can read it`,
       `chmod 600 ${path}, or holdfast config set ${secrets[0]} …, which keeps it apart`,
@@ -50,27 +50,28 @@ function lookAtPlainFile(home: string): DoctorFinding[] {
   ];
 }
 
-function lookAtToken({ token, host, home }: Config): DoctorFinding {
-  if (token.value !== undefined && token.value.length < shortestToken) {
+function checkToken({ token, host, home }: Config): DoctorFinding {
+  if (token.value !== undefined && token.value.length < minTokenLength) {
     const words = `the token has ${token.value.length} characters`;
     const mend = "Leave HOLDFAST_TOKEN out: one is made and kept in the home.";
-    if (!isLoopback(host.value)) return bad("Token", `${words}, and ${host.value} is open`, mend);
-    return care("Token", words, mend);
+    if (!isLoopback(host.value))
+      return errorFinding("Token", `${words}, and ${host.value} is open`, mend);
+    return warningFinding("Token", words, mend);
   }
-  if (token.value !== undefined) return good("Token", "set");
+  if (token.value !== undefined) return okFinding("Token", "set");
   const path = join(home.value, "token");
-  if (!existsSync(path)) return good("Token", "made at the first start");
+  if (!existsSync(path)) return okFinding("Token", "made at the first start");
   if (readFileSync(path, "utf8").trim() === "")
-    return bad("Token", `${path} is empty`, `rm ${path}; the next start makes a new one`);
-  return good("Token", `kept in ${path}`);
+    return errorFinding("Token", `${path} is empty`, `rm ${path}; the next start makes a new one`);
+  return okFinding("Token", `kept in ${path}`);
 }
 
 /** Output that a host could not store. A running host brings it in; one that was left is named. */
-function lookAtSpills(folder: string): DoctorFinding {
+function checkSpills(folder: string): DoctorFinding {
   const names = existsSync(folder) ? readdirSync(folder) : [];
   const spills = names.filter((name) => name.endsWith(".spill"));
-  if (spills.length === 0) return good("Spills", "none is left over");
-  return care(
+  if (spills.length === 0) return okFinding("Spills", "none is left over");
+  return warningFinding(
     "Spills",
     `${spills.length} in ${folder}`,
     "Start a host on this home: it brings them in by itself. Do not delete them.",

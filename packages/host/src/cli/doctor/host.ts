@@ -1,98 +1,122 @@
 import { connect } from "node:net";
-import { type Client, sentenceOf } from "@holdfast/client";
+import { type Client, describeError } from "@holdfast/client";
 import type { ProviderView } from "@holdfast/protocol";
 import { type Config, isPostgres } from "../../ops/config/settings.ts";
-import { whenInWords } from "../transcript/describe-session.ts";
-import { bad, care, type DoctorFinding, good, reasonOf } from "./finding.ts";
+import { formatTime } from "../transcript/describe-session.ts";
+import {
+  errorFinding,
+  warningFinding,
+  type DoctorFinding,
+  okFinding,
+  reasonOf,
+} from "./finding.ts";
 
-const oldestPostgres = 14;
-const mostClockMs = 5_000;
+const minPostgresVersion = 14;
+const maxClockSkewMs = 5_000;
 const connectMs = 3_000;
-const oldBacklogMs = 3_600_000;
+const staleBacklogMs = 3_600_000;
 
 /** The database, asked without opening it as a store. */
-export async function lookAtPostgres(config: Config): Promise<DoctorFinding[]> {
+export async function checkPostgres(config: Config): Promise<DoctorFinding[]> {
   const place = config.store.value;
   if (place === undefined || !isPostgres(place)) return [];
   try {
-    const { askServer } = await import("@holdfast/store/postgres");
-    const { version, encoding, now } = await askServer({ url: place });
+    const { readServerFacts } = await import("@holdfast/store/postgres");
+    const { version, encoding, now } = await readServerFacts({ url: place });
     return [
-      Number(version.split(".")[0]) >= oldestPostgres
-        ? good("PostgreSQL", `${version}, reachable`)
-        : bad("PostgreSQL", `${version} is too old`, `Use ${oldestPostgres} or newer.`),
+      Number(version.split(".")[0]) >= minPostgresVersion
+        ? okFinding("PostgreSQL", `${version}, reachable`)
+        : errorFinding(
+            "PostgreSQL",
+            `${version} is too old`,
+            `Use ${minPostgresVersion} or newer.`,
+          ),
       ...(encoding === "UTF8"
         ? []
-        : [bad("PostgreSQL", `encoded in ${encoding}`, "Make a database with ENCODING 'UTF8'.")]),
-      judgeClock(now - Date.now(), "the database's"),
+        : [
+            errorFinding(
+              "PostgreSQL",
+              `encoded in ${encoding}`,
+              "Make a database with ENCODING 'UTF8'.",
+            ),
+          ]),
+      clockFinding(now - Date.now(), "the database's"),
     ];
   } catch (error) {
     const mend = "Look at the address in HOLDFAST_STORE, the server, and its pg_hba.conf.";
-    return [bad("PostgreSQL", `it cannot be reached: ${reasonOf(error)}`, mend)];
+    return [errorFinding("PostgreSQL", `it cannot be reached: ${reasonOf(error)}`, mend)];
   }
 }
 
-export function judgeClock(aheadMs: number, whose: string): DoctorFinding {
+export function clockFinding(aheadMs: number, whose: string): DoctorFinding {
   const seconds = (Math.abs(aheadMs) / 1000).toFixed(1);
   const words = `${seconds} s ${aheadMs < 0 ? "behind" : "ahead of"} this machine's`;
-  if (Math.abs(aheadMs) <= mostClockMs) return good("Clock", `${whose} and this machine's agree`);
-  return care("Clock", `${whose} is ${words}`, "Keep both by NTP.");
+  if (Math.abs(aheadMs) <= maxClockSkewMs)
+    return okFinding("Clock", `${whose} and this machine's agree`);
+  return warningFinding("Clock", `${whose} is ${words}`, "Keep both by NTP.");
 }
 
 /** What the host itself knows: whether it opens, who answers, and what waits to be remembered. */
-export async function lookAtHost(client: Client, home: string): Promise<DoctorFinding[]> {
+export async function checkHost(client: Client, home: string): Promise<DoctorFinding[]> {
   return [
-    ...(await lookAtTime(client)),
-    ...(await lookAtModels(client, home)),
-    await lookAtMemory(client),
+    ...(await checkClock(client)),
+    ...(await checkModels(client, home)),
+    await checkMemory(client),
   ];
 }
 
 /** A clock that went back would give new messages older times than those that are there. */
-async function lookAtTime(client: Client): Promise<DoctorFinding[]> {
+async function checkClock(client: Client): Promise<DoctorFinding[]> {
   const listed = await client.listSessions({ query: { limit: 1 } });
   if (!listed.ok)
-    return [bad("Store", sentenceOf(listed.error), "holdfast fsck says more about the store.")];
+    return [
+      errorFinding(
+        "Store",
+        describeError(listed.error),
+        "holdfast fsck says more about the store.",
+      ),
+    ];
   const [newest] = listed.value.sessions;
-  const store = good("Store", newest === undefined ? "opens, and is empty" : "opens");
-  if (newest === undefined || newest.sortAt <= Date.now() + mostClockMs)
-    return [store, good("Clock", new Date().toISOString())];
-  const words = `the newest session is of ${whenInWords(newest.sortAt)}, which is still to come`;
-  return [store, bad("Clock", words, "Set this machine's clock, by NTP if you can.")];
+  const store = okFinding("Store", newest === undefined ? "opens, and is empty" : "opens");
+  if (newest === undefined || newest.sortAt <= Date.now() + maxClockSkewMs)
+    return [store, okFinding("Clock", new Date().toISOString())];
+  const words = `the newest session is of ${formatTime(newest.sortAt)}, which is still to come`;
+  return [store, errorFinding("Clock", words, "Set this machine's clock, by NTP if you can.")];
 }
 
-async function lookAtModels(client: Client, home: string): Promise<DoctorFinding[]> {
+async function checkModels(client: Client, home: string): Promise<DoctorFinding[]> {
   const listed = await client.listModels();
-  if (!listed.ok) return [bad("Model", sentenceOf(listed.error), "holdfast config shows why.")];
+  if (!listed.ok)
+    return [errorFinding("Model", describeError(listed.error), "holdfast config shows why.")];
   const { usual, models, providers } = listed.value;
   const model = models.find(({ name }) => name === usual);
   const provider = providers.find((each) => each.provider === model?.provider);
   if (usual === "rehearsal") {
     const mend =
       "Paste a key on the page, under Settings, Models and keys, or set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or HOLDFAST_MODEL=ollama/…";
-    return [care("Model", "the rehearsal model answers: no provider is set", mend)];
+    return [warningFinding("Model", "the rehearsal model answers: no provider is set", mend)];
   }
   if (model?.usable !== true) {
     const mend = provider?.problem ?? `Look at model in holdfast config (${home}).`;
-    return [bad("Model", `${usual} cannot answer`, mend)];
+    return [errorFinding("Model", `${usual} cannot answer`, mend)];
   }
   const key =
     provider?.key.from === "none" ? "no key" : `a key (${provider?.key.name ?? "stored"})`;
   return [
-    good("Model", `${usual}, with ${key}`),
-    ...(provider === undefined ? [] : [await lookAtProvider(provider)]),
+    okFinding("Model", `${usual}, with ${key}`),
+    ...(provider === undefined ? [] : [await checkProvider(provider)]),
   ];
 }
 
 /** Whether its address can be reached. Nothing is sent: no key, no word. */
-async function lookAtProvider({ title, baseUrl }: ProviderView): Promise<DoctorFinding> {
+async function checkProvider({ title, baseUrl }: ProviderView): Promise<DoctorFinding> {
   const url = URL.parse(baseUrl ?? "");
-  if (url === null) return good("Provider", title);
+  if (url === null) return okFinding("Provider", title);
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
   const why = await tryConnection(url.hostname.replace(/^\[|\]$/g, ""), port);
-  if (why === undefined) return good("Provider", `${title} can be reached at ${url.host}`);
+  if (why === undefined) return okFinding("Provider", `${title} can be reached at ${url.host}`);
   const mend = "Look at the network, the address, and whether the server runs.";
-  return bad("Provider", `${title} cannot be reached at ${url.host} (${why})`, mend);
+  return errorFinding("Provider", `${title} cannot be reached at ${url.host} (${why})`, mend);
 }
 
 function tryConnection(host: string, port: number): Promise<string | undefined> {
@@ -108,19 +132,24 @@ function tryConnection(host: string, port: number): Promise<string | undefined> 
   });
 }
 
-async function lookAtMemory(client: Client): Promise<DoctorFinding> {
+async function checkMemory(client: Client): Promise<DoctorFinding> {
   const read = await client.readMemory();
-  if (!read.ok) return bad("Memory", sentenceOf(read.error), "holdfast fsck checks the store.");
+  if (!read.ok)
+    return errorFinding("Memory", describeError(read.error), "holdfast fsck checks the store.");
   const { turns, oldestAt, failing } = read.value.backlog;
   const words = `${turns} ${turns === 1 ? "turn waits" : "turns wait"} to be remembered`;
   if (failing !== null)
-    return bad(
+    return errorFinding(
       "Memory",
       `${words}; the last try failed: ${failing.message}`,
       "See HOLDFAST_MEMORY.",
     );
-  const isOld = oldestAt !== null && Date.now() - oldestAt > oldBacklogMs;
+  const isOld = oldestAt !== null && Date.now() - oldestAt > staleBacklogMs;
   return isOld
-    ? care("Memory", `${words}, some for long`, "A running host commits them when they rest.")
-    : good("Memory", turns === 0 ? "nothing waits" : words);
+    ? warningFinding(
+        "Memory",
+        `${words}, some for long`,
+        "A running host commits them when they rest.",
+      )
+    : okFinding("Memory", turns === 0 ? "nothing waits" : words);
 }

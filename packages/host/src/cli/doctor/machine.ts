@@ -9,51 +9,60 @@ import {
 } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { bad, care, type DoctorFinding, good, reasonOf } from "./finding.ts";
+import {
+  errorFinding,
+  warningFinding,
+  type DoctorFinding,
+  okFinding,
+  reasonOf,
+} from "./finding.ts";
 
-const neededNode = 24;
+const minNodeVersion = 24;
 const megabyte = 1024 * 1024;
-const scarce = 1024 * megabyte;
-const desperate = 100 * megabyte;
+const lowSpaceBytes = 1024 * megabyte;
+const criticalSpaceBytes = 100 * megabyte;
 const slowSyncMs = 50;
-const fewFiles = 4_096;
+const minOpenFiles = 4_096;
 
-export function lookAtNode(version: string): DoctorFinding {
+export function checkNode(version: string): DoctorFinding {
   const major = Number(version.split(".")[0]);
-  if (major >= neededNode) return good("Node", version);
-  return bad("Node", `${version} is too old`, `Install Node ${neededNode} or newer.`);
+  if (major >= minNodeVersion) return okFinding("Node", version);
+  return errorFinding("Node", `${version} is too old`, `Install Node ${minNodeVersion} or newer.`);
 }
 
-export async function lookAtSqlite(version: string | undefined): Promise<DoctorFinding> {
-  const { whyRefused } = await import("@holdfast/store/sqlite");
-  const why = whyRefused(version ?? "0");
-  if (why === undefined) return good("SQLite", version ?? "");
-  return bad("SQLite", why, "Install a newer Node: SQLite comes with it.");
+export async function checkSqlite(version: string | undefined): Promise<DoctorFinding> {
+  const { whySqliteVersionRefused } = await import("@holdfast/store/sqlite");
+  const why = whySqliteVersionRefused(version ?? "0");
+  if (why === undefined) return okFinding("SQLite", version ?? "");
+  return errorFinding("SQLite", why, "Install a newer Node: SQLite comes with it.");
 }
 
 /** Free room, and whether the disk keeps its word: a sync, and two processes on one database. */
-export async function lookAtDisk(home: string): Promise<DoctorFinding[]> {
+export async function checkDisk(home: string): Promise<DoctorFinding[]> {
   const findings: DoctorFinding[] = [];
   try {
     const { bavail, bsize } = statfsSync(home);
-    findings.push(judgeRoom(bavail * bsize, home));
-    findings.push(judgeSync(timeSync(home), home));
+    findings.push(spaceFinding(bavail * bsize, home));
+    findings.push(syncFinding(timeSync(home), home));
     const { checkFileSystem } = await import("@holdfast/store/sqlite");
     await checkFileSystem(join(home, "holdfast.db"));
-    findings.push(good("File system", "locks, shared memory and syncs hold between processes"));
+    findings.push(
+      okFinding("File system", "locks, shared memory and syncs hold between processes"),
+    );
   } catch (error) {
     const mend = "Put the home on a local disk that can be written (HOLDFAST_HOME).";
-    findings.push(bad("File system", reasonOf(error), mend));
+    findings.push(errorFinding("File system", reasonOf(error), mend));
   }
   return findings;
 }
 
-export function judgeRoom(bytes: number, home: string): DoctorFinding {
+export function spaceFinding(bytes: number, home: string): DoctorFinding {
   const words = `${Math.floor(bytes / megabyte)} MB free at ${home}`;
-  if (bytes < desperate) return bad("Free space", words, "Free some, or move the home.");
-  return bytes < scarce
-    ? care("Free space", words, "Free some before it is used up.")
-    : good("Free space", words);
+  if (bytes < criticalSpaceBytes)
+    return errorFinding("Free space", words, "Free some, or move the home.");
+  return bytes < lowSpaceBytes
+    ? warningFinding("Free space", words, "Free some before it is used up.")
+    : okFinding("Free space", words);
 }
 
 /** Once to warm up, and then the median of five. */
@@ -75,14 +84,18 @@ function timeSync(home: string): number {
   }
 }
 
-export function judgeSync(ms: number, home: string): DoctorFinding {
+export function syncFinding(ms: number, home: string): DoctorFinding {
   const words = `a sync takes ${ms.toFixed(2)} ms at ${home}`;
-  if (ms < slowSyncMs) return good("Disk sync", words);
-  return care("Disk sync", words, "Everything waits for it: a faster disk makes all of it faster.");
+  if (ms < slowSyncMs) return okFinding("Disk sync", words);
+  return warningFinding(
+    "Disk sync",
+    words,
+    "Everything waits for it: a faster disk makes all of it faster.",
+  );
 }
 
 /** The soft limit of this process, where the system tells it. */
-export function readOpenFiles(): number | undefined {
+export function readOpenFileLimit(): number | undefined {
   try {
     const limits = readFileSync("/proc/self/limits", "utf8");
     const soft = /^Max open files\s+(\d+|unlimited)/m.exec(limits)?.[1];
@@ -92,29 +105,33 @@ export function readOpenFiles(): number | undefined {
   }
 }
 
-export function judgeOpenFiles(limit: number | undefined): DoctorFinding {
-  if (limit === undefined) return good("Open files", "the system does not tell its limit");
-  if (limit >= fewFiles) return good("Open files", `up to ${limit}`);
-  return care(
+export function openFilesFinding(limit: number | undefined): DoctorFinding {
+  if (limit === undefined) return okFinding("Open files", "the system does not tell its limit");
+  if (limit >= minOpenFiles) return okFinding("Open files", `up to ${limit}`);
+  return warningFinding(
     "Open files",
     `only ${limit} at once: each tab takes one`,
-    `ulimit -n ${fewFiles * 4}, or LimitNOFILE= in the service's unit`,
+    `ulimit -n ${minOpenFiles * 4}, or LimitNOFILE= in the service's unit`,
   );
 }
 
 /** Whether the port can be had; `ours` when a host of this home has it. */
-export async function lookAtPort(
+export async function checkPort(
   host: string,
   port: number,
   running: string | undefined,
 ): Promise<DoctorFinding> {
   const words = `${host}:${port}`;
-  if (running !== undefined) return good("Port", `a host of this home serves at ${running}`);
-  if (port === 0) return good("Port", "any free one");
+  if (running !== undefined) return okFinding("Port", `a host of this home serves at ${running}`);
+  if (port === 0) return okFinding("Port", "any free one");
   const code = await tryPort(host, port);
-  if (code === undefined) return good("Port", `${words} is free`);
+  if (code === undefined) return okFinding("Port", `${words} is free`);
   const why = code === "EADDRINUSE" ? "is taken by another program" : `cannot be used (${code})`;
-  return bad("Port", `${words} ${why}`, "Choose others with HOLDFAST_HOST and HOLDFAST_PORT.");
+  return errorFinding(
+    "Port",
+    `${words} ${why}`,
+    "Choose others with HOLDFAST_HOST and HOLDFAST_PORT.",
+  );
 }
 
 function tryPort(host: string, port: number): Promise<string | undefined> {

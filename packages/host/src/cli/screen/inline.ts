@@ -2,7 +2,7 @@ import type { Style } from "./paint.ts";
 import type { Span } from "./wrap.ts";
 
 /** One alternative for each kind of mark. None can look further than the next mark of its kind: the cost stays linear. */
-const marks =
+const inlinePattern =
   /\\([!-/:-@[-`{-~])|(`{1,3})([^`]+)\2(?!`)|\*\*(?=\S)([^*]+)\*\*|__(?=\S)([^_]+)__(?!\w)|\*(?=\S)([^*]+)\*|(?<!\w)_(?=\S)([^_]+)_(?!\w)|~~([^~]+)~~|(!?)\[([^[\]]*)\]\(([^()\s]*)\)/g;
 
 /** The inline marks of Markdown as styles. What is no mark stays as it was written. */
@@ -15,7 +15,7 @@ export function readInline(line: string, styles: readonly Style[] = []): Span[] 
   const within = (text: string, style: Style): void => {
     spans.push(...readInline(text, [...styles, style]));
   };
-  for (const found of line.matchAll(marks)) {
+  for (const found of line.matchAll(inlinePattern)) {
     const [whole, escaped, , code, bold, strong, italic, emphasis, struck, image, label, address] =
       found;
     add(line.slice(from, found.index));

@@ -9,9 +9,16 @@ export interface Key {
 }
 
 /** What a key asks of whoever holds the editor. */
-export type Act = "changed" | "submit" | "interrupt" | "leave" | "complete" | "redraw" | "nothing";
+export type EditorAction =
+  | "changed"
+  | "submit"
+  | "interrupt"
+  | "leave"
+  | "complete"
+  | "redraw"
+  | "nothing";
 
-const mostHistory = 500;
+const maxHistory = 500;
 
 /**
  * The text that a person is typing. A paste is text whatever it holds: its line feeds send nothing. The cursor stands
@@ -27,7 +34,7 @@ export class LineEditor {
   #pasting = false;
 
   constructor(history: readonly string[] = []) {
-    this.#history = history.slice(-mostHistory);
+    this.#history = history.slice(-maxHistory);
   }
 
   get text(): string {
@@ -51,7 +58,7 @@ export class LineEditor {
   take(): string {
     const text = this.#text;
     if (text.trim() !== "" && this.#history.at(-1) !== text)
-      this.#history = [...this.#history, text].slice(-mostHistory);
+      this.#history = [...this.#history, text].slice(-maxHistory);
     this.set("");
     return text;
   }
@@ -62,7 +69,7 @@ export class LineEditor {
     this.#back = 0;
   }
 
-  press(typed: string | undefined, key: Key): Act {
+  press(typed: string | undefined, key: Key): EditorAction {
     if (key.name === "paste-start" || key.name === "paste-end") {
       this.#pasting = key.name === "paste-start";
       return "nothing";
@@ -73,7 +80,7 @@ export class LineEditor {
     return this.#plain(typed, key.name ?? "");
   }
 
-  #plain(typed: string | undefined, name: string): Act {
+  #plain(typed: string | undefined, name: string): EditorAction {
     switch (name) {
       case "return":
         return "submit";
@@ -102,7 +109,7 @@ export class LineEditor {
     }
   }
 
-  #control(name: string): Act {
+  #control(name: string): EditorAction {
     switch (name) {
       case "c":
         return "interrupt";
@@ -141,7 +148,7 @@ export class LineEditor {
     }
   }
 
-  #meta(name: string): Act {
+  #meta(name: string): EditorAction {
     switch (name) {
       case "return":
       case "enter":
@@ -159,24 +166,24 @@ export class LineEditor {
     }
   }
 
-  #insert(text: string): Act {
+  #insert(text: string): EditorAction {
     if (text === "") return "nothing";
     this.#text = this.#text.slice(0, this.#cursor) + text + this.#text.slice(this.#cursor);
     this.#cursor += text.length;
     return "changed";
   }
 
-  #remove(from: number, to: number): Act {
+  #remove(from: number, to: number): EditorAction {
     this.#text = this.#text.slice(0, from) + this.#text.slice(to);
     return this.#moveTo(from);
   }
 
-  #moveTo(place: number): Act {
+  #moveTo(place: number): EditorAction {
     this.#cursor = Math.max(0, Math.min(this.#text.length, place));
     return "changed";
   }
 
-  #moveLine(lines: 1 | -1): Act {
+  #moveLine(lines: 1 | -1): EditorAction {
     const start = this.#lineStart();
     const column = this.#cursor - start;
     if (lines === 1) {
@@ -188,7 +195,7 @@ export class LineEditor {
     return this.#moveTo(Math.min(above + column, start - 1));
   }
 
-  #recall(steps: 1 | -1): Act {
+  #recall(steps: 1 | -1): EditorAction {
     const back = this.#back + steps;
     if (back < 0 || back > this.#history.length) return "nothing";
     if (this.#back === 0) this.#draft = this.#text;

@@ -4,7 +4,7 @@ import { drawTable, isTableRow } from "./table.ts";
 import { cleanText } from "./text.ts";
 import { wrapSpans } from "./wrap.ts";
 
-export interface Look {
+export interface RenderStyle {
   readonly width: number;
   readonly paint: Paint;
 }
@@ -12,11 +12,11 @@ export interface Look {
 /** Markdown that grows, as rows for a terminal. Rows that were given stay as they are. */
 export interface MarkdownRows {
   /** Takes more of the text and gives the rows that are finished. */
-  push(text: string, look: Look): string[];
+  push(text: string, look: RenderStyle): string[];
   /** What is not finished yet, as it looks now. */
-  open(look: Look): string[];
+  open(look: RenderStyle): string[];
   /** The text is at its end. */
-  end(look: Look): string[];
+  end(look: RenderStyle): string[];
 }
 
 export function createMarkdown(): MarkdownRows {
@@ -24,13 +24,13 @@ export function createMarkdown(): MarkdownRows {
   let fence: string | null = null;
   let table: string[] = [];
 
-  function flushTable(look: Look): string[] {
+  function flushTable(look: RenderStyle): string[] {
     const rows = table;
     table = [];
     return rows.length === 0 ? [] : drawTable(rows, look);
   }
 
-  function takeLine(line: string, look: Look): string[] {
+  function takeLine(line: string, look: RenderStyle): string[] {
     const opened = /^\s{0,3}(`{3,}|~{3,})\s*([^`]*)$/.exec(line);
     if (fence !== null) {
       const closes = opened?.[2]?.trim() === "" && opened[1]?.startsWith(fence);
@@ -74,7 +74,7 @@ export function createMarkdown(): MarkdownRows {
   };
 }
 
-function drawLine(line: string, look: Look): string[] {
+function drawLine(line: string, look: RenderStyle): string[] {
   const { width, paint } = look;
   const text = expandTabs(line);
   const draw = (words: string, first = "", rest = first, styles: Style[] = []): string[] =>

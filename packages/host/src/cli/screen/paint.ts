@@ -3,7 +3,7 @@ export type Style = "bold" | "dim" | "italic" | "underline" | "code" | "good" | 
 /** Puts a style around text. Without colour it gives the text back. */
 export type Paint = (style: Style, text: string) => string;
 
-const codes: Record<Style, readonly [number, number]> = {
+const styleCodes: Record<Style, readonly [number, number]> = {
   bold: [1, 22],
   dim: [2, 22],
   italic: [3, 23],
@@ -17,12 +17,12 @@ const codes: Record<Style, readonly [number, number]> = {
 export const plainPaint: Paint = (_, text) => text;
 
 const colours: Paint = (style, text) => {
-  const [on, off] = codes[style];
+  const [on, off] = styleCodes[style];
   return text === "" ? "" : `\u001b[${on}m${text}\u001b[${off}m`;
 };
 
 /** Colour on a terminal only, and not where a person has said no to it (https://no-color.org). */
-export function paintFor(
+export function createPaint(
   output: { readonly isTTY?: boolean | undefined },
   environment: Readonly<Record<string, string | undefined>>,
 ): Paint {

@@ -5,9 +5,9 @@ import { expect, test } from "vitest";
 import { cleanJson, cleanLine, cleanText } from "./text.ts";
 import { LineEditor } from "./line-editor.ts";
 import { createMarkdown } from "./markdown.ts";
-import { paintFor, plainPaint } from "./paint.ts";
+import { createPaint, plainPaint } from "./paint.ts";
 import { drawPrompt } from "./prompt.ts";
-import { fitEnd, fitTo, splitGraphemes, widthOf } from "./width.ts";
+import { fitEndTo, fitTo, splitGraphemes, widthOf } from "./width.ts";
 
 // oxlint-disable-next-line no-control-regex -- what must not reach a terminal
 const obeyed = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u200e\u200f]/;
@@ -116,7 +116,7 @@ test("a text that is cut to fit never overflows and never begins or ends in half
       fc.string({ unit: "grapheme" }),
       fc.integer({ min: 1, max: 20 }),
       (text, columns) => {
-        for (const fitted of [fitTo(text, columns), fitEnd(text, columns)]) {
+        for (const fitted of [fitTo(text, columns), fitEndTo(text, columns)]) {
           expect(widthOf(fitted)).toBeLessThanOrEqual(columns);
           expect(fitted.isWellFormed()).toBe(true);
         }
@@ -171,12 +171,12 @@ test("an editor never loses what was typed, and its cursor never stands inside a
 
 test("colour is for terminals, and not for those who have said no", () => {
   const terminal = { isTTY: true };
-  expect(paintFor(terminal, {})("bold", "x")).toBe("\u001b[1mx\u001b[22m");
-  expect(stripVTControlCharacters(paintFor(terminal, {})("bad", "x"))).toBe("x");
+  expect(createPaint(terminal, {})("bold", "x")).toBe("\u001b[1mx\u001b[22m");
+  expect(stripVTControlCharacters(createPaint(terminal, {})("bad", "x"))).toBe("x");
   for (const [output, environment] of [
     [{}, {}],
     [terminal, { NO_COLOR: "1" }],
     [terminal, { TERM: "dumb" }],
   ] as const)
-    expect(paintFor(output, environment)("bold", "x")).toBe("x");
+    expect(createPaint(output, environment)("bold", "x")).toBe("x");
 });

@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from "node:util";
 import { widthOf } from "./width.ts";
 
 /** The part of a terminal that is written to. */
-export interface Output {
+export interface TerminalOutput {
   write(text: string): unknown;
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
@@ -12,7 +12,7 @@ export interface Output {
 }
 
 /** The rows at the bottom that change: what is being written, and what is being typed. */
-export interface Region {
+export interface LiveRegion {
   readonly rows: readonly string[];
   /** Where the cursor stands; at the end when absent. */
   readonly cursor?: { readonly row: number; readonly column: number };
@@ -22,17 +22,17 @@ export interface Screen {
   readonly width: number;
   readonly height: number;
   /** Puts finished rows above the region, for good, and draws the region anew. */
-  show(finished: readonly string[], region: Region): void;
+  show(finished: readonly string[], region: LiveRegion): void;
   /** Leaves the region where it is and goes below it. */
   close(): void;
 }
 
-const escape = "\u001b[";
+const csi = "\u001b[";
 /** Between these a terminal marks what is pasted, so that it is not taken for what is typed. */
-export const bracketedPaste = { on: `${escape}?2004h`, off: `${escape}?2004l` } as const;
+export const bracketedPaste = { on: `${csi}?2004h`, off: `${csi}?2004l` } as const;
 
 /** A terminal that does not know its width says nothing, or that it has no columns at all. */
-export function columnsOf(output: Output, otherwise: number): number {
+export function columnsOf(output: TerminalOutput, otherwise: number): number {
   return output.columns === undefined || output.columns === 0 ? otherwise : output.columns;
 }
 
@@ -40,8 +40,8 @@ export function columnsOf(output: Output, otherwise: number): number {
  * A terminal whose scrollback is only ever added to. The region is erased and drawn again in one write, so nothing
  * flickers; how high it stands is counted by the window as it is now, which may have been made narrower.
  */
-export function createScreen(output: Output): Screen {
-  let drawn: Region = { rows: [] };
+export function createScreen(output: TerminalOutput): Screen {
+  let drawn: LiveRegion = { rows: [] };
   output.write(bracketedPaste.on);
 
   function heightOf(row: string): number {
@@ -54,14 +54,14 @@ export function createScreen(output: Output): Screen {
     const cursorRow = drawn.cursor?.row ?? drawn.rows.length - 1;
     let up = 0;
     for (const row of drawn.rows.slice(0, cursorRow)) up += heightOf(row);
-    return `${up > 0 ? `${escape}${up}A` : ""}\r${escape}J`;
+    return `${up > 0 ? `${csi}${up}A` : ""}\r${csi}J`;
   }
 
-  function place({ rows, cursor }: Region): string {
+  function place({ rows, cursor }: LiveRegion): string {
     if (cursor === undefined) return "";
     const up = rows.length - 1 - cursor.row;
-    const right = cursor.column > 0 ? `${escape}${cursor.column}C` : "";
-    return `${up > 0 ? `${escape}${up}A` : ""}\r${right}`;
+    const right = cursor.column > 0 ? `${csi}${cursor.column}C` : "";
+    return `${up > 0 ? `${csi}${up}A` : ""}\r${right}`;
   }
 
   return {
@@ -79,7 +79,7 @@ export function createScreen(output: Output): Screen {
     },
     close() {
       const below = drawn.rows.length - 1 - (drawn.cursor?.row ?? drawn.rows.length - 1);
-      output.write(`${below > 0 ? `${escape}${below}B` : ""}\r\n${bracketedPaste.off}`);
+      output.write(`${below > 0 ? `${csi}${below}B` : ""}\r\n${bracketedPaste.off}`);
       drawn = { rows: [] };
     },
   };

@@ -1,5 +1,5 @@
 import { readInline } from "./inline.ts";
-import type { Look } from "./markdown.ts";
+import type { RenderStyle } from "./markdown.ts";
 import { plainPaint } from "./paint.ts";
 import { padTo, widthOf } from "./width.ts";
 import { wrapSpans } from "./wrap.ts";
@@ -12,7 +12,7 @@ const isRule = (cells: readonly string[]): boolean =>
   cells.every((cell) => /^:?-{1,}:?$/.test(cell.trim()));
 
 /** Columns as wide as they need to be; where the window is too narrow for them, a cell to a row. */
-export function drawTable(lines: readonly string[], { width, paint }: Look): string[] {
+export function drawTable(lines: readonly string[], { width, paint }: RenderStyle): string[] {
   const rows = lines.map(cellsOf);
   const body = rows.filter((cells) => !isRule(cells));
   const columns = Math.max(0, ...body.map((cells) => cells.length));
@@ -21,7 +21,7 @@ export function drawTable(lines: readonly string[], { width, paint }: Look): str
   );
   const hasHead = rows.length > 1 && isRule(rows[1] ?? []);
   const needed = widths.reduce((sum, each) => sum + each, 0) + (columns - 1) * 3;
-  if (needed > width) return stack(body, hasHead ? 1 : 0, width);
+  if (needed > width) return stackedRows(body, hasHead ? 1 : 0, width);
   return body.flatMap((cells, index) => {
     const row = widths.map((each, at) => padTo(cells[at] ?? "", each)).join(" │ ");
     if (index > 0 || !hasHead) return [row.trimEnd()];
@@ -30,7 +30,7 @@ export function drawTable(lines: readonly string[], { width, paint }: Look): str
   });
 }
 
-function stack(body: readonly (readonly string[])[], heads: number, width: number): string[] {
+function stackedRows(body: readonly (readonly string[])[], heads: number, width: number): string[] {
   const head = heads === 1 ? (body[0] ?? []) : [];
   return body.slice(heads).flatMap((cells) => [
     ...cells.flatMap((cell, at) => {

@@ -8,7 +8,7 @@ const invisible = /^[\p{Mn}\p{Me}\p{Cf}\p{Cc}]+$/u;
 const plain = /^[\x20-\x7e]*$/;
 
 /** How many columns a grapheme takes: a letter with its combining marks is one, an ideograph or an emoji two. */
-function columnsOf(grapheme: string): number {
+function graphemeColumns(grapheme: string): number {
   if (invisible.test(grapheme)) return 0;
   return wide.test(grapheme) || emoji.test(grapheme) ? 2 : 1;
 }
@@ -21,7 +21,7 @@ export function splitGraphemes(text: string): string[] {
 export function widthOf(text: string): number {
   if (plain.test(text)) return text.length;
   let width = 0;
-  for (const { segment } of graphemes.segment(text)) width += columnsOf(segment);
+  for (const { segment } of graphemes.segment(text)) width += graphemeColumns(segment);
   return width;
 }
 
@@ -31,7 +31,7 @@ export function fitTo(text: string, columns: number): string {
   let kept = "";
   let width = 0;
   for (const each of splitGraphemes(text)) {
-    const next = width + columnsOf(each);
+    const next = width + graphemeColumns(each);
     if (next > columns - 1) break;
     width = next;
     kept += each;
@@ -40,12 +40,12 @@ export function fitTo(text: string, columns: number): string {
 }
 
 /** The same from the other side: as much of the end as fits. */
-export function fitEnd(text: string, columns: number): string {
+export function fitEndTo(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text;
   let kept = "";
   let width = 1;
   for (const each of splitGraphemes(text).toReversed()) {
-    width += columnsOf(each);
+    width += graphemeColumns(each);
     if (width > columns) break;
     kept = each + kept;
   }

@@ -14,7 +14,7 @@ export interface WrapOptions {
   readonly rest?: string;
 }
 
-interface Word {
+interface WrapWord {
   readonly spans: readonly Span[];
   readonly width: number;
 }
@@ -23,9 +23,9 @@ interface Word {
 export function wrapSpans(spans: readonly Span[], paint: Paint, options: WrapOptions): string[] {
   const { first = "", rest = first } = options;
   const room = Math.max(4, options.width - Math.max(widthOf(first), widthOf(rest)));
-  const rows: Word[] = [];
-  let row: Word = { spans: [], width: 0 };
-  for (const word of wordsOf(spans, room)) {
+  const rows: WrapWord[] = [];
+  let row: WrapWord = { spans: [], width: 0 };
+  for (const word of splitWords(spans, room)) {
     const isBlank = word.spans.every(({ text }) => text.trim() === "");
     if (row.width + word.width > room && !isBlank) {
       rows.push(row);
@@ -45,11 +45,11 @@ export function wrapSpans(spans: readonly Span[], paint: Paint, options: WrapOpt
 }
 
 /** Words and the gaps between them. Spans that touch without a gap are one word. */
-function* wordsOf(spans: readonly Span[], room: number): Generator<Word> {
+function* splitWords(spans: readonly Span[], room: number): Generator<WrapWord> {
   let word: Span[] = [];
   let width = 0;
-  function* flush(): Generator<Word> {
-    if (word.length > 0) yield* broken({ spans: word, width }, room);
+  function* flush(): Generator<WrapWord> {
+    if (word.length > 0) yield* breakWord({ spans: word, width }, room);
     word = [];
     width = 0;
   }
@@ -70,7 +70,7 @@ function* wordsOf(spans: readonly Span[], room: number): Generator<Word> {
   yield* flush();
 }
 
-function* broken(word: Word, room: number): Generator<Word> {
+function* breakWord(word: WrapWord, room: number): Generator<WrapWord> {
   if (word.width <= room) {
     yield word;
     return;

@@ -5,7 +5,7 @@ import { fitTo, padTo } from "../screen/width.ts";
 import { type Paint } from "../screen/paint.ts";
 
 /** What stands in a list for a session that has no title. */
-export function titleOf({ title, preview }: SessionView): string {
+export function sessionTitle({ title, preview }: SessionView): string {
   return cleanLine(title ?? preview).trim() || "(nothing said yet)";
 }
 
@@ -15,13 +15,13 @@ export function sessionRow(
   { width, paint, mark = " " }: { width: number; paint: Paint; mark?: string },
 ): string {
   const { id, sortAt, messageCount, liveState } = session;
-  const head = `${mark} ${shortId(id)}  ${whenInWords(sortAt)}  ${padTo(String(messageCount), 4)} `;
+  const head = `${mark} ${shortId(id)}  ${formatTime(sortAt)}  ${padTo(String(messageCount), 4)} `;
   const state = liveState === null ? "" : `[${liveState}] `;
   const room = Math.max(8, width - head.length);
-  return paint("dim", head) + fitTo(state + titleOf(session), room);
+  return paint("dim", head) + fitTo(state + sessionTitle(session), room);
 }
 
-export function whenInWords(at: number): string {
+export function formatTime(at: number): string {
   const when = new Date(at);
   const two = (value: number): string => String(value).padStart(2, "0");
   const day = `${when.getFullYear()}-${two(when.getMonth() + 1)}-${two(when.getDate())}`;

@@ -3,7 +3,7 @@ import { cleanLine } from "../screen/text.ts";
 import { exit } from "../command.ts";
 
 /** How `holdfast run` ends, by how its run did. Scripts rely on these numbers: one may be added, none changed. */
-export const runExit = {
+export const runExitCodes = {
   ...exit,
   cancelled: 3,
   interrupted: 4,
@@ -14,28 +14,28 @@ export const runExit = {
   unreachable: 7,
 } as const;
 
-export function exitOf(state: RunState): number {
+export function exitCodeOf(state: RunState): number {
   switch (state) {
     case "completed":
-      return runExit.done;
+      return runExitCodes.done;
     case "cancelled":
-      return runExit.cancelled;
+      return runExitCodes.cancelled;
     case "interrupted":
-      return runExit.interrupted;
+      return runExitCodes.interrupted;
     case "limit":
-      return runExit.limit;
+      return runExitCodes.limit;
     case "waiting":
     case "paused":
-      return runExit.waiting;
+      return runExitCodes.waiting;
     case "failed":
     case "queued":
     case "claimed":
     case "running":
-      return runExit.failed;
+      return runExitCodes.failed;
   }
 }
 
-const words: Record<RunState, string> = {
+const runStateTexts: Record<RunState, string> = {
   queued: "It waits its turn.",
   claimed: "It is being written.",
   running: "It is being written.",
@@ -48,13 +48,19 @@ const words: Record<RunState, string> = {
   limit: "The answer was stopped by a limit.",
 };
 
-export function endInWords({ state, cause }: { state: RunState; cause: string | null }): string {
-  const sentence = words[state];
+export function describeRunEnd({
+  state,
+  cause,
+}: {
+  state: RunState;
+  cause: string | null;
+}): string {
+  const sentence = runStateTexts[state];
   return cause === null ? sentence : `${sentence} (${cleanLine(cause)})`;
 }
 
 /** A tool that a person did not allow was not cut off: it was denied. */
-export function outcomeInWords({
+export function describeOutcome({
   outcome,
   refusal,
 }: {

@@ -1,25 +1,25 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Terminal } from "../command.ts";
-import { createPipeVoice } from "./writer.ts";
+import { createPipeWriter } from "./writer.ts";
 import { createScreen } from "../screen/screen.ts";
 import { plainPaint } from "../screen/paint.ts";
-import { createVoice } from "./voice.ts";
-import type { Piece } from "./pieces.ts";
-import { Rejoiner } from "./rejoin.ts";
+import { createTranscriptWriter } from "./voice.ts";
+import type { TranscriptPiece } from "./pieces.ts";
+import { ReplayMerger } from "./rejoin.ts";
 
 function listen() {
   const heard = { said: "" };
   const output = { write: (text: string) => void (heard.said += text) };
-  const voice = createPipeVoice({ output, complain: () => undefined } as unknown as Terminal);
-  const rejoiner = new Rejoiner();
-  const show = (pieces: readonly Piece[]): void => voice.show(rejoiner.join(pieces));
+  const voice = createPipeWriter({ output, complain: () => undefined } as unknown as Terminal);
+  const rejoiner = new ReplayMerger();
+  const show = (pieces: readonly TranscriptPiece[]): void => voice.show(rejoiner.merge(pieces));
   return { heard, show, close: () => voice.close() };
 }
 
 /** Words as they come from a run that was broken off so often. */
-function answersOf(tries: readonly string[]): Piece[] {
-  return tries.flatMap((text, index): Piece[] => {
+function answersOf(tries: readonly string[]): TranscriptPiece[] {
+  return tries.flatMap((text, index): TranscriptPiece[] => {
     const half = Math.ceil(text.length / 2);
     const isLast = index === tries.length - 1;
     return [
@@ -75,7 +75,7 @@ test("the answer to something else is never taken for the same answer again", ()
 });
 
 /** What a terminal shows in the end: rows that stand, and below them what may still change. */
-function onScreen(pieces: readonly Piece[]): string[] {
+function onScreen(pieces: readonly TranscriptPiece[]): string[] {
   const rows: string[] = [];
   const output = { write: () => undefined, columns: 40, rows: 24, isTTY: true };
   const real = createScreen(output);
@@ -86,12 +86,12 @@ function onScreen(pieces: readonly Piece[]): string[] {
     show: (finished: readonly string[]) => void rows.push(...finished),
   };
   const terminal = { output } as unknown as Terminal;
-  const voice = createVoice({ terminal, paint: plainPaint, screen });
-  voice.show(new Rejoiner().join(pieces));
+  const voice = createTranscriptWriter({ terminal, paint: plainPaint, screen });
+  voice.show(new ReplayMerger().merge(pieces));
   return rows;
 }
 
-const notice: Piece = { kind: "notice", text: "The host stopped." };
+const notice: TranscriptPiece = { kind: "notice", text: "The host stopped." };
 
 test("on a terminal an answer that is given again after a crash goes on where it was broken off", () => {
   const [began, half, cut, ...again] = answersOf(["one\ntwo thr", "one\ntwo three\nfour"]);
@@ -120,8 +120,8 @@ test("on a terminal another answer than the one that was broken off is begun ane
 test("an answer that nobody goes on with says that it was broken off", () => {
   const [began, half] = answersOf(["one"]);
   if (began === undefined || half === undefined) throw new Error("no answer");
-  const end: Piece = { kind: "runEnded", state: "interrupted", cause: null };
-  const cut: Piece = { kind: "wordsEnd", partial: "interrupted" };
+  const end: TranscriptPiece = { kind: "runEnded", state: "interrupted", cause: null };
+  const cut: TranscriptPiece = { kind: "wordsEnd", partial: "interrupted" };
   expect(onScreen([began, half, cut, end])).toEqual([
     "one",
     "(broken off here)",

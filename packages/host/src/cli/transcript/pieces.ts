@@ -1,9 +1,9 @@
 import type { FileChange, Json, MessageEntry, RunState, ToolOutcome } from "@holdfast/protocol";
 
 /** What is new for whoever reads along. */
-export type Piece =
+export type TranscriptPiece =
   | { readonly kind: "said"; readonly text: string; readonly attachments: readonly string[] }
-  /** More of an answer's words. `isNew`: an answer begins with it. */
+  /** More of an answer's words. `isUnclaimed`: an answer begins with it. */
   | { readonly kind: "words"; readonly text: string; readonly isNew: boolean }
   | { readonly kind: "wordsEnd"; readonly partial: MessageEntry["partial"] }
   /** What it thought before it went on. */

@@ -11,14 +11,14 @@ import {
   terminalStates,
 } from "@holdfast/protocol";
 import type { SessionState } from "@holdfast/client";
-import type { Piece } from "./pieces.ts";
-import { Rejoiner } from "./rejoin.ts";
+import type { TranscriptPiece } from "./pieces.ts";
+import { ReplayMerger } from "./rejoin.ts";
 
 /**
  * Turns the states of a session into what is new, piece by piece. States may be skipped, repeated or begin anew after
  * a lost connection: what was shown is not shown again, and what was shown of an answer is gone on with (P5).
  */
-export class Presenter {
+export class TranscriptDiffer {
   /** The words of each answer that were shown. */
   readonly #words = new Map<MessageId, string>();
   readonly #ended = new Set<MessageId>();
@@ -28,21 +28,21 @@ export class Presenter {
   readonly #inputs = new Map<string, Json>();
   readonly #finished = new Set<string>();
   readonly #entries = new Set<number>();
-  readonly #rejoiner = new Rejoiner();
+  readonly #rejoiner = new ReplayMerger();
   #visible = new Set<number>();
   #notices = new Map<number, string>();
   #run: string | null = null;
 
   /** Takes the state for shown, save the last `kept` entries. */
-  skip(state: SessionState, kept: number): void {
+  skipExisting(state: SessionState, kept: number): void {
     const skipped = state.entries.slice(0, Math.max(0, state.entries.length - kept));
     for (const entry of skipped) this.#mark(entry);
     this.#visible = new Set<number>(state.entries.map(({ seq }) => seq));
-    if (state.run !== null && terminalStates.has(state.run.state)) this.#run = endOf(state.run);
+    if (state.run !== null && terminalStates.has(state.run.state)) this.#run = runEndKey(state.run);
   }
 
-  present(state: SessionState): Piece[] {
-    return this.#rejoiner.join([
+  diff(state: SessionState): TranscriptPiece[] {
+    return this.#rejoiner.merge([
       ...this.#cuts(state),
       ...state.entries.flatMap((entry) => this.#entry(entry)),
       ...this.#live(state),
@@ -61,7 +61,7 @@ export class Presenter {
     }
   }
 
-  #cuts(state: SessionState): Piece[] {
+  #cuts(state: SessionState): TranscriptPiece[] {
     const now = new Set<number>(state.entries.map(({ seq }) => seq));
     const first = state.entries[0]?.seq ?? Infinity;
     const gone = [...this.#visible].filter(
@@ -76,7 +76,7 @@ export class Presenter {
     ];
   }
 
-  #entry(entry: EntryView): Piece[] {
+  #entry(entry: EntryView): TranscriptPiece[] {
     if (entry.type === "notice" && this.#notices.get(entry.seq) !== entry.text) {
       this.#mark(entry);
       return [{ kind: "notice", text: entry.text }];
@@ -87,7 +87,7 @@ export class Presenter {
     return pieces;
   }
 
-  #newEntry(entry: EntryView): Piece[] {
+  #newEntry(entry: EntryView): TranscriptPiece[] {
     switch (entry.type) {
       case "message":
         return this.#message(entry);
@@ -99,59 +99,60 @@ export class Presenter {
     }
   }
 
-  #message(entry: MessageEntry): Piece[] {
+  #message(entry: MessageEntry): TranscriptPiece[] {
     if (entry.role === "user") {
       const attachments = entry.parts.flatMap(nameOfFile);
-      return [{ kind: "said", text: wordsIn(entry.parts), attachments }];
+      return [{ kind: "said", text: textIn(entry.parts), attachments }];
     }
     if (entry.role === "tool") return entry.parts.flatMap((part) => this.#result(part));
     const { messageId, parts, partial } = entry;
     const thoughts = parts.flatMap((part) => (part.type === "reasoning" ? [part.text] : []));
-    const shown = [...this.#thought(messageId, thoughts), ...this.#more(messageId, wordsIn(parts))];
+    const shown = [...this.#thought(messageId, thoughts), ...this.#more(messageId, textIn(parts))];
     const hasWords = this.#words.has(messageId);
-    const end: Piece[] = hasWords ? [{ kind: "wordsEnd", partial }] : [];
+    const end: TranscriptPiece[] = hasWords ? [{ kind: "wordsEnd", partial }] : [];
     return [...shown, ...end];
   }
 
-  #result(part: Part): Piece[] {
+  #result(part: Part): TranscriptPiece[] {
     if (part.type !== "tool_result" || this.#finished.has(part.callId)) return [];
     const { callId, name, outcome, output, details } = part;
     this.#finished.add(callId);
     const began = this.#begun.get(callId);
     const tookMs = began?.endedAt == null ? null : began.endedAt - began.startedAt;
     const input = began?.input ?? this.#inputs.get(callId) ?? null;
-    const begin: Piece[] = began === undefined ? [{ kind: "toolBegan", name, input }] : [];
-    const end = { name, input, outcome, output, tookMs, ...told(details) };
+    const begin: TranscriptPiece[] =
+      began === undefined ? [{ kind: "toolBegan", name, input }] : [];
+    const end = { name, input, outcome, output, tookMs, ...refusalAndChanges(details) };
     return [...begin, { kind: "toolEnded", ...end }];
   }
 
-  #live({ live }: SessionState): Piece[] {
+  #live({ live }: SessionState): TranscriptPiece[] {
     if (live === null) return [];
     const words = live.messages.flatMap(({ messageId, parts }) =>
       this.#ended.has(messageId)
         ? []
         : [
             ...this.#thought(messageId, finishedThoughts(parts)),
-            ...this.#more(messageId, wordsIn(parts.map(liveText))),
+            ...this.#more(messageId, textIn(parts.map(liveText))),
           ],
     );
     return [...words, ...live.tools.flatMap((tool) => this.#tool(tool))];
   }
 
-  #tool(tool: LiveTool): Piece[] {
+  #tool(tool: LiveTool): TranscriptPiece[] {
     const { callId, name, input, outcome, output, startedAt, endedAt, details } = tool;
     if (this.#finished.has(callId)) return [];
     const isKnown = this.#begun.has(callId);
     this.#begun.set(callId, tool);
-    const begin: Piece[] = isKnown ? [] : [{ kind: "toolBegan", name, input }];
+    const begin: TranscriptPiece[] = isKnown ? [] : [{ kind: "toolBegan", name, input }];
     if (outcome === null) return begin;
     this.#finished.add(callId);
     const tookMs = endedAt === null ? null : endedAt - startedAt;
-    const end = { name, input, outcome, output, tookMs, ...told(details) };
+    const end = { name, input, outcome, output, tookMs, ...refusalAndChanges(details) };
     return [...begin, { kind: "toolEnded", ...end }];
   }
 
-  #thought(id: MessageId, thoughts: readonly string[]): Piece[] {
+  #thought(id: MessageId, thoughts: readonly string[]): TranscriptPiece[] {
     const known = this.#thoughts.get(id) ?? 0;
     if (thoughts.length <= known) return [];
     this.#thoughts.set(id, thoughts.length);
@@ -161,7 +162,7 @@ export class Presenter {
   }
 
   /** What comes behind the words that were shown; all of it again where it does not go on from them. */
-  #more(id: MessageId, text: string): Piece[] {
+  #more(id: MessageId, text: string): TranscriptPiece[] {
     const shown = this.#words.get(id);
     if (text === "" || text === shown) return [];
     this.#words.set(id, text);
@@ -170,20 +171,20 @@ export class Presenter {
     return [{ kind: "words", text: text.slice(shown.length), isNew: false }];
   }
 
-  #end(run: RunView | null): Piece[] {
+  #end(run: RunView | null): TranscriptPiece[] {
     if (run === null || !terminalStates.has(run.state)) return [];
-    const end = endOf(run);
+    const end = runEndKey(run);
     if (end === this.#run) return [];
     this.#run = end;
     return [{ kind: "runEnded", state: run.state, cause: run.cause }];
   }
 }
 
-function endOf({ id, state }: RunView): string {
+function runEndKey({ id, state }: RunView): string {
   return `${id} ${state}`;
 }
 
-function wordsIn(parts: readonly Part[]): string {
+function textIn(parts: readonly Part[]): string {
   return parts.map((part) => (part.type === "text" ? part.text : "")).join("");
 }
 
@@ -196,7 +197,9 @@ function finishedThoughts(parts: LiveMessage["parts"]): string[] {
   return parts.slice(0, -1).flatMap(({ kind, text }) => (kind === "reasoning" ? [text] : []));
 }
 
-function told(details: ToolDetails | undefined): Pick<ToolDetails, "refusal" | "changes"> {
+function refusalAndChanges(
+  details: ToolDetails | undefined,
+): Pick<ToolDetails, "refusal" | "changes"> {
   return { refusal: details?.refusal, changes: details?.changes };
 }
 

@@ -1,24 +1,24 @@
-import type { Piece } from "./pieces.ts";
+import type { TranscriptPiece } from "./pieces.ts";
 
-type Cause = Extract<Piece, { kind: "wordsEnd" }>["partial"];
+type PartialCause = Extract<TranscriptPiece, { kind: "wordsEnd" }>["partial"];
 
 /**
  * What was shown cannot be taken back. So where an answer was broken off and is given again, as after a crash of its
  * host, it is gone on with as long as it says the same, and only begun anew where it says something else.
  */
-export class Rejoiner {
+export class ReplayMerger {
   /** Words that were broken off, whether that has been told, and why it happened. */
   #before = "";
-  #held: { readonly partial: Cause } | null = null;
+  #held: { readonly partial: PartialCause } | null = null;
   /** The answer that is being given, and whether all of it has been said before. */
   #said = "";
   #repeats = false;
 
-  join(pieces: readonly Piece[]): Piece[] {
+  merge(pieces: readonly TranscriptPiece[]): TranscriptPiece[] {
     return pieces.flatMap((piece) => this.#one(piece));
   }
 
-  #one(piece: Piece): Piece[] {
+  #one(piece: TranscriptPiece): TranscriptPiece[] {
     switch (piece.kind) {
       case "words":
         return this.#words(piece);
@@ -39,7 +39,7 @@ export class Rejoiner {
     }
   }
 
-  #words(piece: Extract<Piece, { kind: "words" }>): Piece[] {
+  #words(piece: Extract<TranscriptPiece, { kind: "words" }>): TranscriptPiece[] {
     if (piece.isNew) {
       this.#said = "";
       this.#repeats = this.#held !== null;
@@ -53,14 +53,14 @@ export class Rejoiner {
     return [{ kind: "words", text: this.#said.slice(this.#before.length), isNew: false }];
   }
 
-  #whole(end: Piece): Piece[] {
+  #whole(end: TranscriptPiece): TranscriptPiece[] {
     const isOther = this.#repeats && this.#said !== this.#before;
     const anew = isOther ? this.#beginAnew() : [];
     this.#forget();
     return [...anew, end];
   }
 
-  #brokenOff(partial: Cause): Piece[] {
+  #brokenOff(partial: PartialCause): TranscriptPiece[] {
     // One that stopped before it had said all of the last one has added nothing to it.
     if (!this.#repeats) this.#before = this.#said;
     this.#repeats = false;
@@ -68,15 +68,15 @@ export class Rejoiner {
     return [];
   }
 
-  #beginAnew(): Piece[] {
+  #beginAnew(): TranscriptPiece[] {
     const said = this.#said;
     const told = this.#letGo();
     this.#said = said;
     return [...told, { kind: "words", text: said, isNew: true }];
   }
 
-  #letGo(): Piece[] {
-    const told: Piece[] =
+  #letGo(): TranscriptPiece[] {
+    const told: TranscriptPiece[] =
       this.#held === null ? [] : [{ kind: "wordsEnd", partial: this.#held.partial }];
     this.#forget();
     return told;

@@ -1,16 +1,16 @@
 import { cleanLine, cleanText } from "../screen/text.ts";
-import { createMarkdown, type Look } from "../screen/markdown.ts";
+import { createMarkdown, type RenderStyle } from "../screen/markdown.ts";
 import { fitTo } from "../screen/width.ts";
 import { type Style } from "../screen/paint.ts";
 import { wrapSpans } from "../screen/wrap.ts";
 import { describeCall } from "./describe.ts";
-import { endInWords, outcomeInWords } from "./ends.ts";
-import type { Piece } from "./pieces.ts";
+import { describeRunEnd, describeOutcome } from "./ends.ts";
+import type { TranscriptPiece } from "./pieces.ts";
 
-const mostOutput = 8;
-const mostCall = 12;
+const maxOutputRows = 8;
+const maxCallRows = 12;
 const outcomeMarks = { ok: "✓", failed: "✗", cancelled: "■", unknown: "?" } as const;
-const partialWords = {
+const partialTexts = {
   cancelled: "stopped here",
   interrupted: "broken off here",
   failed: "broken off by a failure",
@@ -20,39 +20,39 @@ const partialWords = {
 /** Pieces as rows of a terminal. */
 export interface PieceRows {
   /** Rows that stay. */
-  add(piece: Piece, look: Look): string[];
+  add(piece: TranscriptPiece, look: RenderStyle): string[];
   /** What is being written, as it looks now. */
-  open(look: Look): string[];
+  openRows(look: RenderStyle): string[];
 }
 
 /** One piece below the other, each where it began. An answer that is still growing is the part that may change. */
-export class RowMaker implements PieceRows {
+export class PlainRows implements PieceRows {
   #markdown = createMarkdown();
-  #last: Piece["kind"] | null = null;
+  #last: TranscriptPiece["kind"] | null = null;
 
-  add(piece: Piece, look: Look): string[] {
+  add(piece: TranscriptPiece, look: RenderStyle): string[] {
     const rows = [...this.#gap(piece), ...this.#draw(piece, look)];
     this.#last = piece.kind;
     return rows;
   }
 
-  open(look: Look): string[] {
+  openRows(look: RenderStyle): string[] {
     return this.#markdown.open(look);
   }
 
-  #gap(piece: Piece): string[] {
+  #gap(piece: TranscriptPiece): string[] {
     const begins = piece.kind === "said" || (piece.kind === "words" && piece.isNew);
     const follows = piece.kind === "toolBegan" && this.#last === "wordsEnd";
     return this.#last !== null && (begins || follows) ? [""] : [];
   }
 
-  #draw(piece: Piece, look: Look): string[] {
+  #draw(piece: TranscriptPiece, look: RenderStyle): string[] {
     const { paint } = look;
     switch (piece.kind) {
       case "said": {
         const files = piece.attachments.map((name) => `[${cleanLine(name)}]`).join(" ");
         const text = [piece.text, files].filter((part) => part !== "").join("\n");
-        return block(text, look, "› ", ["bold"]);
+        return wrapBlock(text, look, "› ", ["bold"]);
       }
       case "words": {
         if (piece.isNew) this.#markdown = createMarkdown();
@@ -61,20 +61,20 @@ export class RowMaker implements PieceRows {
       case "wordsEnd": {
         const rows = this.#markdown.end(look);
         if (piece.partial === undefined) return rows;
-        return [...rows, paint("dim", `(${partialWords[piece.partial]})`)];
+        return [...rows, paint("dim", `(${partialTexts[piece.partial]})`)];
       }
       case "thought":
         return [];
       case "toolBegan": {
-        const called = block(describeCall(piece.name, piece.input), look, "⚙ ", ["accent"]);
-        const hidden = called.length - mostCall;
+        const called = wrapBlock(describeCall(piece.name, piece.input), look, "⚙ ", ["accent"]);
+        const hidden = called.length - maxCallRows;
         if (hidden <= 0) return [...this.#markdown.end(look), ...called];
-        return [...called.slice(0, mostCall), paint("dim", `  … ${hidden} more lines`)];
+        return [...called.slice(0, maxCallRows), paint("dim", `  … ${hidden} more lines`)];
       }
       case "toolEnded":
-        return endOfTool(piece, look);
+        return toolEndRows(piece, look);
       case "notice":
-        return block(piece.text, look, "— ", ["dim"]);
+        return wrapBlock(piece.text, look, "— ", ["dim"]);
       case "summary":
         return [paint("dim", "— The model goes on from a summary of what came before.")];
       case "cut":
@@ -83,14 +83,19 @@ export class RowMaker implements PieceRows {
         return [paint("dim", "— Back in view.")];
       case "runEnded": {
         if (piece.state === "completed") return [];
-        return [...this.#markdown.end(look), paint("bad", `■ ${endInWords(piece)}`)];
+        return [...this.#markdown.end(look), paint("bad", `■ ${describeRunEnd(piece)}`)];
       }
     }
   }
 }
 
 /** Lines as they are, wrapped under a mark. */
-export function block(text: string, look: Look, mark: string, styles: readonly Style[]): string[] {
+export function wrapBlock(
+  text: string,
+  look: RenderStyle,
+  mark: string,
+  styles: readonly Style[],
+): string[] {
   const { width, paint } = look;
   const rest = " ".repeat(mark.length);
   return cleanText(text)
@@ -104,15 +109,18 @@ export function block(text: string, look: Look, mark: string, styles: readonly S
     );
 }
 
-function endOfTool(piece: Extract<Piece, { kind: "toolEnded" }>, look: Look): string[] {
+function toolEndRows(
+  piece: Extract<TranscriptPiece, { kind: "toolEnded" }>,
+  look: RenderStyle,
+): string[] {
   const { outcome, output, tookMs } = piece;
   const { width, paint } = look;
   const lines = cleanText(output).trimEnd().split("\n");
-  const shown = output.trim() === "" ? [] : lines.slice(0, mostOutput);
+  const shown = output.trim() === "" ? [] : lines.slice(0, maxOutputRows);
   const took = tookMs === null ? "" : ` ${(tookMs / 1000).toFixed(1)} s`;
   const hidden = lines.length - shown.length;
   const more = shown.length > 0 && hidden > 0 ? [`    … ${hidden} more lines`] : [];
-  const head = `  ${outcomeMarks[outcome]} ${outcomeInWords(piece)}${took}`;
+  const head = `  ${outcomeMarks[outcome]} ${describeOutcome(piece)}${took}`;
   return [
     paint(outcome === "ok" ? "good" : "bad", head),
     ...shown.map((line) => paint("dim", fitTo(`    ${line.replaceAll("\t", "    ")}`, width))),

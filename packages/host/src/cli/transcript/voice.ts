@@ -1,13 +1,13 @@
 import type { Terminal } from "../command.ts";
-import { createPipeVoice } from "./writer.ts";
+import { createPipeWriter } from "./writer.ts";
 import type { Paint } from "../screen/paint.ts";
 import type { Screen } from "../screen/screen.ts";
-import { block, RowMaker } from "./rows.ts";
-import { type Piece } from "./pieces.ts";
+import { wrapBlock, PlainRows } from "./rows.ts";
+import { type TranscriptPiece } from "./pieces.ts";
 
 /** Says what is new to whoever reads: a person at a terminal, or a pipe. */
-export interface Voice {
-  show(pieces: readonly Piece[]): void;
+export interface TranscriptWriter {
+  show(pieces: readonly TranscriptPiece[]): void;
   /** How things stand; empty when there is nothing to say. */
   status(text: string): void;
   /** A word about the run that is no part of the answer. */
@@ -15,25 +15,25 @@ export interface Voice {
   close(): void;
 }
 
-export interface VoiceParts {
+export interface TranscriptWriterDeps {
   readonly terminal: Terminal;
   readonly paint: Paint;
   readonly screen: Screen | null;
 }
 
-export function createVoice(parts: VoiceParts): Voice {
+export function createTranscriptWriter(parts: TranscriptWriterDeps): TranscriptWriter {
   return parts.screen === null
-    ? createPipeVoice(parts.terminal)
-    : createScreenVoice(parts, parts.screen);
+    ? createPipeWriter(parts.terminal)
+    : createScreenWriter(parts, parts.screen);
 }
 
-function createScreenVoice({ paint }: VoiceParts, screen: Screen): Voice {
-  const rows = new RowMaker();
+function createScreenWriter({ paint }: TranscriptWriterDeps, screen: Screen): TranscriptWriter {
+  const rows = new PlainRows();
   let said = "";
   function draw(finished: readonly string[]): void {
     const look = { width: screen.width, paint };
-    const open = rows.open(look).slice(-(screen.height - 2));
-    const status = said === "" ? [] : block(said, look, "", ["dim"]);
+    const open = rows.openRows(look).slice(-(screen.height - 2));
+    const status = said === "" ? [] : wrapBlock(said, look, "", ["dim"]);
     screen.show(finished, { rows: [...open, ...status] });
   }
   return {
@@ -44,7 +44,7 @@ function createScreenVoice({ paint }: VoiceParts, screen: Screen): Voice {
       said = text;
       draw([]);
     },
-    note: (text) => draw(block(text, { width: screen.width, paint }, "", [])),
+    note: (text) => draw(wrapBlock(text, { width: screen.width, paint }, "", [])),
     close: () => screen.close(),
   };
 }

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { createPipeVoice } from "./writer.ts";
+import { createPipeWriter } from "./writer.ts";
 import type { Terminal } from "../command.ts";
 
 test("how things stand is told when it begins, however often it is met, and a denied tool is told as one", () => {
   const told: string[] = [];
-  const voice = createPipeVoice({
+  const voice = createPipeWriter({
     output: { write: () => undefined },
     complain: (line: string) => void told.push(line),
   } as unknown as Terminal);

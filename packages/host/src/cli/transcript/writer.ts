@@ -1,16 +1,16 @@
 import type { Terminal } from "../command.ts";
 import { cleanText } from "../screen/text.ts";
 import { describeCall } from "./describe.ts";
-import { endInWords, outcomeInWords } from "./ends.ts";
-import { type Piece } from "./pieces.ts";
-import type { Voice } from "./voice.ts";
+import { describeRunEnd, describeOutcome } from "./ends.ts";
+import { type TranscriptPiece } from "./pieces.ts";
+import type { TranscriptWriter } from "./voice.ts";
 
 /** The words of the answer alone go to standard output, as they were written; the rest is told beside it. */
-export function createPipeVoice(terminal: Terminal): Voice {
-  const answer = new PipedAnswer((text) => void terminal.output.write(text));
-  const complain = (line: string): void => terminal.complain(line);
+export function createPipeWriter(terminal: Terminal): TranscriptWriter {
+  const answer = new PipedText((text) => void terminal.output.write(text));
+  const complain = (line: string): void => terminal.printError(line);
   let status = "";
-  function tell(piece: Piece): void {
+  function tell(piece: TranscriptPiece): void {
     switch (piece.kind) {
       case "words":
         if (piece.isNew) answer.endLine();
@@ -21,12 +21,12 @@ export function createPipeVoice(terminal: Terminal): Voice {
       case "toolBegan":
         return complain(cleanText(`⚙ ${describeCall(piece.name, piece.input)}`));
       case "toolEnded":
-        return complain(`  ${outcomeInWords(piece)}`);
+        return complain(`  ${describeOutcome(piece)}`);
       case "notice":
         return complain(cleanText(`— ${piece.text}`));
       case "runEnded":
         answer.endLine();
-        if (piece.state !== "completed") complain(`■ ${endInWords(piece)}`);
+        if (piece.state !== "completed") complain(`■ ${describeRunEnd(piece)}`);
         return undefined;
       case "thought":
       case "summary":
@@ -48,7 +48,7 @@ export function createPipeVoice(terminal: Terminal): Voice {
 }
 
 /** Text as it was written, whole characters only, with each answer on lines of its own. */
-class PipedAnswer {
+class PipedText {
   readonly #write: (text: string) => void;
   #atLineStart = true;
   /** The first half of a character whose second half has not come yet. */

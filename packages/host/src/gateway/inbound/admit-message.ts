@@ -1,2 +1,2 @@
 /** The platform could be told, and the store could not: the same comes again later. */
-export class TryAgain extends Error {}
+export class RetryLater extends Error {}

@@ -2,7 +2,7 @@ import {
   admitMessage,
   type Admission,
   type Failed,
-  inputEvents,
+  acceptInput,
   type Log,
   type NewInput,
 } from "@holdfast/engine";
@@ -16,19 +16,19 @@ import {
   type SessionId,
 } from "@holdfast/protocol";
 
-import { idsFrom } from "../../util/deterministic-ids.ts";
-import { sessionFor, sessionOfLane } from "../lane-session.ts";
+import { deterministicIds } from "../../util/deterministic-ids.ts";
+import { sessionForLane, sessionOfLane } from "../lane-session.ts";
 import { safeFileName } from "../../util/safe-file-name.ts";
-import type { Adapter, IncomingFile } from "../adapter.ts";
+import type { PlatformAdapter, IncomingFile } from "../adapter.ts";
 
 export interface AdmitDeps {
   readonly log: Log;
   readonly ids: IdSource;
-  readonly adapter: Adapter;
+  readonly adapter: PlatformAdapter;
   readonly owner: OwnerId;
 }
 
-export interface CameIn {
+export interface InboundMessage {
   readonly key: string;
   readonly clientId: string;
   readonly lane: LaneKey;
@@ -38,7 +38,7 @@ export interface CameIn {
   readonly files: readonly IncomingFile[];
 }
 
-export type Admitted =
+export type AdmitResult =
   | { readonly status: "admitted"; readonly session: SessionId }
   /** It was taken before, here or in the session that the lane pointed at then. */
   | { readonly status: "taken"; readonly session: SessionId }
@@ -48,13 +48,16 @@ export type Admitted =
   | Exclude<Admission, { status: "accepted" }>;
 
 /** P11: whatever else happens, a message becomes at most one turn. */
-export async function admitFromChat(deps: AdmitDeps, came: CameIn): Promise<Admitted> {
+export async function admitChatMessage(
+  deps: AdmitDeps,
+  came: InboundMessage,
+): Promise<AdmitResult> {
   const { log, ids, owner } = deps;
   const earlier = await log.store.reads.inbound(owner, came.key);
   if (earlier !== null) return { status: "taken", session: earlier.session };
   const attachments: Attachment[] = [];
   for (const file of came.files) {
-    const kept = await keepFile(deps, file);
+    const kept = await storeFile(deps, file);
     if (kept.status === "failed") return kept;
     if (kept.status !== "kept") return { ...kept, file: safeFileName(file.name) };
     attachments.push(kept.attachment);
@@ -69,9 +72,9 @@ export async function admitFromChat(deps: AdmitDeps, came: CameIn): Promise<Admi
     inbound: { key, ...(replyTo !== null && { replyTo }) },
     ...(attachments.length > 0 && { attachments }),
   };
-  const first = await admitFirst(deps, said, key);
+  const first = await admitWithNewSession(deps, said, key);
   if (first !== null) return first;
-  const session = await sessionFor(deps, lane, key);
+  const session = await sessionForLane(deps, lane, key);
   const admission = await admitMessage(log, ids, { ...said, session });
   if (admission.status === "accepted") return { status: "admitted", session };
   if (admission.status === "refused" && admission.code === "inbound_taken")
@@ -83,27 +86,27 @@ export async function admitFromChat(deps: AdmitDeps, came: CameIn): Promise<Admi
  * The first message of a lane makes its session in the same transaction: one sync for both. All ids follow from the message, so two
  * who see it make the same commit. `null`: there is a session, or it was not taken like this, and goes the longer way.
  */
-async function admitFirst(
+async function admitWithNewSession(
   { log, owner }: AdmitDeps,
   said: Omit<NewInput, "session"> & { readonly lane: LaneKey },
   key: string,
-): Promise<Admitted | null> {
+): Promise<AdmitResult | null> {
   const { lane } = said;
   if ((await sessionOfLane({ log, owner }, lane)) !== null) return null;
-  const made = idsFrom(`lane ${lane} ${key}`);
+  const made = deterministicIds(`lane ${lane} ${key}`);
   const session = made.make("session");
   const begun = [
     newEvent(made.make("event"), "session.created", {}),
     newEvent(made.make("event"), "lane.bound", { lane }),
   ];
-  const { events, refused } = await inputEvents(made, { ...said, session });
+  const { events, refused } = await acceptInput(made, { ...said, session });
   if (refused !== undefined) return null;
   const result = await log.commit({ owner, session, events: [...begun, ...events] });
   if (result.status === "failed") return result;
   return result.status === "committed" ? { status: "admitted", session } : null;
 }
 
-async function keepFile(
+async function storeFile(
   { adapter, log, owner }: AdmitDeps,
   file: IncomingFile,
 ): Promise<

@@ -1,15 +1,20 @@
 import { systemClock } from "@holdfast/engine";
-import { aTool, ok } from "@holdfast/testing/rigs/run-words";
+import { createTool, okResult } from "@holdfast/testing/rigs/run-words";
 import { calls, says } from "@holdfast/testing/fakes/scripted-model";
 import type { ApiRig } from "../../../test/support/api-rig.ts";
 import { ids, laneKey } from "@holdfast/protocol";
 import { expect, onTestFinished, test } from "vitest";
 
-import { openBot, openBotApi, openPlatform, shown } from "@holdfast/testing/telegram/bot-rig";
+import {
+  openBot,
+  openBotApi,
+  startFakeBotApi,
+  untilShown,
+} from "@holdfast/testing/telegram/bot-rig";
 import { botToken, type FakeBotApi } from "@holdfast/testing/telegram/telegram-fake-bot-api";
-import { sessionFor } from "../lane-session.ts";
+import { sessionForLane } from "../lane-session.ts";
 import { createScheduler } from "../../automation/schedules/schedules-scheduler.ts";
-import { KeptSchedules } from "../../automation/schedules/schedule-store.ts";
+import { ScheduleStore } from "../../automation/schedules/schedule-store.ts";
 
 const choices = ["red", "blue"];
 
@@ -19,7 +24,7 @@ const byMessage: Begin = async (_, platform) => void platform.say(7, "Paint it")
 
 /** A prompt that is due in this minute, for the chat of person 7. */
 const bySchedule: Begin = async ({ log, owner, store, runner, bugs }) => {
-  const kept = new KeptSchedules(store.register, async () => Date.now() - 600_000);
+  const kept = new ScheduleStore(store.register, async () => Date.now() - 600_000);
   const [date = "", at = ""] = new Date().toISOString().slice(0, 16).split("T");
   await kept.create(owner, ids.make("schedule"), {
     title: "Colours",
@@ -33,9 +38,9 @@ const bySchedule: Begin = async ({ log, owner, store, runner, bugs }) => {
     ids,
     clock: systemClock,
     owner,
-    kept,
+    store: kept,
     runner,
-    sessionFor: (of, lane, key) => sessionFor({ log, owner: of }, lane, key),
+    sessionFor: (of, lane, key) => sessionForLane({ log, owner: of }, lane, key),
     report: (bug) => void bugs.push(bug),
   });
   scheduler.start();
@@ -44,21 +49,21 @@ const bySchedule: Begin = async ({ log, owner, store, runner, bugs }) => {
 
 /** A bot whose model asks person 7 for a colour; what the tool was given is noted. */
 async function openAsking(begin = byMessage) {
-  const platform = await openPlatform();
+  const platform = await startFakeBotApi();
   const given: (string | undefined)[] = [];
-  const ask = aTool(
+  const ask = createTool(
     "ask_user",
     async ({ answer }) => {
       given.push(answer);
-      return ok(`They said ${answer}`);
+      return okResult(`They said ${answer}`);
     },
     { approval: () => "question" },
   );
   const question = calls("ask_user", { question: "Which colour?", choices });
   const rig = openBotApi([question, says("Thank you."), says("Something else.")], { tools: [ask] });
-  openBot(rig, platform, { listed: ["7", "8"] });
+  openBot(rig, platform, { allowedPeople: ["7", "8"] });
   await begin(rig, platform);
-  await shown(platform, 1);
+  await untilShown(platform, 1);
   const asked = platform.shownIn(7)[0]!;
   const { reads } = rig.store;
   const [open] = (await reads.approvals(rig.owner, { limit: 1 })).approvals;
@@ -72,7 +77,7 @@ test("a question comes with its choices as buttons, and the run goes on with the
   expect(asked.buttons.map(({ text }) => text)).toEqual([...choices, "Do not answer"]);
   platform.press(7, asked, "blue", 8);
   platform.press(7, asked, "blue");
-  await shown(platform, 2);
+  await untilShown(platform, 2);
   expect(given).toEqual(["blue"]);
   expect(asked.text).toContain("✔ blue");
   expect(asked.buttons).toEqual([]);
@@ -82,13 +87,13 @@ test("a question comes with its choices as buttons, and the run goes on with the
 test("[P11] what is written while a question waits is its answer, and no turn, also when it comes again", async () => {
   const { platform, given, rig, asked, answeredBy } = await openAsking();
   const id = platform.say(7, "Green, please");
-  await shown(platform, 2);
+  await untilShown(platform, 2);
   expect(given).toEqual(["Green, please"]);
   expect(await answeredBy()).toBe("telegram:7");
   await expect.poll(() => asked.text).toContain("✔ Green, please");
   platform.say(7, "Green, please", { message_id: id });
   platform.say(7, "And now?");
-  await shown(platform, 3);
+  await untilShown(platform, 3);
   expect(
     platform
       .shownIn(7)
@@ -101,7 +106,7 @@ test("[P11] what is written while a question waits is its answer, and no turn, a
 test("what a schedule's run asks in a chat is answered there", async () => {
   const { platform, given, asked, answeredBy } = await openAsking(bySchedule);
   platform.press(7, asked, "blue");
-  await shown(platform, 2);
+  await untilShown(platform, 2);
   expect(given).toEqual(["blue"]);
   expect(await answeredBy()).toBe("telegram:7");
 });

@@ -1,14 +1,14 @@
 import { ownerId } from "@holdfast/protocol";
-import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, onTestFinished, test } from "vitest";
 
-import { People } from "./chat-access.ts";
+import { PairingAccess } from "./chat-access.ts";
 
 const owner = ownerId.parse("owner");
 const hourMs = 60 * 60_000;
 
 function openPeople(listed: readonly string[] = []) {
-  const store = createMemoryStore();
+  const store = createReferenceStore();
   onTestFinished(() => store.close());
   const time = { now: 1_000_000 };
   const { register } = store;
@@ -23,8 +23,8 @@ function openPeople(listed: readonly string[] = []) {
     },
   };
   const now = async () => time.now;
-  const people = new People({ register: watched, owner, bot: "telegram:1", listed, now });
-  const meet = (id: string) => people.meet({ id, name: `Person ${id}` });
+  const people = new PairingAccess({ register: watched, owner, bot: "telegram:1", listed, now });
+  const meet = (id: string) => people.requestPairing({ id, name: `Person ${id}` });
   const rows = async () => (await register.list(owner, "", 10_000)).map(({ key }) => key);
   return { people, meet, time, puts, rows, trouble };
 }
@@ -50,7 +50,10 @@ test("however many strangers come, they leave one row behind, and nobody who has
   for (let each = 1_000; each < 4_000; each += 1) await meet(String(each));
   expect(await rows()).toEqual(["pairing/telegram:1"]);
   expect(puts.length).toBeLessThan(100);
-  expect(await people.decide(code, "allowed")).toMatchObject({ person: "55", state: "allowed" });
+  expect(await people.decidePairing(code, "allowed")).toMatchObject({
+    person: "55",
+    state: "allowed",
+  });
   expect(await people.isAllowed({ id: "55" })).toBe(true);
   expect(await meet("55")).toBe("allowed");
   // Codes that are over make room by themselves.
@@ -68,19 +71,19 @@ test("[safety] strangers keep nobody out for longer than a code needs to be show
   const code = await codeOf(meet("55"));
   const asking = (await people.requests()).map(({ person }) => person);
   expect([asking.length, asking.includes("1"), asking.includes("2")]).toEqual([40, false, true]);
-  expect(await people.decide(code, "allowed")).toMatchObject({ person: "55" });
+  expect(await people.decidePairing(code, "allowed")).toMatchObject({ person: "55" });
 });
 
 test("who was sent away hears nothing, until the owner lets them come back", async () => {
   const { people, meet } = openPeople(["7"]);
-  await people.decide(await codeOf(meet("55")), "denied");
+  await people.decidePairing(await codeOf(meet("55")), "denied");
   expect(await meet("55")).toBe("silent");
-  expect(await people.paired()).toMatchObject([
+  expect(await people.pairedPeople()).toMatchObject([
     { person: "55", name: "Person 55", state: "denied" },
   ]);
-  await people.change("55", "allowed");
+  await people.changePerson("55", "allowed");
   expect(await meet("55")).toBe("allowed");
-  expect(await people.change("never met", "allowed")).toBeNull();
+  expect(await people.changePerson("never met", "allowed")).toBeNull();
   expect(await meet("7")).toBe("allowed");
 });
 
@@ -99,7 +102,10 @@ test("a code stays good until what was decided of it is kept", async () => {
   const { people, meet, trouble } = openPeople();
   const code = await codeOf(meet("55"));
   trouble.at = "person/";
-  expect(await people.decide(code, "allowed")).toBeNull();
+  expect(await people.decidePairing(code, "allowed")).toBeNull();
   trouble.at = "nowhere";
-  expect(await people.decide(code, "allowed")).toMatchObject({ person: "55", state: "allowed" });
+  expect(await people.decidePairing(code, "allowed")).toMatchObject({
+    person: "55",
+    state: "allowed",
+  });
 });

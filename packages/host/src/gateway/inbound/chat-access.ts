@@ -6,15 +6,15 @@ import { z } from "zod";
 
 import type { Person } from "../adapter.ts";
 
-const record = z.object({
+const decisionRow = z.object({
   state: z.enum(["allowed", "denied"]),
   name: z.string(),
   /** By the store's clock. */
   at: z.int(),
 });
-type Decided = z.infer<typeof record>;
+type AccessDecision = z.infer<typeof decisionRow>;
 
-const request = z.object({
+const pairingRequest = z.object({
   person: z.string(),
   name: z.string(),
   code: z.string(),
@@ -23,37 +23,43 @@ const request = z.object({
   chat: z.string().optional(),
 });
 /** All who have asked, in one row: it cleans itself whenever somebody asks. */
-const requestRow = z.array(request);
-type Request = z.infer<typeof request>;
+const pairingRequestRows = z.array(pairingRequest);
+type StoredRequest = z.infer<typeof pairingRequest>;
 
 type PairingRequest = GatewayView["requests"][number];
 type PairedPerson = GatewayView["people"][number];
 
-export type Standing = "allowed" | "silent" | { readonly code: string };
+export type PairingOutcome = "allowed" | "silent" | { readonly code: string };
 
-const codeLifeMs = 60 * 60_000;
+const codeTtlMs = 60 * 60_000;
 /**
  * Beyond these whoever has waited longest makes room, but not before they had the time to show their code: however many
  * strangers come, nobody is kept out for longer than that, nor are more rows written.
  */
-const mostRequests = 40;
-const leastWaitMs = 5 * 60_000;
-const longestName = 60;
-const mostDecided = 10_000;
-const mostTries = 5;
+const maxRequests = 40;
+const minWaitMs = 5 * 60_000;
+const maxNameLength = 60;
+const maxDecisions = 10_000;
+const maxTries = 5;
 // Without letters and digits that are taken for one another.
-const letters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
+const codeAlphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 
 /** Who may speak, as those see it who have to know. */
-export type Guests = Pick<
-  People,
-  "isAllowed" | "meet" | "requests" | "paired" | "askedIn" | "decide" | "change"
+export type ChatAccess = Pick<
+  PairingAccess,
+  | "isAllowed"
+  | "requestPairing"
+  | "requests"
+  | "pairedPeople"
+  | "requestChatOf"
+  | "decidePairing"
+  | "changePerson"
 > & {
-  readonly rightsOf: (person: Pick<Person, "id">) => Rights;
+  readonly rightsOf: (person: Pick<Person, "id">) => AccessRights;
 };
 
 /** What somebody who may speak can do by it. */
-export interface Rights {
+export interface AccessRights {
   /** What is none of these is a message, just as it stands. */
   readonly commands: "all" | readonly string[];
   /** What they reach: the sessions that the very lane has begun, or all of the owner's. */
@@ -64,7 +70,7 @@ export interface Rights {
  * Who may speak to a bot. A stranger gets one line with a code, for its owner to confirm, and nothing else; what is kept of
  * strangers is one row of a fixed size. A row for a person of their own is the owner's doing alone.
  */
-export class People {
+export class PairingAccess {
   readonly #register: Register;
   readonly #owner: OwnerId;
   readonly #prefix: string;
@@ -93,30 +99,32 @@ export class People {
   }
 
   /** Paired people speak for their owner. */
-  rightsOf(): Rights {
+  rightsOf(): AccessRights {
     return { commands: "all", sessions: "all" };
   }
 
   /** What a stranger is told, if anything: a code once, and again only when that one is over. */
-  async meet(person: Person, chat?: string): Promise<Standing> {
+  async requestPairing(person: Person, chat?: string): Promise<PairingOutcome> {
     if (this.#listed.has(person.id)) return "allowed";
     const known = await this.#read(person.id);
     if (known !== null) return known.state === "allowed" ? "allowed" : "silent";
-    const code = Array.from({ length: 8 }, () => letters[randomInt(letters.length)]).join("");
+    const code = Array.from({ length: 8 }, () => codeAlphabet[randomInt(codeAlphabet.length)]).join(
+      "",
+    );
     const at = await this.#now();
-    const name = person.name.slice(0, longestName).toWellFormed();
-    const asked: Request = {
-      person: person.id.slice(0, longestName),
+    const name = person.name.slice(0, maxNameLength).toWellFormed();
+    const asked: StoredRequest = {
+      person: person.id.slice(0, maxNameLength),
       name,
       code,
       at,
-      ...(chat !== undefined && chat.length <= longestName && { chat }),
+      ...(chat !== undefined && chat.length <= maxNameLength && { chat }),
     };
     const isKept = await this.#changeRequests((requests) => {
       if (requests.some((each) => each.person === asked.person)) return null;
       const [oldest] = requests;
-      if (oldest === undefined || requests.length < mostRequests) return [...requests, asked];
-      return at - oldest.at < leastWaitMs ? null : [...requests.slice(1), asked];
+      if (oldest === undefined || requests.length < maxRequests) return [...requests, asked];
+      return at - oldest.at < minWaitMs ? null : [...requests.slice(1), asked];
     });
     return isKept ? { code } : "silent";
   }
@@ -127,23 +135,23 @@ export class People {
     return requests.map(({ person, name, code, at }) => ({ person, name, code, askedAt: at }));
   }
 
-  async paired(): Promise<readonly PairedPerson[]> {
-    const rows = await this.#register.list(this.#owner, this.#prefix, mostDecided);
+  async pairedPeople(): Promise<readonly PairedPerson[]> {
+    const rows = await this.#register.list(this.#owner, this.#prefix, maxDecisions);
     return rows.flatMap(({ key, value }) => {
-      const found = decode(record, value);
+      const found = decodeRow(decisionRow, value);
       const person = key.slice(this.#prefix.length);
       return found === null ? [] : [{ person, ...found }];
     });
   }
 
   /** Where the person asked who has this code. */
-  async askedIn(code: string): Promise<string | null> {
+  async requestChatOf(code: string): Promise<string | null> {
     const { requests } = await this.#readRequests();
     return requests.find((each) => each.code === code.toUpperCase())?.chat ?? null;
   }
 
   /** Only the owner says this, by the code that the person showed. */
-  async decide(code: string, state: "allowed" | "denied"): Promise<PairedPerson | null> {
+  async decidePairing(code: string, state: "allowed" | "denied"): Promise<PairedPerson | null> {
     const { requests } = await this.#readRequests();
     const found = requests.find((each) => each.code === code.toUpperCase());
     if (found === undefined) return null;
@@ -156,7 +164,7 @@ export class People {
   }
 
   /** A person who was allowed may be sent away, and one who was sent away may come back. */
-  async change(person: string, state: "allowed" | "denied"): Promise<PairedPerson | null> {
+  async changePerson(person: string, state: "allowed" | "denied"): Promise<PairedPerson | null> {
     const known = await this.#read(person);
     return known === null ? null : this.#settle(person, known.name, state);
   }
@@ -164,34 +172,34 @@ export class People {
   async #settle(
     person: string,
     name: string,
-    state: Decided["state"],
+    state: AccessDecision["state"],
   ): Promise<PairedPerson | null> {
     const row = await this.#register.read(this.#owner, this.#prefix + person);
     const expect = row?.revision ?? 0;
-    const decided = { state, name, at: await this.#now() } satisfies Decided;
+    const decided = { state, name, at: await this.#now() } satisfies AccessDecision;
     const value = JSON.stringify(decided);
     const change = { owner: this.#owner, key: this.#prefix + person, expect, value };
     return (await this.#register.put(change)).status === "put" ? { person, ...decided } : null;
   }
 
-  async #read(person: string): Promise<Decided | null> {
+  async #read(person: string): Promise<AccessDecision | null> {
     const row = await this.#register.read(this.#owner, this.#prefix + person);
-    return row && decode(record, row.value);
+    return row && decodeRow(decisionRow, row.value);
   }
 
-  async #readRequests(): Promise<{ requests: readonly Request[]; revision: number }> {
+  async #readRequests(): Promise<{ requests: readonly StoredRequest[]; revision: number }> {
     const row = await this.#register.read(this.#owner, this.#requestKey);
     const now = await this.#now();
-    const all = (row && decode(requestRow, row.value)) ?? [];
-    const requests = all.filter(({ at }) => now - at < codeLifeMs);
+    const all = (row && decodeRow(pairingRequestRows, row.value)) ?? [];
+    const requests = all.filter(({ at }) => now - at < codeTtlMs);
     return { requests, revision: row?.revision ?? 0 };
   }
 
   /** Applied to those whose code is good at the moment of writing; `null` leaves them. */
   async #changeRequests(
-    apply: (requests: readonly Request[]) => readonly Request[] | null,
+    apply: (requests: readonly StoredRequest[]) => readonly StoredRequest[] | null,
   ): Promise<boolean> {
-    for (let tries = 0; tries < mostTries; tries += 1) {
+    for (let tries = 0; tries < maxTries; tries += 1) {
       const { requests, revision: expect } = await this.#readRequests();
       const changed = apply(requests);
       if (changed === null) return false;
@@ -203,7 +211,7 @@ export class People {
   }
 }
 
-function decode<T>(schema: z.ZodType<T>, value: string): T | null {
+function decodeRow<T>(schema: z.ZodType<T>, value: string): T | null {
   try {
     return schema.parse(JSON.parse(value));
   } catch {

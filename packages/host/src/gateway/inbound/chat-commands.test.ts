@@ -1,10 +1,10 @@
-import { blankRead } from "@holdfast/client";
+import { emptySessionRead } from "@holdfast/client";
 import { ids, ownerId, type RunState, type RunView } from "@holdfast/protocol";
 import { expect, test } from "vitest";
-import { commandWords } from "./chat-commands.ts";
+import { commandReply } from "./chat-commands.ts";
 
 function statusWords(state: RunState): string | null {
-  const { session } = blankRead(ids.make("session"), ownerId.parse("someone"));
+  const { session } = emptySessionRead(ids.make("session"), ownerId.parse("someone"));
   const run: RunView = {
     id: ids.make("run"),
     sessionId: session.id,
@@ -17,7 +17,7 @@ function statusWords(state: RunState): string | null {
     startedAt: 0,
     endedAt: null,
   };
-  return commandWords({ kind: "status", session, run, inbox: [], approvals: [] });
+  return commandReply({ kind: "status", session, run, inbox: [], approvals: [] });
 }
 
 test("a chat is told how its session stands, and not what a run's state is called", () => {
@@ -28,6 +28,6 @@ test("a chat is told how its session stands, and not what a run's state is calle
 
 test("what is counted is counted in words that fit one as well", () => {
   const memory = { kind: "memory", sessions: 1, oldestAt: null, failing: null } as const;
-  expect(commandWords({ ...memory, turns: 1 })).toBe("1 turn waits to be remembered.");
-  expect(commandWords({ ...memory, turns: 2 })).toBe("2 turns wait to be remembered.");
+  expect(commandReply({ ...memory, turns: 1 })).toBe("1 turn waits to be remembered.");
+  expect(commandReply({ ...memory, turns: 2 })).toBe("2 turns wait to be remembered.");
 });

@@ -1,24 +1,31 @@
 import {
-  type Change,
+  type SessionChange,
   type CommandAnswer,
-  processInWords,
-  scheduleInWords,
+  describeProcess,
+  describeSchedule,
   shortId,
 } from "@holdfast/client";
-import { type CommandSpec, type RunState, type SessionView, usageOf } from "@holdfast/protocol";
+import {
+  type CommandSpec,
+  type RunState,
+  type SessionView,
+  commandUsage,
+} from "@holdfast/protocol";
 
-const longest = 3_500;
+const maxReplyLength = 3_500;
 
 /** What a command came to, in a line or a few. `null`: the answer itself will show it. */
-export function commandWords(answer: CommandAnswer): string | null {
-  const words = inFull(answer);
-  return words === null || words.length <= longest ? words : `${words.slice(0, longest)}…`;
+export function commandReply(answer: CommandAnswer): string | null {
+  const words = fullReply(answer);
+  return words === null || words.length <= maxReplyLength
+    ? words
+    : `${words.slice(0, maxReplyLength)}…`;
 }
 
-function inFull(answer: CommandAnswer): string | null {
+function fullReply(answer: CommandAnswer): string | null {
   switch (answer.kind) {
     case "help":
-      return answer.commands.map(line).join("\n");
+      return answer.commands.map(helpLine).join("\n");
     case "moved":
       return answer.how === "resumed"
         ? `This chat is now in **${titleOf(answer.session)}**.`
@@ -33,7 +40,7 @@ function inFull(answer: CommandAnswer): string | null {
       return [head, ...rows].join("\n");
     }
     case "changed":
-      return changes[answer.what];
+      return changeTexts[answer.what];
     case "sent":
     case "stopped":
       return answer.kind === "stopped" && answer.run === null ? "Nothing is being written." : null;
@@ -48,7 +55,7 @@ function inFull(answer: CommandAnswer): string | null {
     case "memory":
       return answer.turns === 0
         ? "Everything is remembered."
-        : `${counted(answer.turns, "turn waits", "turns wait")} to be remembered.${answer.failing === null ? "" : ` ${answer.failing.message}`}`;
+        : `${pluralise(answer.turns, "turn waits", "turns wait")} to be remembered.${answer.failing === null ? "" : ` ${answer.failing.message}`}`;
     case "usage":
       return `Tokens today: ${answer.today.input + answer.today.output}. In all: ${answer.all.input + answer.all.output}.`;
     case "status": {
@@ -57,15 +64,15 @@ function inFull(answer: CommandAnswer): string | null {
       const asks =
         approvals.length === 0
           ? ""
-          : ` ${counted(approvals.length, "question is", "questions are")} open.`;
-      return `**${titleOf(session)}**: ${run === null ? "at rest" : standing[run.state]}.${waiting}${asks}`;
+          : ` ${pluralise(approvals.length, "question is", "questions are")} open.`;
+      return `**${titleOf(session)}**: ${run === null ? "at rest" : runStateTexts[run.state]}.${waiting}${asks}`;
     }
     case "schedules":
       if (answer.schedules.length === 0) return "Nothing is scheduled.";
-      return answer.schedules.map((schedule) => `- ${scheduleInWords(schedule)}`).join("\n");
+      return answer.schedules.map((schedule) => `- ${describeSchedule(schedule)}`).join("\n");
     case "processes":
       if (answer.processes.length === 0) return "Nothing runs in the background.";
-      return answer.processes.map((process) => `- ${processInWords(process)}`).join("\n");
+      return answer.processes.map((process) => `- ${describeProcess(process)}`).join("\n");
     case "inbox":
       return answer.inbox.length === 0 ? "Nothing is waiting." : `${answer.inbox.length} waiting.`;
     case "document":
@@ -73,14 +80,14 @@ function inFull(answer: CommandAnswer): string | null {
     case "hits":
       return answer.hits.length === 0
         ? `Nothing has “${answer.words}”.`
-        : `${counted(answer.hits.length, "place has", "places have")} “${answer.words}”. Look at them in the page.`;
+        : `${pluralise(answer.hits.length, "place has", "places have")} “${answer.words}”. Look at them in the page.`;
     case "refused":
       return answer.sentence;
   }
 }
 
 /** How a conversation stands, by the state of its newest run. */
-const standing: Record<RunState, string> = {
+const runStateTexts: Record<RunState, string> = {
   queued: "a message waits its turn",
   claimed: "an answer is being written",
   running: "an answer is being written",
@@ -93,19 +100,19 @@ const standing: Record<RunState, string> = {
   limit: "the last answer was stopped by a limit",
 };
 
-function counted(count: number, one: string, several: string): string {
+function pluralise(count: number, one: string, several: string): string {
   return `${count} ${count === 1 ? one : several}`;
 }
 
-const changes: Record<Change, string> = {
+const changeTexts: Record<SessionChange, string> = {
   undone: "Taken out of view. /redo brings it back.",
   redone: "It is back.",
   titled: "It has a new title.",
   model_chosen: "Another model answers here from now on.",
 };
 
-function line(command: CommandSpec): string {
-  return `${usageOf(command)} — ${command.help}`;
+function helpLine(command: CommandSpec): string {
+  return `${commandUsage(command)} — ${command.help}`;
 }
 
 function titleOf({ title }: SessionView): string {

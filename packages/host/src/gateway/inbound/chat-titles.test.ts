@@ -1,19 +1,24 @@
 import { says } from "@holdfast/testing/fakes/scripted-model";
 import { expect, test } from "vitest";
 
-import { openBot, openBotApi, openPlatform, shown } from "@holdfast/testing/telegram/bot-rig";
+import {
+  openBot,
+  openBotApi,
+  startFakeBotApi,
+  untilShown,
+} from "@holdfast/testing/telegram/bot-rig";
 
 test("a group is known by the name that its platform tells, after a restart too, and by the newest; one that nobody may speak from is not", async () => {
-  const platform = await openPlatform();
+  const platform = await startFakeBotApi();
   const rig = openBotApi(() => says("Here."));
   const first = openBot(rig, platform);
   const inGroup = (id: number, title: string) => ({ id, type: "supergroup", title });
   platform.say(-7, "@holdfast_bot hello", { chat: inGroup(-7, "Garden club") });
-  await shown(platform, 1, -7);
+  await untilShown(platform, 1, -7);
   expect((await first.people()).chats).toEqual([{ chat: "-7", name: "Garden club" }]);
   platform.say(-99, "@holdfast_bot hello", { chat: inGroup(-99, "Strangers") });
   platform.say(-7, "@holdfast_bot again", { chat: inGroup(-7, `Pots ${"x".repeat(200)}`) });
-  await shown(platform, 2, -7);
+  await untilShown(platform, 2, -7);
   await first.stop();
   const second = openBot(rig, platform);
   await second.whenOpen;

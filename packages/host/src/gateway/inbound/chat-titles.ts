@@ -2,11 +2,11 @@ import { type Register, StoreFailure } from "@holdfast/engine";
 import type { OwnerId } from "@holdfast/protocol";
 import { z } from "zod";
 
-const row = z.record(z.string(), z.string());
-type Titles = z.infer<typeof row>;
+const titlesRow = z.record(z.string(), z.string());
+type Titles = z.infer<typeof titlesRow>;
 
-const mostChats = 200;
-const longest = 80;
+const maxChats = 200;
+const maxTitleLength = 80;
 
 /** What people call the group chats of a bot, as its platform told: one row of the register, for people to read. */
 export class ChatTitles {
@@ -22,14 +22,14 @@ export class ChatTitles {
   }
 
   /** Nothing rests on it: what cannot be kept now is told with the next message. */
-  async learn(chat: string, told: string): Promise<void> {
-    const title = told.slice(0, longest).toWellFormed();
+  async remember(chat: string, told: string): Promise<void> {
+    const title = told.slice(0, maxTitleLength).toWellFormed();
     if (this.#known[chat] === title) return;
     try {
       const { titles, revision: expect } = await this.#read();
       // The one that has been known for longest makes room.
       const others = Object.entries(titles).filter(([each]) => each !== chat);
-      const next = Object.fromEntries([...others.slice(1 - mostChats), [chat, title]]);
+      const next = Object.fromEntries([...others.slice(1 - maxChats), [chat, title]]);
       const value = JSON.stringify(next);
       const put =
         titles[chat] === title
@@ -41,20 +41,20 @@ export class ChatTitles {
     }
   }
 
-  async all(): Promise<{ chat: string; name: string }[]> {
+  async list(): Promise<{ chat: string; name: string }[]> {
     const { titles } = await this.#read();
     return Object.entries(titles).map(([chat, name]) => ({ chat, name }));
   }
 
   async #read(): Promise<{ titles: Titles; revision: number }> {
     const found = await this.#register.read(this.#owner, this.#key);
-    return { titles: (found && decode(found.value)) ?? {}, revision: found?.revision ?? 0 };
+    return { titles: (found && decodeTitles(found.value)) ?? {}, revision: found?.revision ?? 0 };
   }
 }
 
-function decode(value: string): Titles | null {
+function decodeTitles(value: string): Titles | null {
   try {
-    return row.parse(JSON.parse(value));
+    return titlesRow.parse(JSON.parse(value));
   } catch {
     return null;
   }

@@ -1,42 +1,42 @@
-import { answerApproval, type AnswerWords, changeInput } from "@holdfast/engine";
+import { answerApproval, type AnswerDetails, changeInput } from "@holdfast/engine";
 import type { InputMode, LaneKey } from "@holdfast/protocol";
 
-import type { Incoming, Place } from "../adapter.ts";
+import type { Incoming, ChatAddress } from "../adapter.ts";
 import { sessionOfLane } from "../lane-session.ts";
-import { admitFromChat } from "./admit.ts";
-import { approvalWords, type PressedAnswer, pressedAnswer } from "../approval-words.ts";
+import { admitChatMessage } from "./admit.ts";
+import { approvalMessage, type ButtonAnswer, parseButtonAnswer } from "../approval-words.ts";
 import { ChatCommands } from "./gateway-chat-commands.ts";
-import { mayPress, presserOf } from "./answer-approval.ts";
-import { oweNote } from "../outbound/enqueue.ts";
+import { mayAnswer, answeredBy } from "./answer-approval.ts";
+import { enqueueNote } from "../outbound/enqueue.ts";
 import { choicesOf } from "../approval-message.ts";
-import { answerInWords } from "./questions.ts";
-import type { ReceptionDeps } from "./reception-deps.ts";
-import { typedBy } from "./rights.ts";
-import { TryAgain } from "./admit-message.ts";
+import { answerWithText } from "./questions.ts";
+import type { InboundDeps } from "./reception-deps.ts";
+import { parseAllowedInput } from "./rights.ts";
+import { RetryLater } from "./admit-message.ts";
 
-type Message = Extract<Incoming, { kind: "message" | "edit" }>;
-type Press = Extract<Incoming, { kind: "press" }>;
+type IncomingMessage = Extract<Incoming, { kind: "message" | "edit" }>;
+type ButtonPress = Extract<Incoming, { kind: "press" }>;
 
-const mostFetches = 5;
+const maxFetchAttempts = 5;
 
 /** Takes what comes in. Whatever comes again, after a crash or from two who asked for it, has the effect of once. */
-export class Reception {
-  readonly #deps: ReceptionDeps;
+export class UpdateHandler {
+  readonly #deps: InboundDeps;
   readonly #commands: ChatCommands;
   readonly #chats = new Map<string, Promise<string | null>>();
   readonly #fetches = new Map<string, number>();
 
-  constructor(deps: ReceptionDeps) {
+  constructor(deps: InboundDeps) {
     this.#deps = deps;
     this.#commands = new ChatCommands(deps);
   }
 
   /**
    * One after the other in each chat, all chats at once. Says why a press counted for nothing, where it did. Rejects with
-   * `TryAgain` when nothing must be confirmed.
+   * `RetryLater` when nothing must be confirmed.
    */
-  take(incoming: Incoming): Promise<string | null> {
-    const { chat } = incoming.place;
+  handle(incoming: Incoming): Promise<string | null> {
+    const { chat } = incoming.address;
     const before = this.#chats.get(chat) ?? Promise.resolve(null);
     const work = before.catch(() => undefined).then(() => this.#handle(incoming));
     this.#chats.set(chat, work);
@@ -48,31 +48,31 @@ export class Reception {
   async #handle(incoming: Incoming): Promise<string | null> {
     if (incoming.kind === "press") return this.#press(incoming);
     if (!(await this.#isWelcome(incoming)) || !incoming.addressed) return null;
-    const { called, place } = incoming;
-    if (called !== undefined) await this.#deps.titles.learn(place.chat, called);
+    const { chatTitle: called, address: place } = incoming;
+    if (called !== undefined) await this.#deps.titles.remember(place.chat, called);
     if (incoming.kind === "edit") await this.#edit(incoming);
     else await this.#say(incoming);
     return null;
   }
 
   /** Unknown people cost a look and, once, a line. In a group they get nothing at all. */
-  async #isWelcome({ person, place, kind }: Message): Promise<boolean> {
-    const { people } = this.#deps;
+  async #isWelcome({ person, address: place, kind }: IncomingMessage): Promise<boolean> {
+    const { access: people } = this.#deps;
     if (await people.isAllowed(person)) return true;
     if (place.kind !== "private" || kind !== "message") return false;
-    const standing = await people.meet(person, place.chat);
+    const standing = await people.requestPairing(person, place.chat);
     if (typeof standing === "string") return standing === "allowed";
     const text = `This bot is private. If its owner knows you, give them this code: \`${standing.code}\``;
     await this.#sendAtOnce(place, text);
     return false;
   }
 
-  async #say(message: Message): Promise<void> {
-    const rights = this.#deps.people.rightsOf(message.person);
-    const typed = message.files.length > 0 ? null : typedBy(rights, message.text);
+  async #say(message: IncomingMessage): Promise<void> {
+    const rights = this.#deps.access.rightsOf(message.person);
+    const typed = message.files.length > 0 ? null : parseAllowedInput(rights, message.text);
     const lane = this.#laneOf(message);
     if (typed !== null && typed.kind !== "message" && typed.kind !== "nothing") {
-      const said = await this.#commands.take(typed, message, lane);
+      const said = await this.#commands.execute(typed, message, lane);
       if (said === "done") return;
       return this.#admit(message, lane, said.text, said.mode);
     }
@@ -82,53 +82,58 @@ export class Reception {
   }
 
   /** Whether it was the answer to a question that waits for this person here. */
-  async #answer(message: Message, lane: LaneKey, text: string): Promise<boolean> {
-    const { owner, runner, owes } = this.#deps;
+  async #answer(message: IncomingMessage, lane: LaneKey, text: string): Promise<boolean> {
+    const { owner, runner, notifyOutbox: owes } = this.#deps;
     const key = this.#keyOf(message);
-    const result = await answerInWords(this.#deps, { message, text, lane, key });
+    const result = await answerWithText(this.#deps, { message, text, lane, key });
     switch (result?.status) {
       case undefined:
         return false;
       case "answered":
-        runner.poke(owner, result.approval.session);
+        runner.notify(owner, result.approval.session);
         owes(result.approval.session);
         return true;
       case "failed":
-        throw new TryAgain(result.message);
+        throw new RetryLater(result.message);
       case "not_found":
       case "refused":
         return true;
     }
   }
 
-  #laneOf({ place }: Incoming): LaneKey {
-    return this.#deps.names.laneOf(place);
+  #laneOf({ address: place }: Incoming): LaneKey {
+    return this.#deps.addressing.laneOf(place);
   }
 
   #keyOf(incoming: Incoming): string {
-    return this.#deps.names.inboundKeyOf(incoming);
+    return this.#deps.addressing.inboundKeyOf(incoming);
   }
 
-  async #admit(message: Message, lane: LaneKey, text: string, mode: InputMode): Promise<void> {
-    const { names, runner, owner, owes } = this.#deps;
-    const { place, files } = message;
+  async #admit(
+    message: IncomingMessage,
+    lane: LaneKey,
+    text: string,
+    mode: InputMode,
+  ): Promise<void> {
+    const { addressing: names, runner, owner, notifyOutbox: owes } = this.#deps;
+    const { address: place, files } = message;
     const key = this.#keyOf(message);
-    const admitted = await admitFromChat(this.#deps, {
+    const admitted = await admitChatMessage(this.#deps, {
       key,
       clientId: names.clientIdOf(message),
       lane,
-      replyTo: place.kind === "group" ? message.message : null,
-      text: saidBy(message, text),
+      replyTo: place.kind === "group" ? message.messageId : null,
+      text: promptText(message, text),
       mode,
       files,
     });
     if (admitted.status === "away" && this.#isWorthAnotherTry(key))
-      throw new TryAgain(admitted.why);
+      throw new RetryLater(admitted.why);
     switch (admitted.status) {
       case "admitted":
       case "taken":
         this.#fetches.delete(key);
-        runner.poke(owner, admitted.session);
+        runner.notify(owner, admitted.session);
         return owes(admitted.session);
       case "away":
       case "unreadable":
@@ -137,7 +142,7 @@ export class Reception {
           `The file ${admitted.file} could not be taken: ${admitted.why.replace(/\.$/, "")}. Send it again.`,
         );
       case "failed":
-        throw new TryAgain(admitted.message);
+        throw new RetryLater(admitted.message);
       case "refused":
         return this.#tell(message, admitted.message);
     }
@@ -146,32 +151,32 @@ export class Reception {
   /** A file that cannot be fetched holds up what came with it for a while, and not for good. */
   #isWorthAnotherTry(key: string): boolean {
     const tries = (this.#fetches.get(key) ?? 0) + 1;
-    if (tries < mostFetches) this.#fetches.set(key, tries);
+    if (tries < maxFetchAttempts) this.#fetches.set(key, tries);
     else this.#fetches.delete(key);
-    return tries < mostFetches;
+    return tries < maxFetchAttempts;
   }
 
   /** A line back, where there is a session to owe it from; otherwise it is said at once, and may be said again. */
-  async #tell(message: Message, text: string): Promise<void> {
-    const { owes } = this.#deps;
+  async #tell(message: IncomingMessage, text: string): Promise<void> {
+    const { notifyOutbox: owes } = this.#deps;
     const lane = this.#laneOf(message);
     const session = await sessionOfLane(this.#deps, lane);
     const owed = { lane, key: this.#keyOf(message), replyTo: null };
-    const told = session && (await oweNote(this.#deps, { ...owed, session }, text));
+    const told = session && (await enqueueNote(this.#deps, { ...owed, session }, text));
     if (session !== null && told === "owed") owes(session);
-    else await this.#sendAtOnce(message.place, text);
+    else await this.#sendAtOnce(message.address, text);
   }
 
   /** Outside of every session, so that nobody repeats it. */
-  async #sendAtOnce(place: Place, text: string): Promise<void> {
+  async #sendAtOnce(place: ChatAddress, text: string): Promise<void> {
     const { adapter, ids } = this.#deps;
     const parcel = { id: ids.make("delivery"), replyTo: null };
     await adapter.send(place, { text }, parcel, AbortSignal.timeout(10_000));
   }
 
   /** What still waits is changed; what was taken up stays what it was. */
-  async #edit(message: Message): Promise<void> {
-    const { log, ids, owner, names } = this.#deps;
+  async #edit(message: IncomingMessage): Promise<void> {
+    const { log, ids, owner, addressing: names } = this.#deps;
     const row = await log.store.reads.inbound(owner, this.#keyOf(message));
     if (row === null) return;
     const { session } = row;
@@ -180,46 +185,46 @@ export class Reception {
     const input = inbox.find((each) => each.clientId === clientId);
     if (input === undefined) return;
     const { messageId } = input;
-    const text = saidBy(message, message.text);
+    const text = promptText(message, message.text);
     const changed = await changeInput(log, ids, { owner, session, messageId }, { text });
-    if (changed.status === "failed") throw new TryAgain(changed.message);
+    if (changed.status === "failed") throw new RetryLater(changed.message);
   }
 
-  async #press(pressed: Press): Promise<string | null> {
+  async #press(pressed: ButtonPress): Promise<string | null> {
     const told = await this.#answerPress(pressed);
     const { adapter } = this.#deps;
-    await adapter.acknowledge(pressed.press, told ?? "", AbortSignal.timeout(10_000));
+    await adapter.acknowledgePress(pressed.press, told ?? "", AbortSignal.timeout(10_000));
     return told;
   }
 
-  async #answerPress(pressed: Press): Promise<string | null> {
-    const { person, place, message, data } = pressed;
-    const { people, adapter, log, ids, owner, runner } = this.#deps;
-    const answer = pressedAnswer(data);
+  async #answerPress(pressed: ButtonPress): Promise<string | null> {
+    const { person, address: place, messageId: message, data } = pressed;
+    const { access: people, adapter, log, ids, owner, runner } = this.#deps;
+    const answer = parseButtonAnswer(data);
     const isTheirs =
       answer !== null &&
       (await people.isAllowed(person)) &&
-      (await mayPress(this.#deps, answer.approval, pressed));
+      (await mayAnswer(this.#deps, answer.approval, pressed));
     if (!isTheirs) return "This is not yours to answer.";
     const words = await this.#wordsOf(answer);
     if (words === null) return "That is no answer to it.";
-    const said = { ...words, by: presserOf(adapter.platform, person) };
+    const said = { ...words, by: answeredBy(adapter.platform, person) };
     const result = await answerApproval(log, ids, owner, answer.approval, answer.answer, said);
     switch (result.status) {
       case "answered":
-        runner.poke(owner, result.approval.session);
-        this.#deps.owes(result.approval.session);
+        runner.notify(owner, result.approval.session);
+        this.#deps.notifyOutbox(result.approval.session);
         // Its buttons go, also where a crash has kept us from knowing that this message is ours.
         if (adapter.capabilities.edits)
           await adapter.edit(
             place,
             message,
-            approvalWords(result.approval),
+            approvalMessage(result.approval),
             AbortSignal.timeout(10_000),
           );
         return null;
       case "failed":
-        throw new TryAgain(result.message);
+        throw new RetryLater(result.message);
       case "not_found":
         return "There is no such question any more.";
       case "refused":
@@ -228,7 +233,7 @@ export class Reception {
   }
 
   /** What a press says beside yes or no; `null` where it does not fit what is asked: a yes to a question without an answer says nothing. */
-  async #wordsOf({ approval, answer, choice }: PressedAnswer): Promise<AnswerWords | null> {
+  async #wordsOf({ approval, answer, choice }: ButtonAnswer): Promise<AnswerDetails | null> {
     const { log, owner } = this.#deps;
     const row = await log.store.reads.approval(owner, approval);
     if (row === null || answer === "deny") return {};
@@ -240,7 +245,7 @@ export class Reception {
 }
 
 /** In a group others read along: the model is told who speaks, and what they speak of. */
-function saidBy({ quoted, place, person }: Message, text: string): string {
+function promptText({ quoted, address: place, person }: IncomingMessage, text: string): string {
   const quote = quoted === null ? "" : `> ${quoted.slice(0, 1_000).replaceAll("\n", "\n> ")}\n\n`;
   const speaker = place.kind === "group" && person.name !== "" ? `${person.name}: ` : "";
   return `${quote}${speaker}${text}`;

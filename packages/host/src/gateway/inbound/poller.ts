@@ -2,38 +2,38 @@ import type { Clock, Register } from "@holdfast/engine";
 import type { OwnerId } from "@holdfast/protocol";
 import { z } from "zod";
 
-import type { Adapter, Incoming, Trouble } from "../adapter.ts";
-import type { Standing } from "./receive-updates.ts";
+import type { PlatformAdapter, Incoming, PlatformFailure } from "../adapter.ts";
+import type { GatewayState } from "./receive-updates.ts";
 
 export interface PollerDeps {
-  readonly adapter: Adapter;
+  readonly adapter: PlatformAdapter;
   readonly register: Register;
   readonly owner: OwnerId;
   /** Platform and bot: names its cursor. */
   readonly bot: string;
   readonly clock: Clock;
-  readonly take: (incoming: Incoming) => Promise<unknown>;
-  readonly onState: (state: Standing) => void;
+  readonly handleUpdate: (incoming: Incoming) => Promise<unknown>;
+  readonly onState: (state: GatewayState) => void;
 }
 
 const contendedMs = 5_000;
-const againMs = 1_000;
+const retryMs = 1_000;
 const cursorSchema = z.int().nonnegative();
 
 /**
  * Asks a platform for what is new. P11: a page is confirmed, by asking for the next, only when all of it has been taken; how
  * far that was is durable, so that a host that begins again asks for nothing that it had.
  */
-export async function poll(deps: PollerDeps, signal: AbortSignal): Promise<void> {
-  const cursor = await KeptCursor.read(deps);
+export async function pollUpdates(deps: PollerDeps, signal: AbortSignal): Promise<void> {
+  const cursor = await PollCursor.read(deps);
   try {
     await pollFrom(deps, cursor, signal);
   } finally {
-    await cursor.settled;
+    await cursor.saved;
   }
 }
 
-async function pollFrom(deps: PollerDeps, cursor: KeptCursor, signal: AbortSignal): Promise<void> {
+async function pollFrom(deps: PollerDeps, cursor: PollCursor, signal: AbortSignal): Promise<void> {
   const { adapter, clock, onState } = deps;
   // Whether anybody is there is found out without waiting.
   let patience: "wait" | "look" = "look";
@@ -44,55 +44,55 @@ async function pollFrom(deps: PollerDeps, cursor: KeptCursor, signal: AbortSigna
       patience = "look";
       const { message } = received;
       const isOurs = received.status !== "contended";
-      onState(isOurs ? troubleState(received) : { ...contended, message });
-      await clock.sleep(isOurs ? pauseOf(received) : contendedMs, signal);
+      onState(isOurs ? failureState(received) : { ...contendedState, message });
+      await clock.sleep(isOurs ? retryDelayOf(received) : contendedMs, signal);
       continue;
     }
     patience = "wait";
     onState({ state: "receiving" });
     if (received.next === cursor.at) continue;
-    const taken = await Promise.allSettled(received.incoming.map(deps.take));
+    const taken = await Promise.allSettled(received.incoming.map(deps.handleUpdate));
     const failed = taken.find((each) => each.status === "rejected");
     if (failed !== undefined) {
       onState({ state: "trouble", code: "store", message: String(failed.reason) });
-      await clock.sleep(againMs, signal);
+      await clock.sleep(retryMs, signal);
       continue;
     }
-    cursor.move(received.next);
+    cursor.advance(received.next);
   }
 }
 
-const contended = { state: "contended", code: "foreign_poller" } as const;
+const contendedState = { state: "contended", code: "foreign_poller" } as const;
 
-function troubleState({ code, message }: Trouble): Standing {
+function failureState({ code, message }: PlatformFailure): GatewayState {
   return { state: "trouble", code, message };
 }
 
-function pauseOf(trouble: Trouble): number {
-  return trouble.status === "later" ? trouble.afterMs : againMs;
+function retryDelayOf(trouble: PlatformFailure): number {
+  return trouble.status === "later" ? trouble.afterMs : retryMs;
 }
 
 /**
  * How far a bot's messages were taken. Nobody waits for it to be kept: one that could not be, or was not yet when its host died,
  * costs a repetition, which the inbound keys see through.
  */
-class KeptCursor {
+class PollCursor {
   readonly #deps: PollerDeps;
   #at: number;
   #revision: number;
   #keeping: Promise<void> = Promise.resolve();
 
-  private constructor(deps: PollerDeps, at: number, revision: number) {
+  private constructor(deps: PollerDeps, position: number, revision: number) {
     this.#deps = deps;
-    this.#at = at;
+    this.#at = position;
     this.#revision = revision;
   }
 
-  static async read(deps: PollerDeps): Promise<KeptCursor> {
-    const row = await deps.register.read(deps.owner, keyOf(deps));
-    if (row === null) return new KeptCursor(deps, 0, 0);
+  static async read(deps: PollerDeps): Promise<PollCursor> {
+    const row = await deps.register.read(deps.owner, cursorKey(deps));
+    if (row === null) return new PollCursor(deps, 0, 0);
     const parsed = cursorSchema.safeParse(JSON.parse(row.value));
-    return new KeptCursor(deps, parsed.success ? parsed.data : 0, row.revision);
+    return new PollCursor(deps, parsed.success ? parsed.data : 0, row.revision);
   }
 
   get at(): number {
@@ -100,11 +100,11 @@ class KeptCursor {
   }
 
   /** All of it is written, or could not be. */
-  get settled(): Promise<void> {
+  get saved(): Promise<void> {
     return this.#keeping;
   }
 
-  move(to: number): void {
+  advance(to: number): void {
     this.#at = to;
     this.#keeping = this.#keeping.then(() => this.#keep(to));
   }
@@ -113,10 +113,10 @@ class KeptCursor {
     // Meanwhile it may have gone further, and that is kept then.
     if (at !== this.#at) return;
     const { register, owner } = this.#deps;
-    const row = { owner, key: keyOf(this.#deps), value: JSON.stringify(at) };
+    const row = { owner, key: cursorKey(this.#deps), value: JSON.stringify(at) };
     const result = await register.put({ ...row, expect: this.#revision });
     if (result.status !== "failed") this.#revision = result.row?.revision ?? 0;
   }
 }
 
-const keyOf = ({ bot }: PollerDeps) => `poller/${bot}`;
+const cursorKey = ({ bot }: PollerDeps) => `poller/${bot}`;

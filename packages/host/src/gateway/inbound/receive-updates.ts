@@ -1,33 +1,33 @@
 import type { GatewayView } from "@holdfast/protocol";
 
-import type { Identity, Trouble } from "../adapter.ts";
+import type { BotIdentity, PlatformFailure } from "../adapter.ts";
 
-type Shown = Pick<GatewayView, "state" | "bot" | "trouble">;
+type StatusView = Pick<GatewayView, "state" | "bot" | "trouble">;
 
-export type Standing =
+export type GatewayState =
   | { readonly state: "starting" | "receiving" }
   /** Somebody else receives for this bot: another host, or another program. */
   | { readonly state: "contended" | "trouble"; readonly code: string; readonly message: string };
 
 /** How a gateway stands, for whoever looks. */
-export class Status {
-  #shown: Shown = { state: "starting", bot: null, trouble: null };
+export class GatewayStatus {
+  #shown: StatusView = { state: "starting", bot: null, trouble: null };
 
-  get shown(): Shown {
+  get view(): StatusView {
     return this.#shown;
   }
 
-  identified({ id, name }: Identity): void {
+  setIdentity({ id, name }: BotIdentity): void {
     this.#shown = { ...this.#shown, bot: { id, name } };
   }
 
-  moved(to: Standing): void {
+  setState(to: GatewayState): void {
     const { bot } = this.#shown;
     const trouble = "code" in to ? { code: to.code, message: to.message } : null;
     this.#shown = { state: to.state, bot, trouble };
   }
 
-  failed({ code, message }: Trouble): void {
-    this.moved({ state: "trouble", code, message });
+  setFailure({ code, message }: PlatformFailure): void {
+    this.setState({ state: "trouble", code, message });
   }
 }

@@ -1,4 +1,4 @@
-import type { CommitResult, Log, MemoryKeeper, Runner } from "@holdfast/engine";
+import type { CommitResult, Log, MemoryCommitter, Runner } from "@holdfast/engine";
 import { type Client } from "@holdfast/client";
 import {
   type IdSource,
@@ -8,37 +8,37 @@ import {
   type SessionId,
 } from "@holdfast/protocol";
 
-import { idsFrom } from "../../util/deterministic-ids.ts";
-import type { Adapter } from "../adapter.ts";
+import { deterministicIds } from "../../util/deterministic-ids.ts";
+import type { PlatformAdapter } from "../adapter.ts";
 import type { ChatTitles } from "./chat-titles.ts";
-import type { Names } from "../chat-addressing.ts";
-import type { Guests } from "./chat-access.ts";
+import type { ChatAddressing } from "../chat-addressing.ts";
+import type { ChatAccess } from "./chat-access.ts";
 
-export interface ReceptionDeps {
+export interface InboundDeps {
   readonly log: Log;
   readonly ids: IdSource;
   readonly client: Client;
-  readonly runner: Pick<Runner, "poke">;
-  readonly memory: Pick<MemoryKeeper, "boundary">;
-  readonly adapter: Adapter;
-  readonly names: Names;
+  readonly runner: Pick<Runner, "notify">;
+  readonly memory: Pick<MemoryCommitter, "boundary">;
+  readonly adapter: PlatformAdapter;
+  readonly addressing: ChatAddressing;
   readonly owner: OwnerId;
-  readonly people: Pick<Guests, "isAllowed" | "meet" | "rightsOf">;
+  readonly access: Pick<ChatAccess, "isAllowed" | "requestPairing" | "rightsOf">;
   /** Takes what people call a chat. */
-  readonly titles: Pick<ChatTitles, "learn">;
+  readonly titles: Pick<ChatTitles, "remember">;
   /** Something is owed to a chat in this session. */
-  readonly owes: (session: SessionId) => void;
+  readonly notifyOutbox: (session: SessionId) => void;
 }
 
 /** A lane points at another session from here on. */
-export async function moveLane(
-  { log, owner, memory }: Pick<ReceptionDeps, "log" | "owner" | "memory">,
+export async function bindLane(
+  { log, owner, memory }: Pick<InboundDeps, "log" | "owner" | "memory">,
   lane: LaneKey,
   to: SessionId,
   key: string,
 ): Promise<CommitResult["status"]> {
   const before = await log.store.reads.lane(owner, lane);
-  const event = newEvent(idsFrom(`move ${key}`).make("event"), "lane.bound", { lane });
+  const event = newEvent(deterministicIds(`move ${key}`).make("event"), "lane.bound", { lane });
   const { status } = await log.commit({ owner, session: to, events: [event], touch: "quiet" });
   if (before !== null && before !== to) void memory.boundary(owner, before, "lane_switch");
   return status;

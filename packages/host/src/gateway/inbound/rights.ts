@@ -1,8 +1,8 @@
-import { parseTyped, type Typed } from "@holdfast/client";
+import { parseInput, type ParsedInput } from "@holdfast/client";
 
-import type { Rights } from "./chat-access.ts";
+import type { AccessRights } from "./chat-access.ts";
 
-export function mayUse({ commands }: Rights, name: string): boolean {
+export function mayUseCommand({ commands }: AccessRights, name: string): boolean {
   return commands === "all" || commands.includes(name);
 }
 
@@ -10,14 +10,14 @@ export function mayUse({ commands }: Rights, name: string): boolean {
  * What a text is from somebody with these rights. A command that they may not use is no command: what a program passes on may be
  * anybody's words, and they reach the model just as they are.
  */
-export function typedBy(rights: Rights, text: string): Typed {
+export function parseAllowedInput(rights: AccessRights, text: string): ParsedInput {
   if (text.trim() !== "" && rights.commands.length === 0) return { kind: "message", text };
-  const typed = parseTyped(text);
-  const name = nameOf(typed);
-  return name === null || mayUse(rights, name) ? typed : { kind: "message", text };
+  const typed = parseInput(text);
+  const name = commandNameOf(typed);
+  return name === null || mayUseCommand(rights, name) ? typed : { kind: "message", text };
 }
 
-function nameOf(typed: Typed): string | null {
+function commandNameOf(typed: ParsedInput): string | null {
   switch (typed.kind) {
     case "nothing":
     case "message":

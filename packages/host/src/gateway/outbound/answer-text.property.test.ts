@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { chunkOf, endOfChunk } from "./answer-text.ts";
+import { chunkText, chunkEnd } from "./answer-text.ts";
 
 const limit = 400;
 
@@ -20,7 +20,7 @@ const pieces = fc
 function ends(text: string): number[] {
   const found: number[] = [];
   for (let from = 0; ;) {
-    const end = endOfChunk(text, from, limit);
+    const end = chunkEnd(text, from, limit);
     if (end === null) return [...found, text.length];
     found.push(end);
     from = end;
@@ -30,7 +30,7 @@ function ends(text: string): number[] {
 function chunks(text: string): string[] {
   let from = 0;
   return ends(text).map((to) => {
-    const chunk = chunkOf(text, from, to);
+    const chunk = chunkText(text, from, to);
     from = to;
     return chunk;
   });

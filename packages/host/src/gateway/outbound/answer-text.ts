@@ -1,14 +1,14 @@
 /** A line that opens or closes a block of code. */
 const fenceLine = /^ {0,3}(`{3,}|~{3,})([^`\n]*)$/;
 
-interface Fence {
+interface CodeFence {
   readonly mark: string;
   readonly info: string;
 }
 
 /** The block of code that is open at the end of a text, by the line that opened it. */
-function openFence(text: string): Fence | null {
-  let open: Fence | null = null;
+function openFence(text: string): CodeFence | null {
+  let open: CodeFence | null = null;
   for (const line of text.split("\n")) {
     const [, mark, info = ""] = fenceLine.exec(line) ?? [];
     if (mark === undefined) continue;
@@ -19,15 +19,15 @@ function openFence(text: string): Fence | null {
 }
 
 /** Room for what is added where a block of code is taken apart: it is closed above, and opened again below. */
-const seam = 80;
-const longestInfo = 20;
+const fenceReserve = 80;
+const maxInfoLength = 20;
 
 /**
  * Where the chunk that begins at `from` ends, if it can hold no more. It follows from what stands before that end alone, so
  * a text that grows leaves the chunks that are full as they are. `null`: all of it fits.
  */
-export function endOfChunk(text: string, from: number, limit: number): number | null {
-  const room = limit - seam;
+export function chunkEnd(text: string, from: number, limit: number): number | null {
+  const room = limit - fenceReserve;
   if (text.length - from <= room) return null;
   const window = text.slice(from, from + room);
   // In the second half, at the best place that there is: between paragraphs, lines, words.
@@ -40,11 +40,11 @@ export function endOfChunk(text: string, from: number, limit: number): number | 
 }
 
 /** A stretch of a text as a message of its own: a block of code that it cuts through is closed, and opened again. */
-export function chunkOf(text: string, from: number, to: number): string {
+export function chunkText(text: string, from: number, to: number): string {
   const above = openFence(text.slice(0, from));
   const below = openFence(text.slice(0, to));
   const body = text.slice(from, to).replace(/\n+$/, "");
-  const head = above === null ? "" : `${above.mark}${above.info.slice(0, longestInfo)}\n`;
+  const head = above === null ? "" : `${above.mark}${above.info.slice(0, maxInfoLength)}\n`;
   const tail = below === null ? "" : `\n${below.mark}`;
   return above === null ? `${body.replace(/^\n+/, "")}${tail}` : `${head}${body}${tail}`;
 }

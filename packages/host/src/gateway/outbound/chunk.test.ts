@@ -5,13 +5,13 @@ import {
   aRunState,
   aSettledMessage,
   anOwner,
-  at,
+  toSeq,
 } from "@holdfast/testing/fixtures/factories";
 import { ids, laneKey, type NewEvent } from "@holdfast/protocol";
 import { describe, expect, test } from "vitest";
 
 import { AnswerText } from "./gateway-answer-text.ts";
-import { actionOf, afterUnknown, type ChunkJob } from "./chunk.ts";
+import { nextAction, afterUnknown, type PendingChunk } from "./chunk.ts";
 
 const hour = 60 * 60_000;
 const limits = {
@@ -28,10 +28,10 @@ const post = { limits, capabilities: { ...able, edits: false } };
 const runId = aRunId();
 
 /** An answer's chunk, after these events at noon. */
-function jobAfter(events: readonly NewEvent[], row: Partial<OutboxRow> = {}): ChunkJob {
+function jobAfter(events: readonly NewEvent[], row: Partial<OutboxRow> = {}): PendingChunk {
   const text = new AnswerText(runId);
   for (const [index, event] of events.entries())
-    text.apply({ ...event, seq: at(index + 1), at: 12 * hour });
+    text.apply({ ...event, seq: toSeq(index + 1), at: 12 * hour });
   return {
     row: {
       session: ids.make("session"),
@@ -44,7 +44,7 @@ function jobAfter(events: readonly NewEvent[], row: Partial<OutboxRow> = {}): Ch
       inbound: null,
       replyTo: null,
       text: null,
-      begun: at(1),
+      begun: toSeq(1),
       state: "pending",
       from: 0,
       to: 0,
@@ -56,12 +56,12 @@ function jobAfter(events: readonly NewEvent[], row: Partial<OutboxRow> = {}): Ch
       at: 0,
       ...row,
     },
-    place: { chat: "7", thread: null, kind: "private" },
+    address: { chat: "7", thread: null, kind: "private" },
     text,
     approval: undefined,
-    shown: null,
+    shownText: null,
     notBefore: 0,
-    since: 0,
+    pendingSince: 0,
   };
 }
 
@@ -86,52 +86,52 @@ const ended = [claimed, aSettledMessage(runId, "Done."), aRunState(runId, "compl
 
 describe("what becomes of an answer's chunk", () => {
   test("an answer is sent within a day of its run's end, and expires unsent after it", () => {
-    const within = actionOf(jobAfter(ended), chat, 12 * hour + 23 * hour);
+    const within = nextAction(jobAfter(ended), chat, 12 * hour + 23 * hour);
     expect(within).toMatchObject({ kind: "send", words: { text: "Done." }, isWhole: true });
-    const after = actionOf(jobAfter(ended), chat, 12 * hour + 25 * hour);
+    const after = nextAction(jobAfter(ended), chat, 12 * hour + 25 * hour);
     expect(after).toMatchObject({ kind: "close", state: "expired" });
   });
 
   test("what stands there already gets its last form, however late", () => {
     const job = jobAfter(ended, { platformId: "5" });
-    expect(actionOf(job, chat, 1_000 * hour)).toMatchObject({ kind: "edit", isWhole: true });
+    expect(nextAction(job, chat, 1_000 * hour)).toMatchObject({ kind: "edit", isWhole: true });
   });
 
   test("what is still being written is sent as it is, and sent as whole when it is settled", () => {
     const streaming = [claimed, aDelta(runId, "Half of")];
-    const live = actionOf(jobAfter(streaming), chat, 12 * hour);
+    const live = nextAction(jobAfter(streaming), chat, 12 * hour);
     expect(live).toMatchObject({ kind: "send", words: { text: "Half of" }, isWhole: false });
   });
 
   test("where nothing can be changed, an answer is sent when it is settled, and a question is asked and done with", () => {
     const streaming = [claimed, aDelta(runId, `${"word ".repeat(2_000)}half of`)];
-    expect(actionOf(jobAfter(streaming), post, 12 * hour)).toEqual({ kind: "nothing" });
-    expect(actionOf(jobAfter(ended), post, 12 * hour)).toMatchObject({
+    expect(nextAction(jobAfter(streaming), post, 12 * hour)).toEqual({ kind: "nothing" });
+    expect(nextAction(jobAfter(ended), post, 12 * hour)).toMatchObject({
       kind: "send",
       isWhole: true,
     });
     const asked = { ...jobAfter([claimed], { kind: "approval" }), approval: asking };
-    expect(actionOf(asked, chat, 12 * hour)).toMatchObject({ kind: "send", isWhole: false });
-    expect(actionOf(asked, post, 12 * hour)).toMatchObject({ kind: "send", isWhole: true });
+    expect(nextAction(asked, chat, 12 * hour)).toMatchObject({ kind: "send", isWhole: false });
+    expect(nextAction(asked, post, 12 * hour)).toMatchObject({ kind: "send", isWhole: true });
   });
 
   test("a line that could not go out for a day is given up", () => {
     const note = jobAfter([], { kind: "note", text: "Done." });
-    expect(actionOf(note, chat, 23 * hour)).toMatchObject({ kind: "send" });
-    expect(actionOf(note, chat, 25 * hour)).toMatchObject({ kind: "close", state: "expired" });
+    expect(nextAction(note, chat, 23 * hour)).toMatchObject({ kind: "send" });
+    expect(nextAction(note, chat, 25 * hour)).toMatchObject({ kind: "close", state: "expired" });
   });
 
   test("a stopped run says so behind what it had said, in a message of its own", () => {
     const stopped = [claimed, aSettledMessage(runId, "Half"), aRunState(runId, "cancelled")];
-    const first = actionOf(jobAfter(stopped), chat, 12 * hour);
+    const first = nextAction(jobAfter(stopped), chat, 12 * hour);
     expect(first).toMatchObject({ words: { text: "Half" }, to: 5 });
-    const next = actionOf(jobAfter(stopped, { from: 5, chunk: 1 }), chat, 12 * hour);
+    const next = nextAction(jobAfter(stopped, { from: 5, chunk: 1 }), chat, 12 * hour);
     expect(next).toMatchObject({ words: { text: "■ Stopped." } });
   });
 
   test("a message that steered another run's answer is owed nothing of its own", () => {
     const steered = [aRunState(runId, "completed", { cause: "steered" })];
-    expect(actionOf(jobAfter(steered), chat, 12 * hour)).toMatchObject({
+    expect(nextAction(jobAfter(steered), chat, 12 * hour)).toMatchObject({
       kind: "close",
       state: "dropped",
     });
@@ -139,7 +139,7 @@ describe("what becomes of an answer's chunk", () => {
 
   test("[P11] what follows an unknown chunk says so, also where nothing else follows", () => {
     const job = jobAfter(ended, { from: 6, to: 6, chunk: 1, code: afterUnknown });
-    const marked = actionOf(job, chat, 12 * hour);
+    const marked = nextAction(job, chat, 12 * hour);
     expect(marked).toMatchObject({ kind: "send", isWhole: true });
     expect(JSON.stringify(marked)).toContain("cannot know whether it arrived");
   });

@@ -1,8 +1,8 @@
 import type { ApprovalRow, OutboxRow } from "@holdfast/engine";
 
-import type { Adapter, Place, Words } from "../adapter.ts";
-import type { AnswerText, Piece } from "./gateway-answer-text.ts";
-import { approvalWords } from "../approval-words.ts";
+import type { PlatformAdapter, ChatAddress, OutgoingText } from "../adapter.ts";
+import type { AnswerText, AnswerSlice } from "./gateway-answer-text.ts";
+import { approvalMessage } from "../approval-words.ts";
 
 /** What stands above may or may not have arrived: that is said where a person sees it. */
 export const afterUnknown = "after_unknown";
@@ -11,40 +11,40 @@ export const afterFailed = "after_failed";
 /** A person has asked for it again, so it is exactly what it was. */
 export const resent = "resent";
 
-export const mark =
+export const unknownNotice =
   "⚠ The host was interrupted while it sent what belongs above this line, and cannot know whether it arrived. Send /resend to see it again.";
 
 /** A chunk that is still to be sent or to get its last form, with what it is made from. */
-export interface ChunkJob {
+export interface PendingChunk {
   row: OutboxRow;
-  readonly place: Place;
+  readonly address: ChatAddress;
   /** Of an answer. */
   readonly text: AnswerText | null;
   /** Of a question, as it was last read; `undefined` before that, and `null` when there is none. */
   approval: ApprovalRow | null | undefined;
   /** What the platform shows now, where we have put it. */
-  shown: string | null;
+  shownText: string | null;
   /** By our own clock: not before then. */
   notBefore: number;
   /** By the store's clock: when it came to be owed. Of several in a chat the oldest goes first. */
-  since: number;
+  pendingSince: number;
 }
 
-interface Saying {
-  readonly words: Words;
+interface TextAction {
+  readonly message: OutgoingText;
   readonly to: number;
   /** Its last form; until then it grows. */
   readonly isWhole: boolean;
 }
 
 /** What to do with a chunk now. */
-export type Action =
+export type ChunkAction =
   | { readonly kind: "nothing" }
-  | ({ readonly kind: "send" } & Saying)
-  | ({ readonly kind: "edit" } & Saying)
+  | ({ readonly kind: "send" } & TextAction)
+  | ({ readonly kind: "edit" } & TextAction)
   | {
       readonly kind: "file";
-      readonly file: Extract<Piece, { kind: "file" }>["file"];
+      readonly file: Extract<AnswerSlice, { kind: "file" }>["file"];
       readonly to: number;
     }
   /** Nothing of it can be shown: go on behind it. */
@@ -55,15 +55,15 @@ export type Action =
       readonly code: string | null;
     };
 
-const nothing: Action = { kind: "nothing" };
+const noAction: ChunkAction = { kind: "nothing" };
 
 /** Older than this, by the store's clock, an answer or a line of ours says nothing to anybody any more. */
-const answerLifeMs = 24 * 60 * 60_000;
+const answerTtlMs = 24 * 60 * 60_000;
 
 /** Where it goes to, as far as that decides what is sent. */
-type Platform = Pick<Adapter, "limits" | "capabilities">;
+type PlatformTraits = Pick<PlatformAdapter, "limits" | "capabilities">;
 
-export function actionOf(job: ChunkJob, platform: Platform, now: number): Action {
+export function nextAction(job: PendingChunk, platform: PlatformTraits, now: number): ChunkAction {
   switch (job.row.kind) {
     case "answer":
       return answerAction(job, platform, now);
@@ -75,71 +75,71 @@ export function actionOf(job: ChunkJob, platform: Platform, now: number): Action
 }
 
 function answerAction(
-  { row, text, shown }: ChunkJob,
-  { limits, capabilities }: Platform,
+  { row, text, shownText: shown }: PendingChunk,
+  { limits, capabilities }: PlatformTraits,
   now: number,
-): Action {
-  if (text === null) return nothing;
+): ChunkAction {
+  if (text === null) return noAction;
   const { ending } = text;
-  const above = lineAbove(row);
+  const above = noticeAbove(row);
   if (ending?.cause === "steered" || ending?.cause === "removed")
     return { kind: "close", state: "dropped", code: ending.cause };
-  if (ending !== null && row.platformId === null && now - ending.at > answerLifeMs)
+  if (ending !== null && row.platformId === null && now - ending.at > answerTtlMs)
     return { kind: "close", state: "expired", code: "too_old" };
   const piece =
     row.code === resent
-      ? text.pieceBetween(row.from, row.to)
-      : text.pieceAt(row.from, limits.textUnits);
+      ? text.sliceBetween(row.from, row.to)
+      : text.sliceAt(row.from, limits.textUnits);
   switch (piece.kind) {
     case "none":
-      if (ending === null) return nothing;
-      if (above !== null) return say(row, above, row.from);
+      if (ending === null) return noAction;
+      if (above !== null) return sendOrEdit(row, above, row.from);
       return { kind: "close", state: "sent", code: null };
     case "blank":
       return { kind: "pass", to: piece.to };
     case "file":
-      if (above !== null) return say(row, above, row.from);
+      if (above !== null) return sendOrEdit(row, above, row.from);
       return { kind: "file", file: piece.file, to: piece.to };
     case "words": {
       // What cannot be changed is said when nothing changes it any more.
-      if (!piece.isSettled && !capabilities.edits) return nothing;
+      if (!piece.isSettled && !capabilities.edits) return noAction;
       const said = above === null ? piece.text : `${above}\n\n${piece.text}`;
-      if (!piece.isWhole && said === shown) return nothing;
-      return { ...say(row, said, piece.to), isWhole: piece.isWhole };
+      if (!piece.isWhole && said === shown) return noAction;
+      return { ...sendOrEdit(row, said, piece.to), isWhole: piece.isWhole };
     }
   }
 }
 
 /** What has to be said of what stands above a chunk, in the chunk itself. */
-function lineAbove({ code, message }: OutboxRow): string | null {
-  if (code === afterUnknown) return mark;
+function noticeAbove({ code, message }: OutboxRow): string | null {
+  if (code === afterUnknown) return unknownNotice;
   return code === afterFailed ? `⚠ ${message ?? "A file could not be sent."}` : null;
 }
 
-function say(row: OutboxRow, text: string, to: number): Extract<Action, Saying> {
+function sendOrEdit(row: OutboxRow, text: string, to: number): Extract<ChunkAction, TextAction> {
   const kind = row.platformId === null ? "send" : "edit";
-  return { kind, words: { text }, to, isWhole: true };
+  return { kind, message: { text }, to, isWhole: true };
 }
 
 function approvalAction(
-  { row, approval }: ChunkJob,
-  { capabilities: { edits } }: Platform,
-): Action {
-  if (approval === undefined) return nothing;
+  { row, approval }: PendingChunk,
+  { capabilities: { edits } }: PlatformTraits,
+): ChunkAction {
+  if (approval === undefined) return noAction;
   if (approval === null) return { kind: "close", state: "dropped", code: "gone" };
-  const words = approvalWords(approval);
+  const words = approvalMessage(approval);
   if (approval.state === "open") {
-    if (row.platformId !== null) return nothing;
-    const text = row.code === afterUnknown ? `${mark}\n\n${words.text}` : words.text;
-    return { kind: "send", words: { ...words, text }, to: row.from, isWhole: !edits };
+    if (row.platformId !== null) return noAction;
+    const text = row.code === afterUnknown ? `${unknownNotice}\n\n${words.text}` : words.text;
+    return { kind: "send", message: { ...words, text }, to: row.from, isWhole: !edits };
   }
   if (row.platformId === null) return { kind: "close", state: "dropped", code: "answered" };
-  return { kind: "edit", words, to: row.from, isWhole: true };
+  return { kind: "edit", message: words, to: row.from, isWhole: true };
 }
 
-function noteAction({ row, since }: ChunkJob, now: number): Action {
-  if (row.platformId === null && now - since > answerLifeMs)
+function noteAction({ row, pendingSince: since }: PendingChunk, now: number): ChunkAction {
+  if (row.platformId === null && now - since > answerTtlMs)
     return { kind: "close", state: "expired", code: "too_old" };
-  const text = row.code === afterUnknown ? mark : (row.text ?? "");
-  return { kind: "send", words: { text }, to: row.text?.length ?? 0, isWhole: true };
+  const text = row.code === afterUnknown ? unknownNotice : (row.text ?? "");
+  return { kind: "send", message: { text }, to: row.text?.length ?? 0, isWhole: true };
 }

@@ -1,18 +1,23 @@
 import type { OwnerId, Seq, SessionId } from "@holdfast/protocol";
 
-import { type CourierDeps, type CourierTarget, deliver, type Fellows } from "./courier.ts";
+import {
+  type SessionDeliveryDeps,
+  type DeliverySession,
+  deliverSession,
+  type StartBarrier,
+} from "./courier.ts";
 
-export interface CouriersDeps extends CourierDeps {
+export interface DispatcherDeps extends SessionDeliveryDeps {
   /** How often the store is looked through for what is owed. Reads alone. */
   readonly sweepMs: number;
   readonly onError: (error: unknown) => void;
 }
 
-const mostAtOnce = 1_000;
+const maxSessionsPerSweep = 1_000;
 
 /** Sees to it that whatever is owed to a bot's chats goes out, whoever accepted it and whoever ran it. */
-export class Couriers {
-  readonly #deps: CouriersDeps;
+export class Dispatcher {
+  readonly #deps: DispatcherDeps;
   readonly #active = new Map<SessionId, Promise<void>>();
   /** How far the log went when there was nothing more to do: until it goes on, there is nothing to look at. */
   readonly #seen = new Map<SessionId, Seq>();
@@ -20,7 +25,7 @@ export class Couriers {
   readonly #stop = new AbortController();
   #loop: Promise<void> = Promise.resolve();
 
-  constructor(deps: CouriersDeps) {
+  constructor(deps: DispatcherDeps) {
     this.#deps = deps;
   }
 
@@ -29,21 +34,21 @@ export class Couriers {
   }
 
   /** Something may be owed here: who is under way already sees it by itself. */
-  poke(owner: OwnerId, session: SessionId): void {
+  notify(owner: OwnerId, session: SessionId): void {
     this.#sendOff([{ owner, session }]);
   }
 
-  #sendOff(targets: readonly CourierTarget[]): void {
+  #sendOff(targets: readonly DeliverySession[]): void {
     if (this.#stop.signal.aborted) return;
     const idle = targets.filter(({ session }) => !this.#active.has(session));
     for (const { session } of targets) if (this.#active.has(session)) this.#poked.add(session);
-    const fellows = fellowsOf(idle.length);
+    const fellows = createStartBarriers(idle.length);
     for (const [index, target] of idle.entries()) this.#deliver(target, fellows[index]!);
   }
 
-  #deliver(target: CourierTarget, fellows: Fellows): void {
+  #deliver(target: DeliverySession, fellows: StartBarrier): void {
     const { session } = target;
-    const work = deliver(this.#deps, target, this.#stop.signal, fellows)
+    const work = deliverSession(this.#deps, target, this.#stop.signal, fellows)
       .then(
         (seen) => void (seen === null ? this.#seen.delete(session) : this.#seen.set(session, seen)),
       )
@@ -81,7 +86,7 @@ export class Couriers {
 
   async #sweep(): Promise<void> {
     if (this.#stop.signal.aborted) return;
-    const due = await this.#deps.log.store.work.undelivered(mostAtOnce);
+    const due = await this.#deps.log.store.work.undelivered(maxSessionsPerSweep);
     const named = new Set(due.map(({ session }) => session));
     for (const session of this.#seen.keys()) if (!named.has(session)) this.#seen.delete(session);
     this.#sendOff(due.filter(({ session, head }) => this.#seen.get(session) !== head));
@@ -89,8 +94,8 @@ export class Couriers {
 }
 
 /** Each arrives once, however often it says so; all go on when all have. */
-function fellowsOf(count: number): readonly Fellows[] {
-  const { promise: all, resolve } = Promise.withResolvers<void>();
+function createStartBarriers(count: number): readonly StartBarrier[] {
+  const { promise: allArrived, resolve } = Promise.withResolvers<void>();
   let missing = count;
   return Array.from({ length: count }, () => {
     let isThere = false;
@@ -100,6 +105,6 @@ function fellowsOf(count: number): readonly Fellows[] {
       missing -= 1;
       if (missing === 0) resolve();
     };
-    return { arrive, all };
+    return { arrive, allArrived };
   });
 }

@@ -8,16 +8,16 @@ import {
   type SessionId,
 } from "@holdfast/protocol";
 
-import { idsFrom } from "../../util/deterministic-ids.ts";
+import { deterministicIds } from "../../util/deterministic-ids.ts";
 import { resent } from "./chunk.ts";
 import { chunkEvent } from "./outbox-desk.ts";
 
-interface Owing {
+interface OutboxDeps {
   readonly log: Log;
   readonly owner: OwnerId;
 }
 
-interface Owed {
+interface DeliveryTarget {
   readonly session: SessionId;
   readonly lane: LaneKey;
   /** What it answers: the same again is owed once. */
@@ -26,33 +26,41 @@ interface Owed {
 }
 
 /** A run that a command began may have begun a little before we could look. */
-const lookBack = 1_000;
+const lookBackSeqs = 1_000;
 
 /** `failed`: the store could not take it, and may later. */
-export type Owes = "owed" | "refused" | "failed";
+export type EnqueueStatus = "owed" | "refused" | "failed";
 
 /** A line of the host's own, delivered like any answer. */
-export function oweNote({ log, owner }: Owing, owed: Owed, text: string): Promise<Owes> {
-  return owe({ log, owner }, owed, { kind: "note", text });
+export function enqueueNote(
+  { log, owner }: OutboxDeps,
+  owed: DeliveryTarget,
+  text: string,
+): Promise<EnqueueStatus> {
+  return enqueueDelivery({ log, owner }, owed, { kind: "note", text });
 }
 
 /** What a run says, where a command and not a message asked for it. */
-export function oweAnswer(deps: Owing, owed: Owed, runId: RunId): Promise<Owes> {
-  return owe(deps, owed, { kind: "answer", runId });
+export function enqueueAnswer(
+  deps: OutboxDeps,
+  owed: DeliveryTarget,
+  runId: RunId,
+): Promise<EnqueueStatus> {
+  return enqueueDelivery(deps, owed, { kind: "answer", runId });
 }
 
-async function owe(
-  { log, owner }: Owing,
-  { session, lane, key, replyTo }: Owed,
+async function enqueueDelivery(
+  { log, owner }: OutboxDeps,
+  { session, lane, key, replyTo }: DeliveryTarget,
   what:
     | { readonly kind: "note"; readonly text: string }
     | { readonly kind: "answer"; readonly runId: RunId },
-): Promise<Owes> {
+): Promise<EnqueueStatus> {
   const row = await log.store.reads.session(owner, session);
   if (row === null) return "refused";
-  const ids = idsFrom(`owe ${what.kind} ${key}`);
+  const ids = deterministicIds(`owe ${what.kind} ${key}`);
   const runId = what.kind === "answer" ? what.runId : undefined;
-  const begun = what.kind === "answer" ? Math.max(0, row.head - lookBack) : row.head;
+  const begun = what.kind === "answer" ? Math.max(0, row.head - lookBackSeqs) : row.head;
   const event = newEvent(
     ids.make("event"),
     "outbox.changed",
@@ -77,13 +85,13 @@ async function owe(
 }
 
 /** A person's word on a chunk that may or may not have arrived. */
-export async function settleUnknown(
-  { log, owner }: Owing,
+export async function settleUnknownChunk(
+  { log, owner }: OutboxDeps,
   row: OutboxRow,
   how: "resend" | "drop",
   key: string,
 ): Promise<boolean> {
-  const ids = idsFrom(`${how} ${row.delivery} ${row.chunk} ${key}`);
+  const ids = deterministicIds(`${how} ${row.delivery} ${row.chunk} ${key}`);
   const settled: OutboxRow =
     how === "drop"
       ? { ...row, state: "dropped", code: "by_a_person" }

@@ -11,12 +11,12 @@ import {
   terminalStates,
 } from "@holdfast/protocol";
 
-import { chunkOf, endOfChunk } from "./answer-text.ts";
+import { chunkText, chunkEnd } from "./answer-text.ts";
 
 type FilePart = Extract<Part, { type: "file" | "image" }>;
 
 /** A stretch of an answer that is never in one message with another: what a step said, a notice, a file. */
-interface Segment {
+interface AnswerSegment {
   readonly start: number;
   readonly text: string;
   readonly file?: FilePart;
@@ -25,7 +25,7 @@ interface Segment {
 }
 
 /** What stands at a place of an answer. */
-export type Piece =
+export type AnswerSlice =
   /** Nothing yet. */
   | { readonly kind: "none" }
   | {
@@ -40,7 +40,7 @@ export type Piece =
   /** Nothing that can be sent: go on behind it. */
   | { readonly kind: "blank"; readonly to: number };
 
-export interface Ending {
+export interface RunEnding {
   readonly state: RunState;
   readonly cause: string | undefined;
   /** By the store's clock. */
@@ -54,31 +54,31 @@ export interface Ending {
 export class AnswerText {
   readonly runId: RunId;
   readonly approvals: ApprovalId[] = [];
-  #segments: Segment[] = [];
+  #segments: AnswerSegment[] = [];
   #live = new Map<number, string>();
-  #ending: Ending | null = null;
+  #ending: RunEnding | null = null;
   #state: RunState = "queued";
 
   constructor(runId: RunId) {
     this.runId = runId;
   }
 
-  get ending(): Ending | null {
+  get ending(): RunEnding | null {
     return this.#ending;
   }
 
   /** Somebody works on it: what comes next may come at any moment. */
-  get isGoing(): boolean {
+  get isRunning(): boolean {
     return this.#state === "claimed" || this.#state === "running";
   }
 
-  get isLive(): boolean {
+  get isStreaming(): boolean {
     return this.#segments.at(-1)?.live !== undefined;
   }
 
   get length(): number {
     const last = this.#segments.at(-1);
-    return last === undefined ? 0 : endOf(last);
+    return last === undefined ? 0 : segmentEnd(last);
   }
 
   apply(stored: StoredEvent): void {
@@ -118,13 +118,13 @@ export class AnswerText {
     this.#live.set(part, (this.#live.get(part) ?? "") + text);
     const parts = [...this.#live].toSorted(([a], [b]) => a - b).map(([, said]) => said);
     const last = this.#segments.pop();
-    if (last !== undefined) this.#segments.push({ ...last, text: joined(parts) });
+    if (last !== undefined) this.#segments.push({ ...last, text: joinParts(parts) });
   }
 
   #settle(parts: readonly Part[], isSaid: boolean): void {
     this.#dropLive();
     const words = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
-    const text = isSaid ? joined(words) : "";
+    const text = isSaid ? joinParts(words) : "";
     if (text.trim() !== "") this.#add({ text });
     for (const file of parts.flatMap(filesIn)) this.#add({ text: "", file });
   }
@@ -133,44 +133,44 @@ export class AnswerText {
     this.#state = state;
     if (!terminalStates.has(state)) return;
     this.#dropLive();
-    const words = lastWords[state];
+    const words = endingTexts[state];
     const isSaid = this.#segments.at(-1)?.text.startsWith("⚠ ") === true;
     if (words !== undefined && !isSaid && cause !== "removed") this.#add({ text: words });
     this.#ending = { state, cause, at };
   }
 
-  #add(segment: Omit<Segment, "start">): void {
+  #add(segment: Omit<AnswerSegment, "start">): void {
     this.#segments.push({ start: this.length, ...segment });
   }
 
   /** What was streamed stands in what is settled now, or was dropped because its step begins again. */
   #dropLive(): void {
     this.#live.clear();
-    if (this.isLive) this.#segments.pop();
+    if (this.isStreaming) this.#segments.pop();
   }
 
-  pieceAt(from: number, limit: number): Piece {
-    const segment = this.#segments.find((each) => from < endOf(each));
+  sliceAt(from: number, limit: number): AnswerSlice {
+    const segment = this.#segments.find((each) => from < segmentEnd(each));
     if (segment === undefined) return { kind: "none" };
     const { start, text, file, live } = segment;
-    if (file !== undefined) return { kind: "file", to: endOf(segment), file };
+    if (file !== undefined) return { kind: "file", to: segmentEnd(segment), file };
     const begin = Math.max(0, from - start);
-    const end = endOfChunk(text, begin, limit);
-    const said = chunkOf(text, begin, end ?? text.length);
+    const end = chunkEnd(text, begin, limit);
+    const said = chunkText(text, begin, end ?? text.length);
     const isWhole = end !== null || live === undefined;
-    const to = end === null ? endOf(segment) : start + end;
+    const to = end === null ? segmentEnd(segment) : start + end;
     const isSettled = live === undefined;
     if (said.trim() !== "") return { kind: "words", to, text: said, isWhole, isSettled };
     return isWhole ? { kind: "blank", to } : { kind: "none" };
   }
 
   /** What was sent before as one chunk. */
-  pieceBetween(from: number, to: number): Piece {
-    const segment = this.#segments.find((each) => from < endOf(each));
+  sliceBetween(from: number, to: number): AnswerSlice {
+    const segment = this.#segments.find((each) => from < segmentEnd(each));
     if (segment === undefined) return { kind: "none" };
     const { start, text, file } = segment;
     if (file !== undefined) return { kind: "file", to, file };
-    const said = chunkOf(text, from - start, Math.min(text.length, to - start));
+    const said = chunkText(text, from - start, Math.min(text.length, to - start));
     return said.trim() === ""
       ? { kind: "blank", to }
       : { kind: "words", to, text: said, isWhole: true, isSettled: true };
@@ -182,24 +182,24 @@ function filesIn(part: Part): readonly FilePart[] {
   if (part.type === "file" || part.type === "image") return [part];
   if (part.type !== "tool_result") return [];
   return (part.details?.files ?? []).map(({ blobId, mediaType, size, name = "file" }) =>
-    pictures.has(mediaType)
+    imageTypes.has(mediaType)
       ? { type: "image", blobId, mediaType, name }
       : { type: "file", blobId, mediaType, size, name },
   );
 }
 
-const pictures: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/webp"]);
+const imageTypes: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/webp"]);
 
 /** One more than its words, so that where one ends and where the next begins are two places. */
-function endOf({ start, text, live }: Segment): number {
+function segmentEnd({ start, text, live }: AnswerSegment): number {
   return start + text.length + (live === undefined ? 1 : 0);
 }
 
-function joined(parts: readonly string[]): string {
+function joinParts(parts: readonly string[]): string {
   return parts.filter((part) => part !== "").join("\n\n");
 }
 
-const lastWords: Partial<Record<RunState, string>> = {
+const endingTexts: Partial<Record<RunState, string>> = {
   cancelled: "■ Stopped.",
   failed: "⚠ The answer could not be written. Send /retry to try again.",
   interrupted: "⚠ The host stopped in the middle of this answer. Send /resume to go on.",

@@ -1,25 +1,25 @@
 import type { Clock } from "@holdfast/engine";
 
-import type { Adapter, Trouble } from "../adapter.ts";
+import type { PlatformAdapter, PlatformFailure } from "../adapter.ts";
 import type { Pacer } from "./pace.ts";
 
-const firstPauseMs = 500;
-const longestPauseMs = 15_000;
+const firstProbeMs = 500;
+const maxProbeMs = 15_000;
 
 /**
  * While a platform is away nothing is sent to it: each try might be one of which nobody can say whether it arrived. A
  * question that changes nothing finds out when it is back.
  */
-export class Outage {
-  readonly #adapter: Pick<Adapter, "identify">;
-  readonly #pacer: Pick<Pacer, "shutUntil">;
+export class OutageMonitor {
+  readonly #adapter: Pick<PlatformAdapter, "identify">;
+  readonly #pacer: Pick<Pacer, "pauseUntil">;
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
   #isOn = false;
 
   constructor(
-    adapter: Pick<Adapter, "identify">,
-    pacer: Pick<Pacer, "shutUntil">,
+    adapter: Pick<PlatformAdapter, "identify">,
+    pacer: Pick<Pacer, "pauseUntil">,
     clock: Clock,
     signal: AbortSignal,
   ) {
@@ -30,15 +30,15 @@ export class Outage {
   }
 
   /** How a call ended that showed nothing for certain. */
-  met(trouble: Trouble): void {
+  reportFailure(trouble: PlatformFailure): void {
     const isAway = trouble.status === "unknown" || (trouble.status === "later" && trouble.isAway);
     if (!isAway || this.#isOn) return;
     this.#isOn = true;
-    this.#pacer.shutUntil(this.#pass());
+    this.#pacer.pauseUntil(this.#pass());
   }
 
   async #pass(): Promise<void> {
-    for (let pause = firstPauseMs; !this.#signal.aborted; pause = longer(pause)) {
+    for (let pause = firstProbeMs; !this.#signal.aborted; pause = nextProbeMs(pause)) {
       const answer = await this.#adapter.identify(this.#signal);
       // Whatever it says, it is there to say it.
       if (answer.status === "identified" || answer.status === "refused") break;
@@ -49,6 +49,6 @@ export class Outage {
   }
 }
 
-function longer(pause: number): number {
-  return Math.min(longestPauseMs, pause * 2);
+function nextProbeMs(pause: number): number {
+  return Math.min(maxProbeMs, pause * 2);
 }

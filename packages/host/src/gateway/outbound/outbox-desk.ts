@@ -9,7 +9,7 @@ import {
   type StoredEvent,
 } from "@holdfast/protocol";
 
-import { afterUnknown, mark, resent } from "./chunk.ts";
+import { afterUnknown, unknownNotice, resent } from "./chunk.ts";
 
 /** The event that says what a chunk is from here on. */
 export function chunkEvent(ids: IdSource, row: OutboxRow): NewEvent {
@@ -37,7 +37,7 @@ export function chunkEvent(ids: IdSource, row: OutboxRow): NewEvent {
 }
 
 /** The chunk behind one that is done with, still to be sent. */
-export function chunkAfter(row: OutboxRow, code: string | null = null): OutboxRow {
+export function nextChunk(row: OutboxRow, code: string | null = null): OutboxRow {
   const { to, chunk } = row;
   const untouched = { state: "pending", platformId: null, attempts: 0, retryAt: null } as const;
   return {
@@ -53,7 +53,7 @@ export function chunkAfter(row: OutboxRow, code: string | null = null): OutboxRo
 }
 
 /** Writes what becomes of chunks, under the session's outbox lease: who has lost it writes nothing any more. */
-export class OutboxDesk {
+export class OutboxWriter {
   readonly #log: Log;
   readonly #ids: IdSource;
   readonly #owner: OwnerId;
@@ -86,19 +86,19 @@ export class OutboxDesk {
 
   /** P11: it may have arrived or not. It is not sent again by itself, and what goes out next says so; `null`: nothing was written. */
   async writeUnknown(row: OutboxRow, code: string, message: string | null) {
-    const next = row.code === resent ? this.#noteBehind(row) : chunkAfter(row, afterUnknown);
+    const next = row.code === resent ? this.#noteBehind(row) : nextChunk(row, afterUnknown);
     return (await this.write({ ...row, state: "unknown", code, message }, next)) ? next : null;
   }
 
   /** What follows a chunk that a person wanted again is out already: the mark alone goes out behind it. */
   #noteBehind(row: OutboxRow): OutboxRow {
-    const note = { kind: "note", text: mark, chunk: 0, from: 0, to: 0 } as const;
+    const note = { kind: "note", text: unknownNotice, chunk: 0, from: 0, to: 0 } as const;
     const delivery = this.#ids.make("delivery");
-    return { ...chunkAfter(row), ...note, delivery, runId: null, approvalId: null };
+    return { ...nextChunk(row), ...note, delivery, runId: null, approvalId: null };
   }
 
   /** Whether an event that is read back was written here; it is asked once for each. */
-  isOwn(event: StoredEvent): boolean {
+  isOwnEvent(event: StoredEvent): boolean {
     return this.#wrote.delete(event.id);
   }
 }

@@ -14,46 +14,46 @@ import {
   type StoredEvent,
 } from "@holdfast/protocol";
 
-import type { Capabilities, Place } from "../adapter.ts";
+import type { PlatformCapabilities, ChatAddress } from "../adapter.ts";
 import { AnswerText } from "./gateway-answer-text.ts";
-import type { ChunkJob } from "./chunk.ts";
-import { chunkAfter, type OutboxDesk } from "./outbox-desk.ts";
-import { readStretch } from "./pending-chunks.ts";
+import type { PendingChunk } from "./chunk.ts";
+import { nextChunk, type OutboxWriter } from "./outbox-desk.ts";
+import { readEvents } from "./pending-chunks.ts";
 
-const mostOpen = 1_000;
+const maxOpenChunks = 1_000;
 
-export interface OwedDeps {
+export interface PendingChunksDeps {
   readonly log: Log;
   readonly owner: OwnerId;
   readonly session: SessionId;
-  readonly desk: OutboxDesk;
+  readonly writer: OutboxWriter;
   /** `null` when the lane is another bot's. */
-  readonly placeOf: (row: OutboxRow) => Place | null;
-  readonly repeats: Capabilities["repeats"];
+  readonly addressOf: (row: OutboxRow) => ChatAddress | null;
+  readonly repeats: PlatformCapabilities["repeats"];
 }
 
 /** What a session still owes, kept up with its log. */
-export class OwedChunks {
-  readonly #deps: OwedDeps;
-  readonly #jobs = new Map<string, ChunkJob>();
+export class PendingChunks {
+  readonly #deps: PendingChunksDeps;
+  readonly #jobs = new Map<string, PendingChunk>();
   readonly #texts = new Map<RunId, AnswerText>();
   /** When each delivery came to be owed, as far back as we know. */
   readonly #since = new Map<DeliveryId, number>();
   #followed = 0 as Seq;
   #loadedAt = 0 as Seq;
 
-  constructor(deps: OwedDeps) {
+  constructor(deps: PendingChunksDeps) {
     this.#deps = deps;
   }
 
   /** In the order in which they go out. */
-  get jobs(): readonly ChunkJob[] {
+  get chunks(): readonly PendingChunk[] {
     return [...this.#jobs.values()].toSorted(
       ({ row: a }, { row: b }) => a.begun - b.begun || a.chunk - b.chunk,
     );
   }
 
-  get followed(): Seq {
+  get readUpTo(): Seq {
     return this.#followed;
   }
 
@@ -63,8 +63,8 @@ export class OwedChunks {
   }
 
   /** Somebody works on one of the runs, so that there may be more to say at any moment. */
-  get isGoing(): boolean {
-    return this.#jobs.values().some(({ text }) => text?.isGoing === true);
+  get hasActiveRun(): boolean {
+    return this.#jobs.values().some(({ text }) => text?.isRunning === true);
   }
 
   /** Where to begin to follow the log; `null` when nothing is owed. */
@@ -90,33 +90,39 @@ export class OwedChunks {
 
   /** P11: whoever was sending it is gone, and nobody knows whether it arrived. Where it counts once anyway, it is sent again. */
   async #takeOver(row: OutboxRow): Promise<OutboxRow | null> {
-    const { desk, repeats } = this.#deps;
+    const { writer: desk, repeats } = this.#deps;
     if (repeats === "shown") return desk.writeUnknown(row, "host_stopped", null);
     const again: OutboxRow = { ...row, state: "pending" };
     return (await desk.write(again)) ? again : null;
   }
 
   async #readOpen(): Promise<readonly OutboxRow[]> {
-    const { log, owner, session, placeOf } = this.#deps;
-    const query = { session, states: ["pending", "sending"], limit: mostOpen } as const;
+    const { log, owner, session, addressOf: placeOf } = this.#deps;
+    const query = { session, states: ["pending", "sending"], limit: maxOpenChunks } as const;
     const rows = await log.store.reads.outbox(owner, query);
     return rows.filter((row) => placeOf(row) !== null);
   }
 
   /** The chunk is done with; `next` is the one that takes its place, if there is more to come. */
-  replace(job: ChunkJob, next: OutboxRow | undefined): void {
+  replace(job: PendingChunk, next: OutboxRow | undefined): void {
     this.#jobs.delete(outboxKey(job.row));
     if (next !== undefined) this.#add(next);
   }
 
   #add(row: OutboxRow): void {
-    const place = this.#deps.placeOf(row);
+    const place = this.#deps.addressOf(row);
     if (place === null) return;
     const text = row.kind === "answer" && row.runId !== null ? this.#textOf(row.runId) : null;
-    const untouched = { approval: undefined, shown: null, notBefore: 0 };
+    const untouched = { approval: undefined, shownText: null, notBefore: 0 };
     const since = this.#since.get(row.delivery) ?? row.at;
     this.#since.set(row.delivery, since);
-    this.#jobs.set(outboxKey(row), { ...untouched, row, place, text, since });
+    this.#jobs.set(outboxKey(row), {
+      ...untouched,
+      row,
+      address: place,
+      text,
+      pendingSince: since,
+    });
   }
 
   #textOf(runId: RunId): AnswerText {
@@ -125,12 +131,13 @@ export class OwedChunks {
     return text;
   }
 
-  async take(event: StoredEvent): Promise<void> {
+  async apply(event: StoredEvent): Promise<void> {
     const text = event.runId === undefined ? undefined : this.#texts.get(event.runId);
     text?.apply(event);
     const { seq } = event;
     const isNews = seq > this.#loadedAt;
-    if (isNews && mayOwe(event) && !this.#deps.desk.isOwn(event)) await this.#loadMore(seq);
+    if (isNews && mayAddChunks(event) && !this.#deps.writer.isOwnEvent(event))
+      await this.#loadMore(seq);
     if (event.type === "input.accepted") this.#date(event);
     if (event.type === "approval.asked" && text !== undefined) await this.#ask(text, event);
     if (event.type === "approval.answered" || event.type === "run.state")
@@ -143,13 +150,13 @@ export class OwedChunks {
   #date({ runId, at }: StoredEvent): void {
     for (const job of this.#jobs.values()) {
       if (job.row.kind !== "answer" || job.row.runId !== runId) continue;
-      job.since = at;
+      job.pendingSince = at;
       this.#since.set(job.row.delivery, at);
     }
   }
 
   /** The numbers up to here need no look, also where no event has them any more. */
-  reach(head: Seq): void {
+  advanceTo(head: Seq): void {
     this.#followed = head;
   }
 
@@ -163,7 +170,7 @@ export class OwedChunks {
       const text = row.runId === null ? undefined : this.#texts.get(row.runId);
       if (!isNew || text === undefined || row.begun > upTo) continue;
       const from = Math.max(0, row.begun - 1) as Seq;
-      for (const event of await readStretch(log, { owner, session }, from, upTo)) text.apply(event);
+      for (const event of await readEvents(log, { owner, session }, from, upTo)) text.apply(event);
     }
     await this.#readApprovals();
   }
@@ -175,13 +182,13 @@ export class OwedChunks {
     const { approvalId } = decoded.event.data;
     const asking = this.#jobs.values().find((job) => job.text === text)?.row;
     if (asking === undefined) return;
-    const { log, owner, session, desk } = this.#deps;
-    const delivery = questionDelivery(approvalId);
+    const { log, owner, session, writer: desk } = this.#deps;
+    const delivery = approvalDeliveryId(approvalId);
     const states = outboxState.options;
     const known = await log.store.reads.outbox(owner, { session, delivery, states, limit: 1 });
     if (known.length > 0) return;
     const row: OutboxRow = {
-      ...chunkAfter(asking),
+      ...nextChunk(asking),
       delivery,
       chunk: 0,
       kind: "approval",
@@ -204,10 +211,10 @@ export class OwedChunks {
 }
 
 /** Follows from the question, so that it is asked once. */
-export function questionDelivery(approval: ApprovalId): DeliveryId {
+export function approvalDeliveryId(approval: ApprovalId): DeliveryId {
   return idFromBytes("delivery", createHash("sha256").update(`ask ${approval}`).digest());
 }
 
-function mayOwe({ type }: StoredEvent): boolean {
+function mayAddChunks({ type }: StoredEvent): boolean {
   return type === "input.accepted" || type === "outbox.changed";
 }

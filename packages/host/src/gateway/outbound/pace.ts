@@ -1,37 +1,37 @@
 import type { Clock } from "@holdfast/engine";
 
-import type { Limits, Place } from "../adapter.ts";
+import type { PlatformLimits, ChatAddress } from "../adapter.ts";
 
 /** `growing`: what stands there already is brought up to date, and can wait for what nobody has seen yet. */
-export type Urgency = "new" | "growing";
+export type SendPriority = "new" | "growing";
 
-interface Ticket {
-  readonly place: Place;
-  readonly urgency: Urgency;
-  readonly answer: (turn: "granted" | "over") => void;
+interface PaceRequest {
+  readonly address: ChatAddress;
+  readonly urgency: SendPriority;
+  readonly resolve: (turn: "granted" | "over") => void;
 }
 
 /** Calls that show something go out one by one in each chat, and in all no faster than the platform takes them. */
 export class Pacer {
-  readonly #limits: Pick<Limits, "paceMs" | "callsPerSecond">;
+  readonly #limits: Pick<PlatformLimits, "paceMs" | "callsPerSecond">;
   readonly #clock: Clock;
   /** In the order in which they asked. */
-  readonly #waiting = new Set<Ticket>();
+  readonly #waiting = new Set<PaceRequest>();
   readonly #busy = new Set<string>();
   readonly #free = new Map<string, number>();
   #shut = 0;
   #nextCall = 0;
   #alarm: AbortController | null = null;
 
-  constructor(limits: Pick<Limits, "paceMs" | "callsPerSecond">, clock: Clock) {
+  constructor(limits: Pick<PlatformLimits, "paceMs" | "callsPerSecond">, clock: Clock) {
     this.#limits = limits;
     this.#clock = clock;
   }
 
   /** `null`: the signal came first, and nothing was called. */
-  async inTurn<T>(
-    place: Place,
-    urgency: Urgency,
+  async runPaced<T>(
+    place: ChatAddress,
+    urgency: SendPriority,
     signal: AbortSignal,
     call: () => Promise<T>,
   ): Promise<T | null> {
@@ -41,18 +41,18 @@ export class Pacer {
       return await call();
     } finally {
       this.#busy.delete(chat);
-      this.holdBack(place, this.#limits.paceMs(place));
+      this.delayChat(place, this.#limits.paceMs(place));
       this.#grant();
     }
   }
 
   /** Nothing goes to this chat for so long; a longer pause that was asked for before stays. */
-  holdBack({ chat }: Place, ms: number): void {
+  delayChat({ chat }: ChatAddress, ms: number): void {
     this.#free.set(chat, Math.max(this.#clock.now() + ms, this.#freeAt(chat)));
   }
 
   /** Nothing goes anywhere until then. */
-  shutUntil(opened: Promise<void>): void {
+  pauseUntil(opened: Promise<void>): void {
     this.#shut += 1;
     void opened.finally(() => {
       this.#shut -= 1;
@@ -60,14 +60,18 @@ export class Pacer {
     });
   }
 
-  #wait(place: Place, urgency: Urgency, signal: AbortSignal): Promise<"granted" | "over"> {
+  #wait(
+    place: ChatAddress,
+    urgency: SendPriority,
+    signal: AbortSignal,
+  ): Promise<"granted" | "over"> {
     if (signal.aborted) return Promise.resolve("over");
     return new Promise((resolve) => {
-      const leave = () => ticket.answer("over");
-      const ticket: Ticket = {
-        place,
+      const leave = () => ticket.resolve("over");
+      const ticket: PaceRequest = {
+        address: place,
         urgency,
-        answer: (turn) => {
+        resolve: (turn) => {
           signal.removeEventListener("abort", leave);
           this.#waiting.delete(ticket);
           resolve(turn);
@@ -88,16 +92,16 @@ export class Pacer {
       const next = this.#nextTicket(now);
       if (next === undefined) return this.#wakeAt(this.#soonest());
       this.#nextCall = Math.max(now, this.#nextCall) + 1_000 / this.#limits.callsPerSecond;
-      this.#busy.add(next.place.chat);
+      this.#busy.add(next.address.chat);
       this.#forgetOld(now);
-      next.answer("granted");
+      next.resolve("granted");
     }
   }
 
-  #nextTicket(now: number): Ticket | undefined {
-    let growing: Ticket | undefined;
+  #nextTicket(now: number): PaceRequest | undefined {
+    let growing: PaceRequest | undefined;
     for (const ticket of this.#waiting) {
-      const { chat } = ticket.place;
+      const { chat } = ticket.address;
       if (this.#busy.has(chat) || this.#freeAt(chat) > now) continue;
       if (ticket.urgency === "new") return ticket;
       growing ??= ticket;
@@ -108,7 +112,7 @@ export class Pacer {
   /** When a chat that waits is free again, as far as that is a matter of time. */
   #soonest(): number {
     let soonest = Number.POSITIVE_INFINITY;
-    for (const { place } of this.#waiting)
+    for (const { address: place } of this.#waiting)
       if (!this.#busy.has(place.chat)) soonest = Math.min(soonest, this.#freeAt(place.chat));
     return soonest;
   }

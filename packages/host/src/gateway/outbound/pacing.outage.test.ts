@@ -1,15 +1,15 @@
 import { gate, says } from "@holdfast/testing/fakes/scripted-model";
-import { manualClock, turn } from "@holdfast/testing/fakes/manual-clock";
+import { manualClock, nextTurn } from "@holdfast/testing/fakes/manual-clock";
 import { outboxState } from "@holdfast/protocol";
 import { expect, onTestFinished, test } from "vitest";
 
 import { type Away, SimulatedPlatform } from "../../../test/support/gateway/simulated-platform.ts";
 import { openApi } from "../../../test/support/api-rig.ts";
 import { openGatewayOn } from "../../../test/support/gateway/gateway-rig.ts";
-import { mark } from "./chunk.ts";
-import type { Place } from "../adapter.ts";
+import { unknownNotice } from "./chunk.ts";
+import type { ChatAddress } from "../adapter.ts";
 
-const place = (chat: number): Place => ({
+const place = (chat: number): ChatAddress => ({
   chat: String(chat),
   thread: null,
   kind: chat < 0 ? "group" : "private",
@@ -44,7 +44,7 @@ function openOutage() {
   async function pass(ms: number, step = 100): Promise<void> {
     for (let passed = 0; passed < ms; passed += step) {
       await clock.advance(step);
-      for (let each = 0; each < 4; each += 1) await turn();
+      for (let each = 0; each < 4; each += 1) await nextTurn();
     }
   }
   const owed = async (states = outboxState.options) =>
@@ -52,7 +52,7 @@ function openOutage() {
   return { clock, platform, rig, begin: begun.resolve, pass, owed };
 }
 
-function checkLimits(calls: readonly { readonly at: number; readonly place: Place }[]): void {
+function checkLimits(calls: readonly { readonly at: number; readonly place: ChatAddress }[]): void {
   for (const each of chats) {
     const times = calls.filter((call) => call.place.chat === String(each)).map(({ at }) => at);
     const gaps = times.slice(1).map((at, index) => at - times[index]!);
@@ -99,7 +99,7 @@ test.each<Away>(["fails", "cuts"])(
       const order = texts.map(({ text }) => text.replace(/^Answer to (\w+) of .*$/s, "$1"));
       const isMarked = unknown.some(({ lane }) => lane.includes(String(chat)));
       expect(order).toEqual([
-        isMarked ? mark : "one",
+        isMarked ? unknownNotice : "one",
         expect.stringContaining("A new session"),
         "two",
         "three",

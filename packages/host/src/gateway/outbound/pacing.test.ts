@@ -1,23 +1,23 @@
-import { manualClock, turn } from "@holdfast/testing/fakes/manual-clock";
+import { manualClock, nextTurn } from "@holdfast/testing/fakes/manual-clock";
 import { expect, test } from "vitest";
 
-import type { Place } from "../adapter.ts";
-import { Pacer, type Urgency } from "./pace.ts";
+import type { ChatAddress } from "../adapter.ts";
+import { Pacer, type SendPriority } from "./pace.ts";
 
-const place = (chat: string): Place => ({ chat, thread: null, kind: "private" });
+const place = (chat: string): ChatAddress => ({ chat, thread: null, kind: "private" });
 
 function openPacer(callsPerSecond = 1_000) {
   const clock = manualClock();
   const pacer = new Pacer({ paceMs: () => 1_000, callsPerSecond }, clock);
   const went: string[] = [];
   const never = new AbortController().signal;
-  const ask = (name: string, urgency: Urgency = "new", more: () => void = () => {}) =>
-    pacer.inTurn(place(name.slice(0, 1)), urgency, never, async () => {
+  const ask = (name: string, urgency: SendPriority = "new", more: () => void = () => {}) =>
+    pacer.runPaced(place(name.slice(0, 1)), urgency, never, async () => {
       went.push(`${name} at ${clock.now()}`);
       more();
     });
   async function pass(ms: number): Promise<void> {
-    await turn();
+    await nextTurn();
     for (let passed = 0; passed < ms; passed += 10) await clock.advance(10);
   }
   return { clock, pacer, went, ask, pass };
@@ -34,7 +34,7 @@ test("in a chat one goes after the other at its pace, and other chats do not wai
 
 test("a pause that the platform asked for during a call outlasts the pace", async () => {
   const { pacer, went, ask, pass } = openPacer();
-  void ask("a1", "new", () => pacer.holdBack(place("a"), 5_000));
+  void ask("a1", "new", () => pacer.delayChat(place("a"), 5_000));
   void ask("a2");
   await pass(4_900);
   expect(went).toEqual(["a1 at 0"]);
@@ -54,9 +54,9 @@ test("what nobody has seen yet goes before what only grows, within what the plat
 test("while it is shut nothing goes, and who is called off never does", async () => {
   const { pacer, went, ask, pass } = openPacer();
   const opened = Promise.withResolvers<void>();
-  pacer.shutUntil(opened.promise);
+  pacer.pauseUntil(opened.promise);
   const off = new AbortController();
-  const called = pacer.inTurn(place("z"), "new", off.signal, async () => void went.push("z"));
+  const called = pacer.runPaced(place("z"), "new", off.signal, async () => void went.push("z"));
   void ask("a1");
   await pass(3_000);
   expect(went).toEqual([]);

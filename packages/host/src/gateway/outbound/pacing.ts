@@ -1,37 +1,37 @@
-interface Waiting {
+interface QueueEntry {
   /** By the store's clock: when it came to be owed. */
-  readonly since: number;
-  readonly bell: () => void;
+  readonly pendingSince: number;
+  readonly wake: () => void;
 }
 
 /**
  * Messages that are ready to go out, by chat. A chat may hear from several sessions, when its lane has moved while an answer
  * was on its way: the oldest goes first, also while it waits for another try.
  */
-export class ChatOrder {
-  readonly #chats = new Map<string, Map<string, Waiting>>();
+export class ChatQueue {
+  readonly #chats = new Map<string, Map<string, QueueEntry>>();
 
   /** Whether it is this one's turn. If not, its bell rings when that may have changed. */
-  join(chat: string, key: string, waiting: Waiting): boolean {
-    const here = this.#chats.get(chat) ?? new Map<string, Waiting>();
+  join(chat: string, key: string, waiting: QueueEntry): boolean {
+    const here = this.#chats.get(chat) ?? new Map<string, QueueEntry>();
     this.#chats.set(chat, here);
     here.set(key, waiting);
-    return firstOf(here) === key;
+    return oldestOf(here) === key;
   }
 
   leave(chat: string, key: string): void {
     const here = this.#chats.get(chat);
     if (here?.delete(key) !== true) return;
     if (here.size === 0) this.#chats.delete(chat);
-    const next = firstOf(here);
-    if (next !== undefined) here.get(next)?.bell();
+    const next = oldestOf(here);
+    if (next !== undefined) here.get(next)?.wake();
   }
 }
 
-function firstOf(here: ReadonlyMap<string, Waiting>): string | undefined {
+function oldestOf(here: ReadonlyMap<string, QueueEntry>): string | undefined {
   let first: string | undefined;
   let since = Number.POSITIVE_INFINITY;
   for (const [key, waiting] of here)
-    if (waiting.since < since) [first, since] = [key, waiting.since];
+    if (waiting.pendingSince < since) [first, since] = [key, waiting.pendingSince];
   return first;
 }

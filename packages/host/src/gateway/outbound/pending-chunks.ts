@@ -1,7 +1,7 @@
 import type { Log } from "@holdfast/engine";
 import type { OwnerId, Seq, SessionId, StoredEvent } from "@holdfast/protocol";
 
-interface Followed {
+interface SessionRef {
   readonly owner: OwnerId;
   readonly session: SessionId;
 }
@@ -11,7 +11,7 @@ const pageSize = 500;
 /** Every event behind a number, and whatever comes, until the signal. It ends by itself when the session is gone. */
 export async function* followEvents(
   log: Log,
-  { owner, session }: Followed,
+  { owner, session }: SessionRef,
   after: Seq,
   signal: AbortSignal,
 ): AsyncGenerator<{ readonly events: readonly StoredEvent[]; readonly head: Seq }> {
@@ -29,7 +29,7 @@ export async function* followEvents(
       const events =
         item.kind === "events"
           ? item.events
-          : await readStretch(log, { owner, session }, cursor, item.head);
+          : await readEvents(log, { owner, session }, cursor, item.head);
       cursor = item.head;
       yield { events, head: cursor };
     }
@@ -37,9 +37,9 @@ export async function* followEvents(
   }
 }
 
-export async function readStretch(
+export async function readEvents(
   { store: { reads } }: Log,
-  { owner, session }: Followed,
+  { owner, session }: SessionRef,
   after: Seq,
   upTo: Seq,
 ): Promise<readonly StoredEvent[]> {

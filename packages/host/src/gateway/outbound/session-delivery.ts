@@ -1,9 +1,9 @@
 import type { Clock } from "@holdfast/engine";
 
-const rung = "rung";
+const wakeReason = "rung";
 
 /** A bell for one who waits. A ring while nobody waits is not lost: the next wait ends at once. */
-export class Wake {
+export class WakeSignal {
   readonly #clock: Clock;
   #rung = false;
   #waiting: AbortController | null = null;
@@ -12,10 +12,10 @@ export class Wake {
     this.#clock = clock;
   }
 
-  ring(): void {
+  wake(): void {
     this.#rung = true;
     // With a reason of its own no error is made of it, which would cost more than the rest.
-    this.#waiting?.abort(rung);
+    this.#waiting?.abort(wakeReason);
   }
 
   async wait(ms: number, signal: AbortSignal): Promise<void> {

@@ -5,11 +5,11 @@ import {
   type LeaseRow,
   type Liveness,
   type Log,
-  keepLease,
+  startHeartbeat,
 } from "@holdfast/engine";
 import type { SessionId } from "@holdfast/protocol";
 
-export interface LeaseDeps {
+export interface OutboxLeaseDeps {
   readonly log: Log;
   readonly clock: Clock;
   readonly holder: () => Holder;
@@ -17,13 +17,16 @@ export interface LeaseDeps {
   readonly leaseMs: number;
 }
 
-export interface HeldOutbox {
+export interface OutboxLease {
   readonly lease: LeaseRow;
   readonly heartbeat: Heartbeat;
 }
 
 /** P11: two hosts never send for one session at once. `null`: somebody else does, or the session is gone. */
-export async function takeOutbox(deps: LeaseDeps, session: SessionId): Promise<HeldOutbox | null> {
+export async function acquireOutboxLease(
+  deps: OutboxLeaseDeps,
+  session: SessionId,
+): Promise<OutboxLease | null> {
   const { log, clock, leaseMs: ttlMs, liveness } = deps;
   const { leases } = log.store;
   const askedAt = clock.now();
@@ -33,7 +36,7 @@ export async function takeOutbox(deps: LeaseDeps, session: SessionId): Promise<H
     result = await leases.acquire({ ...request, replacing: result.by.fence });
   if (result.status !== "acquired") return null;
   const { lease } = result;
-  const heartbeat = keepLease({
+  const heartbeat = startHeartbeat({
     leases,
     ref: { kind: "outbox", session, fence: lease.fence },
     clock,

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { done, failed, type Outcome } from "../../util/outcome.ts";
-import { replaceFile } from "../../util/atomic-file.ts";
+import { writeFileAtomically } from "../../util/atomic-file.ts";
 import { isInFile, isSecret, parseObject } from "./config-files.ts";
 import { plainFile, secretFile } from "./read-config.ts";
 import type { Setting } from "./setting.ts";
@@ -43,6 +43,6 @@ async function write(path: string, name: string, value: unknown): Promise<Outcom
   if (value === undefined && !Object.hasOwn(values, name)) return done(undefined);
   const { [name]: _, ...others } = values;
   const next = value === undefined ? others : { ...others, [name]: value };
-  await replaceFile(path, `${JSON.stringify(next, null, 2)}\n`);
+  await writeFileAtomically(path, `${JSON.stringify(next, null, 2)}\n`);
   return done(undefined);
 }

@@ -1,4 +1,4 @@
-import { isHookAddress } from "@holdfast/protocol";
+import { isWebhookUrl } from "@holdfast/protocol";
 import { z } from "zod";
 
 import { setting } from "./setting.ts";
@@ -7,7 +7,7 @@ export const notifySettings = {
   notifyUrl: setting<string | undefined>({
     about: "the webhook that is told when a person is needed",
     allowed: "an address like https://hooks.example.org/holdfast, without a user name or a hash",
-    schema: z.string().max(2_048).refine(isHookAddress),
+    schema: z.string().max(2_048).refine(isWebhookUrl),
     fallback: () => undefined,
     fallbackInWords: "none: nobody is told",
     // Many a hook is open to whoever knows its address.

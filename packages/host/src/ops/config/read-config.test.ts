@@ -18,7 +18,7 @@ function read(given: Partial<ConfigSources>) {
 
 function sentenceFor(given: Partial<ConfigSources>): string {
   const config = read(given);
-  return config.ok ? "no failure" : config.failure.sentence;
+  return config.ok ? "no failure" : config.failure.message;
 }
 
 test("with nothing set the host serves on loopback and keeps its data in the person's folder", () => {

@@ -1,25 +1,25 @@
 import { join } from "node:path";
 import { done, failed, type Outcome } from "../../util/outcome.ts";
 import { type ConfigFile, readPlainFile, readSecretFile } from "./config-files.ts";
-import type { Setting, Surroundings } from "./setting.ts";
+import type { Setting, DefaultContext } from "./setting.ts";
 import {
   type Config,
   flagOf,
   type SettingName,
   settingNames,
-  type Settled,
+  type ConfigValue,
   settings,
   type Source,
   variableOf,
 } from "./settings.ts";
 
-export interface ConfigSources extends Surroundings {
+export interface ConfigSources extends DefaultContext {
   /** By flag name, without the dashes. */
   readonly flags: Readonly<Record<string, unknown>>;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-interface Found {
+interface FoundValue {
   readonly given: unknown;
   readonly source: Source;
 }
@@ -30,7 +30,7 @@ export const secretFile = "config.secret.json";
 
 /** Everything is read and checked here, once, before anything starts. */
 export function readConfig(sources: ConfigSources): Outcome<Config> {
-  const home = settle("home", findGiven("home", sources, []), sources);
+  const home = parseSetting("home", findGiven("home", sources, []), sources);
   if (!home.ok) return home;
   const secret = readSecretFile(join(String(home.value.value), secretFile));
   if (!secret.ok) return secret;
@@ -38,9 +38,9 @@ export function readConfig(sources: ConfigSources): Outcome<Config> {
   if (!plain.ok) return plain;
   const files = [secret.value, plain.value];
 
-  const config: Partial<Record<SettingName, Settled<unknown>>> = {};
+  const config: Partial<Record<SettingName, ConfigValue<unknown>>> = {};
   for (const name of settingNames) {
-    const settled = settle(name, findGiven(name, sources, files), sources);
+    const settled = parseSetting(name, findGiven(name, sources, files), sources);
     if (!settled.ok) return settled;
     config[name] = settled.value;
   }
@@ -52,7 +52,7 @@ function findGiven(
   name: SettingName,
   { flags, environment }: ConfigSources,
   files: readonly ConfigFile[],
-): Found {
+): FoundValue {
   const flag = flags[flagOf(name)];
   if (flag !== undefined)
     return { given: flag, source: { from: "flag", name: `--${flagOf(name)}` } };
@@ -67,20 +67,23 @@ function findGiven(
   return { given: undefined, source: { from: "default" } };
 }
 
-function settle(
+function parseSetting(
   name: SettingName,
-  { given, source }: Found,
-  surroundings: Surroundings,
-): Outcome<Settled<unknown>> {
+  { given, source }: FoundValue,
+  surroundings: DefaultContext,
+): Outcome<ConfigValue<unknown>> {
   const setting: Setting<unknown> = settings[name];
   if (source.from === "default") return done({ value: setting.fallback(surroundings), source });
   const parsed = setting.schema.safeParse(given);
   if (parsed.success) return done({ value: parsed.data, source });
   const shown = setting.traits?.includes("secret") ? "not usable" : JSON.stringify(given);
-  return failed("config.invalid", `${inWords(source)} is ${shown}; it must be ${setting.allowed}.`);
+  return failed(
+    "config.invalid",
+    `${describeSource(source)} is ${shown}; it must be ${setting.allowed}.`,
+  );
 }
 
-function inWords(source: Exclude<Source, { from: "default" }>): string {
+function describeSource(source: Exclude<Source, { from: "default" }>): string {
   switch (source.from) {
     case "flag":
       return `The flag ${source.name}`;

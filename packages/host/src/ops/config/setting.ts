@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 /** What a default may depend on. */
-export interface Surroundings {
+export interface DefaultContext {
   readonly personFolder: string;
 }
 
@@ -10,7 +10,7 @@ export interface Setting<T> {
   /** Completes the sentence "it must be …". */
   readonly allowed: string;
   readonly schema: z.ZodType<T>;
-  readonly fallback: (surroundings: Surroundings) => T;
+  readonly fallback: (surroundings: DefaultContext) => T;
   /** The default in words, for the help text. */
   readonly fallbackInWords: string;
   /** Where it cannot be set in the file, or must not be shown. */

@@ -182,12 +182,12 @@ export type Source =
   | { readonly from: "file"; readonly name: string; readonly path: string };
 
 /** A value that knows where it came from. */
-export interface Settled<T> {
+export interface ConfigValue<T> {
   readonly value: T;
   readonly source: Source;
 }
 
-export type Config = { readonly [N in SettingName]: Settled<ValueOf<N>> };
+export type Config = { readonly [N in SettingName]: ConfigValue<ValueOf<N>> };
 
 export const settingNames = Object.keys(settings) as SettingName[];
 

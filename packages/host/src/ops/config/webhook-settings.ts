@@ -1,29 +1,29 @@
-import { isHookAddress, webhookCommand, webhookName, webhookSecret } from "@holdfast/protocol";
+import { isWebhookUrl, webhookCommand, webhookName, webhookSecret } from "@holdfast/protocol";
 import { z } from "zod";
 
 import { setting } from "./setting.ts";
 
 /** Written down here, or the name of a variable of the host's own environment that holds it. */
-const secret = z.union([
+const secretSchema = z.union([
   webhookSecret,
   z.strictObject({ env: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/) }),
 ]);
 
-const webhook = z.strictObject({
-  secret: secret.optional(),
+const webhookSchema = z.strictObject({
+  secret: secretSchema.optional(),
   /** The one before it, while both count. */
-  oldSecret: secret.optional(),
-  url: z.string().max(2_048).refine(isHookAddress).optional(),
+  oldSecret: secretSchema.optional(),
+  url: z.string().max(2_048).refine(isWebhookUrl).optional(),
   network: z.enum(["public", "private"]).optional(),
   /** What its texts may be beside messages. */
   commands: z.array(webhookCommand).max(webhookCommand.options.length).optional(),
   /** What these commands reach: the sessions that a conversation of its own has begun, or all of the owner's. */
   sessions: z.enum(["own", "all"]).optional(),
 });
-export type Webhooks = Readonly<Record<string, z.infer<typeof webhook>>>;
+export type Webhooks = Readonly<Record<string, z.infer<typeof webhookSchema>>>;
 
-const all: z.ZodType<Webhooks> = z
-  .record(webhookName, webhook)
+const webhooksSchema: z.ZodType<Webhooks> = z
+  .record(webhookName, webhookSchema)
   .refine((hooks) => Object.keys(hooks).length <= 32);
 
 export const webhookSettings = {
@@ -32,14 +32,14 @@ export const webhookSettings = {
     allowed:
       'an object of webhooks by name, like {"build-server": {"secret": {"env": "BUILD_SECRET"}, "url": "https://build.example.org/holdfast"}}; "network": "private" where the address is not on the public internet, "oldSecret" while two secrets count, "commands": ["new", "stop"] for what its texts may be beside messages, "sessions": "all" where these may reach every session',
     // The environment and flags bring the same object as a text.
-    schema: z.union([z.string().transform(asJson).pipe(all), all]),
+    schema: z.union([z.string().transform(parseWebhooksJson).pipe(webhooksSchema), webhooksSchema]),
     fallback: () => ({}),
     fallbackInWords: "none",
     traits: ["secret"],
   }),
 };
 
-function asJson(text: string): unknown {
+function parseWebhooksJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -1,55 +1,55 @@
 import type { Clock, Failed, FailureCode, Store } from "@holdfast/engine";
 
 import type { Health } from "../../server/http/app.ts";
-import type { WriteWatch } from "./write-watch.ts";
+import type { WriteHealth } from "./write-watch.ts";
 
-const patienceMs = 1_000;
-const freshMs = 1_000;
+const probeTimeoutMs = 1_000;
+const cacheMs = 1_000;
 
-export interface HealthParts {
+export interface HealthDeps {
   readonly store: Pick<Store, "kind" | "work">;
-  readonly writes: Pick<WriteWatch, "trouble">;
+  readonly writes: Pick<WriteHealth, "failure">;
   readonly clock: Clock;
   readonly stopping: AbortSignal;
   readonly roles: readonly string[];
 }
 
 /** How the store stands: what keeps it from being read, and what from being written. */
-interface Standing {
+interface StoreCondition {
   readonly answers: boolean;
-  readonly trouble: Failed | "late" | undefined;
+  readonly writeFailure: Failed | "late" | undefined;
 }
 
 /** Asks the store, but not for every stranger who asks us. */
-export function watchHealth({
+export function createHealthCheck({
   store,
   writes,
   clock,
   stopping,
   roles,
-}: HealthParts): () => Promise<Health> {
-  let asked: { readonly at: number; readonly standing: Promise<Standing> } | undefined;
+}: HealthDeps): () => Promise<Health> {
+  let asked: { readonly at: number; readonly standing: Promise<StoreCondition> } | undefined;
 
-  async function look(): Promise<Standing> {
+  async function look(): Promise<StoreCondition> {
     const read = store.work.queued(1).then(
       () => true,
       () => false,
     );
     const [answers, trouble] = await Promise.all([
-      within(clock, read, false),
-      within(clock, writes.trouble(), "late" as const),
+      withTimeout(clock, read, false),
+      withTimeout(clock, writes.failure(), "late" as const),
     ]);
-    return { answers, trouble };
+    return { answers, writeFailure: trouble };
   }
 
   return async () => {
-    if (asked === undefined || clock.now() - asked.at > freshMs)
+    if (asked === undefined || clock.now() - asked.at > cacheMs)
       asked = { at: clock.now(), standing: look() };
-    const { answers, trouble } = await asked.standing;
+    const { answers, writeFailure: trouble } = await asked.standing;
     const reasons = [
       ...(stopping.aborted ? ["The host is stopping."] : []),
       ...(answers ? [] : ["The store does not answer."]),
-      ...(trouble === undefined ? [] : [whyNoWrites(trouble)]),
+      ...(trouble === undefined ? [] : [writeFailureReason(trouble)]),
     ];
     const isReady = answers && trouble === undefined;
     return {
@@ -67,7 +67,7 @@ export function watchHealth({
 }
 
 /** For everybody's eyes, so without the store's own words: those may name files and servers, and stand in the log. */
-const reasonsForNoWrites: Record<FailureCode, string> = {
+const writeFailureReasons: Record<FailureCode, string> = {
   store_full:
     "The store's disk is full: make room. Reads go on, and nothing that was accepted is lost.",
   store_unwritable:
@@ -78,15 +78,18 @@ const reasonsForNoWrites: Record<FailureCode, string> = {
   store_closed: "The store was closed.",
 };
 
-function whyNoWrites(trouble: Failed | "late"): string {
+function writeFailureReason(trouble: Failed | "late"): string {
   if (trouble === "late") return "The store does not take writes in time.";
-  return reasonsForNoWrites[trouble.code];
+  return writeFailureReasons[trouble.code];
 }
 
-async function within<T, L>(clock: Clock, answer: Promise<T>, late: L): Promise<T | L> {
+async function withTimeout<T, L>(clock: Clock, answer: Promise<T>, late: L): Promise<T | L> {
   const answered = new AbortController();
   try {
-    return await Promise.race([answer, clock.sleep(patienceMs, answered.signal).then(() => late)]);
+    return await Promise.race([
+      answer,
+      clock.sleep(probeTimeoutMs, answered.signal).then(() => late),
+    ]);
   } finally {
     answered.abort();
   }

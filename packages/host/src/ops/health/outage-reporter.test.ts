@@ -1,9 +1,9 @@
 import { StoreFailure } from "@holdfast/engine";
-import { manualClock, turn } from "@holdfast/testing/fakes/manual-clock";
+import { manualClock, nextTurn } from "@holdfast/testing/fakes/manual-clock";
 import { expect, onTestFinished, test } from "vitest";
 
-import { objectToOpenFiles } from "./process-limits.ts";
-import { reportStore } from "./store-watch.ts";
+import { fileLimitWarning } from "./process-limits.ts";
+import { createOutageReporter } from "./store-watch.ts";
 
 function watching() {
   const clock = manualClock();
@@ -22,8 +22,8 @@ function watching() {
     flush: async () => undefined,
   };
   return {
-    report: reportStore({
-      isWell: async () => !place.isAway,
+    report: createOutageReporter({
+      isHealthy: async () => !place.isAway,
       clock,
       logger,
       stopping: stopping.signal,
@@ -41,11 +41,11 @@ test("a store that goes is one line, and one more when it is back, however often
     place.isAway = true;
     for (let asked = 0; asked < 50; asked += 1)
       report(new StoreFailure("store_unavailable", "no route"));
-    await turn();
+    await nextTurn();
     await clock.advance(5_000);
     place.isAway = false;
     await clock.advance(2_000);
-    await turn();
+    await nextTurn();
   }
   expect(told.map((line) => line.slice(0, 25))).toEqual([
     "The store does not answer",
@@ -67,7 +67,7 @@ test("a bug is told as often as it happens, while the store is away too", () => 
 test("few open files are objected to in a sentence, and enough are not", () => {
   const limits = (soft: string) =>
     `Max processes 1 2\nMax open files            ${soft}       4096   files\n`;
-  expect(objectToOpenFiles(limits("1024"))).toMatch(/^Only 1024 files may be open at once/);
-  expect(objectToOpenFiles(limits("65536"))).toBeUndefined();
-  expect(objectToOpenFiles(limits("unlimited"))).toBeUndefined();
+  expect(fileLimitWarning(limits("1024"))).toMatch(/^Only 1024 files may be open at once/);
+  expect(fileLimitWarning(limits("65536"))).toBeUndefined();
+  expect(fileLimitWarning(limits("unlimited"))).toBeUndefined();
 });

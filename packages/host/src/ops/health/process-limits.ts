@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 
 /** Below this a few hundred open pages are too many. */
-const enoughFiles = 4_096;
+const minOpenFiles = 4_096;
 
 /** A sentence for the operator when few files may be open at once; each open page takes one. */
-export function objectToOpenFiles(limits: string | undefined = readLimits()): string | undefined {
+export function fileLimitWarning(limits: string | undefined = readLimits()): string | undefined {
   const soft = /^Max open files\s+(\d+)/m.exec(limits ?? "")?.[1];
-  if (soft === undefined || Number(soft) >= enoughFiles) return undefined;
-  return `Only ${soft} files may be open at once, and each open page takes one: raise the limit to at least ${enoughFiles} ("ulimit -n 65536", or LimitNOFILE= of the service).`;
+  if (soft === undefined || Number(soft) >= minOpenFiles) return undefined;
+  return `Only ${soft} files may be open at once, and each open page takes one: raise the limit to at least ${minOpenFiles} ("ulimit -n 65536", or LimitNOFILE= of the service).`;
 }
 
 function readLimits(): string | undefined {

@@ -1,14 +1,14 @@
-import type { Storing } from "@holdfast/engine";
+import type { SpillState } from "@holdfast/engine";
 import type { SessionId, StreamStatus } from "@holdfast/protocol";
 
 /** Where the output of the runs of this process goes, for those who watch. Nothing of it is durable. */
-export interface StoringBoard {
-  readonly tell: (session: SessionId, storing: Storing) => void;
+export interface StorageStatus {
+  readonly publish: (session: SessionId, storing: SpillState) => void;
   /** How it is now, if that is worth a word, and every change from here on. */
-  readonly watch: (session: SessionId, listener: (status: StreamStatus) => void) => () => void;
+  readonly subscribe: (session: SessionId, listener: (status: StreamStatus) => void) => () => void;
 }
 
-const words: Record<Storing, { readonly code: string; readonly text?: string }> = {
+const statusTexts: Record<SpillState, { readonly code: string; readonly text?: string }> = {
   local: {
     code: "storing_locally",
     text: "Storing locally: the database does not answer.",
@@ -24,21 +24,21 @@ const words: Record<Storing, { readonly code: string; readonly text?: string }> 
   restored: { code: "stored_again" },
 };
 
-export function createStoringBoard(): StoringBoard {
-  const current = new Map<SessionId, Storing>();
+export function createStorageStatus(): StorageStatus {
+  const current = new Map<SessionId, SpillState>();
   const listeners = new Map<SessionId, Set<(status: StreamStatus) => void>>();
-  const statusOf = (session: SessionId, storing: Storing): StreamStatus => ({
-    ...words[storing],
+  const statusOf = (session: SessionId, storing: SpillState): StreamStatus => ({
+    ...statusTexts[storing],
     sessionId: session,
   });
   return {
-    tell(session, storing) {
+    publish(session, storing) {
       const isNews =
         storing === "restored" ? current.delete(session) : current.set(session, storing);
       if (isNews === false) return;
       for (const listener of listeners.get(session) ?? []) listener(statusOf(session, storing));
     },
-    watch(session, listener) {
+    subscribe(session, listener) {
       const watching = listeners.get(session) ?? new Set();
       listeners.set(session, watching.add(listener));
       const now = current.get(session);

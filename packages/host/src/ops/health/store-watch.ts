@@ -3,7 +3,7 @@ import { type Clock, type FailureCode, StoreFailure } from "@holdfast/engine";
 import type { Logger } from "../telemetry/telemetry-logger.ts";
 
 /** What a store says while it is away. Whatever else goes wrong is told as it is. */
-const away: ReadonlySet<FailureCode> = new Set([
+const outageCodes: ReadonlySet<FailureCode> = new Set([
   "store_unavailable",
   "store_busy",
   "store_unknown",
@@ -12,13 +12,13 @@ const away: ReadonlySet<FailureCode> = new Set([
 ]);
 
 /** Of those, what still lets everything be read. */
-const takesNothing: ReadonlySet<FailureCode> = new Set(["store_full", "store_unwritable"]);
+const readOnlyCodes: ReadonlySet<FailureCode> = new Set(["store_full", "store_unwritable"]);
 
-const lookMs = 1_000;
+const pollMs = 1_000;
 
-export interface StoreReportParts {
+export interface OutageReporterDeps {
   /** Whether it can be read, and written. */
-  readonly isWell: () => Promise<boolean>;
+  readonly isHealthy: () => Promise<boolean>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly stopping: AbortSignal;
@@ -28,18 +28,18 @@ export interface StoreReportParts {
  * Reports what goes wrong; of a store that has gone, one line when it goes and one when it is back, however many had asked it
  * meanwhile.
  */
-export function reportStore({
-  isWell,
+export function createOutageReporter({
+  isHealthy: isWell,
   clock,
   logger,
   stopping,
-}: StoreReportParts): (bug: Error) => void {
+}: OutageReporterDeps): (bug: Error) => void {
   let isAway = false;
 
   async function untilBack(): Promise<void> {
     const since = clock.now();
     while (!stopping.aborted) {
-      await clock.sleep(lookMs, stopping);
+      await clock.sleep(pollMs, stopping);
       if (!(await isWell())) continue;
       isAway = false;
       logger.warn("The store answers again.", {
@@ -50,11 +50,11 @@ export function reportStore({
   }
 
   return (bug) => {
-    if (!(bug instanceof StoreFailure) || !away.has(bug.code)) return logger.report(bug);
+    if (!(bug instanceof StoreFailure) || !outageCodes.has(bug.code)) return logger.report(bug);
     if (isAway || stopping.aborted) return;
     isAway = true;
     logger.warn(
-      takesNothing.has(bug.code)
+      readOnlyCodes.has(bug.code)
         ? "The store takes no writes. What it holds can be read; runs wait."
         : "The store does not answer. Runs go on where they can, and wait where they cannot.",
       {

@@ -1,16 +1,16 @@
 import type { FailureCode, Store, StoreFailure } from "@holdfast/engine";
 import { aNotice } from "@holdfast/testing/fixtures/factories";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
-import { openSession } from "@holdfast/testing/fixtures/open-session";
-import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, onTestFinished, test } from "vitest";
 
-import { watchHealth } from "./health.ts";
-import { watchWrites } from "./write-watch.ts";
+import { createHealthCheck } from "./health.ts";
+import { monitorWrites } from "./write-watch.ts";
 
 /** A store whose disk can be made to refuse, and a host's eyes on it. */
 function watching() {
-  const memory = createMemoryStore();
+  const memory = createReferenceStore();
   onTestFinished(() => memory.close());
   const disk: { refuses: FailureCode | null; writes: number } = { refuses: null, writes: 0 };
   function unlessRefused<T>(write: () => Promise<T>) {
@@ -28,9 +28,9 @@ function watching() {
   };
   const clock = manualClock();
   const told: StoreFailure[] = [];
-  const writes = watchWrites(store, { clock, onTrouble: (failure) => told.push(failure) });
+  const writes = monitorWrites(store, { clock, onFailure: (failure) => told.push(failure) });
   const stopping = new AbortController();
-  const health = watchHealth({
+  const health = createHealthCheck({
     store: writes.store,
     writes,
     clock,
@@ -44,7 +44,7 @@ test.each(["store_full", "store_unwritable", "store_unknown"] as const)(
   "while writes end with %s the host is not ready and says what to do, and it is again when one succeeds",
   async (code) => {
     const { disk, clock, told, health, store } = watching();
-    const session = await openSession(store);
+    const session = await openTestSession(store);
     expect(await health()).toMatchObject({ status: "ok", ready: true, reasons: [] });
 
     disk.refuses = code;
@@ -66,7 +66,7 @@ test.each(["store_full", "store_unwritable", "store_unknown"] as const)(
 
 test("nothing is written to find out while all is well, and one write a second while it is not", async () => {
   const { disk, clock, health, store } = watching();
-  const session = await openSession(store);
+  const session = await openTestSession(store);
   const before = disk.writes;
   for (let asked = 0; asked < 5; asked += 1) {
     await health();
@@ -84,7 +84,7 @@ test("nothing is written to find out while all is well, and one write a second w
 
 test("a write that succeeds between others that fail does not make it ready", async () => {
   const { disk, clock, health, store } = watching();
-  const session = await openSession(store);
+  const session = await openTestSession(store);
   disk.refuses = "store_full";
   await session.send([aNotice()]);
   disk.refuses = null;
@@ -96,7 +96,7 @@ test("a write that succeeds between others that fail does not make it ready", as
 
 test("a store that is closed while the host stops is no trouble", async () => {
   const { disk, told, store } = watching();
-  const session = await openSession(store);
+  const session = await openTestSession(store);
   disk.refuses = "store_closed";
   await session.send([aNotice()]);
   expect(told).toEqual([]);

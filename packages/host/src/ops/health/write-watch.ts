@@ -2,23 +2,23 @@ import { type Clock, type Failed, type Store, StoreFailure } from "@holdfast/eng
 import { ownerId } from "@holdfast/protocol";
 
 /** Whether what is written stays, for those who watch over the host. */
-export interface WriteWatch {
+export interface WriteHealth {
   /** The store as it was, with an eye on how its writes end. Everybody writes through this one. */
   readonly store: Store;
   /**
    * Why writes fail; nothing while they do not. While they do it tries one of its own first: one at a time, and at most one
    * a second however many ask.
    */
-  trouble(): Promise<Failed | undefined>;
+  failure(): Promise<Failed | undefined>;
 }
 
-export interface WriteWatchOptions {
+export interface WriteHealthDeps {
   readonly clock: Clock;
   /** Told when writes begin to fail. */
-  readonly onTrouble: (failure: StoreFailure) => void;
+  readonly onFailure: (failure: StoreFailure) => void;
 }
 
-const betweenTriesMs = 1_000;
+const probeIntervalMs = 1_000;
 
 /**
  * Belongs to no person: a row that nobody reads, written over itself. As large as a row may be, since a disk that is nearly
@@ -30,14 +30,17 @@ const probe = {
   value: JSON.stringify("…".repeat(15_000)),
 };
 
-type Ended = { readonly status: string };
+type WriteOutcome = { readonly status: string };
 
-export function watchWrites(store: Store, { clock, onTrouble }: WriteWatchOptions): WriteWatch {
+export function monitorWrites(
+  store: Store,
+  { clock, onFailure: onTrouble }: WriteHealthDeps,
+): WriteHealth {
   let trouble: Failed | undefined;
   let tried: { readonly at: number; readonly end: Promise<void> } | undefined;
 
-  async function noting<T extends Ended | Failed>(write: Promise<T>): Promise<T> {
-    const result: Ended | Failed = await write;
+  async function noting<T extends WriteOutcome | Failed>(write: Promise<T>): Promise<T> {
+    const result: WriteOutcome | Failed = await write;
     if ("message" in result && result.status === "failed") begin(result);
     return write;
   }
@@ -63,10 +66,10 @@ export function watchWrites(store: Store, { clock, onTrouble }: WriteWatchOption
   }
 
   return {
-    store: watched(store, noting),
-    async trouble() {
+    store: observeWrites(store, noting),
+    async failure() {
       if (trouble === undefined) return undefined;
-      if (tried === undefined || clock.now() - tried.at >= betweenTriesMs)
+      if (tried === undefined || clock.now() - tried.at >= probeIntervalMs)
         tried = { at: clock.now(), end: tryOne() };
       await tried.end;
       return trouble;
@@ -74,9 +77,9 @@ export function watchWrites(store: Store, { clock, onTrouble }: WriteWatchOption
   };
 }
 
-function watched(
+function observeWrites(
   store: Store,
-  noting: <T extends Ended | Failed>(write: Promise<T>) => Promise<T>,
+  noting: <T extends WriteOutcome | Failed>(write: Promise<T>) => Promise<T>,
 ): Store {
   const { leases, requests, register } = store;
   return {

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { z } from "zod";
 
 import { systemCode } from "../../util/outcome.ts";
-import { oneByOne } from "../../util/serial-queue.ts";
+import { serialQueue } from "../../util/serial-queue.ts";
 
 /** A key and the only address that it is sent to. */
 export interface StoredKey {
@@ -24,18 +24,18 @@ export interface Secrets {
   keys(): readonly string[];
 }
 
-const file = z.object({
+const secretsFile = z.object({
   version: z.literal(1),
   keys: z.record(z.string(), z.object({ key: z.string().min(1), baseUrl: z.string().min(1) })),
 });
-type Keys = z.infer<typeof file>["keys"];
+type Keys = z.infer<typeof secretsFile>["keys"];
 
 /** Several processes share the file: each looks whether it has changed before it believes what it knows. */
 export function openSecrets(home: string, report: (error: Error) => void): Secrets {
   const path = join(home, "secrets.json");
   let seen = "";
   let known: Keys = {};
-  const writeInTurn = oneByOne();
+  const writeInTurn = serialQueue();
 
   function look(): Keys {
     const { mtimeMs, size, ino, mode } = statSync(path);
@@ -51,7 +51,7 @@ export function openSecrets(home: string, report: (error: Error) => void): Secre
     try {
       return look();
     } catch (error) {
-      if (systemCode(error) !== "ENOENT") report(unreadable(path, error));
+      if (systemCode(error) !== "ENOENT") report(unreadableError(path, error));
       known = {};
       seen = "";
       return known;
@@ -64,14 +64,14 @@ export function openSecrets(home: string, report: (error: Error) => void): Secre
       return look();
     } catch (error) {
       if (systemCode(error) === "ENOENT" || isDamage(error)) return {};
-      throw unreadable(path, error);
+      throw unreadableError(path, error);
     }
   }
 
   function change(edit: (keys: Keys) => Keys): Promise<void> {
     return writeInTurn(async () => {
       const keys = edit(loadToChange());
-      await replace(path, `${JSON.stringify({ version: 1, keys }, null, 2)}\n`);
+      await replaceSecretsFile(path, `${JSON.stringify({ version: 1, keys }, null, 2)}\n`);
     });
   }
 
@@ -90,11 +90,11 @@ export function openSecrets(home: string, report: (error: Error) => void): Secre
 }
 
 function decode(text: string): Keys {
-  return file.parse(JSON.parse(text)).keys;
+  return secretsFile.parse(JSON.parse(text)).keys;
 }
 
 /** Nothing of what stands in the file: it may be a key. */
-function unreadable(path: string, error: unknown): Error {
+function unreadableError(path: string, error: unknown): Error {
   const words = `The stored keys in ${path} cannot be read`;
   if (isDamage(error)) return new Error(`${words} (damaged): store them again.`);
   return new Error(`${words} (${systemCode(error)}): see to the file, and try again.`);
@@ -105,7 +105,7 @@ function isDamage(error: unknown): boolean {
 }
 
 /** The old keys or the new ones, never half of them, and never for others to read. */
-async function replace(path: string, text: string): Promise<void> {
+async function replaceSecretsFile(path: string, text: string): Promise<void> {
   const draft = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}`;
   try {
     const handle = await open(draft, "wx", 0o600);

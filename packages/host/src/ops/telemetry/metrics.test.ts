@@ -2,12 +2,12 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { createLog, type Store } from "@holdfast/engine";
 import { ids, newEvent, ownerId } from "@holdfast/protocol";
-import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, onTestFinished, test, vi } from "vitest";
 
 import { createMetrics } from "./telemetry-metrics.ts";
 import { openTelemetry } from "./open-telemetry.ts";
-import { Registry } from "./registry.ts";
+import { MetricRegistry } from "./registry.ts";
 
 const owner = ownerId.parse("owner");
 
@@ -50,7 +50,7 @@ async function turnOn(store: Store, observe: Parameters<typeof createLog>[1]) {
 }
 
 function open() {
-  const store = createMemoryStore();
+  const store = createReferenceStore();
   onTestFinished(() => store.close());
   return store;
 }
@@ -74,7 +74,7 @@ test("what a turn wrote is counted: runs, steps, tokens, cost, prefix, tools and
 });
 
 test("a label from outside neither breaks a line nor makes the page grow without end", () => {
-  const registry = new Registry();
+  const registry = new MetricRegistry();
   registry.declare("x_total", "counter", "x");
   registry.add("x_total", 1, { name: 'a"b\nc\\' });
   for (let index = 0; index < 2_000; index += 1) registry.add("x_total", 1, { name: `n${index}` });
@@ -104,7 +104,7 @@ test("without a collector nothing is loaded, and with one spans arrive under the
   const bugs: Error[] = [];
   const telemetry = await openTelemetry(process.env, (bug) => void bugs.push(bug));
   const store = open();
-  await turnOn(store, { observe: createMetrics(telemetry?.tell).observe });
+  await turnOn(store, { observe: createMetrics(telemetry?.exportSpan).observe });
   await telemetry?.close();
   expect(bugs).toEqual([]);
   const spans = bodies.get("/v1/traces") ?? "";

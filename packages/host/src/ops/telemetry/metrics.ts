@@ -1,5 +1,5 @@
 /** What is measured, under the names of the GenAI conventions where they have one. */
-export const names = {
+export const metricNames = {
   runs: "holdfast_runs_total",
   steps: "holdfast_steps_total",
   tokens: "gen_ai_client_token_usage_total",
@@ -23,7 +23,7 @@ export const names = {
 } as const;
 
 /** On what lasts: the names of spans' attributes. */
-export const attributes = {
+export const spanAttributes = {
   model: "gen_ai.request.model",
   operation: "gen_ai.operation.name",
   tool: "gen_ai.tool.name",

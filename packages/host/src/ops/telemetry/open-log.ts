@@ -3,7 +3,7 @@ import { createRedactor } from "../secrets/redact.ts";
 import { createLogger, type Logger } from "./telemetry-logger.ts";
 
 /** What a host that is a process of its own tells on standard error. */
-export function openLog(
+export function createHostLogger(
   { logLevel, logFormat, token, store }: Config,
   write: (line: string) => void,
 ): Logger {

@@ -1,9 +1,9 @@
 import type { Span } from "./telemetry-metrics.ts";
-import { names } from "./metrics.ts";
+import { metricNames } from "./metrics.ts";
 
 /** Where spans and durations go, when the operator has named a collector. */
 export interface Telemetry {
-  readonly tell: (span: Span) => void;
+  readonly exportSpan: (span: Span) => void;
   close(): Promise<void>;
 }
 
@@ -42,9 +42,9 @@ async function load(): Promise<Telemetry> {
   const reader = new sdk.PeriodicExportingMetricReader({ exporter: new otlp.OTLPMetricExporter() });
   const meters = new sdk.MeterProvider({ readers: [reader] });
   const tracer = traces.getTracer(service);
-  const lasted = meters.getMeter(service).createHistogram(names.stepSeconds, { unit: "s" });
+  const lasted = meters.getMeter(service).createHistogram(metricNames.stepSeconds, { unit: "s" });
   return {
-    tell({ name, startedAt, endedAt, attributes }) {
+    exportSpan({ name, startedAt, endedAt, attributes }) {
       tracer.startSpan(name, { startTime: startedAt, attributes }).end(endedAt);
       const { "gen_ai.conversation.id": _, ...counted } = attributes;
       lasted.record((endedAt - startedAt) / 1000, counted);

@@ -2,7 +2,7 @@ type Labels = Readonly<Record<string, string>>;
 
 const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 /** A label that comes from a model or a person must not make the page grow without end. */
-const mostSeries = 500;
+const maxSeries = 500;
 
 interface Series {
   readonly labels: string;
@@ -12,7 +12,7 @@ interface Series {
 }
 
 /** Counters, gauges and histograms, written as Prometheus reads them. */
-export class Registry {
+export class MetricRegistry {
   readonly #metrics = new Map<
     string,
     { type: string; help: string; series: Map<string, Series> }
@@ -55,7 +55,7 @@ export class Registry {
     if (metric === undefined) throw new Error(`Nothing is measured under ${name}.`);
     const key = writeLabels(labels);
     const found = metric.series.get(key);
-    if (found !== undefined || metric.series.size >= mostSeries) return found;
+    if (found !== undefined || metric.series.size >= maxSeries) return found;
     const isHistogram = metric.type === "histogram";
     const made: Series = {
       labels: key,

@@ -30,7 +30,7 @@ export interface LoggerOptions {
   readonly write: (line: string) => void;
 }
 
-type Told = Exclude<LogLevel, "silent">;
+type ActiveLevel = Exclude<LogLevel, "silent">;
 
 /** The library is loaded with the first line that is told: a host with nothing to say does not wait for it. */
 export function createLogger({ level, format, redact, write }: LoggerOptions): Logger {
@@ -54,10 +54,10 @@ export function createLogger({ level, format, redact, write }: LoggerOptions): L
     });
   }
 
-  function tell(how: Told, message: string, fields: LogFields): void {
+  function tell(how: ActiveLevel, message: string, fields: LogFields): void {
     if (logLevels.indexOf(how) < least) return;
     pino ??= open();
-    const clean = cleaned(fields, redact);
+    const clean = redactFields(fields, redact);
     const words = redact(message);
     queue = Promise.all([pino, queue]).then(([opened]) => opened[how](clean, words));
   }
@@ -79,7 +79,7 @@ export function createLogger({ level, format, redact, write }: LoggerOptions): L
 const secretNames =
   /^(?:authorization|(?:set-)?cookie|token|password|passphrase|secret|(?:api[-_]?)?key)$/i;
 
-function cleaned(fields: LogFields, redact: Redact): Record<string, Json> {
+function redactFields(fields: LogFields, redact: Redact): Record<string, Json> {
   const clean: Record<string, Json> = {};
   for (const [name, value] of Object.entries(fields)) {
     if (value === undefined) continue;

@@ -8,8 +8,8 @@ import {
   terminalStates,
 } from "@holdfast/protocol";
 
-import { attributes, names } from "./metrics.ts";
-import { Registry } from "./registry.ts";
+import { spanAttributes, metricNames } from "./metrics.ts";
+import { MetricRegistry } from "./registry.ts";
 
 /** Something that lasted, told when it has ended. Times are of the wall clock, in milliseconds. */
 export interface Span {
@@ -28,11 +28,11 @@ export interface Metrics {
 }
 
 /** What began and has not ended is remembered up to this; the oldest is forgotten first. */
-const mostOpen = 10_000;
-const mostWork = 1_000;
+const maxOpen = 10_000;
+const maxWork = 1_000;
 
 export function createMetrics(tell: (span: Span) => void = () => undefined): Metrics {
-  const registry = declared();
+  const registry = declareMetrics();
   const accepted = new Map<RunId, number>();
   const steps = new Map<RunId, { readonly at: number; readonly model: string }>();
   const tools = new Map<string, { readonly at: number; readonly name: string }>();
@@ -42,45 +42,49 @@ export function createMetrics(tell: (span: Span) => void = () => undefined): Met
   function count(event: KnownEvent, session: string): void {
     const now = Date.now();
     const { runId } = event;
-    const about = { [attributes.conversation]: session };
+    const about = { [spanAttributes.conversation]: session };
     switch (event.type) {
       case "input.accepted":
         return remember(accepted, event.data.runId, now);
       case "message.delta": {
         const since = runId === undefined ? undefined : take(accepted, runId);
-        if (since !== undefined) registry.observe(names.firstDelta, (now - since) / 1000);
+        if (since !== undefined) registry.observe(metricNames.firstDelta, (now - since) / 1000);
         return;
       }
       case "run.state":
         if (terminalStates.has(event.data.state))
-          registry.add(names.runs, 1, { state: event.data.state });
+          registry.add(metricNames.runs, 1, { state: event.data.state });
         return;
       case "step.started":
-        registry.add(names.steps, 1, { model: event.data.model });
+        registry.add(metricNames.steps, 1, { model: event.data.model });
         if (runId !== undefined) remember(steps, runId, { at: now, model: event.data.model });
         return;
       case "usage.recorded": {
         const { model, input, output, cacheRead = 0, cacheWrite = 0, costMicros = 0 } = event.data;
         const tokens = { input, output, cache_read: cacheRead, cache_write: cacheWrite };
         for (const [type, amount] of Object.entries(tokens))
-          registry.add(names.tokens, amount, { model, type });
-        registry.add(names.cost, costMicros / 1_000_000, { model });
+          registry.add(metricNames.tokens, amount, { model, type });
+        registry.add(metricNames.cost, costMicros / 1_000_000, { model });
         return;
       }
       case "message.assistant": {
         const { differs } = event.data.request ?? {};
-        if (event.data.request !== undefined) registry.add(names.requests, 1);
+        if (event.data.request !== undefined) registry.add(metricNames.requests, 1);
         if (differs !== undefined) {
           const explained = differs.explainedBy?.type ?? "nothing";
-          registry.add(names.prefixChanges, 1, {
+          registry.add(metricNames.prefixChanges, 1, {
             block: String(Math.min(differs.block, 9)),
             explained,
           });
         }
         const step = runId === undefined ? undefined : take(steps, runId);
         if (step === undefined) return;
-        registry.observe(names.stepSeconds, (now - step.at) / 1000, { model: step.model });
-        const said = { ...about, [attributes.model]: step.model, [attributes.operation]: "chat" };
+        registry.observe(metricNames.stepSeconds, (now - step.at) / 1000, { model: step.model });
+        const said = {
+          ...about,
+          [spanAttributes.model]: step.model,
+          [spanAttributes.operation]: "chat",
+        };
         return tell({
           name: `chat ${step.model}`,
           startedAt: step.at,
@@ -94,9 +98,16 @@ export function createMetrics(tell: (span: Span) => void = () => undefined): Met
         const tool = take(tools, event.data.callId);
         if (tool === undefined) return;
         const { outcome } = event.data;
-        registry.observe(names.toolSeconds, (now - tool.at) / 1000, { tool: tool.name, outcome });
+        registry.observe(metricNames.toolSeconds, (now - tool.at) / 1000, {
+          tool: tool.name,
+          outcome,
+        });
         const operation = "execute_tool";
-        const did = { [attributes.tool]: tool.name, [attributes.operation]: operation, outcome };
+        const did = {
+          [spanAttributes.tool]: tool.name,
+          [spanAttributes.operation]: operation,
+          outcome,
+        };
         return tell({
           name: `${operation} ${tool.name}`,
           startedAt: tool.at,
@@ -111,8 +122,8 @@ export function createMetrics(tell: (span: Span) => void = () => undefined): Met
 
   return {
     observe({ events, session }, result, ms) {
-      registry.add(names.commits, 1, { status: result.status });
-      registry.observe(names.commitSeconds, ms / 1000);
+      registry.add(metricNames.commits, 1, { status: result.status });
+      registry.observe(metricNames.commitSeconds, ms / 1000);
       if (result.status !== "committed" || result.repeated === true) return;
       for (const event of events) {
         const decoded = decodeEvent({ ...event, seq: 0 as Seq, at: 0 });
@@ -124,34 +135,34 @@ export function createMetrics(tell: (span: Span) => void = () => undefined): Met
     },
     async render(store) {
       if (agents !== undefined) setAgents(registry, agents());
-      delay ??= started();
-      registry.set(names.loopDelay, delay.percentile(99) / 1e9, { quantile: "0.99" });
-      registry.set(names.loopDelay, delay.mean / 1e9, { quantile: "mean" });
-      registry.set(names.memory, process.memoryUsage.rss());
-      registry.set(names.started, Math.round(performance.timeOrigin / 1000));
+      delay ??= startLoopMonitor();
+      registry.set(metricNames.loopDelay, delay.percentile(99) / 1e9, { quantile: "0.99" });
+      registry.set(metricNames.loopDelay, delay.mean / 1e9, { quantile: "mean" });
+      registry.set(metricNames.memory, process.memoryUsage.rss());
+      registry.set(metricNames.started, Math.round(performance.timeOrigin / 1000));
       // A store that is away has nothing to tell; what was counted before stands.
       const [queued, live] = await Promise.all([
-        store.work.queued(mostWork).catch(() => undefined),
-        store.work.live(mostWork).catch(() => undefined),
+        store.work.queued(maxWork).catch(() => undefined),
+        store.work.live(maxWork).catch(() => undefined),
       ]);
-      if (queued !== undefined) registry.set(names.queued, queued.length);
-      if (live !== undefined) registry.set(names.live, live.length);
+      if (queued !== undefined) registry.set(metricNames.queued, queued.length);
+      if (live !== undefined) registry.set(metricNames.live, live.length);
       return registry.render();
     },
   };
 }
 
-function setAgents(registry: Registry, figures: CacheFigures): void {
+function setAgents(registry: MetricRegistry, figures: CacheFigures): void {
   const { hits, folds, builds, evictions, agents, bytes } = figures;
   for (const [how, amount] of Object.entries({ hit: hits, fold: folds, build: builds }))
-    registry.set(names.borrows, amount, { how });
+    registry.set(metricNames.borrows, amount, { how });
   for (const [reason, amount] of Object.entries(evictions))
-    registry.set(names.evictions, amount, { reason });
-  registry.set(names.agents, agents);
-  registry.set(names.agentBytes, bytes);
+    registry.set(metricNames.evictions, amount, { reason });
+  registry.set(metricNames.agents, agents);
+  registry.set(metricNames.agentBytes, bytes);
 }
 
-function started() {
+function startLoopMonitor() {
   const delay = monitorEventLoopDelay({ resolution: 20 });
   delay.enable();
   return delay;
@@ -160,7 +171,7 @@ function started() {
 function remember<K, V>(map: Map<K, V>, key: K, value: V): void {
   map.set(key, value);
   const [oldest] = map.keys();
-  if (map.size > mostOpen && oldest !== undefined) map.delete(oldest);
+  if (map.size > maxOpen && oldest !== undefined) map.delete(oldest);
 }
 
 function take<K, V>(map: Map<K, V>, key: K): V | undefined {
@@ -169,55 +180,63 @@ function take<K, V>(map: Map<K, V>, key: K): V | undefined {
   return value;
 }
 
-function declared(): Registry {
-  const registry = new Registry();
-  registry.declare(names.runs, "counter", "Runs that ended, by how they did.");
-  registry.declare(names.steps, "counter", "Model calls that were begun.");
+function declareMetrics(): MetricRegistry {
+  const registry = new MetricRegistry();
+  registry.declare(metricNames.runs, "counter", "Runs that ended, by how they did.");
+  registry.declare(metricNames.steps, "counter", "Model calls that were begun.");
   registry.declare(
-    names.tokens,
+    metricNames.tokens,
     "counter",
     "Tokens, by model and kind; cache_read over input is the share that a provider's cache took.",
   );
-  registry.declare(names.cost, "counter", "What models cost, in dollars, where a price is known.");
   registry.declare(
-    names.requests,
+    metricNames.cost,
+    "counter",
+    "What models cost, in dollars, where a price is known.",
+  );
+  registry.declare(
+    metricNames.requests,
     "counter",
     "Requests to models whose prefix was compared with the one before.",
   );
   registry.declare(
-    names.prefixChanges,
+    metricNames.prefixChanges,
     "counter",
     "Those whose prefix changed, by the first block that differs and what explains it.",
   );
-  registry.declare(names.toolSeconds, "histogram", "How long tools took.");
+  registry.declare(metricNames.toolSeconds, "histogram", "How long tools took.");
   registry.declare(
-    names.stepSeconds,
+    metricNames.stepSeconds,
     "histogram",
     "How long model calls took, up to their settled answer.",
   );
   registry.declare(
-    names.firstDelta,
+    metricNames.firstDelta,
     "histogram",
     "From the acceptance of a message to the first word of its answer.",
   );
-  registry.declare(names.commits, "counter", "Commits, by how the store answered.");
-  registry.declare(names.commitSeconds, "histogram", "How long the store took for a commit.");
+  registry.declare(metricNames.commits, "counter", "Commits, by how the store answered.");
+  registry.declare(metricNames.commitSeconds, "histogram", "How long the store took for a commit.");
   registry.declare(
-    names.queued,
+    metricNames.queued,
     "gauge",
     "Sessions with a message that waits for a runner, up to 1000.",
   );
-  registry.declare(names.live, "gauge", "Runs that are under way in the whole store, up to 1000.");
   registry.declare(
-    names.borrows,
+    metricNames.live,
+    "gauge",
+    "Runs that are under way in the whole store, up to 1000.",
+  );
+  registry.declare(
+    metricNames.borrows,
     "counter",
     "Warm agents that were taken: as they were, with what others wrote folded in, or built anew.",
   );
-  registry.declare(names.evictions, "counter", "Warm agents that were let go of, and why.");
-  registry.declare(names.agents, "gauge", "Warm agents that are kept.");
-  registry.declare(names.agentBytes, "gauge", "About how much memory they take up.");
-  registry.declare(names.loopDelay, "gauge", "How late the event loop is.");
-  registry.declare(names.memory, "gauge", "Memory of this process.");
-  registry.declare(names.started, "gauge", "When this process was started.");
+  registry.declare(metricNames.evictions, "counter", "Warm agents that were let go of, and why.");
+  registry.declare(metricNames.agents, "gauge", "Warm agents that are kept.");
+  registry.declare(metricNames.agentBytes, "gauge", "About how much memory they take up.");
+  registry.declare(metricNames.loopDelay, "gauge", "How late the event loop is.");
+  registry.declare(metricNames.memory, "gauge", "Memory of this process.");
+  registry.declare(metricNames.started, "gauge", "When this process was started.");
   return registry;
 }

@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { createLog, runFsck } from "@holdfast/engine";
 import { aNotice } from "@holdfast/testing/fixtures/factories";
 import { ownerId } from "@holdfast/protocol";
-import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { openSqliteStore } from "@holdfast/store/sqlite";
 import { expect, onTestFinished, test } from "vitest";
 
@@ -96,7 +96,7 @@ test("[P1] a log that another store has left behind is never taken into what is 
 });
 
 test("a store with tools of its own is left to them", async () => {
-  const store = createMemoryStore();
+  const store = createReferenceStore();
   onTestFinished(() => store.close());
   expect(await makeBackup(makeHome(), store, new Date(0))).toBeUndefined();
 });

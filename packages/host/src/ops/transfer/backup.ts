@@ -5,7 +5,7 @@ import type { Store } from "@holdfast/engine";
 
 import { done, failed, type Outcome, systemCode } from "../../util/outcome.ts";
 
-export interface BackupMade {
+export interface Backup {
   /** The folder's name below `backups` in the home. */
   readonly name: string;
   readonly folder: string;
@@ -16,7 +16,7 @@ const storeFile = "holdfast.db";
 /** P1: a log of another store that is left behind would be played into the one that is restored beside it. */
 const logFiles = [`${storeFile}-wal`, `${storeFile}-shm`, `${storeFile}-journal`];
 /** What is worth keeping beside the store. Secrets and the token are not: a backup may lie where others read. */
-const beside = ["memory"];
+const includedFolders = ["memory"];
 
 /**
  * A consistent copy of everything, made while the host runs: SQLite itself copies the store. It has its name only when it is
@@ -26,7 +26,7 @@ export async function makeBackup(
   home: string,
   store: Pick<Store, "backup">,
   now: Date,
-): Promise<BackupMade | undefined> {
+): Promise<Backup | undefined> {
   if (store.backup === undefined) return undefined;
   const name = now.toISOString().replaceAll(/[:.]/g, "-");
   const folder = join(home, "backups", name);
@@ -37,7 +37,7 @@ export async function makeBackup(
   try {
     await store.backup(join(draft, storeFile));
     await chmod(join(draft, storeFile), 0o600);
-    for (const each of beside)
+    for (const each of includedFolders)
       if (existsSync(join(home, each)))
         await cp(join(home, each), join(draft, each), { recursive: true, dereference: false });
     await rename(draft, folder);
@@ -56,14 +56,14 @@ export async function restoreBackup(folder: string, home: string): Promise<Outco
       return failed("home.unusable", `${folder} is not a backup: there is no ${storeFile} in it.`);
     await mkdir(home, { recursive: true, mode: 0o700 });
     const taken = (await readdir(home)).filter((name) =>
-      [storeFile, ...logFiles, ...beside].includes(name),
+      [storeFile, ...logFiles, ...includedFolders].includes(name),
     );
     if (taken.length > 0)
       return failed(
         "home.unusable",
         `The home ${home} is not empty (${taken.join(", ")}): name a new one with HOLDFAST_HOME.`,
       );
-    for (const each of beside)
+    for (const each of includedFolders)
       if (existsSync(join(folder, each)))
         await cp(join(folder, each), join(home, each), { recursive: true });
     const draft = join(home, `${storeFile}.partial`);

@@ -9,22 +9,22 @@ export const documentFormat = "holdfast.session";
 export const documentVersion = 1;
 
 /** Further than this no calendar goes: a time beyond it could not be written down. */
-export const instant = z.int().nonnegative().max(8_640_000_000_000_000);
-const words = z.string().max(1_000_000);
+export const timestamp = z.int().nonnegative().max(8_640_000_000_000_000);
+const longText = z.string().max(1_000_000);
 const callName = z.string().min(1).max(200);
 const toolName = z.string().min(1).max(200);
 
 /** Everything here is strict: what a reader does not know, it does not carry along. */
 export const documentPart = z.discriminatedUnion("type", [
-  z.strictObject({ type: z.literal("text"), text: words }),
-  z.strictObject({ type: z.literal("reasoning"), text: words }),
+  z.strictObject({ type: z.literal("text"), text: longText }),
+  z.strictObject({ type: z.literal("reasoning"), text: longText }),
   z.strictObject({ type: z.literal("tool_call"), callId: callName, name: toolName, input: json }),
   z.strictObject({
     type: z.literal("tool_result"),
     callId: callName,
     name: toolName,
     outcome: toolOutcome,
-    output: words,
+    output: longText,
   }),
   z.strictObject({
     type: z.literal("file"),
@@ -41,14 +41,14 @@ export const documentPart = z.discriminatedUnion("type", [
     width: z.int().positive().optional(),
     height: z.int().positive().optional(),
   }),
-  z.strictObject({ type: z.literal("notice"), kind: z.string().max(100), text: words }),
+  z.strictObject({ type: z.literal("notice"), kind: z.string().max(100), text: longText }),
 ]);
 export type DocumentPart = z.infer<typeof documentPart>;
 
 const message = z.strictObject({
   type: z.literal("message"),
   role: z.enum(["user", "assistant", "tool"]),
-  at: instant,
+  at: timestamp,
   parts: z.array(documentPart).max(1_000),
   model: z.string().min(1).max(200).optional(),
   partial: z.enum(["cancelled", "interrupted", "failed", "limit"]).optional(),
@@ -57,9 +57,9 @@ const message = z.strictObject({
 
 const notice = z.strictObject({
   type: z.literal("notice"),
-  at: instant,
+  at: timestamp,
   kind: z.string().min(1).max(100),
-  text: words,
+  text: longText,
 });
 
 export const documentEntry = z.discriminatedUnion("type", [message, notice]);
@@ -69,7 +69,7 @@ export const documentSession = z.strictObject({
   title: z.string().min(1).max(300).nullable(),
   project: z.string().min(1).max(120).nullable(),
   tags: z.array(z.string().min(1).max(60)).max(50),
-  createdAt: instant,
+  createdAt: timestamp,
   /** Who gave the title: one that a person chose is not written over later, one that was derived is. Chosen unless told. */
   titleSource: titleSource.nullable().optional(),
   pinned: z.boolean().optional(),
@@ -88,7 +88,7 @@ export type DocumentBlob = z.infer<typeof documentBlob>;
 export const documentHead = z.strictObject({
   format: z.literal(documentFormat),
   version: z.literal(documentVersion),
-  exportedAt: instant,
+  exportedAt: timestamp,
   session: documentSession,
   entries: z.array(z.unknown()).max(200_000),
   blobs: z.array(z.unknown()).max(2_000),

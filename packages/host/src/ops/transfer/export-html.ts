@@ -4,7 +4,7 @@ import type { BlobId } from "@holdfast/protocol";
 import { escapeHtml } from "../../util/escape-html.ts";
 import type { DocumentEntry, DocumentPart } from "./document.ts";
 import type { DocumentTitle } from "./migrate-export.ts";
-import { timeIn } from "./export-markdown.ts";
+import { formatTime } from "./export-markdown.ts";
 
 type ReadBlob = (
   id: BlobId,
@@ -37,17 +37,17 @@ export async function* writeHtml(
   yield `<meta name="viewport" content="width=device-width, initial-scale=1">\n`;
   yield `<title>${escapeHtml(title)}</title>\n<style>${style}</style>\n</head>\n<body>\n`;
   yield `<h1>${escapeHtml(title)}</h1>\n`;
-  yield `<p>Begun ${timeIn(createdAt)}, exported ${timeIn(exportedAt)}.</p>\n`;
+  yield `<p>Begun ${formatTime(createdAt)}, exported ${formatTime(exportedAt)}.</p>\n`;
   for await (const entry of entries) yield await writeEntry(entry, readBlob);
   yield `</body>\n</html>\n`;
 }
 
-const speakers = { user: "You", assistant: "Assistant", tool: "Tool" } as const;
+const roleLabels = { user: "You", assistant: "Assistant", tool: "Tool" } as const;
 
 async function writeEntry(entry: DocumentEntry, readBlob: ReadBlob): Promise<string> {
   if (entry.type === "notice") return `<aside>${paragraph(entry.text)}</aside>\n`;
   const marks = [entry.model, entry.partial, entry.superseded && "superseded"].filter(Boolean);
-  const about = [speakers[entry.role], timeIn(entry.at), ...marks].map(String).join(" · ");
+  const about = [roleLabels[entry.role], formatTime(entry.at), ...marks].map(String).join(" · ");
   const parts = await Promise.all(entry.parts.map((part) => writePart(part, readBlob)));
   return `<article>\n<header>${escapeHtml(about)}</header>\n${parts.join("\n")}\n</article>\n`;
 }
@@ -65,23 +65,27 @@ async function writePart(part: DocumentPart, readBlob: ReadBlob): Promise<string
     case "file":
       return paragraph(`Attached: ${part.name} (${part.mediaType})`);
     case "image":
-      return (await picture(part.blobId, part.name ?? "a picture", readBlob)) ?? "";
+      return (await embedImage(part.blobId, part.name ?? "a picture", readBlob)) ?? "";
     case "notice":
       return `<aside>${paragraph(part.text)}</aside>`;
   }
 }
 
-const pictureTypes: ReadonlySet<string> = new Set([
+const imageTypes: ReadonlySet<string> = new Set([
   "image/png",
   "image/jpeg",
   "image/gif",
   "image/webp",
 ]);
 
-async function picture(id: BlobId, name: string, readBlob: ReadBlob): Promise<string | undefined> {
+async function embedImage(
+  id: BlobId,
+  name: string,
+  readBlob: ReadBlob,
+): Promise<string | undefined> {
   const blob = await readBlob(id);
   const type = blob?.mediaType.split(";")[0]?.trim().toLowerCase() ?? "";
-  if (blob === undefined || !pictureTypes.has(type)) return paragraph(`Attached: ${name}`);
+  if (blob === undefined || !imageTypes.has(type)) return paragraph(`Attached: ${name}`);
   const data = Buffer.from(blob.bytes).toString("base64");
   return `<img alt="${escapeHtml(name)}" src="data:${type};base64,${data}">`;
 }

@@ -7,19 +7,19 @@ export async function* writeMarkdown(
   entries: AsyncIterable<DocumentEntry>,
 ): AsyncGenerator<string> {
   yield `# ${oneLine(title)}\n\n`;
-  yield `Begun ${timeIn(createdAt)}, exported ${timeIn(exportedAt)}.\n`;
+  yield `Begun ${formatTime(createdAt)}, exported ${formatTime(exportedAt)}.\n`;
   for await (const entry of entries) yield `\n${writeEntry(entry)}`;
 }
 
-export const timeIn = (at: number): string => new Date(at).toISOString();
+export const formatTime = (at: number): string => new Date(at).toISOString();
 
-const speakers = { user: "You", assistant: "Assistant", tool: "Tool" } as const;
+const roleLabels = { user: "You", assistant: "Assistant", tool: "Tool" } as const;
 
 function writeEntry(entry: DocumentEntry): string {
   if (entry.type === "notice") return `> ${entry.text.replaceAll(/\r?\n/g, "\n> ")}\n`;
   const marks = [entry.partial, entry.superseded && "superseded"].filter(Boolean);
   const suffix = marks.length === 0 ? "" : ` (${marks.join(", ")})`;
-  const head = `## ${speakers[entry.role]}, ${timeIn(entry.at)}${suffix}\n\n`;
+  const head = `## ${roleLabels[entry.role]}, ${formatTime(entry.at)}${suffix}\n\n`;
   return `${head}${entry.parts.map(writePart).join("\n\n")}\n`;
 }
 

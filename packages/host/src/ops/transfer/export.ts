@@ -10,7 +10,7 @@ import {
 import { z } from "zod";
 
 import { type Redact, redactJson } from "../secrets/redact.ts";
-import { type DocumentEntry, type DocumentPart, instant } from "./document.ts";
+import { type DocumentEntry, type DocumentPart, timestamp } from "./document.ts";
 
 const pageSize = 200;
 
@@ -20,7 +20,7 @@ export async function* readTranscript(
   session: SessionRow,
   redact: Redact,
 ): AsyncGenerator<DocumentEntry> {
-  for (const before of (await pageBeginnings(reads, session)).toReversed()) {
+  for (const before of (await pageCursors(reads, session)).toReversed()) {
     const query = { limit: pageSize, ...(before !== undefined && { before }) };
     const page = await reads.entries(session.owner, session.id, query);
     const place = before === undefined ? "newest" : "earlier";
@@ -33,7 +33,7 @@ export async function* readTranscript(
 }
 
 /** Pages are read from the end; what each of them is asked with is all that is kept. */
-async function pageBeginnings(reads: Reads, { owner, id, head }: SessionRow) {
+async function pageCursors(reads: Reads, { owner, id, head }: SessionRow) {
   // What is said from here on is not part of it.
   const beginnings: (Seq | undefined)[] = [(head + 1) as Seq];
   for (;;) {
@@ -46,11 +46,11 @@ async function pageBeginnings(reads: Reads, { owner, id, head }: SessionRow) {
   }
 }
 
-const carried = z.looseObject({ originalAt: instant.optional() });
+const importedEntry = z.looseObject({ originalAt: timestamp.optional() });
 
 /** When it was said, also where it was imported since. */
 function timeOf(entry: EntryView): number {
-  return carried.safeParse(entry).data?.originalAt ?? entry.at;
+  return importedEntry.safeParse(entry).data?.originalAt ?? entry.at;
 }
 
 function writeEntry(entry: EntryView, redact: Redact): DocumentEntry | undefined {
@@ -117,7 +117,7 @@ function writePart(part: Part, redact: Redact): DocumentPart | undefined {
   }
 }
 
-export function blobsNamedIn(entry: DocumentEntry): readonly BlobId[] {
+export function blobIdsIn(entry: DocumentEntry): readonly BlobId[] {
   if (entry.type !== "message") return [];
   return entry.parts.flatMap((part) => ("blobId" in part ? [part.blobId] : []));
 }

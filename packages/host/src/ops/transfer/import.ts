@@ -8,7 +8,7 @@ import {
 } from "@holdfast/protocol";
 
 import type { DocumentEntry, DocumentPart } from "./document.ts";
-import type { ReadDocument } from "./read-document.ts";
+import type { ParsedDocument } from "./read-document.ts";
 
 type Message = Extract<DocumentEntry, { type: "message" }>;
 
@@ -16,17 +16,17 @@ type Message = Extract<DocumentEntry, { type: "message" }>;
  * The events that say what the document says, in a session of its own. Every id is new, so that nothing here can name, continue or
  * answer anything that is already there. A call that nobody answered is told to have an unknown outcome: nobody runs it.
  */
-export function planImport(document: ReadDocument, ids: IdSource): NewEvent[] {
+export function planImport(document: ParsedDocument, ids: IdSource): NewEvent[] {
   return new ImportPlan(document, ids).events();
 }
 
 class ImportPlan {
-  readonly #document: ReadDocument;
+  readonly #document: ParsedDocument;
   readonly #ids: IdSource;
   readonly #calls = new Map<string, CallId>();
   readonly #unanswered = new Map<CallId, string>();
 
-  constructor(document: ReadDocument, ids: IdSource) {
+  constructor(document: ParsedDocument, ids: IdSource) {
     this.#document = document;
     this.#ids = ids;
   }

@@ -8,26 +8,26 @@ import {
   documentFormat,
   type DocumentSession,
   documentVersion,
-  instant,
+  timestamp,
 } from "./document.ts";
 import { writeHtml } from "./export-html.ts";
 import { writeMarkdown } from "./export-markdown.ts";
-import { blobsNamedIn, readTranscript } from "./export.ts";
+import { blobIdsIn, readTranscript } from "./export.ts";
 
 export type ExportFormat = "json" | "md" | "html";
 
-export interface ExportParts {
+export interface ExportDeps {
   readonly reads: Reads;
   readonly redact: Redact;
   readonly exportedAt: number;
 }
 
 /** So many bytes of attachments travel with a document; those beyond it are named and left out. */
-const mostBlobBytes = 24 * 1024 * 1024;
+const maxBlobBytes = 24 * 1024 * 1024;
 
 /** The document, piece by piece. */
 export function exportSession(
-  parts: ExportParts,
+  parts: ExportDeps,
   session: SessionRow,
   format: ExportFormat,
 ): AsyncGenerator<string> {
@@ -36,12 +36,12 @@ export function exportSession(
       return writeJson(parts, session);
     case "md":
       return writeMarkdown(
-        headOf(session, parts),
+        titleOfDocument(session, parts),
         readTranscript(parts.reads, session, parts.redact),
       );
     case "html":
       return writeHtml(
-        headOf(session, parts),
+        titleOfDocument(session, parts),
         readTranscript(parts.reads, session, parts.redact),
         (id) => readBlob(parts.reads, session, id),
       );
@@ -54,14 +54,14 @@ export interface DocumentTitle {
   readonly exportedAt: number;
 }
 
-function headOf(session: SessionRow, { redact, exportedAt }: ExportParts): DocumentTitle {
+function titleOfDocument(session: SessionRow, { redact, exportedAt }: ExportDeps): DocumentTitle {
   const title = redact(session.title ?? "Untitled");
   return { title, createdAt: session.createdAt, exportedAt };
 }
 
 /** One entry on a line, so that a document can be looked through with plain tools. */
 async function* writeJson(
-  { reads, redact, exportedAt }: ExportParts,
+  { reads, redact, exportedAt }: ExportDeps,
   session: SessionRow,
 ): AsyncGenerator<string> {
   const { title, titleSource, project, tags, pinned, archived } = session;
@@ -72,20 +72,20 @@ async function* writeJson(
     tags: [...tags],
     pinned,
     archived,
-    createdAt: await beginningOf(reads, session),
+    createdAt: await originalCreatedAt(reads, session),
   };
   const named = new Set<BlobId>();
   yield `{"format":${JSON.stringify(documentFormat)},"version":${documentVersion},"exportedAt":${exportedAt},\n`;
   yield `"session":${JSON.stringify(about)},\n"entries":[`;
   let comma = "";
   for await (const entry of readTranscript(reads, session, redact)) {
-    for (const id of blobsNamedIn(entry)) named.add(id);
+    for (const id of blobIdsIn(entry)) named.add(id);
     yield `${comma}\n${JSON.stringify(entry)}`;
     comma = ",";
   }
   yield `\n],\n"blobs":[`;
   comma = "";
-  let room = mostBlobBytes;
+  let room = maxBlobBytes;
   for (const id of named) {
     const blob = await reads.blob(session.owner, id);
     if (blob === null || blob.bytes.byteLength > room) continue;
@@ -98,13 +98,16 @@ async function* writeJson(
   yield `\n]}\n`;
 }
 
-const created = z.looseObject({ imported: z.looseObject({ originalAt: instant }) });
+const importedSession = z.looseObject({ imported: z.looseObject({ originalAt: timestamp }) });
 
 /** When it was begun, also where it was imported since. */
-async function beginningOf(reads: Reads, { owner, id, createdAt }: SessionRow): Promise<number> {
+async function originalCreatedAt(
+  reads: Reads,
+  { owner, id, createdAt }: SessionRow,
+): Promise<number> {
   const page = await reads.events(owner, id, { after: 0 as Seq, limit: 1 });
   const [first] = page?.events ?? [];
-  return created.safeParse(first?.data).data?.imported.originalAt ?? createdAt;
+  return importedSession.safeParse(first?.data).data?.imported.originalAt ?? createdAt;
 }
 
 async function readBlob(reads: Reads, { owner }: SessionRow, id: BlobId) {

@@ -8,7 +8,7 @@ import {
 } from "@holdfast/protocol";
 
 import { planImport } from "./import.ts";
-import { type FieldError, readDocument, type ReadDocument } from "./read-document.ts";
+import { type FieldError, parseDocument, type ParsedDocument } from "./read-document.ts";
 
 export interface ImportDeps {
   readonly log: Log;
@@ -31,10 +31,10 @@ export type ImportResult =
   | Failed;
 
 /** Well within what one commit may hold. */
-const partEvents = 500;
-const partLength = 2 * 1024 * 1024;
-const largestEvent = 900 * 1024;
-const mostCopies = 20;
+const eventsPerCommit = 500;
+const charactersPerCommit = 2 * 1024 * 1024;
+const maxEventCharacters = 900 * 1024;
+const maxCopies = 20;
 
 /**
  * Takes a document in as a new session. It stands whole or not at all: what is one commit is atomic, and a longer one stays out of
@@ -45,7 +45,7 @@ export async function importDocument(
   owner: OwnerId,
   given: unknown,
 ): Promise<ImportResult> {
-  const reading = readDocument(given);
+  const reading = parseDocument(given);
   if (reading.status === "refused") return { status: "invalid", errors: reading.errors };
   const { document } = reading;
   for (const [id, { mediaType, bytes }] of document.blobs) {
@@ -57,14 +57,14 @@ export async function importDocument(
     const result = await importAs(deps, owner, document, copy);
     const isSpent = result.status === "refused" && result.code === "session_exists";
     // One that was purged has used its ids up for good.
-    if (!isSpent || copy === mostCopies) return result;
+    if (!isSpent || copy === maxCopies) return result;
   }
 }
 
 async function importAs(
   { log, idsFrom }: ImportDeps,
   owner: OwnerId,
-  document: ReadDocument,
+  document: ParsedDocument,
   copy: number,
 ): Promise<ImportResult> {
   const ids = idsFrom(`import ${owner} ${document.hash} ${copy}`);
@@ -72,10 +72,10 @@ async function importAs(
   const before = await log.store.reads.session(owner, session);
   if (before?.trashedAt != null) return { status: "in_trash", session };
   const events = planImport(document, ids);
-  const tooLarge = events.findIndex((event) => sizeOf(event) > largestEvent);
+  const tooLarge = events.findIndex((event) => sizeOf(event) > maxEventCharacters);
   if (tooLarge !== -1)
     return { status: "invalid", errors: [{ path: `entries.${tooLarge}`, message: "too large" }] };
-  const parts = inParts(events);
+  const parts = splitIntoCommits(events);
   const isShort = parts.length <= 1;
   const { title, titleSource, project, tags, pinned = false, archived = false } = document.session;
   const created = newEvent(ids.make("event"), "session.created", {
@@ -93,14 +93,14 @@ async function importAs(
   let repeated = true;
   for (const each of commits) {
     const result = await log.commit({ owner, session, events: each, touch: "quiet" });
-    if (result.status !== "committed") return giveBack(log, owner, session, result);
+    if (result.status !== "committed") return discardIfRefused(log, owner, session, result);
     repeated &&= result.repeated === true;
   }
   return { status: "imported", session, entries: document.entries.length, repeated };
 }
 
 /** What the rules refuse will not be taken later either: nothing of it stays. What failed may be sent again, and goes on. */
-async function giveBack(
+async function discardIfRefused(
   log: Log,
   owner: OwnerId,
   session: SessionId,
@@ -115,13 +115,17 @@ async function giveBack(
 
 const sizeOf = (event: NewEvent): number => JSON.stringify(event.data).length;
 
-function inParts(events: readonly NewEvent[]): NewEvent[][] {
+function splitIntoCommits(events: readonly NewEvent[]): NewEvent[][] {
   const parts: NewEvent[][] = [];
   let length = 0;
   for (const event of events) {
     const size = sizeOf(event);
     const last = parts.at(-1);
-    if (last === undefined || last.length === partEvents || length + size > partLength) {
+    if (
+      last === undefined ||
+      last.length === eventsPerCommit ||
+      length + size > charactersPerCommit
+    ) {
       parts.push([event]);
       length = size;
     } else {

@@ -10,7 +10,7 @@ import {
   type DocumentSession,
 } from "./document.ts";
 
-export interface ReadDocument {
+export interface ParsedDocument {
   readonly session: DocumentSession;
   readonly entries: readonly DocumentEntry[];
   readonly blobs: ReadonlyMap<BlobId, { readonly mediaType: string; readonly bytes: Uint8Array }>;
@@ -23,21 +23,21 @@ export interface FieldError {
   readonly message: string;
 }
 
-export type DocumentReading =
-  | { readonly status: "read"; readonly document: ReadDocument }
+export type DocumentParseResult =
+  | { readonly status: "read"; readonly document: ParsedDocument }
   | { readonly status: "refused"; readonly errors: readonly FieldError[] };
 
-const mostErrors = 20;
+const maxErrors = 20;
 
 /** Line by line: the first lines that are wrong are named, and then nothing of the document is taken. */
-export function readDocument(given: unknown): DocumentReading {
+export function parseDocument(given: unknown): DocumentParseResult {
   const head = documentHead.safeParse(given);
-  if (!head.success) return refused(fieldErrors(head.error));
+  if (!head.success) return refusedDocument(fieldErrors(head.error));
   const errors: FieldError[] = [];
-  const entries = readLines("entries", head.data.entries, documentEntry, errors);
-  const blobs = readBlobs(head.data.blobs, errors);
-  errors.push(...objectionsTo(entries));
-  if (errors.length > 0) return refused(errors);
+  const entries = parseLines("entries", head.data.entries, documentEntry, errors);
+  const blobs = parseBlobs(head.data.blobs, errors);
+  errors.push(...callErrorsIn(entries));
+  if (errors.length > 0) return refusedDocument(errors);
   const { session } = head.data;
   const hash = createHash("sha256")
     .update(JSON.stringify([session, entries, [...blobs.keys()].toSorted()]))
@@ -45,11 +45,11 @@ export function readDocument(given: unknown): DocumentReading {
   return { status: "read", document: { session, entries, blobs, hash } };
 }
 
-function refused(errors: readonly FieldError[]): DocumentReading {
-  return { status: "refused", errors: errors.slice(0, mostErrors) };
+function refusedDocument(errors: readonly FieldError[]): DocumentParseResult {
+  return { status: "refused", errors: errors.slice(0, maxErrors) };
 }
 
-function readLines<T>(
+function parseLines<T>(
   name: string,
   lines: readonly unknown[],
   schema: z.ZodType<T>,
@@ -59,7 +59,7 @@ function readLines<T>(
   for (const [index, line] of lines.entries()) {
     const parsed = schema.safeParse(line);
     if (parsed.success) read.push(parsed.data);
-    else if (errors.length < mostErrors)
+    else if (errors.length < maxErrors)
       errors.push(
         ...fieldErrors(parsed.error).map(({ path, message }) => ({
           path: `${name}.${index}${path === "" ? "" : `.${path}`}`,
@@ -71,9 +71,9 @@ function readLines<T>(
 }
 
 /** The bytes must have the name that they come under: nobody's file is taken for another's. */
-function readBlobs(lines: readonly unknown[], errors: FieldError[]): ReadDocument["blobs"] {
+function parseBlobs(lines: readonly unknown[], errors: FieldError[]): ParsedDocument["blobs"] {
   const blobs = new Map<BlobId, { mediaType: string; bytes: Uint8Array }>();
-  for (const [index, { id, mediaType, base64 }] of readLines(
+  for (const [index, { id, mediaType, base64 }] of parseLines(
     "blobs",
     lines,
     documentBlob,
@@ -88,7 +88,7 @@ function readBlobs(lines: readonly unknown[], errors: FieldError[]): ReadDocumen
 }
 
 /** Calls are made by the assistant, once each, and answered by tools after that. */
-function objectionsTo(entries: readonly DocumentEntry[]): FieldError[] {
+function callErrorsIn(entries: readonly DocumentEntry[]): FieldError[] {
   const errors: FieldError[] = [];
   const open = new Map<string, "open" | "answered">();
   for (const [index, entry] of entries.entries()) {

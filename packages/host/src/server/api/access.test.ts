@@ -1,16 +1,16 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { manualClock, turn } from "@holdfast/testing/fakes/manual-clock";
+import { manualClock, nextTurn } from "@holdfast/testing/fakes/manual-clock";
 import { problem } from "@holdfast/protocol";
 import { expect, onTestFinished, test, vi } from "vitest";
 
-import { type ApiOptions, type ApiRig, openApi } from "../../../test/support/api-rig.ts";
+import { type ApiRigOptions, type ApiRig, openApi } from "../../../test/support/api-rig.ts";
 import { newSession } from "../../../test/support/api-helpers.ts";
 
 const host = "127.0.0.1:8787";
 
-function open(options: Pick<ApiOptions, "clock"> = {}): ApiRig {
+function open(options: Pick<ApiRigOptions, "clock"> = {}): ApiRig {
   const home = mkdtempSync(join(tmpdir(), "holdfast-access-"));
   const rig = openApi([], { home, ...options });
   onTestFinished(async () => {
@@ -59,8 +59,8 @@ test("[safety] a sign-in that is revoked closes its streams at once, and no othe
   const rig = open();
   const id = await newSession(rig);
   const [lost, kept] = [
-    await cookieOf(rig, { code: rig.doorkeeper.issueCode() }),
-    await cookieOf(rig, { code: rig.doorkeeper.issueCode() }),
+    await cookieOf(rig, { code: rig.doorkeeper.issueSignInCode() }),
+    await cookieOf(rig, { code: rig.doorkeeper.issueSignInCode() }),
   ];
   const streams = [lost, lost, kept].map((as, index) =>
     askAs(rig, as, "GET", index === 1 ? "/api/events" : `/api/sessions/${id}/events`),
@@ -95,7 +95,7 @@ test("[safety] a sign-in that runs out closes its streams with the next heartbea
   onTestFinished(() => void vi.useRealTimers());
   const clock = manualClock();
   const rig = open({ clock });
-  const as = await cookieOf(rig, { code: rig.doorkeeper.issueCode() });
+  const as = await cookieOf(rig, { code: rig.doorkeeper.issueSignInCode() });
   const opened = ["/api/events", `/api/sessions/${await newSession(rig)}/events`].map((path) =>
     askAs(rig, as, "GET", path),
   );
@@ -107,7 +107,7 @@ test("[safety] a sign-in that runs out closes its streams with the next heartbea
       over += 1;
     })();
   const beat = async (): Promise<void> => {
-    await turn();
+    await nextTurn();
     await clock.advance(15_000);
   };
   for (const _ of [1, 2, 3]) await beat();
@@ -119,7 +119,7 @@ test("[safety] a sign-in that runs out closes its streams with the next heartbea
 
 test("[safety] logging out ends the streams of that sign-in", async () => {
   const rig = open();
-  const as = await cookieOf(rig, { code: rig.doorkeeper.issueCode() });
+  const as = await cookieOf(rig, { code: rig.doorkeeper.issueSignInCode() });
   const reader = (await askAs(rig, as, "GET", "/api/events")).body?.getReader();
   await reader?.read();
   expect((await askAs(rig, as, "POST", "/api/logout")).status).toBe(204);
@@ -132,7 +132,7 @@ test("[safety] a stranger cannot set the first password, and neither can who sig
   const rig = open();
   const body = { password: "correct horse" };
   expect((await askAs(rig, { host }, "PUT", "/api/password", body)).status).toBe(401);
-  const as = await cookieOf(rig, { code: rig.doorkeeper.issueCode() });
+  const as = await cookieOf(rig, { code: rig.doorkeeper.issueSignInCode() });
   vi.setSystemTime(Date.now() + 11 * 60_000);
   const late = await askAs(rig, as, "PUT", "/api/password", body);
   expect([late.status, await codeOf(late)]).toEqual([403, "forbidden"]);
@@ -142,8 +142,8 @@ test("[safety] a stranger cannot set the first password, and neither can who sig
 
 test("the console's link sets a password, which signs in from then on and ends all other sign-ins", async () => {
   const rig = open();
-  const before = await cookieOf(rig, { code: rig.doorkeeper.issueCode() });
-  const as = await cookieOf(rig, { code: rig.doorkeeper.issueCode() });
+  const before = await cookieOf(rig, { code: rig.doorkeeper.issueSignInCode() });
+  const as = await cookieOf(rig, { code: rig.doorkeeper.issueSignInCode() });
   const short = await askAs(rig, as, "PUT", "/api/password", { password: "short" });
   expect([short.status, await codeOf(short)]).toEqual([400, "invalid_request"]);
   const password = "correct horse";

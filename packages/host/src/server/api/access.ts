@@ -1,12 +1,12 @@
-import { shortestPassword } from "../auth/password.ts";
+import { minPasswordLength } from "../auth/password.ts";
 import type { Route } from "../http/route.ts";
 import { type Call, mountCall } from "./contract.ts";
-import type { ApiParts } from "./deps.ts";
+import type { ApiDeps } from "./deps.ts";
 import { answer, problem } from "./reply.ts";
 
 /** Who is signed in, and how to end that. */
-export function accessRoutes(parts: ApiParts): Route[] {
-  const { doorkeeper, passwords } = parts;
+export function accessRoutes(parts: ApiDeps): Route[] {
+  const { authenticator: doorkeeper, passwords } = parts;
 
   async function readPrincipal({ principal: { ownerId, by } }: Call<"readPrincipal">) {
     return answer({ principal: { ownerId, by }, password: passwords?.isSet() ?? false });
@@ -38,7 +38,7 @@ export function accessRoutes(parts: ApiParts): Route[] {
     if (passwords === undefined) return problem("not_found");
     const may = await mayChange(principal, body.current);
     if (may === "busy") return problem("too_many_requests");
-    if (may === "no") return problem("forbidden", { detail: signInAgain });
+    if (may === "no") return problem("forbidden", { detail: signInAgainDetail });
     await passwords.set(body.password);
     // Whoever had come in by the old one, or by other means, shows the new one.
     doorkeeper.revokeOthers(principal.signInId);
@@ -48,7 +48,7 @@ export function accessRoutes(parts: ApiParts): Route[] {
   async function removePassword({ principal }: Call<"removePassword">) {
     if (passwords === undefined) return problem("not_found");
     if ((await mayChange(principal, undefined)) !== "yes")
-      return problem("forbidden", { detail: signInAgain });
+      return problem("forbidden", { detail: signInAgainDetail });
     passwords.remove();
     return answer(undefined);
   }
@@ -62,4 +62,4 @@ export function accessRoutes(parts: ApiParts): Route[] {
   ];
 }
 
-const signInAgain = `Sign in again, or send the current password. A password has at least ${shortestPassword} characters.`;
+const signInAgainDetail = `Sign in again, or send the current password. A password has at least ${minPasswordLength} characters.`;

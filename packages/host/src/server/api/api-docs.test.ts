@@ -10,7 +10,7 @@ import {
 } from "@holdfast/protocol";
 import { expect, onTestFinished, test } from "vitest";
 
-import { converse, newSession } from "../../../test/support/api-helpers.ts";
+import { sendAndWait, newSession } from "../../../test/support/api-helpers.ts";
 import { fillPath } from "@holdfast/testing/host/fill-path";
 import { openApi } from "../../../test/support/api-rig.ts";
 
@@ -73,7 +73,7 @@ const streams: ReadonlySet<string> = new Set(["events"]);
 test("every example is answered, as the document says that it may be", async () => {
   const rig = open();
   const id = await newSession(rig);
-  await converse(rig, id, "Hello");
+  await sendAndWait(rig, id, "Hello");
   const served = new Set(rig.app.routes.map(({ method, path }) => `${method} ${path}`));
   const answered: string[] = [];
   for (const [name, route] of all) {

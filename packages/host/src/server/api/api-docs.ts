@@ -11,14 +11,20 @@ import {
 } from "@holdfast/protocol";
 import { z } from "zod";
 
-const methods = { GET: "get", POST: "post", PUT: "put", PATCH: "patch", DELETE: "delete" } as const;
+const openapiMethods = {
+  GET: "get",
+  POST: "post",
+  PUT: "put",
+  PATCH: "patch",
+  DELETE: "delete",
+} as const;
 
 /** The contract as OpenAPI 3.1, made from the table and the schemas that the host itself answers by. */
 export function describeApi(version: string, basePath: string): JsonObject {
   const paths: Record<string, JsonObject> = {};
   for (const [name, route] of Object.entries<ContractRoute>(routes)) {
     const path = route.path.replaceAll(/:(\w+)/g, "{$1}");
-    paths[path] = { ...paths[path], [methods[route.method]]: describeRoute(name, route) };
+    paths[path] = { ...paths[path], [openapiMethods[route.method]]: describeRoute(name, route) };
   }
   return {
     openapi: "3.1.0",
@@ -121,7 +127,7 @@ function describeProblems(route: ContractRoute): JsonObject {
     .map(([status, codes]) => [
       String(status),
       {
-        description: codes.map((code) => `\`${code}\`: ${wordsFor(code)}`).join(" "),
+        description: codes.map((code) => `\`${code}\`: ${problemTitle(code)}`).join(" "),
         content: {
           [problemMediaType]: {
             schema: {
@@ -135,6 +141,6 @@ function describeProblems(route: ContractRoute): JsonObject {
   return Object.fromEntries(described) as JsonObject;
 }
 
-function wordsFor(code: ProblemCode): string {
+function problemTitle(code: ProblemCode): string {
   return problemKinds[code].title;
 }

@@ -4,18 +4,18 @@ import type { OwnerId, SessionId } from "@holdfast/protocol";
 import type { Route } from "../http/route.ts";
 import { type AnswerOf, type Call, mountCall, mountRead } from "./contract.ts";
 import { listSessions } from "./session-list.ts";
-import { objectionTo } from "./models.ts";
-import type { ApiParts } from "./deps.ts";
-import { readSnapshot } from "./sessions.ts";
+import { modelProblem } from "./models.ts";
+import type { ApiDeps } from "./deps.ts";
+import { readSessionPage } from "./sessions.ts";
 import { answer, problem, problemFrom, type Reply } from "./reply.ts";
 
-type WithSession = AnswerOf<"createSession">;
+type SessionAnswer = AnswerOf<"createSession">;
 
-export function sessionRoutes(parts: ApiParts): Route[] {
-  const { log, hands, memory } = parts;
+export function sessionRoutes(parts: ApiDeps): Route[] {
+  const { log, toolset: hands, memory } = parts;
   const { reads } = log.store;
 
-  async function showSession(owner: OwnerId, id: SessionId): Promise<Reply<WithSession>> {
+  async function showSession(owner: OwnerId, id: SessionId): Promise<Reply<SessionAnswer>> {
     const row = await reads.session(owner, id);
     return row === null ? problem("session_not_found") : answer({ session: viewSession(row) });
   }
@@ -24,7 +24,7 @@ export function sessionRoutes(parts: ApiParts): Route[] {
     result: CommitResult,
     owner: OwnerId,
     id: SessionId,
-  ): Promise<Reply<WithSession>> {
+  ): Promise<Reply<SessionAnswer>> {
     return result.status === "committed" ? showSession(owner, id) : problemFrom(result);
   }
 
@@ -37,7 +37,7 @@ export function sessionRoutes(parts: ApiParts): Route[] {
 
   async function createSession({ owner, body, ids }: Call<"createSession">) {
     const { lane, previousSessionId, ...settings } = body;
-    const objection = objectionTo(parts.models, body.model);
+    const objection = modelProblem(parts.models, body.model);
     if (objection !== null) return objection;
     if (previousSessionId !== undefined && (await reads.session(owner, previousSessionId)) === null)
       return problem("session_not_found");
@@ -61,7 +61,7 @@ export function sessionRoutes(parts: ApiParts): Route[] {
   async function changeSession({ owner, params, headers, body }: Call<"changeSession">) {
     const { id } = params;
     if (Object.keys(body).length === 0) return showSession(owner, id);
-    const objection = objectionTo(parts.models, body.model);
+    const objection = modelProblem(parts.models, body.model);
     if (objection !== null) return objection;
     const unfit = await refuseWorkspace(owner, body.workspace);
     if (unfit !== null) return unfit;
@@ -87,7 +87,7 @@ export function sessionRoutes(parts: ApiParts): Route[] {
     mountCall(parts, "createSession", createSession),
     mountRead(parts, "listSessions", ({ owner, query }) => listSessions(log.store, owner, query)),
     mountCall(parts, "readSession", async ({ owner, params, query }) => {
-      const read = await readSnapshot(parts, owner, params.id, query);
+      const read = await readSessionPage(parts, owner, params.id, query);
       return read === null ? problem("session_not_found") : answer(read);
     }),
     mountCall(parts, "changeSession", changeSession),

@@ -5,22 +5,22 @@ import { importDocument } from "../../ops/transfer/migrate-import.ts";
 import { makeBackup } from "../../ops/transfer/backup.ts";
 import type { HostEnv, Route } from "../http/route.ts";
 import { type Call, mountCall, mountStream } from "./contract.ts";
-import { idsFrom } from "../../util/deterministic-ids.ts";
-import type { ApiParts } from "./deps.ts";
+import { deterministicIds } from "../../util/deterministic-ids.ts";
+import type { ApiDeps } from "./deps.ts";
 import { answer, problem, problemFrom } from "./reply.ts";
 
-const types = {
+const exportTypes = {
   json: "application/json; charset=utf-8",
   md: "text/markdown; charset=utf-8",
   html: "text/html; charset=utf-8",
 } as const;
 
 /** What was said is somebody's word: no browser opens it in the name of this host. */
-const sandboxed =
+const sandboxedExport =
   "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
 
 /** What leaves the host as a document, and what comes in as one. */
-export function transferRoutes(parts: ApiParts): Route[] {
+export function transferRoutes(parts: ApiDeps): Route[] {
   const { log, redact, home } = parts;
 
   async function exportOne(
@@ -33,12 +33,12 @@ export function transferRoutes(parts: ApiParts): Route[] {
     const exportedAt = await log.store.now();
     const pieces = exportSession({ reads: log.store.reads, redact, exportedAt }, session, format);
     return c.body(
-      streamOf(pieces, () => c.env.outgoing?.destroy()),
+      streamFrom(pieces, () => c.env.outgoing?.destroy()),
       200,
       {
-        "content-type": types[format],
+        "content-type": exportTypes[format],
         "content-disposition": `attachment; filename="${params.id}.${format}"`,
-        "content-security-policy": sandboxed,
+        "content-security-policy": sandboxedExport,
         "cache-control": "no-store",
       },
     );
@@ -47,7 +47,7 @@ export function transferRoutes(parts: ApiParts): Route[] {
   async function importOne({ owner, body }: Call<"importSessions">) {
     if (body.format !== "json")
       return problem("import_refused", { detail: "Only documents of the format json are taken." });
-    const result = await importDocument({ log, idsFrom }, owner, body.document);
+    const result = await importDocument({ log, idsFrom: deterministicIds }, owner, body.document);
     switch (result.status) {
       case "imported": {
         const { session: id, entries, repeated } = result;
@@ -77,7 +77,7 @@ export function transferRoutes(parts: ApiParts): Route[] {
 }
 
 /** A document that cannot be ended is cut off: nobody takes half of it for the whole. */
-function streamOf(pieces: AsyncGenerator<string>, cut: () => void): ReadableStream<Uint8Array> {
+function streamFrom(pieces: AsyncGenerator<string>, cut: () => void): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   return new ReadableStream<Uint8Array>({
     async pull(controller) {

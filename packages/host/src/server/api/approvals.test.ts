@@ -1,4 +1,4 @@
-import { aTool, ok } from "@holdfast/testing/rigs/run-words";
+import { createTool, okResult } from "@holdfast/testing/rigs/run-words";
 import { calls, says } from "@holdfast/testing/fakes/scripted-model";
 import { ids, problem } from "@holdfast/protocol";
 import { expect, onTestFinished, test } from "vitest";
@@ -8,7 +8,7 @@ import { openApi } from "../../../test/support/api-rig.ts";
 
 async function openWaiting() {
   const paid: unknown[] = [];
-  const pay = aTool("pay", async ({ input }) => ok(`paid ${paid.push(input)}`), {
+  const pay = createTool("pay", async ({ input }) => okResult(`paid ${paid.push(input)}`), {
     approval: () => "ask",
   });
   const script = [[calls("pay", "rent"), calls("pay", "tax")], says("Done.")];

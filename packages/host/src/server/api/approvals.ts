@@ -2,22 +2,22 @@ import { answerApproval, type ApprovalCursor, type ApprovalRow } from "@holdfast
 import { approvalId, type ApprovalView } from "@holdfast/protocol";
 import { z } from "zod";
 
-import { nameOf } from "../auth/doorkeeper.ts";
+import { principalName } from "../auth/doorkeeper.ts";
 import type { Route } from "../http/route.ts";
 import type { HostPolicy } from "../../agent/policy/policy.ts";
 import { type Call, mountCall } from "./contract.ts";
-import type { ApiParts } from "./deps.ts";
+import type { ApiDeps } from "./deps.ts";
 import { answer, problem, problemFrom } from "./reply.ts";
 
-const defaultLimit = 100;
+const defaultApprovalLimit = 100;
 
-export function approvalRoutes(parts: ApiParts): Route[] {
-  const { log, ids, runner, hands, report } = parts;
+export function approvalRoutes(parts: ApiDeps): Route[] {
+  const { log, ids, runner, toolset: hands, report } = parts;
 
   async function listApprovals({ owner, query }: Call<"listApprovals">) {
-    const { sessionId, limit = defaultLimit, cursor } = query;
-    const after = cursor === undefined ? undefined : decodeCursor(cursor);
-    if (after === null) return badCursor;
+    const { sessionId, limit = defaultApprovalLimit, cursor } = query;
+    const after = cursor === undefined ? undefined : decodeApprovalCursor(cursor);
+    if (after === null) return badApprovalCursor;
     const page = await log.store.reads.approvals(owner, {
       limit,
       ...(sessionId && { session: sessionId }),
@@ -25,7 +25,7 @@ export function approvalRoutes(parts: ApiParts): Route[] {
     });
     return answer({
       approvals: page.approvals.map(viewApproval),
-      nextCursor: page.next && encodeCursor(page.next),
+      nextCursor: page.next && encodeApprovalCursor(page.next),
     });
   }
 
@@ -34,14 +34,18 @@ export function approvalRoutes(parts: ApiParts): Route[] {
     const { decision, answer: words, rule } = body;
     const row = await log.store.reads.approval(owner, params.id);
     if (row === null) return problem("approval_not_found");
-    const wrong = await objectionTo(hands.policy, row, body);
+    const wrong = await validateAnswer(hands.policy, row, body);
     if (wrong !== null) return problem("invalid_request", { errors: [wrong] });
-    const said = { by: nameOf(principal), ...(words && { answer: words }), ...(rule && { rule }) };
+    const said = {
+      by: principalName(principal),
+      ...(words && { answer: words }),
+      ...(rule && { rule }),
+    };
     const result = await answerApproval(log, ids, owner, params.id, decision, said);
     switch (result.status) {
       case "answered":
         await rememberRule(result.approval);
-        runner.poke(owner, result.approval.session);
+        runner.notify(owner, result.approval.session);
         return answer({ approval: viewApproval(result.approval) });
       case "not_found":
         return problem("approval_not_found");
@@ -70,13 +74,13 @@ function viewApproval(row: ApprovalRow): ApprovalView {
   return { ...shown, ...details, approvalId: id, sessionId: session, name: tool };
 }
 
-type Word = Call<"answerApproval">["body"];
+type ApprovalAnswer = Call<"answerApproval">["body"];
 
 /** A word must fit what was asked. A rule must cover the very call that it is given for: nobody allows by mistake what they did not see. */
-async function objectionTo(
+async function validateAnswer(
   policy: HostPolicy,
   row: ApprovalRow,
-  { decision, answer: words, rule }: Word,
+  { decision, answer: words, rule }: ApprovalAnswer,
 ): Promise<{ readonly path: string; readonly message: string } | null> {
   const isQuestion = row.details.kind === "question";
   const object = (path: string, message: string) => ({ path, message });
@@ -99,19 +103,21 @@ function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }
 
-const cursorSchema = z.tuple([z.int().nonnegative(), approvalId]);
+const approvalCursor = z.tuple([z.int().nonnegative(), approvalId]);
 
-const badCursor = problem("invalid_request", {
+const badApprovalCursor = problem("invalid_request", {
   errors: [{ path: "cursor", message: "expected a cursor that the list has given" }],
 });
 
-function encodeCursor({ askedAt, id }: ApprovalCursor): string {
+function encodeApprovalCursor({ askedAt, id }: ApprovalCursor): string {
   return Buffer.from(JSON.stringify([askedAt, id])).toString("base64url");
 }
 
-function decodeCursor(text: string): ApprovalCursor | null {
+function decodeApprovalCursor(text: string): ApprovalCursor | null {
   try {
-    const [askedAt, id] = cursorSchema.parse(JSON.parse(Buffer.from(text, "base64url").toString()));
+    const [askedAt, id] = approvalCursor.parse(
+      JSON.parse(Buffer.from(text, "base64url").toString()),
+    );
     return { askedAt, id };
   } catch {
     return null;

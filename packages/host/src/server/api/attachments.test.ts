@@ -1,4 +1,4 @@
-import { fsckStore } from "@holdfast/testing/conformance/fsck-store";
+import { fsckFindings } from "@holdfast/testing/conformance/fsck-store";
 import { gate, says, type Script } from "@holdfast/testing/fakes/scripted-model";
 import {
   type Attachment,
@@ -14,14 +14,14 @@ import { type ApiRig, openApi } from "../../../test/support/api-rig.ts";
 import {
   newSession,
   untilEnded,
-  untilSpeaking,
+  untilStreaming,
   valueOf,
 } from "../../../test/support/api-helpers.ts";
 
 function open(script: Script = () => says("Seen.")): ApiRig {
   const rig = openApi(script);
   onTestFinished(async () => {
-    expect(await fsckStore(rig.store)).toEqual([]);
+    expect(await fsckFindings(rig.store)).toEqual([]);
     await rig.close();
     expect(rig.bugs).toEqual([]);
   });
@@ -136,7 +136,7 @@ test("an edit of a waiting message changes what is attached, and it runs as it w
   const id = await newSession(rig);
   const [first, second] = [await put(rig, "first"), await put(rig, "second")];
   valueOf(await client.sendMessage({ params: { id }, body: { clientId: "live", text: "Go" } }));
-  await untilSpeaking(rig, id);
+  await untilStreaming(rig, id);
   const body = { clientId: "waits", text: "Look", attachments: [fileOf(first)] };
   const { messageId } = valueOf(await client.sendMessage({ params: { id }, body }));
   const params = { id, messageId };

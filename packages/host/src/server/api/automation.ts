@@ -1,33 +1,33 @@
 import type { LaneKey, OwnerId } from "@holdfast/protocol";
 
 import type { Route } from "../http/route.ts";
-import { answersAreDelivered, sessionFor } from "../../gateway/lane-session.ts";
+import { isDeliveredLane, sessionForLane } from "../../gateway/lane-session.ts";
 import { isTimeZone } from "../../automation/schedules/occurrences.ts";
 import {
-  type Kept,
-  KeptSchedules,
+  type ScheduleWriteResult,
+  ScheduleStore,
   type Schedule,
   type ScheduleChange,
   viewSchedule,
 } from "../../automation/schedules/schedule-store.ts";
-import { sayPrompt } from "../../automation/schedules/scheduler.ts";
+import { submitPrompt } from "../../automation/schedules/scheduler.ts";
 import { nextOccurrence } from "../../automation/schedules/schedules-occurrences.ts";
 import { type Call, mountCall } from "./contract.ts";
-import type { ApiParts } from "./deps.ts";
+import type { ApiDeps } from "./deps.ts";
 import { answer, problem, problemFrom } from "./reply.ts";
 
-export function scheduleRoutes(parts: ApiParts): Route[] {
+export function scheduleRoutes(parts: ApiDeps): Route[] {
   const { store } = parts.log;
-  const kept = new KeptSchedules(store.register, () => store.now());
+  const kept = new ScheduleStore(store.register, () => store.now());
 
   async function objectionTo(owner: OwnerId, { timeZone, target }: ScheduleChange) {
     if (timeZone !== undefined && !isTimeZone(timeZone)) {
-      return notFitting("timeZone", "expected a time zone like Europe/Berlin");
+      return invalidField("timeZone", "expected a time zone like Europe/Berlin");
     }
     if (target === undefined) return null;
     if ("lane" in target) {
-      if (!answersAreDelivered(target.lane))
-        return notFitting("target.lane", "expected the lane of a chat; otherwise name a session");
+      if (!isDeliveredLane(target.lane))
+        return invalidField("target.lane", "expected the lane of a chat; otherwise name a session");
       const known = await store.reads.lane(owner, target.lane);
       return known === null ? problem("lane_not_found") : null;
     }
@@ -41,18 +41,18 @@ export function scheduleRoutes(parts: ApiParts): Route[] {
     const { times = known?.times, timeZone = known?.timeZone } = body;
     if (times === undefined || timeZone === undefined) return null;
     const next = nextOccurrence({ times, timeZone }, await store.now());
-    return next === null ? notFitting("times", "this time has passed") : null;
+    return next === null ? invalidField("times", "this time has passed") : null;
   }
 
   async function create({ owner, body, ids }: Call<"createSchedule">) {
     const objection = (await objectionTo(owner, body)) ?? (await objectionToPast(body));
-    return objection ?? show(await kept.create(owner, ids.make("schedule"), body));
+    return objection ?? scheduleReply(await kept.create(owner, ids.make("schedule"), body));
   }
 
   async function change({ owner, params, body }: Call<"changeSchedule">) {
     const known = (await kept.find(owner, params.id)) ?? undefined;
     const objection = (await objectionTo(owner, body)) ?? (await objectionToPast(body, known));
-    return objection ?? show(await kept.change(owner, params.id, body));
+    return objection ?? scheduleReply(await kept.change(owner, params.id, body));
   }
 
   async function runNow({ owner, params, ids }: Call<"runSchedule">) {
@@ -68,13 +68,13 @@ export function scheduleRoutes(parts: ApiParts): Route[] {
       ids,
       runner,
       sessionFor: (of: OwnerId, lane: LaneKey, key: string) =>
-        sessionFor({ log, owner: of }, lane, key),
+        sessionForLane({ log, owner: of }, lane, key),
     };
-    const { session, admission } = await sayPrompt(within, owner, found.schedule, saying);
+    const { session, admission } = await submitPrompt(within, owner, found.schedule, saying);
     if (admission.status !== "accepted") return problemFrom(admission);
     const at = await store.now();
     const happened = { occurrence: "now", at, outcome: "accepted", sessionId: session };
-    const noted = await kept.note(owner, params.id, happened);
+    const noted = await kept.addOutcome(owner, params.id, happened);
     // It was said, whether that could be noted or not.
     const { schedule } = noted.status === "kept" ? noted : found;
     return answer({ schedule: viewSchedule(schedule), sessionId: session });
@@ -82,7 +82,7 @@ export function scheduleRoutes(parts: ApiParts): Route[] {
 
   async function remove({ owner, params }: Call<"removeSchedule">) {
     const removed = await kept.remove(owner, params.id);
-    return removed.status === "kept" ? answer(undefined) : notKept(removed);
+    return removed.status === "kept" ? answer(undefined) : scheduleProblem(removed);
   }
 
   return [
@@ -97,16 +97,16 @@ export function scheduleRoutes(parts: ApiParts): Route[] {
   ];
 }
 
-function notFitting(path: string, message: string) {
+function invalidField(path: string, message: string) {
   return problem("invalid_request", { errors: [{ path, message }] });
 }
 
-function show(result: Kept) {
-  if (result.status !== "kept") return notKept(result);
+function scheduleReply(result: ScheduleWriteResult) {
+  if (result.status !== "kept") return scheduleProblem(result);
   return answer({ schedule: viewSchedule(result.schedule) });
 }
 
-function notKept(result: Exclude<Kept, { status: "kept" }>) {
+function scheduleProblem(result: Exclude<ScheduleWriteResult, { status: "kept" }>) {
   switch (result.status) {
     case "not_found":
       return problem("schedule_not_found");

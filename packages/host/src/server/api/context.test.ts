@@ -1,13 +1,13 @@
 import { createCompactionLock } from "@holdfast/engine";
 import { aHolder } from "@holdfast/testing/fixtures/factories";
 import { says, type Script } from "@holdfast/testing/fakes/scripted-model";
-import { executeCommand, parseTyped } from "@holdfast/client";
+import { executeCommand, parseInput } from "@holdfast/client";
 import { ids } from "@holdfast/protocol";
 import { describe, expect, onTestFinished, test } from "vitest";
 
-import { openCompactor } from "../../agent/src-compaction.ts";
+import { createCompactor } from "../../agent/src-compaction.ts";
 import { type ApiRig, openApi } from "../../../test/support/api-rig.ts";
-import { converse, newSession, shown, valueOf } from "../../../test/support/api-helpers.ts";
+import { sendAndWait, newSession, shownTexts, valueOf } from "../../../test/support/api-helpers.ts";
 
 function open(script: Script): ApiRig {
   const rig = openApi(script);
@@ -31,17 +31,17 @@ const script: Script = ({ messages }) => {
 async function talked() {
   const rig = open(script);
   const id = await newSession(rig);
-  await converse(rig, id, ...["one", "two", "three", "four", "five"].map(long));
+  await sendAndWait(rig, id, ...["one", "two", "three", "four", "five"].map(long));
   return { rig, id, client: rig.client, params: { id } };
 }
 
 test("[S0.12] a person compacts over HTTP: the model gets the summary, the page keeps every message", async () => {
   const { rig, id, client, params } = await talked();
-  const before = await shown(rig, id);
+  const before = await shownTexts(rig, id);
   const answer = valueOf(await client.compact({ params, body: { focus: "numbers" } }));
   expect(answer).toEqual({ outcome: "started", sessionId: id });
-  expect(await shown(rig, id)).toEqual(before);
-  await converse(rig, id, "And now?");
+  expect(await shownTexts(rig, id)).toEqual(before);
+  await sendAndWait(rig, id, "And now?");
   const sent = JSON.stringify(rig.model.requests.at(-1));
   expect(sent).toContain("They counted to five.");
   expect(sent).not.toContain("two word");
@@ -54,7 +54,7 @@ test.each(["/compact", "/compress the numbers"])(
     const { rig, id, client } = await talked();
     const lock = createCompactionLock(rig.store.leases);
     const other = aHolder({ agent: "other" });
-    const command = parseTyped(typed);
+    const command = parseInput(typed);
     if (command.kind !== "command") throw new Error(`${typed} is no command.`);
     const type = (key: string) =>
       executeCommand({ client, sessionId: id, key, now: () => 0 }, command.invocation);
@@ -72,7 +72,7 @@ test.each(["idle", "hygiene"] as const)(
   async (reason) => {
     const { rig, id: session } = await talked();
     const { owner } = rig;
-    const compactor = openCompactor(
+    const compactor = createCompactor(
       rig.log,
       { isDead: () => "unknown" },
       {
@@ -99,10 +99,10 @@ test("the whole conversation, and the summary again, are one request away", asyn
   expect(restored.session.epoch).toBe(2);
   const again = valueOf(await client.restoreEpoch({ params: { id, n: 0 }, body: {} }));
   expect(again.session).toMatchObject({ epoch: 2, version: restored.session.version });
-  await converse(rig, id, "And now?");
+  await sendAndWait(rig, id, "And now?");
   expect(JSON.stringify(rig.model.requests.at(-1))).toContain("two word");
   valueOf(await client.restoreEpoch({ params: { id, n: 1 }, body: {} }));
-  await converse(rig, id, "And then?");
+  await sendAndWait(rig, id, "And then?");
   expect(JSON.stringify(rig.model.requests.at(-1))).not.toContain("two word");
   expect(await client.restoreEpoch({ params: { id, n: 7 }, body: {} })).toMatchObject({
     error: { code: "epoch_not_found" },
@@ -112,11 +112,11 @@ test("the whole conversation, and the summary again, are one request away", asyn
 test("a conversation that is short is told to be so, and stays as it is", async () => {
   const rig = open(script);
   const id = await newSession(rig);
-  await converse(rig, id, "Hello");
+  await sendAndWait(rig, id, "Hello");
   expect(await rig.client.compact({ params: { id }, body: {} })).toMatchObject({
     error: { code: "nothing_to_gain" },
   });
-  expect(await shown(rig, id)).toEqual(["Hello", "Yes."]);
+  expect(await shownTexts(rig, id)).toEqual(["Hello", "Yes."]);
 });
 
 describe("what a page shows of the context", () => {
@@ -128,7 +128,7 @@ describe("what a page shows of the context", () => {
     expect(before.turns.flatMap(({ changes }) => changes)).toEqual([]);
     expect(before.tokens.summary).toBe(0);
     valueOf(await client.compact({ params, body: {} }));
-    await converse(rig, id, "And now?");
+    await sendAndWait(rig, id, "And now?");
     const after = valueOf(await client.readContext({ params, query: { turns: 2 } }));
     const [epoch] = after.epochs;
     expect(after).toMatchObject({ epoch: 1, more: true });
@@ -153,7 +153,7 @@ describe("what a page shows of the context", () => {
     ];
     const rig = open(usages.map((usage) => [...says("Yes."), { kind: "usage" as const, usage }]));
     const id = await newSession(rig);
-    await converse(rig, id, "One", "Two");
+    await sendAndWait(rig, id, "One", "Two");
     const shownNow = valueOf(await rig.client.readContext({ params: { id } }));
     expect(shownNow.turns.map(({ usage }) => usage.hitShare)).toEqual([0.75, 0]);
     expect(shownNow.totals).toMatchObject({ cacheRead: 90, costMicros: 500, calls: 2 });
@@ -163,7 +163,7 @@ describe("what a page shows of the context", () => {
   test("a cut explains itself with its reason", async () => {
     const { rig, id, client, params } = await talked();
     valueOf(await client.undo({ params, body: {} }));
-    await converse(rig, id, "Again");
+    await sendAndWait(rig, id, "Again");
     const { turns } = valueOf(await client.readContext({ params }));
     expect(turns[0]?.changes).toMatchObject([
       { part: "conversation", explainedBy: { type: "history.cut", cause: "undo" } },

@@ -8,16 +8,16 @@ import {
 
 import type { Route } from "../http/route.ts";
 import { type AnswerOf, type Call, mountCall } from "./contract.ts";
-import type { ApiParts } from "./deps.ts";
+import type { ApiDeps } from "./deps.ts";
 import { answer, problem, problemFrom, problemFromFailure, type Reply } from "./reply.ts";
 
 /** A summary takes a model's time: whoever asks is answered within this, and sees it in the log when it is there. */
-const patienceMs = 1_000;
-const usualWindow = 100_000;
-const usualTurns = 50;
+const maxWaitMs = 1_000;
+const defaultWindow = 100_000;
+const defaultTurns = 50;
 
 /** What the model gets, and commands on it. */
-export function contextRoutes(parts: ApiParts): Route[] {
+export function contextRoutes(parts: ApiDeps): Route[] {
   const { log, compactor, clock, report: tell } = parts;
   const { reads } = log.store;
 
@@ -25,15 +25,15 @@ export function contextRoutes(parts: ApiParts): Route[] {
     const session = params.id;
     const row = await reads.session(owner, session);
     if (row === null) return problem("session_not_found");
-    const window = (row.model === null ? null : compactor.windowOf(row.model)) ?? usualWindow;
+    const window = (row.model === null ? null : compactor.windowOf(row.model)) ?? defaultWindow;
     const { focus } = body;
     const target = { owner, session, ...(focus !== undefined && { focus }) };
     const work = compactor.compactNow(target, "asked", window);
     const waited = new AbortController();
-    const early = await Promise.race([work, clock.sleep(patienceMs, waited.signal)]);
+    const early = await Promise.race([work, clock.sleep(maxWaitMs, waited.signal)]);
     waited.abort();
     if (early === undefined) work.catch(tell);
-    return replyTo(early, session);
+    return compactionReply(early, session);
   }
 
   async function restore({ owner, params, body, ids }: Call<"restoreEpoch">) {
@@ -50,7 +50,7 @@ export function contextRoutes(parts: ApiParts): Route[] {
 
   async function read({ owner, params, query }: Call<"readContext">) {
     const session = params.id;
-    const options = { count: compactor.count, turns: query.turns ?? usualTurns };
+    const options = { count: compactor.count, turns: query.turns ?? defaultTurns };
     const report = await describeContext(reads, owner, session, options);
     if (report === null) return problem("session_not_found");
     const window = report.model === null ? null : compactor.windowOf(report.model);
@@ -64,7 +64,7 @@ export function contextRoutes(parts: ApiParts): Route[] {
   ];
 }
 
-function replyTo(
+function compactionReply(
   compaction: Compaction | void,
   sessionId: Call<"compact">["params"]["id"],
 ): Reply<AnswerOf<"compact">> {

@@ -2,12 +2,12 @@ import { version } from "../../util/version.ts";
 import type { Route } from "../http/route.ts";
 import { mountCall, mountStream } from "./contract.ts";
 import { describeApi } from "./api-docs.ts";
-import { docsPolicy, writeDocsPage } from "./docs-page.ts";
-import type { ApiParts } from "./deps.ts";
+import { docsContentSecurityPolicy, renderDocsPage } from "./docs-page.ts";
+import type { ApiDeps } from "./deps.ts";
 import { answer } from "./reply.ts";
 
 /** The contract itself, for machines and for people. Written when first asked for. */
-export function contractRoutes(parts: ApiParts): Route[] {
+export function apiDocsRoutes(parts: ApiDeps): Route[] {
   let described: ReturnType<typeof describeApi> | undefined;
   let page: string | undefined;
   return [
@@ -16,10 +16,10 @@ export function contractRoutes(parts: ApiParts): Route[] {
       return answer(described);
     }),
     mountStream(parts, "apiDocs", async (_, c) => {
-      page ??= writeDocsPage(version);
+      page ??= renderDocsPage(version);
       return c.body(page, 200, {
         "content-type": "text/html; charset=utf-8",
-        "content-security-policy": docsPolicy,
+        "content-security-policy": docsContentSecurityPolicy,
         "cache-control": "no-store",
       });
     }),

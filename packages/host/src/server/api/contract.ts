@@ -12,24 +12,24 @@ import type { Context } from "hono";
 import { z } from "zod";
 
 import type { Principal } from "../auth/doorkeeper.ts";
-import { answerWhole } from "../http/answer.ts";
+import { sendBody } from "../http/answer.ts";
 import { type HostEnv, type Route } from "../http/route.ts";
-import { refuse } from "../http/problem.ts";
-import { type AnswerOnce, decodeKept, type KeyedRequest } from "./idempotency.ts";
-import { decodeHead, type DecodedRequest, decodeRequest, type SentBytes } from "./decode.ts";
-import { idsFrom } from "../../util/deterministic-ids.ts";
+import { sendProblem } from "../http/problem.ts";
+import { type RunIdempotent, decodeStoredReply, type KeyedRequest } from "./idempotency.ts";
+import { decodeHead, type DecodedRequest, decodeRequest, type BinaryBody } from "./decode.ts";
+import { deterministicIds } from "../../util/deterministic-ids.ts";
 import {
   problem,
   problemFromFailure,
   type ProblemReply,
   type Reply,
-  type WrittenReply,
+  type SerializedReply,
 } from "./reply.ts";
 
 type Decoded<R, K extends string> =
   R extends Readonly<Record<K, z.ZodType<infer T>>> ? T : undefined;
 
-type BodyOf<R> = R extends { readonly body: "bytes" } ? SentBytes : Decoded<R, "body">;
+type BodyOf<R> = R extends { readonly body: "bytes" } ? BinaryBody : Decoded<R, "body">;
 
 /** A request as its handler sees it: who asks, and what, as the route's schemas have let it through. */
 export interface Call<N extends RouteName> {
@@ -58,7 +58,7 @@ export type Handler<N extends CallName> = (call: Call<N>) => Promise<Reply<Answe
 /** One that only reads may hand on what the store has written. */
 export type ReadHandler<N extends CallName> = (
   call: Call<N>,
-) => Promise<Reply<AnswerOf<N>> | WrittenReply>;
+) => Promise<Reply<AnswerOf<N>> | SerializedReply>;
 
 /** A stream, like bytes, takes the response into its own hands. */
 export type StreamHandler<N extends StreamName> = (
@@ -66,9 +66,9 @@ export type StreamHandler<N extends StreamName> = (
   c: Context<HostEnv>,
 ) => Promise<Response | ProblemReply>;
 
-export interface MountParts {
+export interface MountDeps {
   readonly ids: IdSource;
-  readonly answerOnce: AnswerOnce;
+  readonly runIdempotent: RunIdempotent;
   /** Aborted when the host stops: then nothing new is begun. */
   readonly stopping: AbortSignal;
   readonly report: (bug: Error) => void;
@@ -78,27 +78,27 @@ const jsonHeaders = { "content-type": "application/json", "cache-control": "no-s
 
 /** One route of the contract, with what it says about itself: where it stands, who may call it, what it takes. */
 export function mountCall<N extends CallName>(
-  parts: MountParts,
+  parts: MountDeps,
   name: N,
   handle: Handler<N>,
 ): Route {
   const route: ContractRoute = routes[name];
   const { answer: declared } = route;
-  const decode = decodeKept(declared.media === "json" ? declared.schema : undefined);
+  const decode = decodeStoredReply(declared.media === "json" ? declared.schema : undefined);
 
   return mount(parts, name, async (call: Call<N>, c, request) => {
     const reply: Reply<unknown> =
       request === undefined
         ? await handle(call)
-        : await parts.answerOnce({ request, act: () => handle(call), decode });
+        : await parts.runIdempotent({ request, act: () => handle(call), decode });
     if (reply.kind === "problem") return reply;
     if (declared.media === "none") return c.body(null, declared.status);
-    return answerWhole(c, JSON.stringify(reply.value), declared.status, jsonHeaders);
+    return sendBody(c, JSON.stringify(reply.value), declared.status, jsonHeaders);
   });
 }
 
 export function mountRead<N extends CallName>(
-  parts: MountParts,
+  parts: MountDeps,
   name: N,
   handle: ReadHandler<N>,
 ): Route {
@@ -106,12 +106,12 @@ export function mountRead<N extends CallName>(
     const reply = await handle(call);
     if (reply.kind === "problem") return reply;
     const body = reply.kind === "written" ? reply.json : JSON.stringify(reply.value);
-    return answerWhole(c, body, 200, jsonHeaders);
+    return sendBody(c, body, 200, jsonHeaders);
   });
 }
 
 export function mountStream<N extends StreamName>(
-  parts: MountParts,
+  parts: MountDeps,
   name: N,
   handle: StreamHandler<N>,
 ): Route {
@@ -119,7 +119,7 @@ export function mountStream<N extends StreamName>(
 }
 
 function mount<N extends RouteName>(
-  { ids, stopping, report }: MountParts,
+  { ids, stopping, report }: MountDeps,
   name: N,
   handle: (
     call: Call<N>,
@@ -130,7 +130,7 @@ function mount<N extends RouteName>(
   const route: ContractRoute = routes[name];
 
   function keyed(owner: OwnerId, request: DecodedRequest): KeyedRequest | undefined {
-    const key = route.repeat === "key" ? keyOf(request) : undefined;
+    const key = route.repeat === "key" ? idempotencyKey(request) : undefined;
     return key === undefined ? undefined : { owner, key, asked: JSON.stringify([name, request]) };
   }
 
@@ -143,9 +143,9 @@ function mount<N extends RouteName>(
     const principal = c.get("principal");
     const { ownerId: owner } = principal;
     const request = keyed(owner, decoded.value);
-    const own = request === undefined ? ids : idsFrom(JSON.stringify(request));
+    const own = request === undefined ? ids : deterministicIds(JSON.stringify(request));
     const call = { owner, principal, ids: own, ...decoded.value } as Call<N>;
-    return handle(call, c, request).catch(orStoreFailure);
+    return handle(call, c, request).catch(storeFailureReply);
   }
 
   return {
@@ -157,19 +157,19 @@ function mount<N extends RouteName>(
       const replied = await reply(c);
       if (replied instanceof Response) return replied;
       if (replied.bug !== undefined) report(new Error(`${name}: ${replied.bug}`));
-      return refuse(c, replied.code, replied.details);
+      return sendProblem(c, replied.code, replied.details);
     },
   };
 }
 
 const withKey = z.object({ "idempotency-key": z.string().optional() }).optional();
 
-function keyOf({ headers }: DecodedRequest): string | undefined {
+function idempotencyKey({ headers }: DecodedRequest): string | undefined {
   return withKey.parse(headers)?.["idempotency-key"];
 }
 
 /** Reads reject with this and nothing else; anything else is a bug. */
-function orStoreFailure(error: unknown): ProblemReply {
+function storeFailureReply(error: unknown): ProblemReply {
   if (error instanceof StoreFailure) return problemFromFailure(error.code);
   throw error;
 }

@@ -2,7 +2,7 @@ import { fieldErrors, type Route as ContractRoute } from "@holdfast/protocol";
 import type { HonoRequest } from "hono";
 import type { z } from "zod";
 
-import { endedEarly } from "../http/body-limit.ts";
+import { incompleteBody } from "../http/body-limit.ts";
 import { readMediaType } from "./endpoint.ts";
 import { answer, problem, type ProblemReply, type Reply } from "./reply.ts";
 
@@ -14,7 +14,7 @@ export interface DecodedRequest {
 }
 
 /** A body that is kept as it came. */
-export interface SentBytes {
+export interface BinaryBody {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly mediaType: string;
 }
@@ -34,7 +34,7 @@ export async function decodeRequest(
 export function decodeHead(request: HonoRequest, route: ContractRoute): Reply<DecodedRequest> {
   const params = decodeField(route.params, () => request.param());
   if (params.kind === "problem") return params;
-  const query = decodeField(route.query, () => queryOf(request));
+  const query = decodeField(route.query, () => readQuery(request));
   if (query.kind === "problem") return query;
   const headers = decodeField(route.headers, () => request.header());
   if (headers.kind === "problem") return headers;
@@ -43,7 +43,7 @@ export function decodeHead(request: HonoRequest, route: ContractRoute): Reply<De
 }
 
 /** A name that is given twice is a list, which no schema of the contract takes. */
-function queryOf(request: HonoRequest): Record<string, string | string[] | undefined> {
+function readQuery(request: HonoRequest): Record<string, string | string[] | undefined> {
   const given = Object.entries(request.queries());
   return Object.fromEntries(
     given.map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
@@ -51,15 +51,15 @@ function queryOf(request: HonoRequest): Record<string, string | string[] | undef
 }
 
 function decodeField(schema: z.ZodType | undefined, read: () => unknown): Reply<unknown> {
-  if (schema === undefined) return nothing;
+  if (schema === undefined) return noValue;
   return decodeValue(schema, read());
 }
 
-const nothing = answer(undefined);
+const noValue = answer(undefined);
 
 function decodeValue(schema: z.ZodType, value: unknown): Reply<unknown> {
   const parsed = schema.safeParse(value);
-  return parsed.success ? answer(parsed.data) : invalid(parsed.error);
+  return parsed.success ? answer(parsed.data) : invalidRequest(parsed.error);
 }
 
 async function decodeBody(
@@ -68,11 +68,11 @@ async function decodeBody(
 ): Promise<Reply<unknown>> {
   const type = request.header("content-type");
   const bytes = await request.arrayBuffer().catch(() => undefined);
-  if (bytes === undefined) return problem("invalid_request", endedEarly);
+  if (bytes === undefined) return problem("invalid_request", incompleteBody);
   return schema === "bytes" ? decodeBytes(type, bytes) : decodeJson(schema, type, bytes);
 }
 
-function decodeBytes(type: string | undefined, bytes: ArrayBuffer): Reply<SentBytes> {
+function decodeBytes(type: string | undefined, bytes: ArrayBuffer): Reply<BinaryBody> {
   const mediaType = readMediaType(type);
   if (mediaType.kind === "problem") return mediaType;
   return answer({ mediaType: mediaType.value, bytes: new Uint8Array(bytes) });
@@ -98,6 +98,6 @@ function parseJson(bytes: ArrayBuffer): { readonly value: unknown } | undefined 
   }
 }
 
-function invalid(error: z.core.$ZodError): ProblemReply {
+function invalidRequest(error: z.core.$ZodError): ProblemReply {
   return problem("invalid_request", { errors: fieldErrors(error) });
 }

@@ -1,42 +1,42 @@
 import type {
   Clock,
   Holder,
-  JournalPlace,
+  SpillStore,
   Log,
-  MemoryKeeper,
-  Reviews,
+  MemoryCommitter,
+  ConversationReviewer,
   Runner,
 } from "@holdfast/engine";
 
-import type { Doorkeeper } from "../auth/doorkeeper.ts";
-import type { Passwords } from "../auth/password.ts";
+import type { Authenticator } from "../auth/doorkeeper.ts";
+import type { PasswordFile } from "../auth/password.ts";
 import type { Compactor } from "../../agent/src-compaction.ts";
 import type { Mcp } from "../../agent/mcp/index.ts";
 import type { Redact } from "../../ops/secrets/redact.ts";
 import type { SystemPrompt } from "../../agent/index.ts";
-import type { Models } from "../../agent/models/registry.ts";
+import type { ModelRegistry } from "../../agent/models/registry.ts";
 import type { Secrets } from "../../ops/secrets/secrets.ts";
-import type { Hands } from "../../agent/hands.ts";
-import type { ProcessDesk } from "../../automation/processes/process-manager.ts";
+import type { Toolset } from "../../agent/hands.ts";
+import type { ProcessManager } from "../../automation/processes/process-manager.ts";
 import type { Metrics } from "../../ops/telemetry/telemetry-metrics.ts";
-import type { StoringBoard } from "../../ops/health/store-health.ts";
-import type { MountParts } from "./contract.ts";
-import type { BotDesk } from "./gateway.ts";
-import type { WebhookDesk } from "./webhooks.ts";
+import type { StorageStatus } from "../../ops/health/store-health.ts";
+import type { MountDeps } from "./contract.ts";
+import type { BotAdmin } from "./gateway.ts";
+import type { WebhookAdmin } from "./webhooks.ts";
 
 /** What the handlers work with. */
-export interface ApiParts extends MountParts {
+export interface ApiDeps extends MountDeps {
   readonly log: Log;
-  readonly hands: Pick<Hands, "workspaces" | "policy" | "rules">;
-  readonly runner: Pick<Runner, "poke" | "recoverLate">;
-  readonly storing: Pick<StoringBoard, "watch">;
+  readonly toolset: Pick<Toolset, "workspaces" | "policy" | "rules">;
+  readonly runner: Pick<Runner, "notify" | "recoverLateJournals">;
+  readonly storageStatus: Pick<StorageStatus, "subscribe">;
   readonly compactor: Pick<Compactor, "compactNow" | "windowOf" | "count">;
-  readonly memory: Pick<MemoryKeeper, "boundary">;
-  readonly reviews: Pick<Reviews, "cancel">;
-  readonly models: Models;
+  readonly memory: Pick<MemoryCommitter, "boundary">;
+  readonly reviews: Pick<ConversationReviewer, "cancel">;
+  readonly models: ModelRegistry;
   readonly secrets: Pick<Secrets, "read" | "put" | "remove">;
-  readonly doorkeeper: Doorkeeper;
-  readonly passwords?: Passwords;
+  readonly authenticator: Authenticator;
+  readonly passwords?: PasswordFile;
   /** For what leaves the host as a document. */
   readonly redact: Redact;
   readonly metrics: Metrics;
@@ -46,15 +46,15 @@ export interface ApiParts extends MountParts {
   readonly home?: string;
   readonly prompt: Pick<SystemPrompt, "workspace" | "decide">;
   /** Where runs of this home spill, for those who want to know what lies there. */
-  readonly journals?: Pick<JournalPlace, "left">;
+  readonly journals?: Pick<SpillStore, "left">;
   /** Without it there are no servers. */
   readonly mcp?: Pick<Mcp, "states" | "restart" | "keysOf">;
   /** Without it nothing runs in the background. */
-  readonly processes?: Pick<ProcessDesk, "kept" | "stop">;
+  readonly processes?: Pick<ProcessManager, "store" | "stop">;
   /** Absent where there can be no bot. */
-  readonly bot?: BotDesk;
+  readonly bot?: BotAdmin;
   /** Absent where there can be none. */
-  readonly webhooks?: WebhookDesk;
+  readonly webhooks?: WebhookAdmin;
   readonly clock: Clock;
   /** Who we are where a lease is taken. */
   readonly holder: () => Holder;

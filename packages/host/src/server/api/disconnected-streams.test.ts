@@ -5,7 +5,7 @@ import { type Seq, type SessionId } from "@holdfast/protocol";
 import { expect, onTestFinished, test } from "vitest";
 
 import { type ApiRig, openApi } from "../../../test/support/api-rig.ts";
-import { converse, newSession } from "../../../test/support/api-helpers.ts";
+import { sendAndWait, newSession } from "../../../test/support/api-helpers.ts";
 
 function open(): ApiRig {
   const rig = openApi([[{ kind: "text", text: "One word after the other." }]]);
@@ -67,7 +67,7 @@ async function cutsOf(rig: ApiRig, path: string, events: number): Promise<number
 
 async function conversation(rig: ApiRig): Promise<{ id: SessionId; head: number }> {
   const id = await newSession(rig);
-  await converse(rig, id, "Hello");
+  await sendAndWait(rig, id, "Hello");
   const row = await rig.store.reads.session(rig.owner, id);
   return { id, head: row?.head ?? 0 };
 }
@@ -134,7 +134,7 @@ test("[P5] what is being said arrives whole, however often the stream breaks mea
     for await (const item of cutting(rig, cuts).follow(id, 0 as Seq, { signal: stop.signal }))
       if (item.kind === "event") seen.push(item.event.seq);
   })();
-  await converse(rig, id, "Hello");
+  await sendAndWait(rig, id, "Hello");
   const head = (await rig.store.reads.session(rig.owner, id))?.head ?? 0;
   await expect.poll(() => seen.at(-1)).toBe(head);
   stop.abort();

@@ -19,16 +19,16 @@ nav a { margin-right: 1rem; }
 const styleHash = createHash("sha256").update(style).digest("base64");
 
 /** Nothing is fetched and nothing runs: the page is the contract, written down. */
-export const docsPolicy = `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+export const docsContentSecurityPolicy = `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-export function writeDocsPage(version: string): string {
+export function renderDocsPage(version: string): string {
   const groups = Map.groupBy(Object.entries<ContractRoute>(routes), ([, { path }]) =>
     groupOf(path),
   );
   const names = [...groups.keys()].toSorted();
   const links = names.map((name) => `<a href="#${escapeHtml(name)}">${escapeHtml(name)}</a>`);
   const sections = names.map((name) => {
-    const all = (groups.get(name) ?? []).map(([id, route]) => writeRoute(id, route));
+    const all = (groups.get(name) ?? []).map(([id, route]) => renderRoute(id, route));
     return `<h2 id="${escapeHtml(name)}">${escapeHtml(name)}</h2>\n${all.join("\n")}`;
   });
   return `<!doctype html>
@@ -53,19 +53,22 @@ function groupOf(path: string): string {
   return path.split("/").find((part) => part !== "" && part !== "api") ?? "";
 }
 
-function writeRoute(name: string, route: ContractRoute): string {
+function renderRoute(name: string, route: ContractRoute): string {
   const open = route.access === "open" ? " Answers anybody." : "";
   const pieces = [
     `<h3 id="${escapeHtml(name)}"><b>${route.method}</b> <code>${escapeHtml(route.path)}</code></h3>`,
     `<p>${escapeHtml(route.summary)}.${open}</p>`,
-    folded("Parameters", schemasOf(route)),
-    folded("Body", typeof route.body === "object" ? [schemaText(route.body)] : []),
-    folded("Example", route.example === undefined ? [] : [JSON.stringify(route.example, null, 2)]),
-    folded(
+    detailsElement("Parameters", schemasOf(route)),
+    detailsElement("Body", typeof route.body === "object" ? [schemaText(route.body)] : []),
+    detailsElement(
+      "Example",
+      route.example === undefined ? [] : [JSON.stringify(route.example, null, 2)],
+    ),
+    detailsElement(
       `Answer ${route.answer.status}`,
       route.answer.media === "json" ? [schemaText(route.answer.schema)] : [route.answer.media],
     ),
-    folded("Problems", [
+    detailsElement("Problems", [
       problemsOf(route)
         .map((code) => `${problemKinds[code].status} ${code}: ${problemKinds[code].title}`)
         .join("\n"),
@@ -88,7 +91,7 @@ function schemaText(schema: z.ZodType): string {
   return JSON.stringify(written, null, 2);
 }
 
-function folded(summary: string, texts: readonly string[]): string {
+function detailsElement(summary: string, texts: readonly string[]): string {
   const shown = texts.filter((text) => text !== "");
   if (shown.length === 0) return "";
   const body = shown.map((text) => `<pre>${escapeHtml(text)}</pre>`).join("\n");

@@ -1,16 +1,16 @@
 import type { Clock } from "@holdfast/engine";
-import { encodeComment, encodeRetry, encodeStatus } from "@holdfast/protocol";
+import { encodeSseComment, encodeSseRetry, encodeStatusSseFrame } from "@holdfast/protocol";
 import type { Context } from "hono";
 
-import { beginAnswer } from "../http/answer.ts";
+import { startStreaming } from "../http/answer.ts";
 import { type HostEnv } from "../http/route.ts";
-import { hangOn } from "./sse-response.ts";
-import { type Pipe, pipeToConnection, pipeToReader } from "./pipes.ts";
+import { shareAbortListener } from "./sse-response.ts";
+import { type StreamWriter, writeToConnection, writeToReadable } from "./pipes.ts";
 
 const heartbeatMs = 15_000;
 const reconnectMs = 1_000;
 
-const hostStops = {
+const stoppingStatus = {
   code: "host_stopping",
   text: "The host is stopping. What was said is kept, and what runs goes on elsewhere or with the next start.",
 };
@@ -23,13 +23,13 @@ const streamHeaders = {
 };
 
 /** The writing end of a response that goes on until one side has had enough. */
-export interface EventStream extends Pipe {
+export interface EventStream extends StreamWriter {
   /** Aborted when the client has left, was dropped, or the stream was ended. */
   readonly signal: AbortSignal;
   readonly end: () => void;
 }
 
-export interface StreamParts {
+export interface EventStreamDeps {
   readonly clock: Clock;
   /** Aborted when the host begins to stop; `closing` follows when there is nothing more to see. */
   readonly stopping: AbortSignal;
@@ -45,44 +45,46 @@ type Produce = (stream: EventStream) => Promise<void>;
  */
 export function openEventStream(
   c: Context<HostEnv>,
-  parts: StreamParts,
+  parts: EventStreamDeps,
   produce: Produce,
 ): Response {
   if (c.req.method === "HEAD") return c.body(null, 200, streamHeaders);
   const over = new AbortController();
-  const { revoked, isStillGood } = c.get("principal");
+  const { revoked, isStillValid: isStillGood } = c.get("principal");
   const ends = [parts.closing, revoked];
-  const begun = beginAnswer(c, streamHeaders);
+  const begun = startStreaming(c, streamHeaders);
   if (begun === undefined) {
-    const pipe = pipeToReader(parts.clock, over);
-    void run(parts, { over, pipe, isStillGood, ends: [...ends, c.req.raw.signal] }, produce);
+    const pipe = writeToReadable(parts.clock, over);
+    void runStream(parts, { over, pipe, isStillGood, ends: [...ends, c.req.raw.signal] }, produce);
     return c.body(pipe.readable, 200, streamHeaders);
   }
   begun.outgoing.once("close", () => over.abort());
-  const pipe = pipeToConnection(begun.outgoing, parts.clock, over);
-  void run(parts, { over, pipe, isStillGood, ends }, produce);
+  const pipe = writeToConnection(begun.outgoing, parts.clock, over);
+  void runStream(parts, { over, pipe, isStillGood, ends }, produce);
   return begun.response;
 }
 
-interface Opened {
+interface OpenedStream {
   readonly over: AbortController;
-  readonly pipe: Pipe;
+  readonly pipe: StreamWriter;
   readonly ends: readonly AbortSignal[];
   /** Whether who opened it may still read on. */
   readonly isStillGood: () => boolean;
 }
 
-async function run(
-  { clock, stopping, report }: StreamParts,
-  { over, pipe, ends, isStillGood }: Opened,
+async function runStream(
+  { clock, stopping, report }: EventStreamDeps,
+  { over, pipe, ends, isStillGood }: OpenedStream,
   produce: Produce,
 ): Promise<void> {
   const end = (): void => over.abort();
   const { write } = pipe;
-  void write(encodeRetry(reconnectMs));
-  const hung = ends.map((signal) => hangOn(signal, end));
-  hung.push(hangOn(stopping, () => void write(encodeStatus(hostStops))));
-  void beat(clock, over.signal, async () => (isStillGood() ? write(stillHere) : end()));
+  void write(encodeSseRetry(reconnectMs));
+  const hung = ends.map((signal) => shareAbortListener(signal, end));
+  hung.push(shareAbortListener(stopping, () => void write(encodeStatusSseFrame(stoppingStatus))));
+  void sendHeartbeats(clock, over.signal, async () =>
+    isStillGood() ? write(heartbeatFrame) : end(),
+  );
   try {
     await produce({ signal: over.signal, write, end });
   } catch (error) {
@@ -93,9 +95,13 @@ async function run(
   }
 }
 
-const stillHere = encodeComment("still here");
+const heartbeatFrame = encodeSseComment("still here");
 
-async function beat(clock: Clock, signal: AbortSignal, each: () => Promise<void>): Promise<void> {
+async function sendHeartbeats(
+  clock: Clock,
+  signal: AbortSignal,
+  each: () => Promise<void>,
+): Promise<void> {
   while (!signal.aborted) {
     await clock.sleep(heartbeatMs, signal);
     await each();

@@ -1,10 +1,10 @@
 import { type Clock, systemClock } from "@holdfast/engine";
 import { aDelta, aNotice } from "@holdfast/testing/fixtures/factories";
-import { manualClock, turn } from "@holdfast/testing/fakes/manual-clock";
+import { manualClock, nextTurn } from "@holdfast/testing/fakes/manual-clock";
 import {
   createSseDecoder,
   decodeCursors,
-  decodeFrame,
+  decodeSseFrame,
   ids,
   type NewEvent,
   type SessionId,
@@ -56,7 +56,7 @@ function reading(answer: Response) {
     for (;;) {
       const item = await next();
       if (item === "end") return "end";
-      if (item.kind === "frame") return { item: decodeFrame(item.frame), id: item.frame.id };
+      if (item.kind === "frame") return { item: decodeSseFrame(item.frame), id: item.frame.id };
     }
   }
   async function seqs(count: number): Promise<number[]> {
@@ -126,7 +126,7 @@ test("a quiet stream beats every fifteen seconds", async () => {
   expect(await stream.next()).toMatchObject({ kind: "retry" });
   for (const _ of [1, 2]) {
     const beat = stream.next();
-    await turn();
+    await nextTurn();
     await clock.advance(15_000);
     expect(await beat).toMatchObject({ kind: "comment" });
   }
@@ -141,7 +141,7 @@ test("a client that does not read for thirty seconds is dropped, and one that re
   const absent = reading(await rig.ask("GET", events));
   await expect.poll(() => rig.log.watchedSessions).toBe(1);
   await append(rig, id, [aNotice()]);
-  await turn();
+  await nextTurn();
   await clock.advance(29_000);
   expect(await slow.seqs(1)).toEqual([2]);
   await clock.advance(2_000);
@@ -232,7 +232,7 @@ test("who only asks for the head of a stream holds nothing", async () => {
   const { rig, id } = await open();
   const answer = await rig.ask("HEAD", `/api/sessions/${id}/events`);
   expect([answer.status, answer.body]).toEqual([200, null]);
-  await turn();
+  await nextTurn();
   expect(rig.log.watchedSessions).toBe(0);
 });
 
@@ -257,7 +257,7 @@ test("over a real connection too, who stops reading is cut off", async () => {
   // More than the buffers of a connection hold.
   for (let sent = 0; sent < 28; sent += 1) await append(rig, id, [aNotice("x".repeat(1_000_000))]);
   const listener = await listen(rig.app, { host: "127.0.0.1", port: 0 });
-  if (!listener.ok) throw new Error(listener.failure.sentence);
+  if (!listener.ok) throw new Error(listener.failure.message);
   onTestFinished(() => listener.value.close());
   const socket = connect(listener.value.port, "127.0.0.1");
   socket.on("error", () => undefined);

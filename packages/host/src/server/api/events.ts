@@ -1,11 +1,11 @@
 import type { TailItem } from "@holdfast/engine";
 import {
   decodeCursors,
-  encodeEventFrame,
-  encodeListHint,
-  encodeResync,
-  encodeStatus,
-  encodeWatchedFrame,
+  encodeEventSseFrame,
+  encodeListSseFrame,
+  encodeResyncSseFrame,
+  encodeStatusSseFrame,
+  encodeWatchedSseFrame,
   type OwnerId,
   type Seq,
   type SessionId,
@@ -17,15 +17,15 @@ import type { HostEnv, Route } from "../http/route.ts";
 import { type Call, mountStream } from "./contract.ts";
 import { type EventStream, openEventStream } from "./event-stream.ts";
 import { createListHints } from "./list-hints.ts";
-import type { ApiParts } from "./deps.ts";
+import type { ApiDeps } from "./deps.ts";
 import { problem, type ProblemReply } from "./reply.ts";
 
 /** So much is gathered before it is written: many small events travel together, and few large ones do not pile up. */
-const pieceLength = 64 * 1024;
+const flushLength = 64 * 1024;
 const beginning = 0 as Seq;
 
 /** How a stream speaks of one session: alone, or as one of those that a tab watches. */
-interface Voice {
+interface SessionFrames {
   readonly session: SessionId;
   cursor(): Seq;
   /** The event as a frame; from here on the cursor is its number. */
@@ -34,8 +34,8 @@ interface Voice {
   gone(): string;
 }
 
-export function eventRoutes(parts: ApiParts): Route[] {
-  const { log, storing } = parts;
+export function eventRoutes(parts: ApiDeps): Route[] {
+  const { log, storageStatus: storing } = parts;
   const hints = createListHints(log.store.reads, parts.clock, parts.closing);
 
   /** P6: a reader that comes or goes touches nothing but its own tail. */
@@ -46,7 +46,9 @@ export function eventRoutes(parts: ApiParts): Route[] {
     if ((await log.store.reads.session(owner, id)) === null) return problem("session_not_found");
     // A browser that reconnects by itself repeats the address it began with and says here how far it has come.
     const after = headers["last-event-id"] ?? query.after ?? beginning;
-    return openEventStream(c, parts, (stream) => speak(stream, owner, aloneVoice(id, after)));
+    return openEventStream(c, parts, (stream) =>
+      speak(stream, owner, singleSessionFrames(id, after)),
+    );
   }
 
   async function watchSessions(
@@ -63,21 +65,21 @@ export function eventRoutes(parts: ApiParts): Route[] {
     return openEventStream(c, parts, async (stream) => {
       const unwatch = hints.watch(owner, (frames) => void stream.write(frames));
       stream.signal.addEventListener("abort", unwatch, { once: true });
-      const voices = [...cursors.keys()].map((id) => watchedVoice(id, cursors));
+      const voices = [...cursors.keys()].map((id) => watchedSessionFrames(id, cursors));
       await Promise.all(voices.map((voice) => speak(stream, owner, voice)));
-      await untilOver(stream.signal);
+      await untilAborted(stream.signal);
     });
   }
 
   /** P5: sends what the tail gives, which is durable, in order and without a hole. */
-  async function speak(stream: EventStream, owner: OwnerId, voice: Voice): Promise<void> {
+  async function speak(stream: EventStream, owner: OwnerId, voice: SessionFrames): Promise<void> {
     const { signal } = stream;
-    const unwatch = storing.watch(voice.session, (status) => {
-      void stream.write(encodeStatus(status));
+    const unwatch = storing.subscribe(voice.session, (status) => {
+      void stream.write(encodeStatusSseFrame(status));
     });
     signal.addEventListener("abort", unwatch, { once: true });
     for await (const item of log.tail(owner, voice.session, voice.cursor(), { signal })) {
-      await tell(stream, voice, item);
+      await writeItem(stream, voice, item);
     }
   }
 
@@ -87,15 +89,15 @@ export function eventRoutes(parts: ApiParts): Route[] {
   ];
 }
 
-async function tell(stream: EventStream, voice: Voice, item: TailItem): Promise<void> {
+async function writeItem(stream: EventStream, voice: SessionFrames, item: TailItem): Promise<void> {
   switch (item.kind) {
     case "events":
-      return tellEvents(stream, voice, item.events);
+      return writeEvents(stream, voice, item.events);
     case "resync":
       return stream.write(voice.resync(item.head));
     case "status": {
       const code = item.reading === "failing" ? item.code : "store_restored";
-      return stream.write(encodeStatus({ code, sessionId: voice.session }));
+      return stream.write(encodeStatusSseFrame({ code, sessionId: voice.session }));
     }
     case "cut":
       // The client comes back by its cursor, and reads at its own pace from there.
@@ -105,15 +107,15 @@ async function tell(stream: EventStream, voice: Voice, item: TailItem): Promise<
   }
 }
 
-async function tellEvents(
+async function writeEvents(
   stream: EventStream,
-  voice: Voice,
+  voice: SessionFrames,
   events: readonly StoredEvent[],
 ): Promise<void> {
   let piece = "";
   for (const event of events) {
     piece += voice.event(event);
-    if (piece.length < pieceLength) continue;
+    if (piece.length < flushLength) continue;
     await stream.write(piece);
     if (stream.signal.aborted) return;
     piece = "";
@@ -121,42 +123,42 @@ async function tellEvents(
   if (piece !== "") await stream.write(piece);
 }
 
-function aloneVoice(session: SessionId, after: Seq): Voice {
+function singleSessionFrames(session: SessionId, after: Seq): SessionFrames {
   let cursor = after;
   return {
     session,
     cursor: () => cursor,
     event(event) {
       cursor = event.seq;
-      return encodeEventFrame(event);
+      return encodeEventSseFrame(event);
     },
     resync(head) {
       const reason = head < cursor ? "ahead" : "behind";
       cursor = head;
-      return encodeResync({ reason, seq: head });
+      return encodeResyncSseFrame({ reason, seq: head });
     },
-    gone: () => encodeListHint({ sessionId: session, session: null }),
+    gone: () => encodeListSseFrame({ sessionId: session, session: null }),
   };
 }
 
 /** Frames are made in the order in which they are written, so the map in one never runs ahead of what was sent. */
-function watchedVoice(session: SessionId, cursors: Map<SessionId, Seq>): Voice {
+function watchedSessionFrames(session: SessionId, cursors: Map<SessionId, Seq>): SessionFrames {
   const cursor = (): Seq => cursors.get(session) ?? beginning;
   return {
     session,
     cursor,
     event(event) {
       cursors.set(session, event.seq);
-      return encodeWatchedFrame(session, event, cursors);
+      return encodeWatchedSseFrame(session, event, cursors);
     },
     resync(head) {
       const reason = head < cursor() ? "ahead" : "behind";
       cursors.set(session, head);
-      return encodeResync({ reason, seq: head, sessionId: session });
+      return encodeResyncSseFrame({ reason, seq: head, sessionId: session });
     },
     gone() {
       cursors.delete(session);
-      return encodeListHint({ sessionId: session, session: null });
+      return encodeListSseFrame({ sessionId: session, session: null });
     },
   };
 }
@@ -165,7 +167,7 @@ const badCursors = problem("invalid_request", {
   errors: [{ path: "watch", message: "expected cursors like ses_a:12,ses_b:0" }],
 });
 
-function untilOver(signal: AbortSignal): Promise<void> {
+function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
     else signal.addEventListener("abort", () => resolve(), { once: true });

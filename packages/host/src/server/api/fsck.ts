@@ -2,15 +2,15 @@ import { type Finding, fsck, type FsckMode, type FsckSummary } from "@holdfast/e
 
 import type { Route } from "../http/route.ts";
 import { type AnswerOf, type Call, mountCall } from "./contract.ts";
-import type { ApiParts } from "./deps.ts";
+import type { ApiDeps } from "./deps.ts";
 import { answer } from "./reply.ts";
 
-type Shown = AnswerOf<"readFsck">;
+type FsckView = AnswerOf<"readFsck">;
 
-const mostShown = 200;
+const maxShownFindings = 200;
 
 /** One check at a time, as a job: whoever asks sees how far it is. */
-interface Job {
+interface FsckJob {
   readonly mode: FsckMode;
   state: "running" | "done" | "failed";
   sessions: number;
@@ -20,8 +20,8 @@ interface Job {
   summary: FsckSummary | null;
 }
 
-export function fsckRoutes(parts: ApiParts): Route[] {
-  let job: Job | undefined;
+export function fsckRoutes(parts: ApiDeps): Route[] {
+  let job: FsckJob | undefined;
 
   async function startFsck({ body }: Call<"startFsck">) {
     if (job?.state !== "running") {
@@ -36,16 +36,16 @@ export function fsckRoutes(parts: ApiParts): Route[] {
       };
       void runJob(job, parts);
     }
-    return answer(show(job));
+    return answer(viewJob(job));
   }
 
   return [
     mountCall(parts, "startFsck", startFsck),
-    mountCall(parts, "readFsck", async () => answer(show(job))),
+    mountCall(parts, "readFsck", async () => answer(viewJob(job))),
   ];
 }
 
-async function runJob(job: Job, { log: { store }, journals, report }: ApiParts): Promise<void> {
+async function runJob(job: FsckJob, { log: { store }, journals, report }: ApiDeps): Promise<void> {
   try {
     const now = await store.now();
     const onProgress = (progress: { sessions: number; events: number }): void =>
@@ -54,12 +54,12 @@ async function runJob(job: Job, { log: { store }, journals, report }: ApiParts):
       mode: job.mode,
       now,
       onProgress,
-      ...(journals && { journals }),
+      ...(journals && { spills: journals }),
     })) {
       if (item.kind === "summary") job.summary = item.summary;
       else {
         job.findings += 1;
-        if (job.found.length < mostShown) job.found.push(item.finding);
+        if (job.found.length < maxShownFindings) job.found.push(item.finding);
       }
     }
     job.state = job.summary?.failure === undefined ? "done" : "failed";
@@ -69,7 +69,7 @@ async function runJob(job: Job, { log: { store }, journals, report }: ApiParts):
   }
 }
 
-function show(job: Job | undefined): Shown {
+function viewJob(job: FsckJob | undefined): FsckView {
   if (job === undefined)
     return { state: "never", sessions: 0, events: 0, findings: 0, found: [], clean: null };
   const { state, sessions, events, findings, found, mode, summary } = job;

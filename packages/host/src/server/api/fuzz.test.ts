@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runFsck } from "@holdfast/engine";
-import { aTool, ok } from "@holdfast/testing/rigs/run-words";
+import { createTool, okResult } from "@holdfast/testing/rigs/run-words";
 import { calls, says } from "@holdfast/testing/fakes/scripted-model";
 import {
   jsonObject,
@@ -19,7 +19,7 @@ import { expect, onTestFinished, test } from "vitest";
 import type { z } from "zod";
 
 import { type ApiRig, openApi } from "../../../test/support/api-rig.ts";
-import { broken, fitting } from "@holdfast/testing/host/from-schema";
+import { invalidValues, validValues } from "@holdfast/testing/host/from-schema";
 import { newSession, valueOf } from "../../../test/support/api-helpers.ts";
 import { openServer, statusIn } from "../../../test/support/raw-server.ts";
 
@@ -76,8 +76,8 @@ function requestsTo(
 }
 
 function partOf(schema: z.ZodType | undefined, known: readonly string[]) {
-  const fits = schema === undefined ? fc.constant({}) : fitting(schema, known);
-  return { fits, broken: schema === undefined ? fits : broken(fits) };
+  const fits = schema === undefined ? fc.constant({}) : validValues(schema, known);
+  return { fits, broken: schema === undefined ? fits : invalidValues(fits) };
 }
 
 function bodiesOf({ body, path }: ContractRoute, known: readonly string[], document: unknown) {
@@ -87,12 +87,12 @@ function bodiesOf({ body, path }: ContractRoute, known: readonly string[], docum
   if (body === "bytes") return { fits: bytes, broken: bytes, torn: bytes };
   // Of a document that is taken in the contract says little: an export says how it looks.
   const values =
-    path === "/api/import" ? fc.constant({ format: "json", document }) : fitting(body, known);
+    path === "/api/import" ? fc.constant({ format: "json", document }) : validValues(body, known);
   const asJson = (value: unknown): string => JSON.stringify(value) ?? "";
   const ends = fc.constantFrom("", "\u0000", '"', "}", "[", "\\ud800", "ÿ");
   return {
     fits: values.map(asJson),
-    broken: broken(values).map(asJson),
+    broken: invalidValues(values).map(asJson),
     torn: fc
       .tuple(values.map(asJson), fc.nat(), ends)
       .map(([text, at, end]) => text.slice(0, at % (text.length + 1)) + end),
@@ -132,7 +132,7 @@ function headersOf(headers: unknown): Record<string, string> {
 
 /** A host with a conversation in which something of everything has happened, and another owner's beside it. */
 async function openLived(): Promise<{ rig: ApiRig; known: string[]; document: unknown }> {
-  const pay = aTool("pay", async () => ok("paid"), { approval: () => "ask" });
+  const pay = createTool("pay", async () => okResult("paid"), { approval: () => "ask" });
   const home = mkdtempSync(join(tmpdir(), "holdfast-fuzz-"));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
   const rig = openApi([says("One."), says("Two."), calls("pay", {})], { tools: [pay], home });

@@ -3,18 +3,24 @@ import type { GatewayView, OutboxView, OwnerId } from "@holdfast/protocol";
 
 import type { Route } from "../http/route.ts";
 import { type Call, mountCall } from "./contract.ts";
-import type { ApiParts } from "./deps.ts";
+import type { ApiDeps } from "./deps.ts";
 import { answer, problem } from "./reply.ts";
 
 /** What the API asks of a gateway, where there is one. */
-export interface GatewayDesk {
+export interface GatewayAdmin {
   readonly platform: string;
   /** Lanes of the bot begin so. */
   readonly lanePrefix: () => string;
   readonly status: () => Pick<GatewayView, "state" | "bot" | "trouble">;
   readonly people: () => Promise<Pick<GatewayView, "requests" | "people" | "chats">>;
-  readonly decidePairing: (code: string, decision: "allow" | "deny") => Promise<Paired | null>;
-  readonly changePerson: (person: string, decision: "allow" | "deny") => Promise<Paired | null>;
+  readonly decidePairing: (
+    code: string,
+    decision: "allow" | "deny",
+  ) => Promise<PairedPerson | null>;
+  readonly changePerson: (
+    person: string,
+    decision: "allow" | "deny",
+  ) => Promise<PairedPerson | null>;
   /** `null` when there is no such chunk, or nothing about it is unknown. */
   readonly settleChunk: (
     owner: OwnerId,
@@ -24,26 +30,26 @@ export interface GatewayDesk {
 }
 
 /** How it went with a token that somebody gave on the page. */
-export type Connected =
+export type ConnectResult =
   | { readonly status: "connected"; readonly bot: NonNullable<GatewayView["bot"]> }
   | { readonly status: "refused" | "unreachable"; readonly message: string }
   | { readonly status: "configured" | "elsewhere" };
 
 /** The place of a bot, whether there is one or not. */
-export interface BotDesk {
-  readonly desk: () => GatewayDesk | undefined;
+export interface BotAdmin {
+  readonly gateway: () => GatewayAdmin | undefined;
   readonly connectedBy: () => "configuration" | "page" | null;
-  readonly connect: (token: string) => Promise<Connected>;
+  readonly connect: (token: string) => Promise<ConnectResult>;
   readonly disconnect: () => Promise<"disconnected" | "configured" | "none">;
 }
 
-type Paired = GatewayView["people"][number];
+type PairedPerson = GatewayView["people"][number];
 
 const shownLanes = 100;
 const shownChunks = 200;
 const shownStates = ["pending", "sending", "unknown", "failed"] as const;
 
-export function gatewayRoutes(parts: ApiParts): Route[] {
+export function gatewayRoutes(parts: ApiDeps): Route[] {
   const { log, bot, webhooks } = parts;
   const { reads } = log.store;
 
@@ -52,10 +58,10 @@ export function gatewayRoutes(parts: ApiParts): Route[] {
     const hooks = [...(webhooks?.list() ?? [])];
     const hookLanes = hooks.length === 0 ? [] : await lanesOf(owner, "webhook:");
     const shown = { outbox: outbox.map(viewChunk), webhooks: hooks };
-    const gateway = bot?.desk();
+    const gateway = bot?.gateway();
     if (gateway === undefined) {
       const alone = hooks.length === 0 ? {} : await hooksAlone();
-      return answer({ ...off, ...alone, ...shown, lanes: hookLanes });
+      return answer({ ...noGateway, ...alone, ...shown, lanes: hookLanes });
     }
     return answer({
       ...gateway.status(),
@@ -79,17 +85,17 @@ export function gatewayRoutes(parts: ApiParts): Route[] {
   }
 
   async function decide({ params, body }: Call<"decidePairing">) {
-    const person = (await bot?.desk()?.decidePairing(params.code, body.decision)) ?? null;
+    const person = (await bot?.gateway()?.decidePairing(params.code, body.decision)) ?? null;
     return person === null ? problem("pairing_not_found") : answer({ person });
   }
 
   async function change({ params, body }: Call<"changePerson">) {
-    const person = (await bot?.desk()?.changePerson(params.person, body.decision)) ?? null;
+    const person = (await bot?.gateway()?.changePerson(params.person, body.decision)) ?? null;
     return person === null ? problem("pairing_not_found") : answer({ person });
   }
 
   async function settle({ owner, params, body }: Call<"settleChunk">) {
-    const row = (await bot?.desk()?.settleChunk(owner, params, body.do)) ?? null;
+    const row = (await bot?.gateway()?.settleChunk(owner, params, body.do)) ?? null;
     return row === null ? problem("chunk_not_found") : answer({ outbox: viewChunk(row) });
   }
 
@@ -125,7 +131,7 @@ export function gatewayRoutes(parts: ApiParts): Route[] {
   ];
 }
 
-const off: GatewayView = {
+const noGateway: GatewayView = {
   state: "off",
   platform: null,
   connectedBy: null,

@@ -4,11 +4,11 @@ import { describe, expect, onTestFinished, test } from "vitest";
 
 import { type ApiRig, openApi } from "../../../test/support/api-rig.ts";
 import {
-  converse,
+  sendAndWait,
   newSession,
-  shown,
+  shownTexts,
   untilEnded,
-  untilSpeaking,
+  untilStreaming,
   valueOf,
 } from "../../../test/support/api-helpers.ts";
 
@@ -26,7 +26,7 @@ const answers: Script = (_request, before) => says(`Answer ${before + 1}`);
 async function talked(...texts: readonly string[]) {
   const rig = open(answers);
   const id = await newSession(rig);
-  await converse(rig, id, ...texts);
+  await sendAndWait(rig, id, ...texts);
   return { rig, id, client: rig.client };
 }
 
@@ -44,19 +44,19 @@ test("[P8] undo, redo, truncate and clear only cut the view, and each can be bro
   const undone = valueOf(await client.undo({ params, body: {} }));
   expect(undone.session).toMatchObject({ messageCount: 2, preview: "Answer 1" });
   expect(undone.seq).toBe(before.seq + 1);
-  expect(await shown(rig, id)).toEqual(everything.slice(0, 2));
+  expect(await shownTexts(rig, id)).toEqual(everything.slice(0, 2));
   valueOf(await client.redo({ params, body: {} }));
-  expect(await shown(rig, id)).toEqual(everything);
+  expect(await shownTexts(rig, id)).toEqual(everything);
 
   valueOf(await client.truncate({ params, body: { from: await seqOf(rig, id, 1) } }));
-  expect(await shown(rig, id)).toEqual(["one"]);
+  expect(await shownTexts(rig, id)).toEqual(["one"]);
   valueOf(await client.clear({ params, body: {} }));
-  expect(await shown(rig, id)).toEqual([]);
+  expect(await shownTexts(rig, id)).toEqual([]);
   expect(await client.undo({ params, body: {} })).toMatchObject({
     error: { code: "nothing_to_undo" },
   });
   for (const _ of ["clear", "truncate"]) valueOf(await client.redo({ params, body: {} }));
-  expect(await shown(rig, id)).toEqual(everything);
+  expect(await shownTexts(rig, id)).toEqual(everything);
   expect(await client.redo({ params, body: {} })).toMatchObject({
     error: { code: "nothing_to_redo" },
   });
@@ -67,11 +67,11 @@ test("any message can be asked again, in its own or in other words", async () =>
   const params = { id };
   valueOf(await client.retry({ params, body: {} }));
   await untilEnded(rig, id);
-  expect(await shown(rig, id)).toEqual(["one", "Answer 1", "two", "Answer 3"]);
+  expect(await shownTexts(rig, id)).toEqual(["one", "Answer 1", "two", "Answer 3"]);
   const from = await seqOf(rig, id, 0);
   valueOf(await client.retry({ params, body: { from, text: "eins" } }));
   await untilEnded(rig, id);
-  expect(await shown(rig, id)).toEqual(["eins", "Answer 4"]);
+  expect(await shownTexts(rig, id)).toEqual(["eins", "Answer 4"]);
   expect(await client.retry({ params, body: { from } })).toMatchObject({
     error: { code: "entry_not_found" },
   });
@@ -81,13 +81,13 @@ test("a branch goes on from an entry, a duplicate from the end under a title of 
   const { rig, id, client } = await talked("one", "two");
   const at = await seqOf(rig, id, 1);
   const branched = valueOf(await client.branch({ params: { id }, body: { at } })).session;
-  expect(await shown(rig, branched.id)).toEqual(["one", "Answer 1"]);
+  expect(await shownTexts(rig, branched.id)).toEqual(["one", "Answer 1"]);
   expect(branched).toMatchObject({ messageCount: 2, title: "one", titleSource: "derived" });
   const copy = valueOf(await client.duplicate({ params: { id }, body: {} })).session;
-  expect(await shown(rig, copy.id)).toEqual(["one", "Answer 1", "two", "Answer 2"]);
+  expect(await shownTexts(rig, copy.id)).toEqual(["one", "Answer 1", "two", "Answer 2"]);
   expect(copy).toMatchObject({ messageCount: 4, title: "one (copy)" });
-  await converse(rig, copy.id, "three");
-  expect(await shown(rig, id)).toHaveLength(4);
+  await sendAndWait(rig, copy.id, "three");
+  expect(await shownTexts(rig, id)).toHaveLength(4);
   const beyond = { at: (at + 1_000) as typeof at };
   expect(await client.branch({ params: { id }, body: beyond })).toMatchObject({
     error: { code: "entry_not_found" },
@@ -101,10 +101,10 @@ async function speaking() {
     before === 1 ? [says("Half"), gate(go.promise), says(" more")] : says(`Answer ${before + 1}`);
   const rig = open(script);
   const id = await newSession(rig);
-  await converse(rig, id, "one");
+  await sendAndWait(rig, id, "one");
   const body = { clientId: "two", text: "two" };
   const { runId: run } = valueOf(await rig.client.sendMessage({ params: { id }, body }));
-  await untilSpeaking(rig, id);
+  await untilStreaming(rig, id);
   return { rig, id, client: rig.client, run, params: { id }, go: go.resolve };
 }
 
@@ -119,10 +119,10 @@ describe("while a run is live", () => {
     for (const command of commands)
       expect(await command()).toMatchObject({ error: { code: "run_live" } });
     valueOf(await client.undo({ params, body: { interrupt: true } }));
-    expect(await shown(rig, id)).toEqual(["one", "Answer 1"]);
+    expect(await shownTexts(rig, id)).toEqual(["one", "Answer 1"]);
     expect(valueOf(await client.readRun({ params: { id: run } })).run.state).toBe("cancelled");
     valueOf(await client.redo({ params, body: {} }));
-    expect(await shown(rig, id)).toEqual(["one", "Answer 1", "two", "Half"]);
+    expect(await shownTexts(rig, id)).toEqual(["one", "Answer 1", "two", "Half"]);
   });
 
   test("[S3.21] what waits runs after the cut, and not into it", async () => {
@@ -131,7 +131,7 @@ describe("while a run is live", () => {
     valueOf(await client.sendMessage({ params, body }));
     valueOf(await client.undo({ params, body: { interrupt: true } }));
     await untilEnded(rig, id);
-    expect(await shown(rig, id)).toEqual(["one", "Answer 1", "later", "Answer 3"]);
+    expect(await shownTexts(rig, id)).toEqual(["one", "Answer 1", "later", "Answer 3"]);
   });
 
   test("a command that cannot be done interrupts nothing", async () => {
@@ -156,7 +156,7 @@ describe("while a run is live", () => {
     const { rig, client, params, id } = await speaking();
     valueOf(await client.retry({ params, body: { text: "zwei", interrupt: true } }));
     await untilEnded(rig, id);
-    expect(await shown(rig, id)).toEqual(["one", "Answer 1", "zwei", "Answer 3"]);
+    expect(await shownTexts(rig, id)).toEqual(["one", "Answer 1", "zwei", "Answer 3"]);
   });
 });
 
@@ -175,7 +175,7 @@ describe("a session that is deleted", () => {
     valueOf(await client.restoreSession({ params }));
     const read = valueOf(await client.readSession({ params }));
     expect(read).toMatchObject({ inbox: [], live: null });
-    expect(await shown(rig, id)).toEqual(["one", "Answer 1", "two", "Half", "later"]);
+    expect(await shownTexts(rig, id)).toEqual(["one", "Answer 1", "two", "Half", "later"]);
     const notices = read.entries.flatMap((entry) => (entry.type === "notice" ? [entry.kind] : []));
     expect(notices).toEqual(["cut_off", "not_answered"]);
     expect(rig.model.requests).toHaveLength(2);
@@ -192,7 +192,7 @@ describe("a run that has ended", () => {
     expect(first.continues).toBe(run);
     await untilEnded(rig, id);
     expect(valueOf(await client.resumeRun(again)).run.id).toBe(first.id);
-    expect(await shown(rig, id)).toEqual(["one", "Answer 1", "two", "Half", "Answer 3"]);
+    expect(await shownTexts(rig, id)).toEqual(["one", "Answer 1", "two", "Half", "Answer 3"]);
     expect(await client.resumeRun({ params: { id: first.id } })).toMatchObject({
       error: { code: "run_ended" },
     });

@@ -5,7 +5,7 @@ import {
   duplicate,
   type HistoryResult,
   type HistoryTarget,
-  interrupting,
+  interruptThen,
   redo,
   retry,
   truncate,
@@ -16,7 +16,7 @@ import type { SessionId } from "@holdfast/protocol";
 
 import type { Route } from "../http/route.ts";
 import { type AnswerOf, type Call, mountCall } from "./contract.ts";
-import type { ApiParts } from "./deps.ts";
+import type { ApiDeps } from "./deps.ts";
 import { answer, problem, problemFrom, type Reply } from "./reply.ts";
 
 type Command = Pick<Call<"undo">, "owner" | "ids" | "params"> & {
@@ -24,7 +24,7 @@ type Command = Pick<Call<"undo">, "owner" | "ids" | "params"> & {
 };
 
 /** Commands on the history. Each is named by its request, so that it is carried out once however often it is sent. */
-export function historyRoutes(parts: ApiParts): Route[] {
+export function historyRoutes(parts: ApiDeps): Route[] {
   const { log, runner, memory } = parts;
   const { reads } = log.store;
   const deps = ({ ids }: Command) => ({ log, ids });
@@ -36,7 +36,7 @@ export function historyRoutes(parts: ApiParts): Route[] {
   ) {
     const { expectedHead, interrupt } = body;
     const target = { owner, session: params.id, expectedHead, command: ids.make("event") };
-    return interrupt === true ? interrupting(parts, target, act) : act(target);
+    return interrupt === true ? interruptThen(parts, target, act) : act(target);
   }
 
   async function cut(
@@ -55,7 +55,7 @@ export function historyRoutes(parts: ApiParts): Route[] {
     const words = { from, text, attachments, clientId: call.ids.make("message") };
     const result = await carryOut(call, (target) => retry(deps(call), target, words));
     if (result.status !== "accepted") return problemFrom(result);
-    runner.poke(call.owner, call.params.id);
+    runner.notify(call.owner, call.params.id);
     const { messageId, runId, seq } = result;
     return answer({ messageId, runId, seq });
   }

@@ -3,9 +3,9 @@ import { expect, onTestFinished, test } from "vitest";
 
 import { type ApiRig, openApi } from "../../../test/support/api-rig.ts";
 import {
-  converse,
+  sendAndWait,
   newSession,
-  shown,
+  shownTexts,
   untilEnded,
   valueOf,
 } from "../../../test/support/api-helpers.ts";
@@ -46,15 +46,15 @@ test("a refused request may come again under its key, and is then done", async (
   const id = await newSession(rig);
   const undo = () => rig.client.undo({ params: { id }, headers: under("back"), body: {} });
   expect(await undo()).toMatchObject({ error: { code: "nothing_to_undo" } });
-  await converse(rig, id, "one");
+  await sendAndWait(rig, id, "one");
   valueOf(await undo());
-  expect(await shown(rig, id)).toEqual([]);
+  expect(await shownTexts(rig, id)).toEqual([]);
 });
 
 test("what was done is not done again when the host died before it kept its answer", async () => {
   const rig = open();
   const id = await newSession(rig);
-  await converse(rig, id, "one", "two");
+  await sendAndWait(rig, id, "one", "two");
   const { seq } = valueOf(await rig.client.readSession({ params: { id } }));
   const { entries } = valueOf(await rig.client.readSession({ params: { id } }));
   // The store that keeps no answer is the host that dies each time before it can.
@@ -70,10 +70,10 @@ test("what was done is not done again when the host died before it kept its answ
     rig.client.undo({ params, headers: under("u"), body: { expectedHead: seq } }),
   );
   expect(undone[1].seq).toBe(undone[0].seq);
-  expect(await shown(rig, id)).toEqual(["one", "Answer 1"]);
+  expect(await shownTexts(rig, id)).toEqual(["one", "Answer 1"]);
   const [, again] = await twice(() => rig.client.redo({ params, headers: under("r"), body: {} }));
   expect(again.seq).toBe(undone[0].seq + 1);
-  expect(await shown(rig, id)).toHaveLength(4);
+  expect(await shownTexts(rig, id)).toHaveLength(4);
 
   const at = entries[1]!.seq;
   const branches = await twice(() =>
@@ -92,7 +92,7 @@ test("what was done is not done again when the host died before it kept its answ
   expect(repeated).toEqual(asked);
   await untilEnded(rig, id);
   expect(valueOf(await rig.client.retry({ params, headers: under("t"), body }))).toEqual(asked);
-  expect(await shown(rig, id)).toEqual(["one", "Answer 1", "two", "Answer 3"]);
+  expect(await shownTexts(rig, id)).toEqual(["one", "Answer 1", "two", "Answer 3"]);
 });
 
 test("an answer that is being redone cannot be brought back under it, unless it is taken back", async () => {
@@ -102,7 +102,7 @@ test("an answer that is being redone cannot be brought back under it, unless it 
   const rig = open(script);
   const id = await newSession(rig);
   const params = { id };
-  await converse(rig, id, "one");
+  await sendAndWait(rig, id, "one");
   rig.pauseRunner();
   const { messageId } = valueOf(await rig.client.retry({ params, body: {} }));
   expect(await rig.client.redo({ params, body: {} })).toMatchObject({
@@ -110,6 +110,6 @@ test("an answer that is being redone cannot be brought back under it, unless it 
   });
   valueOf(await rig.client.removeInput({ params: { id, messageId } }));
   valueOf(await rig.client.redo({ params, body: {} }));
-  expect(await shown(rig, id)).toEqual(["one", "Answer 1"]);
+  expect(await shownTexts(rig, id)).toEqual(["one", "Answer 1"]);
   go.resolve();
 });

@@ -1,15 +1,20 @@
 import { fails, says, uses } from "@holdfast/testing/fakes/scripted-model";
 import {
   type CommandAnswer,
-  type CommandPlace,
+  type CommandContext,
   executeCommand,
-  parseTyped,
+  parseInput,
 } from "@holdfast/client";
 import { commands, type SessionId } from "@holdfast/protocol";
 import { expect, onTestFinished, test } from "vitest";
 
 import { type ApiRig, openApi } from "../../../test/support/api-rig.ts";
-import { converse, newSession, shown, untilEnded } from "../../../test/support/api-helpers.ts";
+import {
+  sendAndWait,
+  newSession,
+  shownTexts,
+  untilEnded,
+} from "../../../test/support/api-helpers.ts";
 
 function open(...answers: readonly string[]): ApiRig {
   const rig = openApi(answers.map((text) => says(text)));
@@ -23,9 +28,9 @@ async function type(
   { client }: ApiRig,
   sessionId: SessionId | null,
   text: string,
-  given: Partial<CommandPlace> = {},
+  given: Partial<CommandContext> = {},
 ): Promise<CommandAnswer> {
-  const typed = parseTyped(text);
+  const typed = parseInput(text);
   if (typed.kind !== "command") throw new Error(`${text} is ${typed.kind}`);
   const place = { client, sessionId, key: `typed-${(typings += 1)}`, now: Date.now, ...given };
   return executeCommand(place, typed.invocation);
@@ -34,30 +39,30 @@ async function type(
 test("/undo, /redo, /retry and /edit change what is seen, and say what they did", async () => {
   const rig = open("one", "two", "three");
   const id = await newSession(rig);
-  await converse(rig, id, "first", "second");
+  await sendAndWait(rig, id, "first", "second");
   expect(await type(rig, id, "/undo")).toMatchObject({ kind: "changed", what: "undone" });
-  expect(await shown(rig, id)).toEqual(["first", "one"]);
+  expect(await shownTexts(rig, id)).toEqual(["first", "one"]);
   expect(await type(rig, id, "/redo")).toMatchObject({ kind: "changed", what: "redone" });
-  expect(await shown(rig, id)).toEqual(["first", "one", "second", "two"]);
+  expect(await shownTexts(rig, id)).toEqual(["first", "one", "second", "two"]);
   expect(await type(rig, id, "/edit other words")).toMatchObject({ kind: "sent", how: "edited" });
   await untilEnded(rig, id);
-  expect(await shown(rig, id)).toEqual(["first", "one", "other words", "three"]);
+  expect(await shownTexts(rig, id)).toEqual(["first", "one", "other words", "three"]);
 });
 
 test("a command that is delivered twice under its key is done once", async () => {
   const rig = open("one", "two");
   const id = await newSession(rig);
-  await converse(rig, id, "first", "second");
+  await sendAndWait(rig, id, "first", "second");
   const key = "update-7";
   const first = await type(rig, id, "/undo", { key });
   expect(await type(rig, id, "/undo", { key })).toEqual(first);
-  expect(await shown(rig, id)).toEqual(["first", "one"]);
+  expect(await shownTexts(rig, id)).toEqual(["first", "one"]);
 });
 
 test("/new leaves a session and begins another on the same lane; /sessions shows both", async () => {
   const rig = open("one");
   const id = await newSession(rig);
-  await converse(rig, id, "garden plans");
+  await sendAndWait(rig, id, "garden plans");
   const begun = await type(rig, id, "/new Kitchen");
   expect(begun).toMatchObject({ kind: "moved", how: "begun", session: { title: "Kitchen" } });
   const listed = await type(rig, id, "/sessions");
@@ -94,7 +99,7 @@ test("/resume alone goes on with an answer that was broken off, and otherwise li
   const rig = openApi([fails("fatal"), says("whole")]);
   onTestFinished(() => rig.close());
   const id = await newSession(rig);
-  await converse(rig, id, "hello");
+  await sendAndWait(rig, id, "hello");
   const went = await type(rig, id, "/resume");
   expect(went).toMatchObject({ kind: "sent", how: "continued", messageId: null });
   const state = await untilEnded(rig, id);
@@ -105,7 +110,7 @@ test("/resume alone goes on with an answer that was broken off, and otherwise li
 test("/title, /model, /branch and /status speak of the session one is in", async () => {
   const rig = open("one");
   const id = await newSession(rig);
-  await converse(rig, id, "first");
+  await sendAndWait(rig, id, "first");
   expect(await type(rig, id, "/title Garden")).toMatchObject({ session: { title: "Garden" } });
   expect(await type(rig, id, "/title")).toEqual({ kind: "title", title: "Garden" });
   expect(await type(rig, id, "/model")).toMatchObject({ kind: "model", model: null });
@@ -136,7 +141,7 @@ test("/usage and /memory count what was used and what waits to be remembered", a
   });
   onTestFinished(() => rig.close());
   const id = await newSession(rig);
-  await converse(rig, id, "first");
+  await sendAndWait(rig, id, "first");
   const used = { calls: 1, input: 3, output: 5 };
   expect(await type(rig, id, "/usage")).toMatchObject({ session: used, today: used, all: used });
   expect(await type(rig, await newSession(rig), "/usage")).toMatchObject({
@@ -154,7 +159,7 @@ test("/usage and /memory count what was used and what waits to be remembered", a
 test("/search finds words, /compact says when nothing is to be gained, /help explains", async () => {
   const rig = open("tomatoes are red");
   const id = await newSession(rig);
-  await converse(rig, id, "what colour");
+  await sendAndWait(rig, id, "what colour");
   const found = await type(rig, id, "/search tomatoes");
   expect(found).toMatchObject({ kind: "hits", hits: [{ sessionId: id }] });
   expect(await type(rig, id, "/compress")).toMatchObject({

@@ -1,19 +1,19 @@
-import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, onTestFinished, test } from "vitest";
 
 import { openMcp } from "../../agent/mcp/index.ts";
 import { memorySecrets } from "../../../test/support/providers/models.ts";
 import { openApi } from "../../../test/support/api-rig.ts";
-import { openWebServer } from "@holdfast/testing/host/mcp/http-server";
+import { openMcpHttpServer } from "@holdfast/testing/host/mcp/http-server";
 
 const key = "a-key-that-nobody-sees";
 
 async function openBed() {
-  const wiki = await openWebServer();
-  const elsewhere = await openWebServer();
+  const wiki = await openMcpHttpServer();
+  const elsewhere = await openMcpHttpServer();
   const secrets = memorySecrets();
   const authorization = (secret: string) => ({ Authorization: { secret, prefix: "Bearer " } });
-  const store = createMemoryStore();
+  const store = createReferenceStore();
   const mcp = openMcp({
     servers: {
       wiki: { url: wiki.url, headers: authorization("wiki") },
@@ -25,7 +25,7 @@ async function openBed() {
     environment: {},
     secrets,
     store,
-    say: () => undefined,
+    log: () => undefined,
     times: { backOffMs: 5, longestBackOffMs: 20 },
   });
   const rig = openApi([], { environment: {}, mcp, secrets });

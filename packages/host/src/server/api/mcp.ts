@@ -3,11 +3,11 @@ import { type McpServerView, routes } from "@holdfast/protocol";
 import type { Route } from "../http/route.ts";
 import type { McpServerState } from "../../agent/mcp/index.ts";
 import { type Call, mountCall } from "./contract.ts";
-import type { ApiParts } from "./deps.ts";
+import type { ApiDeps } from "./deps.ts";
 import { answer, problem, type ProblemReply } from "./reply.ts";
 
 /** The operator's MCP servers: how they are, and a new beginning for one that hangs. */
-export function mcpRoutes(parts: ApiParts): Route[] {
+export function mcpRoutes(parts: ApiDeps): Route[] {
   const { mcp, secrets } = parts;
 
   /** The key goes to the address that the operator has written down for the server, and to no other. */
@@ -16,12 +16,14 @@ export function mcpRoutes(parts: ApiParts): Route[] {
     if (keys === null) return problem("mcp_server_not_found");
     const chosen = chooseSecret(keys.secrets, body.secret);
     if (keys.url === null || chosen === null)
-      return refused(
+      return invalidSecret(
         "expected one of the stored keys that the server's settings name in `headers`",
       );
     const stored = secrets.read(chosen);
     if (isProvider(chosen) || (stored !== null && !isSameOrigin(stored.baseUrl, keys.url)))
-      return refused(`${chosen} is kept for another address: name it otherwise in the settings`);
+      return invalidSecret(
+        `${chosen} is kept for another address: name it otherwise in the settings`,
+      );
     await secrets.put(chosen, { key: body.key, baseUrl: keys.url });
     mcp?.restart(name);
     return answer(undefined);
@@ -41,11 +43,13 @@ export function mcpRoutes(parts: ApiParts): Route[] {
 
   return [
     mountCall(parts, "listMcpServers", async () =>
-      answer({ servers: mcp?.states().map(view) ?? [] }),
+      answer({ servers: mcp?.states().map(viewServer) ?? [] }),
     ),
     mountCall(parts, "restartMcpServer", async ({ params: { name } }) => {
       const state = mcp?.restart(name) ?? null;
-      return state === null ? problem("mcp_server_not_found") : answer({ server: view(state) });
+      return state === null
+        ? problem("mcp_server_not_found")
+        : answer({ server: viewServer(state) });
     }),
     mountCall(parts, "putMcpSecret", putKey),
     mountCall(parts, "deleteMcpSecret", deleteKeys),
@@ -67,11 +71,11 @@ function isSameOrigin(one: string, other: string): boolean {
   return URL.parse(one)?.origin === URL.parse(other)?.origin;
 }
 
-function refused(message: string): ProblemReply {
+function invalidSecret(message: string): ProblemReply {
   return problem("invalid_request", { errors: [{ path: "body.secret", message }] });
 }
 
-function view({ tools, leftOut, said, ...state }: McpServerState): McpServerView {
+function viewServer({ tools, leftOut, said, ...state }: McpServerState): McpServerView {
   return {
     ...state,
     tools: tools.map((tool) => ({ ...tool })),

@@ -2,10 +2,10 @@ import { admitMessage, changeInput, removeInput } from "@holdfast/engine";
 
 import type { Route } from "../http/route.ts";
 import { type Call, mountCall } from "./contract.ts";
-import type { ApiParts } from "./deps.ts";
+import type { ApiDeps } from "./deps.ts";
 import { answer, problemFrom } from "./reply.ts";
 
-export function messageRoutes(parts: ApiParts): Route[] {
+export function messageRoutes(parts: ApiDeps): Route[] {
   const { log, runner } = parts;
 
   /** P1: answered once it is durable. Whether a runner here takes it up at once or another later is the same to it. */
@@ -21,7 +21,7 @@ export function messageRoutes(parts: ApiParts): Route[] {
       ...(lane !== undefined && { lane }),
     });
     if (admission.status !== "accepted") return problemFrom(admission);
-    runner.poke(owner, params.id);
+    runner.notify(owner, params.id);
     const { messageId, runId, seq } = admission;
     return answer({ messageId, runId, seq });
   }

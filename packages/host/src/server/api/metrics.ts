@@ -1,9 +1,9 @@
 import type { Route } from "../http/route.ts";
 import { mountStream } from "./contract.ts";
-import type { ApiParts } from "./deps.ts";
+import type { ApiDeps } from "./deps.ts";
 
 /** For whoever watches over the host, behind the same door as everything else. */
-export function metricsRoutes(parts: ApiParts): Route[] {
+export function metricsRoutes(parts: ApiDeps): Route[] {
   return [
     mountStream(parts, "metrics", async (_, c) => {
       const text = await parts.metrics.render(parts.log.store);

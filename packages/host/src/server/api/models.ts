@@ -3,20 +3,20 @@ import type { ModelView, ProviderView } from "@holdfast/protocol";
 import type { Route } from "../http/route.ts";
 import { createServerModels } from "../../agent/models/list-models.ts";
 import { listModels, type ModelList } from "../../agent/models/models-list-models.ts";
-import { type Models } from "../../agent/models/registry.ts";
+import { type ModelRegistry } from "../../agent/models/registry.ts";
 import { parseBaseUrl } from "../../agent/models/model-info.ts";
 import { tableDate } from "../../agent/models/model-table.ts";
 import { type Call, mountCall } from "./contract.ts";
-import type { ApiParts } from "./deps.ts";
+import type { ApiDeps } from "./deps.ts";
 import { answer, problem, type ProblemReply } from "./reply.ts";
 
-export function modelRoutes(parts: ApiParts): Route[] {
+export function modelRoutes(parts: ApiDeps): Route[] {
   const { models, secrets } = parts;
   const serverModels = createServerModels();
 
   async function list() {
     const found = await listModels(models, serverModels);
-    return answer({ usual: models.usual(), tableDate, ...viewList(found) });
+    return answer({ usual: models.defaultModel(), tableDate, ...viewModels(found) });
   }
 
   async function putSecret({ params: { provider }, body: { key, baseUrl } }: Call<"putSecret">) {
@@ -43,13 +43,16 @@ export function modelRoutes(parts: ApiParts): Route[] {
 }
 
 /** A session gets no model that could not answer it: whoever chooses one is told at once, and what to do. */
-export function objectionTo(models: Models, name: string | null | undefined): ProblemReply | null {
+export function modelProblem(
+  models: ModelRegistry,
+  name: string | null | undefined,
+): ProblemReply | null {
   if (name === null || name === undefined) return null;
   const unusable = models.check(name);
-  return unusable && problem(unusable.code, { detail: unusable.sentence });
+  return unusable && problem(unusable.code, { detail: unusable.message });
 }
 
-function viewList({ models, providers }: ModelList): {
+function viewModels({ models, providers }: ModelList): {
   models: ModelView[];
   providers: ProviderView[];
 } {

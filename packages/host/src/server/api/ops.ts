@@ -4,11 +4,11 @@ import { jsonObject } from "@holdfast/protocol";
 import { configSchema } from "../../ops/config/describe-settings.ts";
 import type { Route } from "../http/route.ts";
 import { mountCall } from "./contract.ts";
-import type { ApiParts } from "./deps.ts";
+import type { ApiDeps } from "./deps.ts";
 import { answer } from "./reply.ts";
 
 /** What was used, what has still to be remembered, and what can be set. */
-export function ledgerRoutes(parts: ApiParts): Route[] {
+export function usageRoutes(parts: ApiDeps): Route[] {
   const { reads } = parts.log.store;
   return [
     mountCall(parts, "readUsage", async ({ owner, query: { sessionId, since } }) => {
@@ -21,11 +21,11 @@ export function ledgerRoutes(parts: ApiParts): Route[] {
     mountCall(parts, "readConfigSchema", async () => answer(jsonObject.parse(configSchema()))),
     mountCall(parts, "readMemory", async ({ owner }) => {
       const { failing, ...backlog } = await reads.memory(owner);
-      return answer({ backlog: { ...backlog, failing: failing && viewFailing(failing) } });
+      return answer({ backlog: { ...backlog, failing: failing && viewFailingMemory(failing) } });
     }),
   ];
 }
 
-function viewFailing({ session, tries, retryAt, code, message }: MemoryTryRow) {
+function viewFailingMemory({ session, tries, retryAt, code, message }: MemoryTryRow) {
   return { sessionId: session, tries, retryAt, code: code ?? "unknown", message: message ?? "" };
 }

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Clock } from "@holdfast/engine";
 
 /** Where the texts of a stream go. */
-export interface Pipe {
+export interface StreamWriter {
   /** One text after the other. Resolves when the client has room for more, or the stream is over. */
   readonly write: (text: string) => Promise<void>;
 }
@@ -12,14 +12,14 @@ const writeDeadlineMs = 30_000;
 /** What was written before the end gets so long to be taken: who reads nothing would keep it, and the connection, for good. */
 const lingerMs = 5_000;
 /** So many characters may wait for a client: more, and it is cut off, to come back by its cursor. */
-const mostWaiting = 8 * 1024 * 1024;
+const maxBufferedLength = 8 * 1024 * 1024;
 
 /** Straight into the connection, which says by itself when it is full: nothing is held but what the client has not taken. */
-export function pipeToConnection(
+export function writeToConnection(
   outgoing: ServerResponse,
   clock: Clock,
   over: AbortController,
-): Pipe {
+): StreamWriter {
   let room: Promise<void> | undefined;
 
   function cut(): void {
@@ -52,21 +52,21 @@ export function pipeToConnection(
   over.signal.addEventListener("abort", () => void finish(), { once: true });
   return {
     write(text) {
-      if (over.signal.aborted) return atOnce;
-      if (outgoing.write(text)) return atOnce;
-      if (outgoing.writableLength > mostWaiting) cut();
+      if (over.signal.aborted) return written;
+      if (outgoing.write(text)) return written;
+      if (outgoing.writableLength > maxBufferedLength) cut();
       return (room ??= waitForRoom());
     },
   };
 }
 
-const atOnce = Promise.resolve();
+const written = Promise.resolve();
 
 /** The same for who asks without a connection. It holds one piece at most: who writes waits until the one before is taken. */
-export function pipeToReader(
+export function writeToReadable(
   clock: Clock,
   over: AbortController,
-): Pipe & { readonly readable: ReadableStream<Uint8Array> } {
+): StreamWriter & { readonly readable: ReadableStream<Uint8Array> } {
   const encoder = new TextEncoder();
   let queue: Promise<void> = Promise.resolve();
   let waiting = 0;
@@ -102,7 +102,7 @@ export function pipeToReader(
     readable,
     write(text) {
       waiting += text.length;
-      if (waiting > mostWaiting) over.abort();
+      if (waiting > maxBufferedLength) over.abort();
       queue = queue.then(() => push(text));
       return queue;
     },

@@ -1,4 +1,4 @@
-import type { Failed, FailureCode, Impossible, Refused, StillRunning } from "@holdfast/engine";
+import type { Failed, FailureCode, HistoryRefusal, Refused, StillRunning } from "@holdfast/engine";
 import type { ProblemCode, ProblemDetails } from "@holdfast/protocol";
 
 export interface ProblemReply {
@@ -13,7 +13,7 @@ export interface ProblemReply {
 export type Reply<T> = { readonly kind: "answer"; readonly value: T } | ProblemReply;
 
 /** The route's own answer, as the store has written it. */
-export interface WrittenReply {
+export interface SerializedReply {
   readonly kind: "written";
   readonly json: Uint8Array<ArrayBuffer>;
 }
@@ -26,7 +26,7 @@ export function problem(code: ProblemCode, details?: ProblemDetails): ProblemRep
   return { kind: "problem", code, ...(details && { details }) };
 }
 
-type Refusal = Refused | Impossible | StillRunning;
+type Refusal = Refused | HistoryRefusal | StillRunning;
 
 /**
  * What the engine's words are on the wire. Those that only a runner can hear, since only it writes under a fence, are

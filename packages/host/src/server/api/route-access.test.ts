@@ -1,8 +1,8 @@
 import { type Route as ContractRoute, routes } from "@holdfast/protocol";
 import { expect, onTestFinished, test } from "vitest";
 
-import { createDoorkeeper } from "../auth/doorkeeper.ts";
-import { createApp } from "../http/app.ts";
+import { createAuthenticator } from "../auth/doorkeeper.ts";
+import { createHttpApp } from "../http/app.ts";
 import { fillPath } from "@holdfast/testing/host/fill-path";
 import { newSession } from "../../../test/support/api-helpers.ts";
 import { openApi } from "../../../test/support/api-rig.ts";
@@ -71,10 +71,10 @@ test("[safety] by no method and no way of writing a path does a stranger get pas
 test("[safety] only health, login and the page answer without a principal, under a base path too", async () => {
   for (const basePath of ["", "/hold"]) {
     const rig = open();
-    const app = createApp({
+    const app = createHttpApp({
       version: "1",
       page: [{ name: "index.html", type: "text/html", body: new Uint8Array() }],
-      doorkeeper: createDoorkeeper("t"),
+      authenticator: createAuthenticator("t"),
       api: rig.routes,
       health: async () => ({
         status: "ok",

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import type { Tool } from "@holdfast/engine";
-import { aTool, ok } from "@holdfast/testing/rigs/run-words";
+import { createTool, okResult } from "@holdfast/testing/rigs/run-words";
 import { calls, says } from "@holdfast/testing/fakes/scripted-model";
 import { ids, type Json, type SessionId } from "@holdfast/protocol";
 import { expect, onTestFinished, test } from "vitest";
@@ -13,12 +13,16 @@ import { openApi } from "../../../test/support/api-rig.ts";
 
 /** The names are those that rules know; what they do is noted here. */
 function noting(ran: Json[]): readonly Tool[] {
-  const terminal = aTool("terminal", async ({ input }) => ok(`ran ${ran.push(input)}`), {
+  const terminal = createTool("terminal", async ({ input }) => okResult(`ran ${ran.push(input)}`), {
     approval: () => "ask",
   });
-  const question = aTool("ask_user", async ({ answer = "nothing" }) => ok(`They said ${answer}`), {
-    approval: () => "question",
-  });
+  const question = createTool(
+    "ask_user",
+    async ({ answer = "nothing" }) => okResult(`They said ${answer}`),
+    {
+      approval: () => "question",
+    },
+  );
   return [terminal, question];
 }
 

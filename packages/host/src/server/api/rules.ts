@@ -13,16 +13,16 @@ import { z } from "zod";
 
 import type { Route } from "../http/route.ts";
 import { type Call, mountCall } from "./contract.ts";
-import type { ApiParts } from "./deps.ts";
+import type { ApiDeps } from "./deps.ts";
 import { answer, problem, problemFrom } from "./reply.ts";
 
-const usualLimit = 100;
+const defaultAuditLimit = 100;
 const pageSize = 500;
 /** A request looks through so much of a log; the next one goes on from there. */
-const mostPages = 20;
+const maxPages = 20;
 
-export function ruleRoutes(parts: ApiParts): Route[] {
-  const { hands, log } = parts;
+export function ruleRoutes(parts: ApiDeps): Route[] {
+  const { toolset: hands, log } = parts;
   const { reads } = log.store;
 
   async function removeRule({ owner, params }: Call<"removeRule">) {
@@ -32,34 +32,35 @@ export function ruleRoutes(parts: ApiParts): Route[] {
   }
 
   async function listAudit({ owner, query }: Call<"listAudit">) {
-    const { sessionId, limit = usualLimit, cursor } = query;
+    const { sessionId, limit = defaultAuditLimit, cursor } = query;
     if (sessionId !== undefined) return auditSession(owner, sessionId, limit, cursor);
-    const before = cursor === undefined ? undefined : decodeCursor(cursor, answeredCursor);
-    if (before === null) return badCursor;
+    const before = cursor === undefined ? undefined : decodeAuditCursor(cursor, answeredCursor);
+    if (before === null) return badAuditCursor;
     const page = await reads.answered(owner, {
       limit,
       ...(before && { before: { answeredAt: before[0], id: before[1] } }),
     });
-    const nextCursor = page.next && encodeCursor([page.next.answeredAt, page.next.id]);
-    return answer({ entries: page.approvals.flatMap(entryOf), nextCursor });
+    const nextCursor = page.next && encodeAuditCursor([page.next.answeredAt, page.next.id]);
+    return answer({ entries: page.approvals.flatMap(auditEntriesOf), nextCursor });
   }
 
   /** From the log itself, in its order: what was answered, and what ran because a rule said so. */
   async function auditSession(owner: OwnerId, id: SessionId, limit: number, cursor?: string) {
-    let after: Seq | null = cursor === undefined ? seq.parse(0) : decodeCursor(cursor, seq);
-    if (after === null) return badCursor;
+    let after: Seq | null = cursor === undefined ? seq.parse(0) : decodeAuditCursor(cursor, seq);
+    if (after === null) return badAuditCursor;
     const entries: AuditEntry[] = [];
-    for (let pages = 0; pages < mostPages; pages += 1) {
+    for (let pages = 0; pages < maxPages; pages += 1) {
       const page = await reads.events(owner, id, { after, limit: pageSize });
       if (page === null) return problem("session_not_found");
       for (const event of page.events) {
         entries.push(...(await entriesFrom(owner, id, event)));
         after = event.seq;
-        if (entries.length >= limit) return answer({ entries, nextCursor: encodeCursor(after) });
+        if (entries.length >= limit)
+          return answer({ entries, nextCursor: encodeAuditCursor(after) });
       }
       if (!page.more) return answer({ entries, nextCursor: null });
     }
-    return answer({ entries, nextCursor: encodeCursor(after) });
+    return answer({ entries, nextCursor: encodeAuditCursor(after) });
   }
 
   async function entriesFrom(
@@ -73,7 +74,7 @@ export function ruleRoutes(parts: ApiParts): Route[] {
     const { event } = decoded;
     if (event.type === "approval.answered") {
       const row = await reads.approval(owner, event.data.approvalId);
-      return row === null ? [] : entryOf(row);
+      return row === null ? [] : auditEntriesOf(row);
     }
     if (event.type !== "tool.started" || event.runId === undefined) return [];
     const { callId, name: tool, allowedBy } = event.data;
@@ -95,7 +96,7 @@ export function ruleRoutes(parts: ApiParts): Route[] {
   ];
 }
 
-function entryOf(row: ApprovalRow): readonly AuditEntry[] {
+function auditEntriesOf(row: ApprovalRow): readonly AuditEntry[] {
   const { answeredAt, decision, session: sessionId, runId, callId, tool, details } = row;
   if (answeredAt === null || decision === null) return [];
   const { shown, rule, by } = details;
@@ -105,15 +106,15 @@ function entryOf(row: ApprovalRow): readonly AuditEntry[] {
 
 const answeredCursor = z.tuple([z.int().nonnegative(), approvalId]);
 
-const badCursor = problem("invalid_request", {
+const badAuditCursor = problem("invalid_request", {
   errors: [{ path: "cursor", message: "expected a cursor that the list has given" }],
 });
 
-function encodeCursor(place: readonly [number, AnsweredCursor["id"]] | Seq): string {
+function encodeAuditCursor(place: readonly [number, AnsweredCursor["id"]] | Seq): string {
   return Buffer.from(JSON.stringify(place)).toString("base64url");
 }
 
-function decodeCursor<S extends z.ZodType>(text: string, schema: S): z.infer<S> | null {
+function decodeAuditCursor<S extends z.ZodType>(text: string, schema: S): z.infer<S> | null {
   try {
     return schema.parse(JSON.parse(Buffer.from(text, "base64url").toString()));
   } catch {

@@ -3,11 +3,11 @@ import type { OwnerId, RunId } from "@holdfast/protocol";
 
 import type { Route } from "../http/route.ts";
 import { type AnswerOf, type Call, mountCall } from "./contract.ts";
-import type { ApiParts } from "./deps.ts";
+import type { ApiDeps } from "./deps.ts";
 import { answer, problem, problemFrom, type Reply } from "./reply.ts";
 import { viewRun } from "./views.ts";
 
-export function runRoutes(parts: ApiParts): Route[] {
+export function runRoutes(parts: ApiDeps): Route[] {
   const { log, runner } = parts;
 
   async function showRun(owner: OwnerId, id: RunId): Promise<Reply<AnswerOf<"readRun">>> {
@@ -17,7 +17,7 @@ export function runRoutes(parts: ApiParts): Route[] {
 
   async function showAsked(owner: OwnerId, id: RunId): Promise<Reply<AnswerOf<"readRun">>> {
     const shown = await showRun(owner, id);
-    if (shown.kind === "answer") runner.poke(owner, shown.value.run.sessionId);
+    if (shown.kind === "answer") runner.notify(owner, shown.value.run.sessionId);
     return shown;
   }
 
@@ -41,7 +41,7 @@ export function runRoutes(parts: ApiParts): Route[] {
     const result = await resumeRun(log, ids, target);
     if (result.status === "not_found") return problem("run_not_found");
     if (result.status !== "resumed") return problemFrom(result);
-    runner.poke(owner, result.session);
+    runner.notify(owner, result.session);
     return showRun(owner, result.runId);
   }
 

@@ -1,6 +1,6 @@
 import { aNotice } from "@holdfast/testing/fixtures/factories";
-import { manualClock, turn } from "@holdfast/testing/fakes/manual-clock";
-import { createSseDecoder, decodeFrame, type ListHint, ownerId } from "@holdfast/protocol";
+import { manualClock, nextTurn } from "@holdfast/testing/fakes/manual-clock";
+import { createSseDecoder, decodeSseFrame, type ListHint, ownerId } from "@holdfast/protocol";
 import { expect, onTestFinished, test } from "vitest";
 
 import { newSession, valueOf } from "../../../test/support/api-helpers.ts";
@@ -22,15 +22,15 @@ async function open() {
       const piece = await reader?.read();
       if (piece?.done !== false) return;
       for (const item of decoder.push(piece.value)) {
-        const decoded = item.kind === "frame" ? decodeFrame(item.frame) : null;
+        const decoded = item.kind === "frame" ? decodeSseFrame(item.frame) : null;
         if (decoded?.kind === "list") waiting.push(decoded.hint);
       }
     }
   })();
   async function hints() {
-    await turn();
+    await nextTurn();
     await clock.advance(1_000);
-    await turn();
+    await nextTurn();
     return waiting
       .splice(0)
       .map(({ sessionId, session }) => [

@@ -10,39 +10,39 @@ import { type OwnerId, sessionId } from "@holdfast/protocol";
 import { z } from "zod";
 
 import type { AnswerOf, Call } from "./contract.ts";
-import { answer, problem, type ProblemReply, type Reply, type WrittenReply } from "./reply.ts";
+import { answer, problem, type ProblemReply, type Reply, type SerializedReply } from "./reply.ts";
 
-type Query = Call<"listSessions">["query"];
-type Page = AnswerOf<"listSessions">;
+type ListSessionsQuery = Call<"listSessions">["query"];
+type SessionPage = AnswerOf<"listSessions">;
 
-const defaultLimit = 50;
+const defaultPageSize = 50;
 
 /** A page of the list; with `q`, of the sessions in which the words were found, newest match first. */
 export function listSessions(
   store: Store,
   owner: OwnerId,
-  query: Query,
-): Promise<Reply<Page> | WrittenReply> {
+  query: ListSessionsQuery,
+): Promise<Reply<SessionPage> | SerializedReply> {
   return query.q === undefined ? readList(store, owner, query) : findSessions(store, owner, query);
 }
 
 async function readList(
   store: Store,
   owner: OwnerId,
-  query: Query,
-): Promise<ProblemReply | WrittenReply> {
+  query: ListSessionsQuery,
+): Promise<ProblemReply | SerializedReply> {
   const after = query.cursor === undefined ? undefined : decodeCursor(query.cursor);
   if (after === null) return badCursor;
   const page = await store.reads.listed(owner, {
-    ...filterOf(query),
-    limit: query.limit ?? defaultLimit,
+    ...parseFilter(query),
+    limit: query.limit ?? defaultPageSize,
     ...(after && { after }),
   });
   const nextCursor = page.next && encodeCursor(page.next);
-  return { kind: "written", json: around(page.json, JSON.stringify(nextCursor)) };
+  return { kind: "written", json: wrapSessions(page.json, JSON.stringify(nextCursor)) };
 }
 
-function around(sessions: Uint8Array, nextCursor: string): Uint8Array<ArrayBuffer> {
+function wrapSessions(sessions: Uint8Array, nextCursor: string): Uint8Array<ArrayBuffer> {
   return Buffer.concat([
     Buffer.from('{"sessions":'),
     sessions,
@@ -50,21 +50,31 @@ function around(sessions: Uint8Array, nextCursor: string): Uint8Array<ArrayBuffe
   ]);
 }
 
-async function findSessions(store: Store, owner: OwnerId, query: Query): Promise<Reply<Page>> {
-  const { q = "", limit = defaultLimit, cursor } = query;
+async function findSessions(
+  store: Store,
+  owner: OwnerId,
+  query: ListSessionsQuery,
+): Promise<Reply<SessionPage>> {
+  const { q = "", limit = defaultPageSize, cursor } = query;
   const found = await store.search.search(owner, { text: q, limit, ...(cursor && { cursor }) });
   if (found.status === "unavailable")
     return problem("store_unavailable", { detail: found.message });
   const ids = [...new Set(found.hits.map((hit) => hit.session))];
   const rows = await Promise.all(ids.map((id) => store.reads.session(owner, id)));
-  const filter = filterOf(query);
-  const listed = rows.filter((row) => row !== null).filter((row) => isListed(row, filter));
+  const filter = parseFilter(query);
+  const listed = rows.filter((row) => row !== null).filter((row) => matchesFilter(row, filter));
   return answer({ sessions: listed.map(viewSession), nextCursor: found.next });
 }
 
-type Filter = Omit<ListQuery, "limit" | "after">;
+type SessionFilter = Omit<ListQuery, "limit" | "after">;
 
-function filterOf({ trashed, archived, pinned, project, tag }: Query): Filter {
+function parseFilter({
+  trashed,
+  archived,
+  pinned,
+  project,
+  tag,
+}: ListSessionsQuery): SessionFilter {
   const shelf: Shelf = trashed === true ? "trash" : archived === true ? "archived" : "active";
   return {
     shelf,
@@ -74,7 +84,7 @@ function filterOf({ trashed, archived, pinned, project, tag }: Query): Filter {
   };
 }
 
-function isListed(row: SessionRow, { shelf, pinned, project, tag }: Filter): boolean {
+function matchesFilter(row: SessionRow, { shelf, pinned, project, tag }: SessionFilter): boolean {
   const own: Shelf = row.trashedAt !== null ? "trash" : row.archived ? "archived" : "active";
   return (
     own === shelf &&

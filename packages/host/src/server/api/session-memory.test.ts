@@ -16,6 +16,6 @@ test("a new session names the one that it leaves, whose work is committed then a
   expect(next.status).toBe(201);
   await until(async () => (await backlog()).turns === 0);
   expect(api.memory.batches).toMatchObject([{ session: session.id }]);
-  expect([api.memory.told, api.bugs]).toEqual([[["Hello"]], []]);
+  expect([api.memory.spokenTexts, api.bugs]).toEqual([[["Hello"]], []]);
   await api.close();
 });

@@ -8,8 +8,8 @@ import {
 } from "@holdfast/engine";
 import {
   entriesOf,
-  foldJournal,
-  inPlace,
+  foldLiveJournal,
+  eventsInReadingOrder,
   type OwnerId,
   type Seq,
   type SessionId,
@@ -17,7 +17,7 @@ import {
 } from "@holdfast/protocol";
 
 import { hasChildTag, parentOf } from "../../automation/delegate/child-session.ts";
-import type { ApiParts } from "./deps.ts";
+import type { ApiDeps } from "./deps.ts";
 import { viewInput, viewRun } from "./views.ts";
 
 export interface PageQuery {
@@ -25,14 +25,14 @@ export interface PageQuery {
   readonly limit?: number | undefined;
 }
 
-const defaultLimit = 100;
+const defaultEntryLimit = 100;
 
 /** Everything a page shows of a session, from one snapshot, by the reducer's own functions (P5). */
-export async function readSnapshot(
-  { log, runner }: Pick<ApiParts, "log" | "runner">,
+export async function readSessionPage(
+  { log, runner }: Pick<ApiDeps, "log" | "runner">,
   owner: OwnerId,
   id: SessionId,
-  { limit = defaultLimit, before }: PageQuery,
+  { limit = defaultEntryLimit, before }: PageQuery,
 ): Promise<SessionRead | null> {
   const { reads } = log.store;
   const query = { limit, ...(before !== undefined && { before }) };
@@ -43,7 +43,7 @@ export async function readSnapshot(
   if (pendingNotices(visible).length > 0) {
     visible = await withAmendments(reads, snapshot.session, visible, page);
     // What a notice still waits for may have turned up: then this read has brought it in, and shows it.
-    if ((await runner.recoverLate(owner, id, visible)) === "changed") {
+    if ((await runner.recoverLateJournals(owner, id, visible)) === "changed") {
       snapshot = (await reads.snapshot(owner, id, query)) ?? snapshot;
       visible = await withAmendments(reads, snapshot.session, snapshot.entries.entries, page);
     }
@@ -58,7 +58,7 @@ export async function readSnapshot(
     run: run && viewRun(run),
     inbox: inbox.map(viewInput),
     seq: session.head,
-    live: snapshot.run && foldJournal(snapshot.run.id, journal),
+    live: snapshot.run && foldLiveJournal(snapshot.run.id, journal),
     earlier: entries.more && first !== undefined ? first.seq : null,
   };
 }
@@ -72,6 +72,8 @@ async function lastRun(
   owner: OwnerId,
   { entries }: Snapshot,
 ): Promise<RunRow | null> {
-  const newest = inPlace(entries.entries).findLast((event) => event.runId !== undefined);
+  const newest = eventsInReadingOrder(entries.entries).findLast(
+    (event) => event.runId !== undefined,
+  );
   return newest?.runId === undefined ? null : reads.run(owner, newest.runId);
 }

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { expect, onTestFinished, test } from "vitest";
 
-import { pipeToConnection } from "./pipes.ts";
+import { writeToConnection } from "./pipes.ts";
 
 async function connected(): Promise<{ outgoing: ServerResponse; incoming: IncomingMessage }> {
   const server = createServer();
@@ -32,7 +32,7 @@ const much = "x".repeat(7 * 1024 * 1024);
 test("what was written before the end arrives, and the connection ends with it", async () => {
   const { outgoing, incoming } = await connected();
   const over = new AbortController();
-  const pipe = pipeToConnection(outgoing, manualClock(), over);
+  const pipe = writeToConnection(outgoing, manualClock(), over);
   void pipe.write(much);
   over.abort();
   let length = 0;
@@ -44,7 +44,7 @@ test("[safety] who reads nothing does not keep a connection that was ended", asy
   const { outgoing } = await connected();
   const clock = manualClock();
   const over = new AbortController();
-  const pipe = pipeToConnection(outgoing, clock, over);
+  const pipe = writeToConnection(outgoing, clock, over);
   const written = pipe.write(much);
   over.abort();
   await written;
@@ -57,7 +57,7 @@ test("nothing is waited for when the client has left", async () => {
   const { outgoing, incoming } = await connected();
   const clock = manualClock();
   const over = new AbortController();
-  pipeToConnection(outgoing, clock, over);
+  writeToConnection(outgoing, clock, over);
   incoming.destroy();
   await once(outgoing, "close");
   over.abort();

@@ -5,7 +5,7 @@ import { ids, newEvent, type SessionId, type SessionSettings } from "@holdfast/p
 import { expect, onTestFinished, test } from "vitest";
 
 import { type ApiRig, openApi } from "../../../test/support/api-rig.ts";
-import { converse, newSession, valueOf } from "../../../test/support/api-helpers.ts";
+import { sendAndWait, newSession, valueOf } from "../../../test/support/api-helpers.ts";
 
 function open(script: Script = []): ApiRig {
   const rig = openApi(script);
@@ -114,7 +114,11 @@ test("the summary that a model goes on from travels as what it was, with every w
     return says(isSummary ? "They counted to five." : "Yes.");
   });
   const id = await newSession(rig);
-  await converse(rig, id, ...["one", "two", "three", "four", "five"].map((n) => `${n} ${words}`));
+  await sendAndWait(
+    rig,
+    id,
+    ...["one", "two", "three", "four", "five"].map((n) => `${n} ${words}`),
+  );
   valueOf(await rig.client.compact({ params: { id }, body: {} }));
   await expect.poll(async () => (await rig.store.reads.session(rig.owner, id))?.epoch).toBe(1);
 

@@ -4,7 +4,7 @@ import { ids, newEvent, type NewEvent, problem, type SessionId } from "@holdfast
 import { expect, onTestFinished, test, vi } from "vitest";
 
 import { type ApiRig, openApi } from "../../../test/support/api-rig.ts";
-import { converse, newSession, shown, valueOf } from "../../../test/support/api-helpers.ts";
+import { sendAndWait, newSession, shownTexts, valueOf } from "../../../test/support/api-helpers.ts";
 
 function open(script: Parameters<typeof openApi>[0] = []): ApiRig {
   const rig = openApi(script);
@@ -99,7 +99,7 @@ test("what is exported and imported shows the same transcript, with new ids", as
   expect(contentOf(second)).toEqual(contentOf(first));
   expect(second.session.title).toBe(first.session.title);
   expect(JSON.stringify(second)).not.toContain("another session");
-  expect(await shown(rig, copy)).toEqual(await shown(rig, id));
+  expect(await shownTexts(rig, copy)).toEqual(await shownTexts(rig, id));
   const row = await rig.store.reads.session(rig.owner, copy);
   expect([row?.workspace, row?.model, row?.liveRun]).toEqual([null, null, null]);
 });
@@ -166,7 +166,7 @@ test("a call that nobody answered is not run when the conversation goes on", asy
     ],
     blobs: [],
   });
-  await converse(rig, id, "And now?");
+  await sendAndWait(rig, id, "And now?");
   const { entries } = valueOf(await rig.client.readSession({ params: { id } }));
   const results = entries.flatMap((entry) =>
     entry.type === "message" ? entry.parts.filter((part) => part.type === "tool_result") : [],

@@ -1,10 +1,10 @@
 import type { Route } from "../http/route.ts";
 import { type Call, mountCall } from "./contract.ts";
-import type { ApiParts } from "./deps.ts";
+import type { ApiDeps } from "./deps.ts";
 import { answer, problem } from "./reply.ts";
 
 /** What a session's workspace says to agents, and whether a person lets it. */
-export function workspaceRoutes(parts: ApiParts): Route[] {
+export function workspaceRoutes(parts: ApiDeps): Route[] {
   const { prompt } = parts;
 
   async function show({

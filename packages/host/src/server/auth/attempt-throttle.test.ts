@@ -1,14 +1,17 @@
 import { expect, test } from "vitest";
-import { createAttempts } from "./attempt-throttle.ts";
+import { createAttemptThrottle } from "./attempt-throttle.ts";
 
 function counting() {
   const clock = { now: 1_000 };
-  const attempts = createAttempts(() => clock.now);
+  const attempts = createAttemptThrottle(() => clock.now);
   return { clock, attempts };
 }
 
-const tries = (attempts: ReturnType<typeof createAttempts>, address: string, count: number) =>
-  Array.from({ length: count }, () => attempts.take(address));
+const tries = (
+  attempts: ReturnType<typeof createAttemptThrottle>,
+  address: string,
+  count: number,
+) => Array.from({ length: count }, () => attempts.take(address));
 
 test("a handful of tries is free, and then each wait is twice the one before", () => {
   const { clock, attempts } = counting();
@@ -33,7 +36,7 @@ test("others do not wait, and a good proof ends the waiting", () => {
   const { attempts } = counting();
   tries(attempts, "192.0.2.1", 9);
   expect(attempts.take("192.0.2.2")).toBe(0);
-  attempts.forgive("192.0.2.1");
+  attempts.reset("192.0.2.1");
   expect(attempts.take("192.0.2.1")).toBe(0);
 });
 

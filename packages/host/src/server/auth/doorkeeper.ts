@@ -1,6 +1,6 @@
 import { ownerId, type OwnerId } from "@holdfast/protocol";
-import { digestOf, makeSecret, matcherOf } from "./authenticator.ts";
-import type { KeptSignIn, KeptSignIns } from "./sign-in-file.ts";
+import { digestSecret, generateSecret, createSecretMatcher } from "./authenticator.ts";
+import type { StoredSignIn, SignInFile } from "./sign-in-file.ts";
 
 /** Who acts. */
 export interface Principal {
@@ -13,11 +13,11 @@ export interface Principal {
   /** Aborted when what it was recognised by is good no more: whatever hangs on it ends then. */
   readonly revoked: AbortSignal;
   /** Looks again. What hangs on it for long asks now and then: a sign-in runs out, or is ended by another host, without a sound. */
-  readonly isStillGood: () => boolean;
+  readonly isStillValid: () => boolean;
 }
 
 /** Who it was, for a trail that is read later. */
-export function nameOf({ ownerId: acting, by, signInId }: Principal): string {
+export function principalName({ ownerId: acting, by, signInId }: Principal): string {
   return by === "token" ? `${acting} (token)` : `${acting} (sign-in ${signInId ?? "unknown"})`;
 }
 
@@ -38,15 +38,15 @@ export interface SignIn {
   readonly about: string;
 }
 
-export interface Doorkeeper {
+export interface Authenticator {
   /** The code of a one-time sign-in link. */
-  issueCode(): string;
+  issueSignInCode(): string;
   /** The value of the sign-in cookie, or nothing when the proof is not good (any more). */
   signIn(proof: Proof, about?: string): string | undefined;
   /** The same for somebody whose proof was judged elsewhere. */
-  admit(about: string): string;
+  createSignIn(about: string): string;
   signOut(signIn: string): void;
-  recognise(credentials: Credentials): Principal | undefined;
+  authenticate(credentials: Credentials): Principal | undefined;
   /** Newest first. */
   signIns(): readonly SignIn[];
   /** Ends a sign-in, and everything that hangs on it. */
@@ -58,29 +58,29 @@ export interface Doorkeeper {
 export const codeLifetimeMs = 10 * 60_000;
 export const signInLifetimeMs = 30 * 24 * 3_600_000;
 
-const mostSignIns = 1_000;
-const longestAbout = 200;
+const maxSignIns = 1_000;
+const maxAboutLength = 200;
 const owner = ownerId.parse("owner");
 
-interface Held {
-  readonly kept: KeptSignIn;
+interface ActiveSignIn {
+  readonly kept: StoredSignIn;
   readonly ending: AbortController;
 }
 
 /** Secrets are held as digests. Codes end with the host; sign-ins outlive it where they are kept. */
-export function createDoorkeeper(
+export function createAuthenticator(
   token: string,
   now: () => number = Date.now,
-  file?: KeptSignIns,
-): Doorkeeper {
+  file?: SignInFile,
+): Authenticator {
   const codes = new Map<string, number>();
-  const held = new Map<string, Held>();
+  const held = new Map<string, ActiveSignIn>();
   const forever = new AbortController().signal;
-  const isToken = matcherOf(token);
+  const isToken = createSecretMatcher(token);
   take(file?.read() ?? new Map());
 
   /** What another host on this home has changed holds here too. */
-  function take(kept: ReadonlyMap<string, KeptSignIn>): void {
+  function take(kept: ReadonlyMap<string, StoredSignIn>): void {
     for (const digest of held.keys()) if (!kept.has(digest)) end(digest);
     for (const [digest, each] of kept)
       if (!held.has(digest)) held.set(digest, { kept: each, ending: new AbortController() });
@@ -103,7 +103,7 @@ export function createDoorkeeper(
 
   function proves(proof: Proof): boolean {
     if ("token" in proof) return isToken(proof.token);
-    const digest = digestOf(proof.code);
+    const digest = digestSecret(proof.code);
     const expiry = codes.get(digest);
     codes.delete(digest);
     return expiry !== undefined && now() < expiry;
@@ -112,48 +112,54 @@ export function createDoorkeeper(
   function admit(about: string): string {
     refresh("now");
     for (const [digest, { kept }] of held) if (now() >= kept.expiresAt) end(digest);
-    const secret = makeSecret();
+    const secret = generateSecret();
     const createdAt = now();
-    const kept: KeptSignIn = {
-      id: makeSecret().slice(0, 16),
+    const kept: StoredSignIn = {
+      id: generateSecret().slice(0, 16),
       createdAt,
       expiresAt: createdAt + signInLifetimeMs,
-      about: about.slice(0, longestAbout),
+      about: about.slice(0, maxAboutLength),
     };
-    held.set(digestOf(secret), { kept, ending: new AbortController() });
+    held.set(digestSecret(secret), { kept, ending: new AbortController() });
     const [oldest] = held.keys();
-    if (held.size > mostSignIns && oldest !== undefined) end(oldest);
+    if (held.size > maxSignIns && oldest !== undefined) end(oldest);
     keep("began");
     return secret;
   }
 
   return {
-    issueCode() {
-      const code = makeSecret();
-      codes.set(digestOf(code), now() + codeLifetimeMs);
+    issueSignInCode() {
+      const code = generateSecret();
+      codes.set(digestSecret(code), now() + codeLifetimeMs);
       return code;
     },
 
     signIn: (proof, about = "") => (proves(proof) ? admit(about) : undefined),
-    admit,
+    createSignIn: admit,
 
     signOut(signIn) {
       refresh("now");
-      end(digestOf(signIn));
+      end(digestSecret(signIn));
       keep("ended");
     },
 
-    recognise({ authorization, signIn }) {
+    authenticate({ authorization, signIn }) {
       // Who shows a token is judged by it: a wrong one is not mended by a good cookie.
       if (authorization !== undefined) {
         const given = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
         if (given === undefined || !isToken(given)) return undefined;
         const isStillGood = (): boolean => true;
-        return { ownerId: owner, by: "token", isFresh: true, revoked: forever, isStillGood };
+        return {
+          ownerId: owner,
+          by: "token",
+          isFresh: true,
+          revoked: forever,
+          isStillValid: isStillGood,
+        };
       }
       if (signIn === undefined) return undefined;
-      const digest = digestOf(signIn);
-      const find = (): Held | undefined => {
+      const digest = digestSecret(signIn);
+      const find = (): ActiveSignIn | undefined => {
         refresh("now and then");
         const found = held.get(digest);
         return found === undefined || now() >= found.kept.expiresAt ? undefined : found;
@@ -167,7 +173,7 @@ export function createDoorkeeper(
         signInId,
         isFresh: now() - createdAt < codeLifetimeMs,
         revoked: found.ending.signal,
-        isStillGood: () => find() !== undefined,
+        isStillValid: () => find() !== undefined,
       };
     },
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { keepPassword } from "./password.ts";
+import { openPasswordFile } from "./password.ts";
 
 function makeHome(): string {
   const home = mkdtempSync(join(tmpdir(), "holdfast-password-"));
@@ -12,12 +12,12 @@ function makeHome(): string {
 
 test("a password is good until another is set, and none is good where none is set", async () => {
   const home = makeHome();
-  const passwords = keepPassword(home);
+  const passwords = openPasswordFile(home);
   expect([passwords.isSet(), await passwords.matches("")]).toEqual([false, "no"]);
   await passwords.set("correct horse");
   expect(passwords.isSet()).toBe(true);
   expect(await passwords.matches("correct horse")).toBe("yes");
-  expect(await keepPassword(home).matches("correct horse")).toBe("yes");
+  expect(await openPasswordFile(home).matches("correct horse")).toBe("yes");
   expect(await passwords.matches("correct hors")).toBe("no");
   await passwords.set("battery staple");
   expect(await passwords.matches("correct horse")).toBe("no");
@@ -27,14 +27,14 @@ test("a password is good until another is set, and none is good where none is se
 
 test("the file is its owner's alone and does not hold the password", async () => {
   const home = makeHome();
-  await keepPassword(home).set("correct horse");
+  await openPasswordFile(home).set("correct horse");
   const file = join(home, "password");
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(readFileSync(file, "utf8")).toMatch(/^\$(argon2id|scrypt)\$[\w-]+\$[\w-]{43}\n$/);
 });
 
 test("the same letters, composed otherwise, are the same password", async () => {
-  const passwords = keepPassword(makeHome());
+  const passwords = openPasswordFile(makeHome());
   await passwords.set("caf\u00e9 au lait");
   expect(await passwords.matches("cafe\u0301 au lait")).toBe("yes");
 });
@@ -43,13 +43,13 @@ test("a file that holds no hash lets nobody in", async () => {
   const home = makeHome();
   for (const text of ["", "correct horse", "$argon2id$$", "$scrypt$c2FsdA$"]) {
     writeFileSync(join(home, "password"), text);
-    expect(await keepPassword(home).matches("correct horse")).toBe("no");
-    expect(await keepPassword(home).matches("")).toBe("no");
+    expect(await openPasswordFile(home).matches("correct horse")).toBe("no");
+    expect(await openPasswordFile(home).matches("")).toBe("no");
   }
 });
 
 test("of many guesses at once most are sent away unjudged", async () => {
-  const passwords = keepPassword(makeHome());
+  const passwords = openPasswordFile(makeHome());
   const answers = await Promise.all(Array.from({ length: 40 }, () => passwords.matches("guess")));
   expect(answers.filter((answer) => answer === "busy")).toHaveLength(24);
 });

@@ -2,12 +2,12 @@ import crypto, { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemCode } from "../../util/outcome.ts";
-import { oneByOne } from "../../util/serial-queue.ts";
+import { serialQueue } from "../../util/serial-queue.ts";
 
-export const shortestPassword = 10;
+export const minPasswordLength = 10;
 
 /** The one password of this home, if there is one. It is kept as a hash that is slow to guess at. */
-export interface Passwords {
+export interface PasswordFile {
   isSet(): boolean;
   /** `busy`: too many are being judged at this moment; each takes time and memory. */
   matches(given: string): Promise<"yes" | "no" | "busy">;
@@ -15,18 +15,18 @@ export interface Passwords {
   remove(): void;
 }
 
-const mostWaiting = 16;
+const maxWaiting = 16;
 const tagLength = 32;
 const memoryKiB = 19 * 1024;
 const passes = 2;
 const scryptCost = 2 ** 15;
 
-type Kind = "argon2id" | "scrypt";
+type HashKind = "argon2id" | "scrypt";
 
 /** Node's own argon2 where its OpenSSL has it, scrypt where it has not. */
-const preferred: Kind = typeof crypto.argon2 === "function" ? "argon2id" : "scrypt";
+const preferred: HashKind = typeof crypto.argon2 === "function" ? "argon2id" : "scrypt";
 
-function derive(kind: Kind, password: string, salt: Buffer): Promise<Buffer> {
+function hashPassword(kind: HashKind, password: string, salt: Buffer): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const done = (error: Error | null, key: Buffer): void =>
       error === null ? resolve(key) : reject(error);
@@ -40,17 +40,18 @@ function derive(kind: Kind, password: string, salt: Buffer): Promise<Buffer> {
   });
 }
 
-const form = /^\$(argon2id|scrypt)\$([\w-]+)\$([\w-]+)$/;
+const storedForm = /^\$(argon2id|scrypt)\$([\w-]+)\$([\w-]+)$/;
 
-export function keepPassword(home: string): Passwords {
+export function openPasswordFile(home: string): PasswordFile {
   const path = join(home, "password");
   let underWay = 0;
   /** However many guess, the host pays for one at a time. */
-  const inTurn = oneByOne();
+  const inTurn = serialQueue();
 
-  function read(): { kind: Kind; salt: Buffer; hash: Buffer } | undefined {
+  function read(): { kind: HashKind; salt: Buffer; hash: Buffer } | undefined {
     try {
-      const [, kind, salt = "", hash = ""] = form.exec(readFileSync(path, "utf8").trim()) ?? [];
+      const [, kind, salt = "", hash = ""] =
+        storedForm.exec(readFileSync(path, "utf8").trim()) ?? [];
       if (kind !== "argon2id" && kind !== "scrypt") return undefined;
       return {
         kind,
@@ -67,7 +68,7 @@ export function keepPassword(home: string): Passwords {
     const kept = read();
     // Without a password the answer takes as long as with one.
     const { kind, salt } = kept ?? { kind: preferred, salt: randomBytes(16) };
-    const hash = await derive(kind, given.normalize("NFC"), salt);
+    const hash = await hashPassword(kind, given.normalize("NFC"), salt);
     const isSame = kept?.hash.length === hash.length && timingSafeEqual(kept.hash, hash);
     return isSame ? "yes" : "no";
   }
@@ -75,7 +76,7 @@ export function keepPassword(home: string): Passwords {
   return {
     isSet: () => read() !== undefined,
     async matches(given) {
-      if (underWay >= mostWaiting) return "busy";
+      if (underWay >= maxWaiting) return "busy";
       underWay += 1;
       try {
         return await inTurn(() => judge(given));
@@ -85,7 +86,7 @@ export function keepPassword(home: string): Passwords {
     },
     async set(password) {
       const salt = randomBytes(16);
-      const hash = await derive(preferred, password.normalize("NFC"), salt);
+      const hash = await hashPassword(preferred, password.normalize("NFC"), salt);
       const text = `$${preferred}$${salt.toString("base64url")}$${hash.toString("base64url")}\n`;
       const draft = `${path}.${process.pid}`;
       writeFileSync(draft, text, { mode: 0o600, flush: true });

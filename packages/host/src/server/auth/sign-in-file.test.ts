@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createDoorkeeper } from "./doorkeeper.ts";
-import { keepSignIns } from "./sign-in-file.ts";
+import { createAuthenticator } from "./doorkeeper.ts";
+import { openSignInFile } from "./sign-in-file.ts";
 
 function makeHome(): string {
   const home = mkdtempSync(join(tmpdir(), "holdfast-sign-ins-"));
@@ -12,7 +12,7 @@ function makeHome(): string {
 }
 
 const start = (home: string, token = "the token") =>
-  createDoorkeeper(token, Date.now, keepSignIns(home, token));
+  createAuthenticator(token, Date.now, openSignInFile(home, token));
 
 function signedIn(home: string): string {
   const secret = start(home).signIn({ token: "the token" });
@@ -25,9 +25,9 @@ const shown = (signIn: string) => ({ authorization: undefined, signIn });
 test("a sign-in outlives the host, and a sign-out does too", () => {
   const home = makeHome();
   const secret = signedIn(home);
-  expect(start(home).recognise(shown(secret))).toMatchObject({ by: "sign-in" });
+  expect(start(home).authenticate(shown(secret))).toMatchObject({ by: "sign-in" });
   start(home).signOut(secret);
-  expect(start(home).recognise(shown(secret))).toBeUndefined();
+  expect(start(home).authenticate(shown(secret))).toBeUndefined();
 });
 
 test("[safety] a sign-in that was ended while the disk took nothing does not come back with the next start", () => {
@@ -38,32 +38,32 @@ test("[safety] a sign-in that was ended while the disk took nothing does not com
   mkdirSync(join(home, `sign-ins.json.${process.pid}`));
   const [found] = host.signIns();
   expect(host.revoke(found?.id ?? "")).toBe("revoked");
-  expect(host.recognise(shown(secret))).toBeUndefined();
-  expect(start(home).recognise(shown(secret))).toBeUndefined();
+  expect(host.authenticate(shown(secret))).toBeUndefined();
+  expect(start(home).authenticate(shown(secret))).toBeUndefined();
 });
 
 test("[safety] a sign-in that was ended while the disk took nothing is good no more at another host on the same home", () => {
   const home = makeHome();
   const clock = { now: 1_000 };
-  const file = () => keepSignIns(home, "the token", () => clock.now);
-  const one = createDoorkeeper("the token", () => clock.now, file());
+  const file = () => openSignInFile(home, "the token", () => clock.now);
+  const one = createAuthenticator("the token", () => clock.now, file());
   const [secret = "", kept = ""] = ["", ""].map(() => one.signIn({ token: "the token" }) ?? "");
-  const other = createDoorkeeper("the token", () => clock.now, file());
-  const principal = other.recognise(shown(secret));
+  const other = createAuthenticator("the token", () => clock.now, file());
+  const principal = other.authenticate(shown(secret));
   expect(principal).toMatchObject({ by: "sign-in" });
   mkdirSync(join(home, `sign-ins.json.${process.pid}`));
   expect(one.revoke(principal?.signInId ?? "")).toBe("revoked");
   clock.now += 1_000;
-  expect(other.recognise(shown(secret))).toBeUndefined();
+  expect(other.authenticate(shown(secret))).toBeUndefined();
   expect(principal?.revoked.aborted).toBe(true);
   // Who ended one knows of the others, and keeps them for as long as it runs.
-  expect(one.recognise(shown(kept))).toMatchObject({ by: "sign-in" });
+  expect(one.authenticate(shown(kept))).toMatchObject({ by: "sign-in" });
 });
 
 test("a sign-in holds under its own token only", () => {
   const home = makeHome();
   const secret = signedIn(home);
-  expect(start(home, "another token").recognise(shown(secret))).toBeUndefined();
+  expect(start(home, "another token").authenticate(shown(secret))).toBeUndefined();
 });
 
 test("the file is for its owner's eyes, and holds no secret", () => {
@@ -79,36 +79,36 @@ test("a file that cannot be read signs nobody in, and nobody out of starting", (
   const home = makeHome();
   const secret = signedIn(home);
   writeFileSync(join(home, "sign-ins.json"), "{ torn");
-  expect(start(home).recognise(shown(secret))).toBeUndefined();
+  expect(start(home).authenticate(shown(secret))).toBeUndefined();
 });
 
 test("what one host revokes is good no more at another on the same home, and what hangs on it ends", () => {
   const home = makeHome();
   const clock = { now: 1_000 };
-  const file = () => keepSignIns(home, "the token", () => clock.now);
-  const one = createDoorkeeper("the token", () => clock.now, file());
-  const other = createDoorkeeper("the token", () => clock.now, file());
+  const file = () => openSignInFile(home, "the token", () => clock.now);
+  const one = createAuthenticator("the token", () => clock.now, file());
+  const other = createAuthenticator("the token", () => clock.now, file());
   const secret = one.signIn({ token: "the token" }) ?? "";
   clock.now += 1_000;
-  const principal = other.recognise(shown(secret));
+  const principal = other.authenticate(shown(secret));
   expect(principal).toMatchObject({ by: "sign-in" });
   expect(one.revoke(principal?.signInId ?? "")).toBe("revoked");
   clock.now += 1_000;
-  expect(other.recognise(shown(secret))).toBeUndefined();
+  expect(other.authenticate(shown(secret))).toBeUndefined();
   expect(principal?.revoked.aborted).toBe(true);
 });
 
 test("who signs in at one host does not bring back what another has revoked in the same moment", () => {
   const home = makeHome();
   const clock = { now: 1_000 };
-  const file = () => keepSignIns(home, "the token", () => clock.now);
-  const one = createDoorkeeper("the token", () => clock.now, file());
+  const file = () => openSignInFile(home, "the token", () => clock.now);
+  const one = createAuthenticator("the token", () => clock.now, file());
   const secret = one.signIn({ token: "the token" }) ?? "";
-  const other = createDoorkeeper("the token", () => clock.now, file());
+  const other = createAuthenticator("the token", () => clock.now, file());
   const [signIn] = other.signIns();
   expect(one.revoke(signIn?.id ?? "")).toBe("revoked");
   expect(other.signIn({ token: "the token" })).toBeDefined();
   clock.now += 1_000;
   for (const each of [one, other, start(home)])
-    expect(each.recognise(shown(secret))).toBeUndefined();
+    expect(each.authenticate(shown(secret))).toBeUndefined();
 });

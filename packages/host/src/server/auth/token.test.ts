@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { keepToken } from "./token.ts";
+import { loadOrCreateToken } from "./token.ts";
 
 function makeHome(): string {
   const home = mkdtempSync(join(tmpdir(), "holdfast-token-"));
@@ -11,8 +11,8 @@ function makeHome(): string {
 }
 
 function tokenOf(home: string): string {
-  const token = keepToken(home);
-  if (!token.ok) throw new Error(token.failure.sentence);
+  const token = loadOrCreateToken(home);
+  if (!token.ok) throw new Error(token.failure.message);
   return token.value;
 }
 
@@ -41,5 +41,5 @@ test("a token file that others could read is closed to them", () => {
 test("an empty token file opens nothing and is named", () => {
   const home = makeHome();
   writeFileSync(join(home, "token"), "\n");
-  expect(keepToken(home)).toMatchObject({ ok: false, failure: { code: "home.unusable" } });
+  expect(loadOrCreateToken(home)).toMatchObject({ ok: false, failure: { code: "home.unusable" } });
 });

@@ -1,13 +1,13 @@
 import { chmodSync, linkSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { done, failed, type Outcome, systemCode } from "../../util/outcome.ts";
-import { makeSecret } from "./authenticator.ts";
+import { generateSecret } from "./authenticator.ts";
 
 /** The token that the home keeps; made at the first start. */
-export function keepToken(home: string): Outcome<string> {
+export function loadOrCreateToken(home: string): Outcome<string> {
   const path = join(home, "token");
   try {
-    const token = readToken(path) ?? makeToken(path);
+    const token = readToken(path) ?? createToken(path);
     if (token !== "") return done(token);
     return failed(
       "home.unusable",
@@ -30,8 +30,8 @@ function readToken(path: string): string | undefined {
 }
 
 /** A link appears whole or not at all, so of two first starts at once both end with one token. */
-function makeToken(path: string): string {
-  const token = makeSecret();
+function createToken(path: string): string {
+  const token = generateSecret();
   const draft = `${path}.${process.pid}`;
   writeFileSync(draft, `${token}\n`, { mode: 0o600, flag: "wx", flush: true });
   try {

@@ -2,7 +2,7 @@ import { Socket } from "node:net";
 
 import { expect, test } from "vitest";
 
-import { createStrangers } from "./anonymous-clients.ts";
+import { createAnonymousConnections } from "./anonymous-clients.ts";
 
 /** A connection as a server sees it. */
 function from(address: string): Socket {
@@ -12,10 +12,10 @@ function from(address: string): Socket {
 }
 
 test("[safety] one who has an IPv6 network has one budget, and pushes out nobody else", () => {
-  const strangers = createStrangers({ inAll: 4, perAddress: 2 });
+  const strangers = createAnonymousConnections({ total: 4, perAddress: 2 });
   const other = from("2001:db8:0:8::1");
   const crowd = [1, 2, 3, 4, 5].map((each) => from(`2001:db8:0:7::${each}`));
-  for (const socket of [other, ...crowd]) strangers.arrive(socket);
+  for (const socket of [other, ...crowd]) strangers.add(socket);
   expect([other, ...crowd].map(({ destroyed }) => destroyed)).toEqual([
     false,
     true,

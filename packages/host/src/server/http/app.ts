@@ -1,14 +1,14 @@
 import { Hono } from "hono";
 import type { Logger } from "../../ops/telemetry/telemetry-logger.ts";
-import { checkAddress } from "./routing.ts";
-import { type Door, type DoorParts, openDoor } from "./door.ts";
-import { dressAnswers } from "./responses.ts";
-import { limitBody } from "./body-limit.ts";
+import { checkHostAndOrigin } from "./routing.ts";
+import { type AccessControl, type AccessControlDeps, createAccessControl } from "./door.ts";
+import { addSecurityHeaders } from "./responses.ts";
+import { limitBodies } from "./body-limit.ts";
 import { isAsset, type Page, pageRoutes } from "./page.ts";
-import { refuse } from "./problem.ts";
-import { nameRequests } from "./http-app.ts";
+import { sendProblem } from "./problem.ts";
+import { logRequests } from "./http-app.ts";
 import { RouterByMethod } from "./router.ts";
-import { createPolicyTable, guardRoutes, type HostEnv, type Route } from "./route.ts";
+import { createPolicyTable, authenticateRequests, type HostEnv, type Route } from "./route.ts";
 import { signInRoutes } from "./sign-in.ts";
 
 /** Whether the host can do its work, for whoever watches over it. */
@@ -27,13 +27,13 @@ export interface Health {
   };
 }
 
-export interface AppParts extends DoorParts {
+export interface HttpAppDeps extends AccessControlDeps {
   readonly version: string;
   readonly page: Page;
   /** The routes of the contract that other folders serve. */
   readonly api: readonly Route[];
   /** What platforms push to, each behind a secret of its own. */
-  readonly hooks?: readonly Route[];
+  readonly pushRoutes?: readonly Route[];
   readonly health: () => Promise<Health>;
   readonly host: string;
   readonly origin: string | undefined;
@@ -45,35 +45,35 @@ export interface AppParts extends DoorParts {
 }
 
 /** The whole HTTP surface, without a server: tests ask it with `app.request`. */
-export function createApp(parts: AppParts): Hono<HostEnv> {
+export function createHttpApp(parts: HttpAppDeps): Hono<HostEnv> {
   const app = new Hono<HostEnv>({ router: new RouterByMethod() });
   const table = createPolicyTable();
-  const door = openDoor(parts);
+  const door = createAccessControl(parts);
 
-  app.notFound((c) => refuse(c, "not_found"));
+  app.notFound((c) => sendProblem(c, "not_found"));
   app.onError((bug, c) => {
     parts.report(bug, { requestId: c.get("requestId") });
-    return refuse(c, "internal");
+    return sendProblem(c, "internal");
   });
 
-  table.use(app, nameRequests(parts.logger));
-  table.use(app, dressAnswers());
+  table.use(app, logRequests(parts.logger));
+  table.use(app, addSecurityHeaders());
   const assets = new Set(parts.page.filter(isAsset).map(({ name }) => `${parts.basePath}/${name}`));
   table.use(
     app,
-    checkAddress(parts, (path) => assets.has(path)),
+    checkHostAndOrigin(parts, (path) => assets.has(path)),
   );
-  table.use(app, guardRoutes(table, door));
-  table.use(app, limitBody(table, door));
+  table.use(app, authenticateRequests(table, door));
+  table.use(app, limitBodies(table, door));
 
-  for (const route of routesOf(parts, door)) {
+  for (const route of allRoutes(parts, door)) {
     table.mount(app, { ...route, path: parts.basePath + route.path });
   }
   return app;
 }
 
-function routesOf(parts: AppParts, door: Door): Route[] {
-  const { api, hooks = [], basePath, health, page, version } = parts;
+function allRoutes(parts: HttpAppDeps, door: AccessControl): Route[] {
+  const { api, pushRoutes: hooks = [], basePath, health, page, version } = parts;
   const routes: Route[] = [
     {
       method: "GET",

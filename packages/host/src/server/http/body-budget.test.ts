@@ -2,15 +2,15 @@ import { expect, onTestFinished, test } from "vitest";
 
 import { openApi } from "../../../test/support/api-rig.ts";
 import { openServer, readAll, statusIn } from "../../../test/support/raw-server.ts";
-import { openWaitingRoom } from "./waiting-room.ts";
+import { createBodyBudget } from "./waiting-room.ts";
 
-const size = { inAll: 300_000, perAddress: 200_000, free: 8_192 };
+const size = { total: 300_000, perAddress: 200_000, freePerRequest: 8_192 };
 
 /** So little that a body is read at once: of what is refused nothing is left unread, which would take the answer along. */
-const small = { inAll: 30_000, perAddress: 20_000, free: 1_024 };
+const small = { total: 30_000, perAddress: 20_000, freePerRequest: 1_024 };
 
 async function open() {
-  const rig = openApi([], { waitingRoom: openWaitingRoom(small) });
+  const rig = openApi([], { waitingRoom: createBodyBudget(small) });
   const server = await openServer(rig.app);
   onTestFinished(async () => {
     await server.close();
@@ -50,40 +50,40 @@ test("[safety] what strangers send before anybody has looked at a signature has 
 });
 
 test("[safety] nobody from one address takes the room of all others, and what was never sent takes none", () => {
-  const room = openWaitingRoom(size);
-  const one = room.enter("203.0.113.7");
+  const room = createBodyBudget(size);
+  const one = room.reserve("203.0.113.7");
   expect([one.take(100_000), one.take(100_000), one.take(100_000)]).toEqual([true, true, false]);
-  expect([room.hasRoom("203.0.113.7", 50_000), room.hasRoom("203.0.113.8", 50_000)]).toEqual([
-    false,
-    true,
-  ]);
+  expect([
+    room.hasCapacity("203.0.113.7", 50_000),
+    room.hasCapacity("203.0.113.8", 50_000),
+  ]).toEqual([false, true]);
   // A proxy on this machine speaks for many.
-  expect([room.enter("127.0.0.1").take(110_000), room.hasRoom("203.0.113.8", 50_000)]).toEqual([
-    true,
-    false,
-  ]);
-  one.leave();
-  one.leave();
-  expect([room.hasRoom("203.0.113.8", 190_000), room.hasRoom("203.0.113.7", 208_193)]).toEqual([
-    true,
-    false,
-  ]);
+  expect([
+    room.reserve("127.0.0.1").take(110_000),
+    room.hasCapacity("203.0.113.8", 50_000),
+  ]).toEqual([true, false]);
+  one.release();
+  one.release();
+  expect([
+    room.hasCapacity("203.0.113.8", 190_000),
+    room.hasCapacity("203.0.113.7", 208_193),
+  ]).toEqual([true, false]);
 });
 
 test("[safety] what comes of a request that was answered already takes no room, and is read no further", () => {
-  const room = openWaitingRoom(size);
-  const late = room.enter("203.0.113.7");
+  const room = createBodyBudget(size);
+  const late = room.reserve("203.0.113.7");
   expect(late.take(150_000)).toBe(true);
-  late.leave();
+  late.release();
   expect(late.take(1)).toBe(false);
-  expect(room.hasRoom("203.0.113.7", 208_192)).toBe(true);
+  expect(room.hasCapacity("203.0.113.7", 208_192)).toBe(true);
 });
 
 test("[safety] one who has an IPv6 network has one share, whatever address of it is used", () => {
-  const room = openWaitingRoom(size);
-  expect(room.enter("2001:db8:0:7::1").take(200_000)).toBe(true);
-  expect(room.hasRoom("::1", 50_000)).toBe(true);
+  const room = createBodyBudget(size);
+  expect(room.reserve("2001:db8:0:7::1").take(200_000)).toBe(true);
+  expect(room.hasCapacity("::1", 50_000)).toBe(true);
   expect(
-    ["2001:db8:0:7:ffff::2", "2001:db8:0:8::1"].map((each) => room.hasRoom(each, 50_000)),
+    ["2001:db8:0:7:ffff::2", "2001:db8:0:8::1"].map((each) => room.hasCapacity(each, 50_000)),
   ).toEqual([false, true]);
 });

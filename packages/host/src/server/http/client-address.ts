@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import type { Context } from "hono";
-import { isWithin, readNetworks } from "../../util/ip-networks.ts";
+import { isInNetworks, parseNetworks } from "../../util/ip-networks.ts";
 import { connectionOf, type HostEnv } from "./route.ts";
 
 /** Where a request comes from, as far as it can be believed. */
@@ -11,17 +11,19 @@ export type ClientAddress = (c: Context<HostEnv>) => string;
  * and then only its last stranger: everything before it was written by whoever asks.
  */
 export function readClientAddress(proxies: readonly string[]): ClientAddress {
-  const named = readNetworks(proxies);
+  const named = parseNetworks(proxies);
   return (c) => {
-    const peer = bare(connectionOf(c).incoming?.socket.remoteAddress ?? "unknown");
+    const peer = unmapIpv4(connectionOf(c).incoming?.socket.remoteAddress ?? "unknown");
     if (proxies.length === 0) return peer;
-    if (!isWithin(named, peer)) return peer;
-    const hops = (c.req.header("x-forwarded-for") ?? "").split(",").map((hop) => bare(hop.trim()));
-    return hops.findLast((hop) => isIP(hop) !== 0 && !isWithin(named, hop)) ?? peer;
+    if (!isInNetworks(named, peer)) return peer;
+    const hops = (c.req.header("x-forwarded-for") ?? "")
+      .split(",")
+      .map((hop) => unmapIpv4(hop.trim()));
+    return hops.findLast((hop) => isIP(hop) !== 0 && !isInNetworks(named, hop)) ?? peer;
   };
 }
 
 /** An IPv4 address is the same one when it comes in IPv6 clothes. */
-function bare(address: string): string {
+function unmapIpv4(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, "");
 }

@@ -1,41 +1,41 @@
-import { type Attempts, createAttempts } from "../auth/attempt-throttle.ts";
-import { type Doorkeeper } from "../auth/doorkeeper.ts";
-import { type Passwords } from "../auth/password.ts";
+import { type AttemptThrottle, createAttemptThrottle } from "../auth/attempt-throttle.ts";
+import { type Authenticator } from "../auth/doorkeeper.ts";
+import { type PasswordFile } from "../auth/password.ts";
 import { type ClientAddress, readClientAddress } from "./client-address.ts";
-import type { Strangers } from "./anonymous-clients.ts";
-import { openWaitingRoom, type WaitingRoom } from "./waiting-room.ts";
+import type { AnonymousConnections } from "./anonymous-clients.ts";
+import { createBodyBudget, type BodyBudget } from "./waiting-room.ts";
 
-export interface DoorParts {
-  readonly doorkeeper: Doorkeeper;
-  readonly passwords?: Passwords;
+export interface AccessControlDeps {
+  readonly authenticator: Authenticator;
+  readonly passwords?: PasswordFile;
   /** `guessable`: a person chose a short one. Trying many against a long one leads nowhere, and slows nobody down. */
-  readonly token?: "strong" | "guessable";
-  readonly attempts?: Attempts;
-  readonly strangers?: Strangers;
-  readonly waitingRoom?: WaitingRoom;
+  readonly tokenStrength?: "strong" | "guessable";
+  readonly attempts?: AttemptThrottle;
+  readonly anonymousConnections?: AnonymousConnections;
+  readonly bodyBudget?: BodyBudget;
   /** Addresses whose word about who asks is believed. */
   readonly proxies?: readonly string[];
 }
 
 /** Everything that decides who comes in, and how often they may try. */
-export interface Door {
-  readonly doorkeeper: Doorkeeper;
-  readonly passwords: Passwords | undefined;
-  readonly token: "strong" | "guessable";
-  readonly attempts: Attempts;
-  readonly strangers: Strangers | undefined;
-  readonly waitingRoom: WaitingRoom;
+export interface AccessControl {
+  readonly authenticator: Authenticator;
+  readonly passwords: PasswordFile | undefined;
+  readonly tokenStrength: "strong" | "guessable";
+  readonly attempts: AttemptThrottle;
+  readonly anonymousConnections: AnonymousConnections | undefined;
+  readonly bodyBudget: BodyBudget;
   readonly addressOf: ClientAddress;
 }
 
-export function openDoor(parts: DoorParts): Door {
+export function createAccessControl(parts: AccessControlDeps): AccessControl {
   return {
-    doorkeeper: parts.doorkeeper,
+    authenticator: parts.authenticator,
     passwords: parts.passwords,
-    token: parts.token ?? "strong",
-    attempts: parts.attempts ?? createAttempts(),
-    strangers: parts.strangers,
-    waitingRoom: parts.waitingRoom ?? openWaitingRoom(),
+    tokenStrength: parts.tokenStrength ?? "strong",
+    attempts: parts.attempts ?? createAttemptThrottle(),
+    anonymousConnections: parts.anonymousConnections,
+    bodyBudget: parts.bodyBudget ?? createBodyBudget(),
     addressOf: readClientAddress(parts.proxies ?? []),
   };
 }

@@ -1,17 +1,17 @@
 import { expect, test } from "vitest";
-import { createDoorkeeper } from "../auth/doorkeeper.ts";
-import { createApp } from "./app.ts";
+import { createAuthenticator } from "../auth/doorkeeper.ts";
+import { createHttpApp } from "./app.ts";
 
 const token = "a-token-for-this-test";
 const bytes = (text: string) => new Uint8Array(Buffer.from(text));
-const app = createApp({
+const app = createHttpApp({
   version: "1",
   page: [
     { name: "index.html", type: "text/html", body: bytes("page") },
     { name: "frame.html", type: "text/html", body: bytes("frame") },
     { name: "assets/frame-4f2a.js", type: "text/javascript", body: bytes("1") },
   ],
-  doorkeeper: createDoorkeeper(token),
+  authenticator: createAuthenticator(token),
   api: [],
   health: async () => {
     throw new Error("Nobody asks.");

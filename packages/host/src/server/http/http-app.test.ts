@@ -1,7 +1,7 @@
 import { problem } from "@holdfast/protocol";
 import { expect, test } from "vitest";
-import { createDoorkeeper } from "../auth/doorkeeper.ts";
-import { type AppParts, createApp } from "./app.ts";
+import { createAuthenticator } from "../auth/doorkeeper.ts";
+import { type HttpAppDeps, createHttpApp } from "./app.ts";
 import type { Route } from "./route.ts";
 
 const token = "a-token-for-this-test";
@@ -26,12 +26,12 @@ const whoami: Route = {
   },
 };
 
-function makeApp(parts: Partial<AppParts> = {}) {
+function makeApp(parts: Partial<HttpAppDeps> = {}) {
   const bugs: Error[] = [];
-  const app = createApp({
+  const app = createHttpApp({
     version: "1.2.3",
     page,
-    doorkeeper: createDoorkeeper(token),
+    authenticator: createAuthenticator(token),
     api: [whoami],
     health: async () => ({
       status: "ok",
@@ -133,9 +133,9 @@ test("what is unknown below /api and /v1 is told only to who signed in", async (
 });
 
 test("[safety] a code is exchanged for a strict cookie that scripts cannot read", async () => {
-  const doorkeeper = createDoorkeeper(token);
-  const { app } = makeApp({ doorkeeper });
-  const code = doorkeeper.issueCode();
+  const doorkeeper = createAuthenticator(token);
+  const { app } = makeApp({ authenticator: doorkeeper });
+  const code = doorkeeper.issueSignInCode();
   const answer = await app.request("/api/login", login({ code }, { host: "127.0.0.1:8787" }));
   expect(answer.status).toBe(204);
   const cookie = answer.headers.get("set-cookie") ?? "";
@@ -265,11 +265,11 @@ test("under a base path everything moves, and the bare path leads to the page", 
 });
 
 test("a bug is reported here and told there without its details", async () => {
-  const doorkeeper = createDoorkeeper(token);
+  const doorkeeper = createAuthenticator(token);
   const { app, bugs } = makeApp({
-    doorkeeper: {
+    authenticator: {
       ...doorkeeper,
-      recognise: () => {
+      authenticate: () => {
         throw new Error("a detail");
       },
     },

@@ -7,7 +7,7 @@ import { connectionOf, type HostEnv } from "./route.ts";
  * Gives each request a name, which its answer and what is told about it carry. Nobody else chooses it, and nothing of what was
  * asked but the path is told.
  */
-export function nameRequests(
+export function logRequests(
   logger: Pick<Logger, "debug" | "info" | "error"> | undefined,
 ): MiddlewareHandler<HostEnv> {
   const boot = randomBytes(6).toString("base64url");

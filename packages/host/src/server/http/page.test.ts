@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createDoorkeeper } from "../auth/doorkeeper.ts";
-import { createApp } from "./app.ts";
+import { createAuthenticator } from "../auth/doorkeeper.ts";
+import { createHttpApp } from "./app.ts";
 import { loadPage } from "./page.ts";
 
 test("no path leads out of the page's folder", async () => {
@@ -14,12 +14,12 @@ test("no path leads out of the page's folder", async () => {
   writeFileSync(join(folder, "dist/assets/a.css"), "css");
   writeFileSync(join(folder, "secret"), "secret");
   const loaded = loadPage(join(folder, "dist"));
-  if (!loaded.ok) throw new Error(loaded.failure.sentence);
+  if (!loaded.ok) throw new Error(loaded.failure.message);
 
-  const app = createApp({
+  const app = createHttpApp({
     version: "1",
     page: loaded.value,
-    doorkeeper: createDoorkeeper("t"),
+    authenticator: createAuthenticator("t"),
     api: [],
     health: async () => {
       throw new Error("Nobody asks.");

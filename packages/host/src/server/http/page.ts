@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join, sep } from "node:path";
 import { done, failed, type Outcome } from "../../util/outcome.ts";
-import { answerWhole } from "./answer.ts";
+import { sendBody } from "./answer.ts";
 import { frameHeaders } from "./responses.ts";
 import type { Route } from "./route.ts";
 
@@ -14,7 +14,7 @@ interface PageFile {
 
 export type Page = readonly PageFile[];
 
-const types: Readonly<Record<string, string>> = {
+const contentTypes: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
   ".css": "text/css; charset=utf-8",
@@ -33,7 +33,7 @@ export function loadPage(folder: string): Outcome<Page> {
       .map((entry) => join(entry.parentPath, entry.name))
       .map((path) => ({
         name: path.slice(folder.length + 1).replaceAll(sep, "/"),
-        type: types[extname(path)] ?? "application/octet-stream",
+        type: contentTypes[extname(path)] ?? "application/octet-stream",
         body: readFileSync(path),
       }));
     if (page.some(({ name }) => name === "index.html")) return done(page);
@@ -61,7 +61,7 @@ export function pageRoutes(page: Page): Route[] {
     path: name === "index.html" ? "/" : `/${name}`,
     policy: "open",
     handle: (c) =>
-      answerWhole(c, body, 200, {
+      sendBody(c, body, 200, {
         "content-type": type,
         ...(isAsset({ name }) ? assetHeaders : { "cache-control": "no-cache" }),
         ...(name === "frame.html" && frameHeaders),

@@ -8,7 +8,7 @@ import {
 import type { Context } from "hono";
 
 /** In seconds: when asking again makes sense. */
-const usualWait: Partial<Record<ProblemCode, number>> = {
+const defaultRetryAfter: Partial<Record<ProblemCode, number>> = {
   shutting_down: 5,
   store_busy: 1,
   store_unavailable: 2,
@@ -18,14 +18,14 @@ const usualWait: Partial<Record<ProblemCode, number>> = {
   too_many_requests: 1,
 };
 
-export function refuse(c: Context, code: ProblemCode, details: ProblemDetails = {}): Response {
+export function sendProblem(c: Context, code: ProblemCode, details: ProblemDetails = {}): Response {
   const { status } = problemKinds[code];
   const headers: Record<string, string> = {
     "content-type": problemMediaType,
     "cache-control": "no-store",
   };
   if (status === 401) headers["www-authenticate"] = "Bearer";
-  const wait = details.retryAfter ?? usualWait[code];
+  const wait = details.retryAfter ?? defaultRetryAfter[code];
   if (wait !== undefined) headers["retry-after"] = String(wait);
   const requestId: unknown = c.get("requestId");
   const instance = typeof requestId === "string" ? { instance: requestId } : {};

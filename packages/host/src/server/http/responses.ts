@@ -4,7 +4,7 @@ import { connectionOf, type HostEnv } from "./route.ts";
 const policyHeader = "content-security-policy";
 
 /** What a page of Holdfast may do: run its own scripts, and talk to its own host. */
-const policy = [
+const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -23,8 +23,8 @@ const policy = [
 ].join("; ");
 
 /** Holdfast speaks plain HTTP; whether its name is HTTPS for good is the reverse proxy's to say. */
-export const safeHeaders: Readonly<Record<string, string>> = {
-  [policyHeader]: policy,
+export const securityHeaders: Readonly<Record<string, string>> = {
+  [policyHeader]: contentSecurityPolicy,
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
   "origin-agent-cluster": "?1",
@@ -56,11 +56,11 @@ export const frameHeaders: Readonly<Record<string, string>> = {
 };
 
 /** An answer that brings a policy of its own keeps it. */
-export function dressAnswers(): MiddlewareHandler<HostEnv> {
+export function addSecurityHeaders(): MiddlewareHandler<HostEnv> {
   return async function dress(c, next) {
     await next();
     if (connectionOf(c).outgoing?.headersSent) return;
-    for (const [name, value] of Object.entries(safeHeaders))
+    for (const [name, value] of Object.entries(securityHeaders))
       if (!c.res.headers.has(name)) c.res.headers.set(name, value);
   };
 }

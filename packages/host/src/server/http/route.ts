@@ -3,9 +3,9 @@ import type { Context, Handler, Hono, MiddlewareHandler } from "hono";
 import { getCookie } from "hono/cookie";
 import { matchedRoutes } from "hono/route";
 import type { Principal } from "../auth/doorkeeper.ts";
-import { cookieNameFor } from "./cookie.ts";
-import type { Door } from "./door.ts";
-import { refuse } from "./problem.ts";
+import { signInCookieName } from "./cookie.ts";
+import type { AccessControl } from "./door.ts";
+import { sendProblem } from "./problem.ts";
 
 export interface HostEnv {
   /** The connection itself; absent where a test asks without one. */
@@ -35,27 +35,27 @@ export interface Route {
 }
 
 /** What a route has declared about itself. */
-export type Declared = Required<Pick<Route, "policy" | "largestBody">>;
+export type RouteDeclaration = Required<Pick<Route, "policy" | "largestBody">>;
 
 /** Routes and the middleware around them, with what each of them declared. */
 export interface PolicyTable {
   /** `middleware` passes a request on and answers only to refuse it. */
-  readonly declared: ReadonlyMap<unknown, Declared | "middleware">;
+  readonly declared: ReadonlyMap<unknown, RouteDeclaration | "middleware">;
   use(app: Hono<HostEnv>, middleware: MiddlewareHandler<HostEnv>): void;
   mount(app: Hono<HostEnv>, route: Route): void;
 }
 
-const usualBody = 1024 * 1024;
+const defaultMaxBodyBytes = 1024 * 1024;
 
 export function createPolicyTable(): PolicyTable {
-  const declared = new Map<unknown, Declared | "middleware">();
+  const declared = new Map<unknown, RouteDeclaration | "middleware">();
   return {
     declared,
     use(app, middleware) {
       declared.set(middleware, "middleware");
       app.use("*", middleware);
     },
-    mount(app, { method, path, policy, largestBody = usualBody, handle }) {
+    mount(app, { method, path, policy, largestBody = defaultMaxBodyBytes, handle }) {
       // One function per route, so that a handler shared by two keeps both policies apart.
       const handler: Handler<HostEnv> = (c) => handle(c);
       declared.set(handler, { policy, largestBody });
@@ -68,24 +68,28 @@ export function createPolicyTable(): PolicyTable {
  * Denies by default: a request passes only when everything that would handle it has declared a
  * policy. A route that has not is, from outside, not there.
  */
-export function guardRoutes(table: PolicyTable, door: Door): MiddlewareHandler<HostEnv> {
+export function authenticateRequests(
+  table: PolicyTable,
+  door: AccessControl,
+): MiddlewareHandler<HostEnv> {
   return async function guard(c, next) {
     const policy = policyFor(c, table);
     if (policy === "open" || policy === "signed") return next();
-    if (policy === undefined && !isProtected(c.req.path)) return refuse(c, "not_found");
+    if (policy === undefined && !isProtected(c.req.path)) return sendProblem(c, "not_found");
 
     const authorization = c.req.header("authorization");
-    const guessing = authorization !== undefined && door.token === "guessable";
+    const guessing = authorization !== undefined && door.tokenStrength === "guessable";
     const wait = guessing ? door.attempts.take(door.addressOf(c)) : 0;
-    if (wait > 0) return refuse(c, "too_many_requests", { retryAfter: Math.ceil(wait / 1000) });
+    if (wait > 0)
+      return sendProblem(c, "too_many_requests", { retryAfter: Math.ceil(wait / 1000) });
     // Who shows a token is judged by it alone.
-    const signIn = authorization === undefined ? getCookie(c, cookieNameFor(c)) : undefined;
-    const principal = door.doorkeeper.recognise({ authorization, signIn });
-    if (principal === undefined) return refuse(c, "unauthorized");
-    if (guessing) door.attempts.forgive(door.addressOf(c));
+    const signIn = authorization === undefined ? getCookie(c, signInCookieName(c)) : undefined;
+    const principal = door.authenticator.authenticate({ authorization, signIn });
+    if (principal === undefined) return sendProblem(c, "unauthorized");
+    if (guessing) door.attempts.reset(door.addressOf(c));
     const { incoming } = connectionOf(c);
-    if (incoming !== undefined) door.strangers?.recognised(incoming.socket);
-    if (policy === undefined) return refuse(c, "not_found");
+    if (incoming !== undefined) door.anonymousConnections?.markAuthenticated(incoming.socket);
+    if (policy === undefined) return sendProblem(c, "not_found");
     c.set("principal", principal);
     return next();
   };
@@ -107,15 +111,17 @@ function policyFor(c: Context, table: PolicyTable): Policy | undefined {
 }
 
 /** The strictest of those that would handle the request. */
-export function boundsFor(c: Context, table: PolicyTable): Declared {
-  const bounds = declaredFor(c, table).map((each) => each?.largestBody ?? usualBody);
+export function declarationFor(c: Context, table: PolicyTable): RouteDeclaration {
+  const bounds = matchedDeclarations(c, table).map(
+    (each) => each?.largestBody ?? defaultMaxBodyBytes,
+  );
   return {
     policy: policyFor(c, table) ?? "open",
-    largestBody: bounds.length === 0 ? usualBody : Math.min(...bounds),
+    largestBody: bounds.length === 0 ? defaultMaxBodyBytes : Math.min(...bounds),
   };
 }
 
-function declaredFor(c: Context, table: PolicyTable): (Declared | undefined)[] {
+function matchedDeclarations(c: Context, table: PolicyTable): (RouteDeclaration | undefined)[] {
   return matchedRoutes(c)
     .map((route) => table.declared.get(route.handler))
     .filter((each) => each !== "middleware");

@@ -1,12 +1,15 @@
 import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
 
-import { createStrangers } from "./anonymous-clients.ts";
+import { createAnonymousConnections } from "./anonymous-clients.ts";
 import { openApi } from "../../../test/support/api-rig.ts";
 import { openServer, readAll, statusIn } from "../../../test/support/raw-server.ts";
 
 async function open(options: Parameters<typeof openServer>[1] = {}) {
-  const rig = openApi([], options.strangers === undefined ? {} : { strangers: options.strangers });
+  const rig = openApi(
+    [],
+    options.anonymousConnections === undefined ? {} : { strangers: options.anonymousConnections },
+  );
   const server = await openServer(rig.app, options);
   onTestFinished(async () => {
     await server.close();
@@ -69,14 +72,14 @@ test("a body past its bound is answered before its end, and the connection ends"
 });
 
 test("[safety] a head that does not come to its end is cut off", async () => {
-  const { server } = await open({ times: { headMs: 100, lookMs: 20 } });
+  const { server } = await open({ timeouts: { headMs: 100, lookMs: 20 } });
   const socket = await server.dial();
   socket.write("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ");
   expect(statusIn(await readAll(socket))).toBe(408);
 });
 
 test("a request that does not come to its end is cut off too", async () => {
-  const { server, bearer } = await open({ times: { headMs: 100, requestMs: 200, lookMs: 20 } });
+  const { server, bearer } = await open({ timeouts: { headMs: 100, requestMs: 200, lookMs: 20 } });
   const socket = await server.dial();
   socket.write(post("/api/sessions", `${bearer}Content-Length: 10\r\n`));
   socket.write("{");
@@ -84,8 +87,8 @@ test("a request that does not come to its end is cut off too", async () => {
 });
 
 test("[safety] connections of strangers have a budget: the oldest goes, and who has signed in stays", async () => {
-  const strangers = createStrangers({ inAll: 3, perAddress: 3 });
-  const { server, bearer } = await open({ strangers });
+  const strangers = createAnonymousConnections({ total: 3, perAddress: 3 });
+  const { server, bearer } = await open({ anonymousConnections: strangers });
   const ask = `GET /api/sign-ins HTTP/1.1\r\nHost: 127.0.0.1\r\n${bearer}\r\n`;
   const known = await server.dial();
   known.write(ask);

@@ -4,7 +4,7 @@ import { getRequestListener } from "@hono/node-server";
 import type { Hono } from "hono";
 import { done, failed, type Outcome, systemCode } from "../../util/outcome.ts";
 import type { HostEnv } from "./route.ts";
-import { createStrangers, type Strangers } from "./anonymous-clients.ts";
+import { createAnonymousConnections, type AnonymousConnections } from "./anonymous-clients.ts";
 
 export interface Listener {
   readonly port: number;
@@ -17,12 +17,12 @@ export interface Listener {
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
-  readonly strangers?: Strangers;
+  readonly anonymousConnections?: AnonymousConnections;
   /** Tests shorten these. */
-  readonly times?: Partial<ListenTimes>;
+  readonly timeouts?: Partial<ListenTimeouts>;
 }
 
-export interface ListenTimes {
+export interface ListenTimeouts {
   /** For a request's head. */
   readonly headMs: number;
   /** For all of a request. */
@@ -31,19 +31,24 @@ export interface ListenTimes {
   readonly lookMs: number;
 }
 
-const usualTimes: ListenTimes = { headMs: 10_000, requestMs: 5 * 60_000, lookMs: 2_000 };
+const defaultTimeouts: ListenTimeouts = { headMs: 10_000, requestMs: 5 * 60_000, lookMs: 2_000 };
 const idleMs = 30_000;
 const graceMs = 400;
 /** Answers wait in memory until those before them were read. No browser and no proxy asks for so many at once on a connection. */
-const mostUnderWay = 32;
+const maxPipelinedRequests = 32;
 /** A body that nobody reads gets this long to stop by itself; resetting at once could lose the answer on its way. */
 const lingerMs = 250;
 
 export function listen(
   app: Hono<HostEnv>,
-  { host, port, strangers = createStrangers(), times = {} }: ListenOptions,
+  {
+    host,
+    port,
+    anonymousConnections: strangers = createAnonymousConnections(),
+    timeouts: times = {},
+  }: ListenOptions,
 ): Promise<Outcome<Listener>> {
-  const { headMs, requestMs, lookMs } = { ...usualTimes, ...times };
+  const { headMs, requestMs, lookMs } = { ...defaultTimeouts, ...times };
   const answer = getRequestListener(app.fetch, {
     overrideGlobalObjects: false,
     autoCleanupIncoming: false,
@@ -53,10 +58,10 @@ export function listen(
     // Taken now: a connection that has ended by then is not to be had from the request any more.
     const { socket } = incoming;
     const others = underWay.get(socket) ?? 0;
-    if (others >= mostUnderWay) return void socket.destroy();
+    if (others >= maxPipelinedRequests) return void socket.destroy();
     underWay.set(socket, others + 1);
     outgoing.once("close", () => underWay.set(socket, (underWay.get(socket) ?? 1) - 1));
-    outgoing.once("finish", () => cutUnread(incoming, socket));
+    outgoing.once("finish", () => closeUnread(incoming, socket));
     void answer(incoming, outgoing);
   }
   const server = createServer(
@@ -69,7 +74,7 @@ export function listen(
     serve,
   );
   server.on("checkContinue", serve);
-  server.on("connection", (socket) => strangers.arrive(socket));
+  server.on("connection", (socket) => strangers.add(socket));
 
   function close(): Promise<void> {
     return new Promise((resolve) => {
@@ -85,7 +90,7 @@ export function listen(
     new Promise((resolve) => server.getConnections((_, count) => resolve(count)));
 
   return new Promise((resolve) => {
-    server.once("error", (error) => resolve(whyNot(systemCode(error), host, port)));
+    server.once("error", (error) => resolve(listenFailure(systemCode(error), host, port)));
     server.listen(port, host, () => {
       const address = server.address();
       const taken = address !== null && typeof address === "object" ? address.port : port;
@@ -95,7 +100,7 @@ export function listen(
 }
 
 /** What is still being sent after the answer is not read on: the connection ends, whoever is at its other end. */
-function cutUnread(incoming: IncomingMessage, socket: Socket): void {
+function closeUnread(incoming: IncomingMessage, socket: Socket): void {
   if (incoming.complete || socket.destroyed) return;
   incoming.pause();
   socket.end();
@@ -103,7 +108,7 @@ function cutUnread(incoming: IncomingMessage, socket: Socket): void {
   socket.once("close", () => clearTimeout(cut));
 }
 
-function whyNot(code: string, host: string, port: number): Outcome<never> {
+function listenFailure(code: string, host: string, port: number): Outcome<never> {
   if (code === "EADDRINUSE") {
     return failed(
       "port.taken",

@@ -3,21 +3,21 @@ import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import type { z } from "zod";
 import { signInLifetimeMs } from "../auth/doorkeeper.ts";
-import { cookieNameFor } from "./cookie.ts";
-import type { Door } from "./door.ts";
-import { refuse } from "./problem.ts";
+import { signInCookieName } from "./cookie.ts";
+import type { AccessControl } from "./door.ts";
+import { sendProblem } from "./problem.ts";
 import type { HostEnv, Route } from "./route.ts";
 
 type Proof = z.infer<typeof routes.login.body>;
-type SignedIn = { readonly given: string | undefined } | "busy";
+type SignInResult = { readonly given: string | undefined } | "busy";
 
-export interface SignInPlace {
+export interface SignInCookieScope {
   readonly basePath: string;
   readonly origin: string | undefined;
 }
 
-export function signInRoutes(door: Door, place: SignInPlace): Route[] {
-  const { doorkeeper, attempts } = door;
+export function signInRoutes(door: AccessControl, place: SignInCookieScope): Route[] {
+  const { authenticator: doorkeeper, attempts } = door;
   const scope = { path: `${place.basePath}/` };
   const cookie = {
     ...scope,
@@ -28,7 +28,7 @@ export function signInRoutes(door: Door, place: SignInPlace): Route[] {
   } as const;
 
   /** `given` is the cookie's value. */
-  async function signIn(proof: Proof, about: string): Promise<SignedIn> {
+  async function signIn(proof: Proof, about: string): Promise<SignInResult> {
     const { code, token, password } = proof;
     if (password === undefined) {
       const shown = code === undefined ? { token: token ?? "" } : { code };
@@ -36,7 +36,7 @@ export function signInRoutes(door: Door, place: SignInPlace): Route[] {
     }
     const judged = (await door.passwords?.matches(password)) ?? "no";
     if (judged === "busy") return "busy";
-    return { given: judged === "yes" ? doorkeeper.admit(about) : undefined };
+    return { given: judged === "yes" ? doorkeeper.createSignIn(about) : undefined };
   }
 
   async function login(c: Context<HostEnv>): Promise<Response> {
@@ -44,26 +44,27 @@ export function signInRoutes(door: Door, place: SignInPlace): Route[] {
     try {
       body = await c.req.json();
     } catch {
-      return refuse(c, "malformed_json");
+      return sendProblem(c, "malformed_json");
     }
     const proof = routes.login.body.safeParse(body);
-    if (!proof.success) return refuse(c, "invalid_request", { detail: oneProof });
+    if (!proof.success) return sendProblem(c, "invalid_request", { detail: oneProof });
     const address = door.addressOf(c);
     const wait = attempts.take(address);
-    if (wait > 0) return refuse(c, "too_many_requests", { retryAfter: Math.ceil(wait / 1000) });
+    if (wait > 0)
+      return sendProblem(c, "too_many_requests", { retryAfter: Math.ceil(wait / 1000) });
     const signedIn = await signIn(proof.data, c.req.header("user-agent") ?? "");
-    if (signedIn === "busy") return refuse(c, "too_many_requests");
+    if (signedIn === "busy") return sendProblem(c, "too_many_requests");
     const { given } = signedIn;
-    if (given === undefined) return refuse(c, "unauthorized", { detail: notGood });
-    attempts.forgive(address);
-    setCookie(c, cookieNameFor(c), given, cookie);
+    if (given === undefined) return sendProblem(c, "unauthorized", { detail: invalidProof });
+    attempts.reset(address);
+    setCookie(c, signInCookieName(c), given, cookie);
     return c.body(null, 204);
   }
 
   function logout(c: Context<HostEnv>): Response {
-    const own = getCookie(c, cookieNameFor(c));
+    const own = getCookie(c, signInCookieName(c));
     if (own !== undefined) doorkeeper.signOut(own);
-    deleteCookie(c, cookieNameFor(c), scope);
+    deleteCookie(c, signInCookieName(c), scope);
     return c.body(null, 204);
   }
 
@@ -80,4 +81,4 @@ export function signInRoutes(door: Door, place: SignInPlace): Route[] {
 }
 
 const oneProof = 'Send one of {"code": "…"}, {"token": "…"} or {"password": "…"}.';
-const notGood = "The link, token or password is not valid, or not any more.";
+const invalidProof = "The link, token or password is not valid, or not any more.";

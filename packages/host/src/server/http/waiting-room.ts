@@ -1,35 +1,43 @@
-import { isLoopback, networkOf } from "../../util/ip-networks.ts";
+import { isLoopback, clientNetwork } from "../../util/ip-networks.ts";
 
 /** Where bytes of strangers are kept until somebody has looked at whose they are. It has so much room and no more. */
-export interface WaitingRoom {
+export interface BodyBudget {
   /** Whether this much more would find room now. Nothing is kept for it: a promise to send costs nobody anything. */
-  hasRoom(address: string, bytes: number): boolean;
-  enter(address: string): Guest;
+  hasCapacity(address: string, bytes: number): boolean;
+  reserve(address: string): BodyReservation;
 }
 
 /** One request's share. */
-export interface Guest {
+export interface BodyReservation {
   /** Takes this much more, or says that there is no room for it; for one who has left there is none. */
   take(bytes: number): boolean;
-  leave(): void;
+  release(): void;
 }
 
 /** In bytes. */
-export interface RoomSize {
-  readonly inAll: number;
+export interface BodyBudgetLimits {
+  readonly total: number;
   readonly perAddress: number;
   /** So much of each request counts for nothing: whoever fills the room keeps nobody from signing in. */
-  readonly free: number;
+  readonly freePerRequest: number;
 }
 
 const mebibyte = 1024 * 1024;
-const usual: RoomSize = { inAll: 16 * mebibyte, perAddress: 4 * mebibyte, free: 8 * 1024 };
+const defaultLimits: BodyBudgetLimits = {
+  total: 16 * mebibyte,
+  perAddress: 4 * mebibyte,
+  freePerRequest: 8 * 1024,
+};
 
 /**
  * What counts are bytes that have come, not those that were announced: holding room costs whoever holds it as much as us. This
  * machine itself, which may be a proxy for many, has no share of its own.
  */
-export function openWaitingRoom({ inAll, perAddress, free }: RoomSize = usual): WaitingRoom {
+export function createBodyBudget({
+  total: inAll,
+  perAddress,
+  freePerRequest: free,
+}: BodyBudgetLimits = defaultLimits): BodyBudget {
   const held = new Map<string, number>();
   let sum = 0;
 
@@ -46,9 +54,9 @@ export function openWaitingRoom({ inAll, perAddress, free }: RoomSize = usual): 
   }
 
   return {
-    hasRoom: (address, bytes) => bytes <= free || fits(shareOf(address), bytes - free),
-    enter(from) {
-      const address = shareOf(from);
+    hasCapacity: (address, bytes) => bytes <= free || fits(budgetKey(address), bytes - free),
+    reserve(from) {
+      const address = budgetKey(from);
       let isHere = true;
       let size = 0;
       let counted = 0;
@@ -63,7 +71,7 @@ export function openWaitingRoom({ inAll, perAddress, free }: RoomSize = usual): 
           change(address, more);
           return true;
         },
-        leave() {
+        release() {
           isHere = false;
           change(address, -counted);
           counted = 0;
@@ -73,6 +81,6 @@ export function openWaitingRoom({ inAll, perAddress, free }: RoomSize = usual): 
   };
 }
 
-function shareOf(address: string): string {
-  return isLoopback(address) ? address : networkOf(address);
+function budgetKey(address: string): string {
+  return isLoopback(address) ? address : clientNetwork(address);
 }

@@ -5,7 +5,7 @@ import { BlockList, isIP } from "node:net";
  * metadata services), protocol assignments, documentation, 6to4 relays, benchmarks, multicast, reserved. The single
  * address is a cloud's own service that stands in a public range.
  */
-const special4: readonly (readonly [string, number])[] = [
+const specialIpv4Ranges: readonly (readonly [string, number])[] = [
   ["0.0.0.0", 8],
   ["10.0.0.0", 8],
   ["100.64.0.0", 10],
@@ -28,28 +28,30 @@ const special4: readonly (readonly [string, number])[] = [
  * Of IPv6 only 2000::/3 is public at all, which leaves out loopback, mapped and NAT64 addresses, unique local, link-local and
  * multicast. Inside it: protocol assignments with Teredo, documentation, and 6to4, which carry an IPv4 address of anybody's choice.
  */
-const special6: readonly (readonly [string, number])[] = [
+const specialIpv6Ranges: readonly (readonly [string, number])[] = [
   ["2001::", 23],
   ["2001:db8::", 32],
   ["2002::", 16],
   ["3fff::", 20],
 ];
 
-const public6 = new BlockList();
-public6.addSubnet("2000::", 3, "ipv6");
-const special = new BlockList();
-for (const [net, prefix] of special4) special.addSubnet(net, prefix, "ipv4");
-for (const [net, prefix] of special6) special.addSubnet(net, prefix, "ipv6");
+const publicIpv6 = new BlockList();
+publicIpv6.addSubnet("2000::", 3, "ipv6");
+const specialRanges = new BlockList();
+for (const [net, prefix] of specialIpv4Ranges) specialRanges.addSubnet(net, prefix, "ipv4");
+for (const [net, prefix] of specialIpv6Ranges) specialRanges.addSubnet(net, prefix, "ipv6");
 
 /** Whether an address is one on the public internet. What is not an address is not. */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {
     case 4:
-      return !special.check(address, "ipv4");
+      return !specialRanges.check(address, "ipv4");
     case 6:
       // A zone names an interface of this machine.
       return (
-        !address.includes("%") && public6.check(address, "ipv6") && !special.check(address, "ipv6")
+        !address.includes("%") &&
+        publicIpv6.check(address, "ipv6") &&
+        !specialRanges.check(address, "ipv6")
       );
     default:
       return false;

@@ -14,17 +14,17 @@ export interface EgressRefusal {
     | "time"
     | "cancelled"
     | "connection";
-  readonly words: string;
+  readonly message: string;
 }
 
-export type Fetched<T> =
+export type EgressResult<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly refusal: EgressRefusal };
 
-export function fetched<T>(value: T): Fetched<T> {
+export function fetched<T>(value: T): EgressResult<T> {
   return { ok: true, value };
 }
 
-export function refused(code: EgressRefusal["code"], words: string): Fetched<never> {
-  return { ok: false, refusal: { code, words } };
+export function refused(code: EgressRefusal["code"], words: string): EgressResult<never> {
+  return { ok: false, refusal: { code, message: words } };
 }

@@ -1,4 +1,4 @@
-import { type Fetched, fetched, refused } from "./check-url.ts";
+import { type EgressResult, fetched, refused } from "./check-url.ts";
 
 const longestUrl = 8_192;
 
@@ -29,7 +29,7 @@ export function checkTarget(
   url: URL | null,
   isPort: (port: number) => boolean,
   allowed: AllowList,
-): Fetched<Target> {
+): EgressResult<Target> {
   if (url === null) return refused("bad_url", "This is not an address like https://example.org/.");
   if (url.protocol !== "http:" && url.protocol !== "https:")
     return refused("scheme", `Only http and https are fetched, not ${url.protocol}`);

@@ -6,9 +6,9 @@ import { isIP, type LookupFunction } from "node:net";
 
 import { acceptedEncodings } from "./exchange.ts";
 import type { Target } from "./egress-check-url.ts";
-import { type Fetched, fetched, refused } from "./check-url.ts";
+import { type EgressResult, fetched, refused } from "./check-url.ts";
 
-export interface Sent {
+export interface OutgoingRequest {
   readonly method: "GET" | "HEAD" | "POST";
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Uint8Array | undefined;
@@ -29,8 +29,8 @@ const reserved =
 export function exchange(
   { url, host, port }: Target,
   address: string,
-  { method, headers, body, signal }: Sent,
-): Promise<Fetched<IncomingMessage>> {
+  { method, headers, body, signal }: OutgoingRequest,
+): Promise<EgressResult<IncomingMessage>> {
   const isSecure = url.protocol === "https:";
   const lookup: LookupFunction = (_name, { all }, answer) => {
     const family = isIP(address);
@@ -62,7 +62,7 @@ export function exchange(
       // What is read fails by itself; what nobody reads must not bring the host down.
       response.on("error", () => undefined);
       const { remoteAddress } = response.socket;
-      if (remoteAddress !== undefined && !isSame(remoteAddress, address)) {
+      if (remoteAddress !== undefined && !isSameAddress(remoteAddress, address)) {
         response.destroy();
         resolve(refused("address", "The connection went elsewhere than it was sent."));
         return;
@@ -74,7 +74,7 @@ export function exchange(
 }
 
 /** An address may be written in several ways. */
-function isSame(one: string, other: string): boolean {
+function isSameAddress(one: string, other: string): boolean {
   return canonical(one) === canonical(other);
 }
 

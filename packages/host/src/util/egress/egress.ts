@@ -11,10 +11,10 @@ import {
   checkUrl,
   type Target,
 } from "./egress-check-url.ts";
-import { exchange, type Sent } from "./egress-exchange.ts";
-import { type Fetched, fetched, refused } from "./check-url.ts";
+import { exchange, type OutgoingRequest } from "./egress-exchange.ts";
+import { type EgressResult, fetched, refused } from "./check-url.ts";
 
-export interface EgressParts {
+export interface EgressDeps {
   /** `host` or `host:port` that the operator lets be asked though it is not public. */
   readonly allow?: readonly string[];
   readonly resolve?: (host: string) => Promise<readonly string[]>;
@@ -48,12 +48,12 @@ export interface EgressAnswer extends Body {
 }
 
 export interface Egress {
-  request(url: string, request?: EgressRequest): Promise<Fetched<EgressAnswer>>;
+  request(url: string, request?: EgressRequest): Promise<EgressResult<EgressAnswer>>;
 }
 
-const mostRedirects = 5;
-const mostAddresses = 3;
-const usual = { mostBytes: 5 * 1024 * 1024, timeLimitMs: 20_000 };
+const maxRedirects = 5;
+const maxAddresses = 3;
+const defaultLimits = { mostBytes: 5 * 1024 * 1024, timeLimitMs: 20_000 };
 const webPorts: ReadonlySet<number> = new Set([80, 443, 8080, 8443]);
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
@@ -61,7 +61,7 @@ const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
  * The one way out to an address that came from data. Each hop is checked anew: its scheme, its port, and the very
  * addresses that its name has at this moment, one of which is then used. No cookies, no credentials in addresses, no proxy.
  */
-export function createEgress(parts: EgressParts = {}): Egress {
+export function createEgress(parts: EgressDeps = {}): Egress {
   const { resolve = resolveAll, isPublic = isPublicAddress } = parts;
   const { isPort = (port) => webPorts.has(port) } = parts;
   const allowed = allowList(parts.allow ?? []);
@@ -69,12 +69,12 @@ export function createEgress(parts: EgressParts = {}): Egress {
   /** From one hop to the next. Nothing that is kept secret follows to another origin. */
   async function follow(
     first: Target,
-    sent: Sent,
+    sent: OutgoingRequest,
     follows: EgressRequest["follows"],
-  ): Promise<Fetched<[IncomingMessage, Target]>> {
+  ): Promise<EgressResult<[IncomingMessage, Target]>> {
     let target = first;
     let { headers } = sent;
-    for (let hop = 0; hop <= mostRedirects; hop += 1) {
+    for (let hop = 0; hop <= maxRedirects; hop += 1) {
       const response = await ask(target, { ...sent, headers });
       if (!response.ok) return response;
       const { statusCode = 0, headers: answered } = response.value;
@@ -93,14 +93,20 @@ export function createEgress(parts: EgressParts = {}): Egress {
       if (next.value.url.origin !== target.url.origin) headers = withoutSecrets(headers);
       target = next.value;
     }
-    return refused("redirect", `There were more than ${mostRedirects} redirects.`);
+    return refused("redirect", `There were more than ${maxRedirects} redirects.`);
   }
 
-  async function ask(target: Target, sent: Sent): Promise<Fetched<IncomingMessage>> {
+  async function ask(
+    target: Target,
+    sent: OutgoingRequest,
+  ): Promise<EgressResult<IncomingMessage>> {
     const addresses = await addressesOf(target, allowed, sent.signal);
     if (!addresses.ok) return addresses;
-    let last: Fetched<IncomingMessage> = refused("unresolved", `${target.host} has no address.`);
-    for (const address of addresses.value.slice(0, mostAddresses)) {
+    let last: EgressResult<IncomingMessage> = refused(
+      "unresolved",
+      `${target.host} has no address.`,
+    );
+    for (const address of addresses.value.slice(0, maxAddresses)) {
       last = await exchange(target, address, sent);
       if (last.ok || sent.signal.aborted) break;
     }
@@ -112,8 +118,8 @@ export function createEgress(parts: EgressParts = {}): Egress {
     { host, port }: Target,
     list: AllowList,
     signal: AbortSignal,
-  ): Promise<Fetched<readonly string[]>> {
-    const all = isIP(host) === 0 ? await orAborted(resolve(host), signal).catch(() => []) : [host];
+  ): Promise<EgressResult<readonly string[]>> {
+    const all = isIP(host) === 0 ? await abortable(resolve(host), signal).catch(() => []) : [host];
     if (all.length === 0) return refused("unresolved", `The name ${host} has no address.`);
     const usable = list.has(host, port)
       ? all.filter((address) => isIP(address) !== 0)
@@ -127,13 +133,14 @@ export function createEgress(parts: EgressParts = {}): Egress {
 
   return {
     async request(url, asked = {}) {
-      const { mostBytes = usual.mostBytes, timeLimitMs = usual.timeLimitMs } = asked;
+      const { mostBytes = defaultLimits.mostBytes, timeLimitMs = defaultLimits.timeLimitMs } =
+        asked;
       const { method = "GET", headers = {}, body, whenLarger = "refuse", takes } = asked;
       const first = checkUrl(url, isPort, allowed);
       if (!first.ok) return first;
       const over = AbortSignal.timeout(timeLimitMs);
       const signal = asked.signal === undefined ? over : AbortSignal.any([asked.signal, over]);
-      const explain = <T>(result: Fetched<T>): Fetched<T> => {
+      const explain = <T>(result: EgressResult<T>): EgressResult<T> => {
         if (result.ok || !signal.aborted) return result;
         return asked.signal?.aborted === true
           ? refused("cancelled", "It was cancelled.")
@@ -167,7 +174,7 @@ async function resolveAll(host: string): Promise<readonly string[]> {
 }
 
 /** A resolver has no signal; whoever waits for it has. */
-function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const abort = () => reject(signal.reason);
   signal.addEventListener("abort", abort, { once: true });

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { pipeline, type Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 
-import { type Fetched, fetched, refused } from "./check-url.ts";
+import { type EgressResult, fetched, refused } from "./check-url.ts";
 
 export interface BodyLimits {
   /** Of the body as it is after decompression. */
@@ -32,8 +32,8 @@ export const acceptedEncodings = "gzip, deflate, br";
 export async function readBody(
   response: IncomingMessage,
   { mostBytes, whenLarger }: BodyLimits,
-): Promise<Fetched<Body>> {
-  const plain = decoded(response);
+): Promise<EgressResult<Body>> {
+  const plain = decompressed(response);
   if (plain === null) {
     response.destroy();
     return refused("encoding", "The answer is packed in a way that is not unpacked here.");
@@ -57,7 +57,7 @@ export async function readBody(
 }
 
 /** One packing at most: a list of them is nobody's honest answer. */
-function decoded(response: IncomingMessage): Readable | null {
+function decompressed(response: IncomingMessage): Readable | null {
   const encoding = (response.headers["content-encoding"] ?? "identity").trim().toLowerCase();
   if (encoding === "identity" || encoding === "") return response;
   if (!Object.hasOwn(decoders, encoding)) return null;

@@ -4,10 +4,10 @@ export interface Edit {
 }
 
 /** More changes than this are shown as one: nobody reads them line by line. */
-const mostChanges = 400;
+const maxChanges = 400;
 
 /** What turns one list of lines into another, by the shortest way where that is short (Myers). */
-export function differences(before: readonly string[], after: readonly string[]): readonly Edit[] {
+export function diffLines(before: readonly string[], after: readonly string[]): readonly Edit[] {
   let start = 0;
   const shorter = Math.min(before.length, after.length);
   while (start < shorter && before[start] === after[start]) start += 1;
@@ -28,7 +28,7 @@ const removed = (line: string): Edit => ({ kind: "removed", line });
 
 /** `null`: there are too many changes. */
 function shortest(old: readonly string[], fresh: readonly string[]): readonly Edit[] | null {
-  const most = Math.min(old.length + fresh.length, mostChanges);
+  const most = Math.min(old.length + fresh.length, maxChanges);
   /** For each diagonal, how far into `old` so many changes lead; one map for each number of changes. */
   const trace: Map<number, number>[] = [];
   let reach = new Map([[1, 0]]);

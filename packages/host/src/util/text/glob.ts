@@ -5,16 +5,16 @@
 export type Glob = (path: string) => boolean;
 
 const longestPattern = 1_000;
-const mostAlternatives = 64;
+const maxAlternatives = 64;
 /** Of all alternatives together. */
-const mostCharacters = 8_000;
+const maxCharacters = 8_000;
 
 /** `null`: this is no pattern. */
 export function compileGlob(pattern: string): Glob | null {
   if (pattern === "" || pattern.length > longestPattern) return null;
   const alternatives = expandBraces(pattern);
-  if (alternatives === null || alternatives.join("").length > mostCharacters) return null;
-  const compiled: Part[][] = [];
+  if (alternatives === null || alternatives.join("").length > maxCharacters) return null;
+  const compiled: GlobSegment[][] = [];
   for (const each of alternatives) {
     const parts = each.split("/").map(compileName);
     if (!parts.every((part) => part !== null)) return null;
@@ -26,15 +26,15 @@ export function compileGlob(pattern: string): Glob | null {
   };
 }
 
-type Sign =
+type GlobToken =
   | { readonly kind: "one"; readonly fits: (character: string) => boolean }
   | { readonly kind: "any" };
-type Part = "**" | readonly Sign[];
+type GlobSegment = "**" | readonly GlobToken[];
 
-function compileName(name: string): Part | null {
+function compileName(name: string): GlobSegment | null {
   if (name === "**") return "**";
   const characters = Array.from(name);
-  const signs: Sign[] = [];
+  const signs: GlobToken[] = [];
   for (let at = 0; at < characters.length; at += 1) {
     const character = characters[at] ?? "";
     if (character === "*") {
@@ -72,7 +72,7 @@ function classOf(members: readonly string[]): (character: string) => boolean {
 }
 
 /** `reachable[i]`: the pattern up to here can end after the first i of what is matched. */
-function matchParts(parts: readonly Part[], names: readonly string[]): boolean {
+function matchParts(parts: readonly GlobSegment[], names: readonly string[]): boolean {
   let reachable = new Set([0]);
   for (const part of parts) {
     const next = new Set<number>();
@@ -90,7 +90,7 @@ function matchParts(parts: readonly Part[], names: readonly string[]): boolean {
   return reachable.has(names.length);
 }
 
-function matchName(signs: readonly Sign[], name: string): boolean {
+function matchName(signs: readonly GlobToken[], name: string): boolean {
   const characters = Array.from(name);
   let reachable = new Set([0]);
   for (const sign of signs) {
@@ -124,7 +124,7 @@ function expandBraces(pattern: string): readonly string[] | null {
     const inside = end === -1 ? "{" : pattern.slice(at + 1, end);
     if (inside.includes("{")) return null;
     const options = inside.split(",");
-    if (expanded.length * options.length > mostAlternatives) return null;
+    if (expanded.length * options.length > maxAlternatives) return null;
     expanded = expanded.flatMap((each) => options.map((option) => each + option));
     at = end;
   }

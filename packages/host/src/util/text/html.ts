@@ -1,5 +1,5 @@
 /** The names that pages really use. Others stay as they are written. */
-const named: Readonly<Record<string, string>> = {
+const namedEntities: Readonly<Record<string, string>> = {
   amp: "&",
   lt: "<",
   gt: ">",
@@ -49,7 +49,8 @@ export function decodeEntities(text: string): string {
   if (!text.includes("&")) return text;
   return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,10}));/gi, (whole, ...found) => {
     const [decimal, hex, name] = found as (string | undefined)[];
-    if (name !== undefined) return Object.hasOwn(named, name) ? (named[name] ?? whole) : whole;
+    if (name !== undefined)
+      return Object.hasOwn(namedEntities, name) ? (namedEntities[name] ?? whole) : whole;
     const code = decimal === undefined ? Number.parseInt(hex ?? "", 16) : Number(decimal);
     const isCharacter = code > 0 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff);
     return isCharacter ? String.fromCodePoint(code) : "\uFFFD";

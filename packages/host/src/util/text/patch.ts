@@ -13,7 +13,7 @@ export interface Hunk {
   readonly after: readonly string[];
 }
 
-export type Parsed =
+export type ParsedPatch =
   | { readonly ok: true; readonly files: readonly FilePatch[] }
   | { readonly ok: false; readonly words: string };
 
@@ -21,11 +21,11 @@ const hunkHead = /^@@ -(\d{1,9})(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? @@/;
 const unsupported = /^(rename (from|to)|copy (from|to)|GIT binary patch|Binary files) ?/;
 
 /** Reads a unified diff as `diff -u` and `git diff` write it. What does not add up is refused, whole. */
-export function parsePatch(text: string): Parsed {
+export function parsePatch(text: string): ParsedPatch {
   const lines = text.split("\n").map((line) => line.replace(/\r$/, ""));
   const files: FilePatch[] = [];
   let at = 0;
-  const wrong = (words: string): Parsed => ({ ok: false, words: `Line ${at + 1}: ${words}` });
+  const wrong = (words: string): ParsedPatch => ({ ok: false, words: `Line ${at + 1}: ${words}` });
   while (at < lines.length) {
     const line = lines[at] ?? "";
     if (unsupported.test(line)) return wrong("renames, copies and binary files are not taken.");
@@ -93,7 +93,7 @@ function readHunk(
   return { hunk: { at: Number(start), before, after }, at };
 }
 
-export type Patched =
+export type PatchResult =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly words: string };
 
@@ -101,7 +101,7 @@ export type Patched =
  * A text with a patch applied. Every line that a hunk names must be there as it is. It is looked for where the hunk says,
  * and when it is not there, where else it is, if that is one place.
  */
-export function patchText(text: string, hunks: readonly Hunk[]): Patched {
+export function patchText(text: string, hunks: readonly Hunk[]): PatchResult {
   // A patch whose author did not see the file's ends: they stay as they are.
   const isDos = /\r\n/.test(text) && !/(^|[^\r])\n/.test(text);
   const plain = isDos ? text.replaceAll("\r\n", "\n") : text;
@@ -125,7 +125,7 @@ export function patchText(text: string, hunks: readonly Hunk[]): Patched {
 }
 
 /** Many lines that are all alike, in a file of such lines, would be compared for minutes. */
-const mostLooks = 20_000_000;
+const maxLooks = 20_000_000;
 
 const isOpen = (line: string): boolean => !line.endsWith("\n");
 
@@ -146,7 +146,7 @@ function findLines(
   const places: number[] = [];
   for (let place = from; place + wanted.length <= lines.length && places.length < 2; place += 1) {
     if (isAt(place)) places.push(place);
-    if (looks > mostLooks)
+    if (looks > maxLooks)
       return "its lines are not where it says, and to look for them takes too long.";
   }
   const [only, other] = places;

@@ -1,4 +1,4 @@
-import { differences, type Edit } from "./diff.ts";
+import { diffLines, type Edit } from "./diff.ts";
 
 const context = 3;
 
@@ -16,11 +16,14 @@ function linesOf(text: string): string[] {
  * after a whole line, and a line says so.
  */
 export function unifiedDiff(before: string, after: string, most = 8_000): string {
-  const edits = differences(linesOf(before), linesOf(after));
+  const edits = diffLines(linesOf(before), linesOf(after));
   const out: string[] = [];
   let room = most;
   for (const hunk of hunksOf(edits)) {
-    for (const line of [headOf(hunk), ...hunk.map(({ kind, line: text }) => signs[kind] + text)]) {
+    for (const line of [
+      hunkHeader(hunk),
+      ...hunk.map(({ kind, line: text }) => signs[kind] + text),
+    ]) {
       room -= line.length + 1;
       if (room < 0) return [...out, "[the rest of the diff is left out]"].join("\n");
       out.push(line);
@@ -31,15 +34,15 @@ export function unifiedDiff(before: string, after: string, most = 8_000): string
 
 const signs = { same: " ", added: "+", removed: "-" } as const;
 
-interface Placed extends Edit {
+interface NumberedEdit extends Edit {
   /** Line numbers before and after, from 1. */
   readonly old: number;
   readonly fresh: number;
 }
 
 /** Changes with what stands around them; those whose surroundings touch are one hunk. */
-function hunksOf(edits: readonly Edit[]): Placed[][] {
-  const placed: Placed[] = [];
+function hunksOf(edits: readonly Edit[]): NumberedEdit[][] {
+  const placed: NumberedEdit[] = [];
   let [old, fresh] = [1, 1];
   for (const edit of edits) {
     placed.push({ ...edit, old, fresh });
@@ -47,7 +50,7 @@ function hunksOf(edits: readonly Edit[]): Placed[][] {
     if (edit.kind !== "removed") fresh += 1;
   }
   const changed = placed.flatMap(({ kind }, index) => (kind === "same" ? [] : [index]));
-  const hunks: Placed[][] = [];
+  const hunks: NumberedEdit[][] = [];
   let from = 0;
   changed.forEach((index, n) => {
     const before = changed[n - 1];
@@ -59,7 +62,7 @@ function hunksOf(edits: readonly Edit[]): Placed[][] {
   return hunks;
 }
 
-function headOf(hunk: readonly Placed[]): string {
+function hunkHeader(hunk: readonly NumberedEdit[]): string {
   const olds = hunk.filter(({ kind }) => kind !== "added").length;
   const news = hunk.filter(({ kind }) => kind !== "removed").length;
   const [first] = hunk;

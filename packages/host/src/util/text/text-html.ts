@@ -1,17 +1,17 @@
 import { decodeEntities } from "./html.ts";
 
 /** Their content is nobody's reading. */
-const skipped: ReadonlySet<string> = new Set(
+const skippedTags: ReadonlySet<string> = new Set(
   "script style noscript template svg math iframe object canvas select head title".split(" "),
 );
-const breaks: ReadonlySet<string> = new Set(
+const blockTags: ReadonlySet<string> = new Set(
   "p div section article header footer main aside nav ul ol dl dt dd table tr form fieldset figure figcaption blockquote pre hr address details summary".split(
     " ",
   ),
 );
 const deepestList = 6;
 
-interface Reading {
+interface HtmlReading {
   readonly out: string[];
   room: number;
   /** Inside of `pre` spaces are kept. */
@@ -25,7 +25,7 @@ interface Reading {
  * proportional to the page, whatever is in it; no part of it is ever run or fetched.
  */
 export function readableHtml(html: string, base: string, most: number): string {
-  const reading: Reading = { out: [], room: most, pre: 0, lists: 0, links: [] };
+  const reading: HtmlReading = { out: [], room: most, pre: 0, lists: 0, links: [] };
   const title = titleOf(html);
   if (title !== "") add(reading, `# ${title}\n\n`);
   let at = 0;
@@ -49,7 +49,7 @@ function titleOf(html: string): string {
 }
 
 /** Answers with where the text goes on. */
-function takeTag(reading: Reading, html: string, open: number, base: string): number {
+function takeTag(reading: HtmlReading, html: string, open: number, base: string): number {
   if (html.startsWith("<!--", open)) return after(html, "-->", open + 4);
   const name = /^<(\/?)([a-z][a-z0-9]{0,15})(?=[\s/>])/i.exec(html.slice(open, open + 20));
   if (name === null) {
@@ -61,7 +61,7 @@ function takeTag(reading: Reading, html: string, open: number, base: string): nu
   const [, slash, written = ""] = name;
   const tag = written.toLowerCase();
   const end = after(html, ">", open);
-  if (slash === "" && skipped.has(tag)) return afterClosing(html, tag, end);
+  if (slash === "" && skippedTags.has(tag)) return afterClosing(html, tag, end);
   if (slash === "") begin(reading, tag, html.slice(open, Math.min(end, open + 4_000)), base);
   else finish(reading, tag);
   return end;
@@ -79,7 +79,7 @@ function afterClosing(html: string, tag: string, from: number): number {
   return found === null ? html.length : after(html, ">", found.index);
 }
 
-function begin(reading: Reading, tag: string, text: string, base: string): void {
+function begin(reading: HtmlReading, tag: string, text: string, base: string): void {
   if (/^h[1-6]$/.test(tag)) return add(reading, `\n\n${"#".repeat(Number(tag[1]))} `);
   if (tag === "br") return add(reading, "\n");
   if (tag === "li")
@@ -92,10 +92,10 @@ function begin(reading: Reading, tag: string, text: string, base: string): void 
   if (tag === "img") return add(reading, attribute(text, "alt"));
   if (tag === "ul" || tag === "ol") reading.lists += 1;
   if (tag === "pre") reading.pre += 1;
-  if (breaks.has(tag)) add(reading, reading.lists > 0 ? "\n" : "\n\n");
+  if (blockTags.has(tag)) add(reading, reading.lists > 0 ? "\n" : "\n\n");
 }
 
-function finish(reading: Reading, tag: string): void {
+function finish(reading: HtmlReading, tag: string): void {
   if (/^h[1-6]$/.test(tag)) return add(reading, "\n\n");
   if (tag === "a") {
     const href = reading.links.pop() ?? "";
@@ -103,7 +103,7 @@ function finish(reading: Reading, tag: string): void {
   }
   if (tag === "ul" || tag === "ol") reading.lists = Math.max(0, reading.lists - 1);
   if (tag === "pre") reading.pre = Math.max(0, reading.pre - 1);
-  if (breaks.has(tag)) add(reading, reading.lists > 0 ? "\n" : "\n\n");
+  if (blockTags.has(tag)) add(reading, reading.lists > 0 ? "\n" : "\n\n");
 }
 
 function hrefOf(tag: string, base: string): string {
@@ -118,7 +118,7 @@ function attribute(tag: string, name: "href" | "alt"): string {
   return decodeEntities(found?.[1] ?? found?.[2] ?? found?.[3] ?? "").trim();
 }
 
-function addText(reading: Reading, raw: string): void {
+function addText(reading: HtmlReading, raw: string): void {
   const text = decodeEntities(raw);
   if (reading.pre > 0) return add(reading, text);
   const joined = text.replace(/\s+/g, " ");
@@ -127,7 +127,7 @@ function addText(reading: Reading, raw: string): void {
   if (plain !== "") add(reading, plain);
 }
 
-function add(reading: Reading, text: string): void {
+function add(reading: HtmlReading, text: string): void {
   if (text === "") return;
   reading.out.push(text.slice(0, reading.room));
   reading.room -= text.length;

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 
-import type { Adapter, Incoming, Place } from "../../../src/gateway/adapter.ts";
+import type { PlatformAdapter, Incoming, ChatAddress } from "../../../src/gateway/adapter.ts";
 
 /** A platform of one's own, and what people do and see there. */
-export interface AdapterBed {
-  readonly adapter: Adapter;
+export interface AdapterRig {
+  readonly adapter: PlatformAdapter;
   /** Where a person and the bot are alone. */
-  readonly place: Place;
+  readonly place: ChatAddress;
   readonly person: string;
   /** The person says this; resolves with the platform's name for it. */
   readonly say: (text: string) => Promise<string>;
@@ -29,14 +29,14 @@ interface ShownByBot {
 
 interface AdapterCase {
   readonly title: string;
-  readonly run: (bed: AdapterBed) => Promise<void>;
+  readonly run: (bed: AdapterRig) => Promise<void>;
 }
 
 const soon = () => AbortSignal.timeout(10_000);
 
-let parcels = 0;
+let sentMessages = 0;
 /** One that was never sent before. */
-const parcel = () => ({ id: `parcel_${++parcels}`, replyTo: null });
+const outgoingMessage = () => ({ id: `parcel_${++sentMessages}`, replyTo: null });
 
 /** What every adapter does on its platform, as far as it declares it. */
 export const adapterCases: readonly AdapterCase[] = [
@@ -62,9 +62,9 @@ export const adapterCases: readonly AdapterCase[] = [
       assert.deepEqual(again, first);
       const [came] = first.incoming;
       assert.ok(came?.kind === "message" && first.incoming.length === 1);
-      const { text, addressed, place, person } = came;
+      const { text, addressed, address: place, person } = came;
       assert.equal(text, "Hello, *bot* _with_ [marks](x)");
-      assert.equal(came.message, message);
+      assert.equal(came.messageId, message);
       assert.deepEqual([addressed, place, person.id], [true, bed.place, bed.person]);
       await bed.say("And this");
       const next = await received(adapter, first.next);
@@ -75,7 +75,12 @@ export const adapterCases: readonly AdapterCase[] = [
     title:
       "words are shown once, plainly, and changed where edits are declared; the same again is no error",
     async run({ adapter, place, shown }) {
-      const sent = await adapter.send(place, { text: "**One** two_three" }, parcel(), soon());
+      const sent = await adapter.send(
+        place,
+        { text: "**One** two_three" },
+        outgoingMessage(),
+        soon(),
+      );
       assert.equal(sent.status, "sent");
       assert.deepEqual(
         shown().map(({ text }) => text),
@@ -100,7 +105,7 @@ export const adapterCases: readonly AdapterCase[] = [
         .repeat(1_000)
         .slice(0, adapter.limits.textUnits)
         .trim();
-      assert.equal((await adapter.send(place, { text }, parcel(), soon())).status, "sent");
+      assert.equal((await adapter.send(place, { text }, outgoingMessage(), soon())).status, "sent");
       assert.equal(shown().length, 1);
     },
   },
@@ -111,15 +116,15 @@ export const adapterCases: readonly AdapterCase[] = [
       if (!adapter.capabilities.buttons) return;
       const data = "d".repeat(adapter.limits.buttonBytes);
       const words = { text: "Well?", buttons: [[{ label: "Yes", data }]] };
-      assert.equal((await adapter.send(place, words, parcel(), soon())).status, "sent");
+      assert.equal((await adapter.send(place, words, outgoingMessage(), soon())).status, "sent");
       assert.deepEqual(bed.shown()[0]?.buttons, ["Yes"]);
       await bed.press("Yes");
       const [came] = (await received(adapter, 0)).incoming;
       assert.ok(came?.kind === "press");
-      assert.deepEqual([came.data, came.person.id, came.place], [data, bed.person, place]);
+      assert.deepEqual([came.data, came.person.id, came.address], [data, bed.person, place]);
       // Where it can be changed, it has to be known which one it was.
-      if (adapter.capabilities.edits) assert.equal(came.message, bed.shown()[0]?.id);
-      await adapter.acknowledge(came.press, "Thank you.", soon());
+      if (adapter.capabilities.edits) assert.equal(came.messageId, bed.shown()[0]?.id);
+      await adapter.acknowledgePress(came.press, "Thank you.", soon());
     },
   },
   {
@@ -129,7 +134,7 @@ export const adapterCases: readonly AdapterCase[] = [
       if (!adapter.capabilities.files) return;
       const bytes = Uint8Array.from({ length: 70_000 }, (_, index) => (index * 31) % 256);
       const file = { kind: "file", name: "a b.bin", mediaType: "application/zip", bytes } as const;
-      assert.equal((await adapter.sendFile(place, file, parcel(), soon())).status, "sent");
+      assert.equal((await adapter.sendFile(place, file, outgoingMessage(), soon())).status, "sent");
       const [shown] = bed.shown();
       assert.equal(shown?.file?.name, "a b.bin");
       assert.ok(Buffer.from(bytes).equals(shown.file.bytes));
@@ -148,7 +153,7 @@ export const adapterCases: readonly AdapterCase[] = [
   {
     title: "what is sent again under its id is shown once, where that is declared",
     async run({ adapter, place, shown }) {
-      const twice = parcel();
+      const twice = outgoingMessage();
       for (const _ of [1, 2]) {
         const sent = await adapter.send(place, { text: "Only once" }, twice, soon());
         assert.equal(sent.status, "sent");
@@ -168,16 +173,19 @@ export const adapterCases: readonly AdapterCase[] = [
     title: `a ${trouble} is told as ${status}, and nothing is sent by itself again`,
     async run({ adapter, place, meet, shown }) {
       meet(trouble);
-      const sent = await adapter.send(place, { text: "Once" }, parcel(), soon());
+      const sent = await adapter.send(place, { text: "Once" }, outgoingMessage(), soon());
       assert.equal(sent.status, status);
       assert.equal(shown().length, shows);
-      assert.equal((await adapter.send(place, { text: "Twice" }, parcel(), soon())).status, "sent");
+      assert.equal(
+        (await adapter.send(place, { text: "Twice" }, outgoingMessage(), soon())).status,
+        "sent",
+      );
       assert.equal(shown().length, shows + 1);
     },
   })),
 ];
 
-async function received(adapter: Adapter, cursor: number) {
+async function received(adapter: PlatformAdapter, cursor: number) {
   const page = await adapter.receive(cursor, "wait", soon());
   assert.ok(page.status === "received");
   return page;

@@ -2,24 +2,24 @@ import { systemClock } from "@holdfast/engine";
 import { aHolder } from "@holdfast/testing/fixtures/factories";
 import { ids } from "@holdfast/protocol";
 
-import { type Adapter } from "../../../src/gateway/adapter.ts";
+import { type PlatformAdapter } from "../../../src/gateway/adapter.ts";
 import { type Gateway, type GatewayDeps, openGateway } from "../../../src/gateway/gateway.ts";
-import { openTelegram } from "../../../src/gateway/platforms/telegram/adapter.ts";
+import { createTelegramAdapter } from "../../../src/gateway/platforms/telegram/adapter.ts";
 import type { ApiRig } from "../api-rig.ts";
 
-export type BotOptions = Partial<GatewayDeps>;
+export type GatewayRigOptions = Partial<GatewayDeps>;
 
 /** At a pace that no person would bear, so that tests need not wait. */
-export async function openHastyTelegram(token: string, apiRoot: string): Promise<Adapter> {
-  const adapter = await openTelegram({ token, apiRoot, pollSeconds: 5 });
+export async function openFastTelegram(token: string, apiRoot: string): Promise<PlatformAdapter> {
+  const adapter = await createTelegramAdapter({ token, apiRoot, pollSeconds: 5 });
   return { ...adapter, limits: { ...adapter.limits, paceMs: () => 20 } };
 }
 
 /** A bot over the rig's store, with person 7 on its list. */
 export function openGatewayOn(
   rig: ApiRig,
-  openAdapter: () => Promise<Adapter>,
-  rest: BotOptions = {},
+  openAdapter: () => Promise<PlatformAdapter>,
+  rest: GatewayRigOptions = {},
 ): Gateway {
   return openGateway({
     log: rig.log,
@@ -34,8 +34,8 @@ export function openGatewayOn(
     client: () => rig.client,
     openAdapter,
     platform: "telegram",
-    listed: ["7"],
-    hook: undefined,
+    allowedPeople: ["7"],
+    pushWebhook: undefined,
     onError: (error) => void rig.bugs.push(new Error(String(error))),
     ...rest,
   });

@@ -1,17 +1,22 @@
 import type { Clock } from "@holdfast/engine";
 
-import type { Adapter, Incoming, Place, Trouble } from "../../../src/gateway/adapter.ts";
+import type {
+  PlatformAdapter,
+  Incoming,
+  ChatAddress,
+  PlatformFailure,
+} from "../../../src/gateway/adapter.ts";
 
 /** How a platform is away. */
 export type Away = "fails" | "cuts";
 
 interface Shown {
   readonly at: number;
-  readonly place: Place;
+  readonly place: ChatAddress;
   readonly text: string;
 }
 
-const troubles: Readonly<Record<Away, Trouble>> = {
+const troubles: Readonly<Record<Away, PlatformFailure>> = {
   fails: {
     status: "later",
     afterMs: 2_000,
@@ -36,17 +41,17 @@ export class SimulatedPlatform {
     this.#clock = clock;
   }
 
-  say(place: Place, text: string): void {
+  say(place: ChatAddress, text: string): void {
     const message = String(this.#incoming.length + 1);
     const person = { id: "7", name: "Ada" };
     const said = { text, files: [], addressed: true, quoted: null } as const;
-    this.#incoming.push({ kind: "message", place, person, message, ...said });
+    this.#incoming.push({ kind: "message", address: place, person, messageId: message, ...said });
     this.#bell.abort();
     this.#bell = new AbortController();
   }
 
-  get adapter(): Adapter {
-    const show = async (place: Place, text: string) => {
+  get adapter(): PlatformAdapter {
+    const show = async (place: ChatAddress, text: string) => {
       const shown = { at: this.#clock.now(), place, text };
       this.asked.push(shown);
       if (this.away !== null) return troubles[this.away];
@@ -74,16 +79,16 @@ export class SimulatedPlatform {
         const incoming = this.#incoming.slice(cursor);
         return { status: "received", incoming, next: this.#incoming.length };
       },
-      decode: () => null,
+      decodePush: () => null,
       send: async (place, { text }) =>
         (await show(place, text)) ?? { status: "sent", platformId: String(this.shown.length) },
       sendFile: async (place, { name }) =>
         (await show(place, name)) ?? { status: "sent", platformId: String(this.shown.length) },
       edit: async (place, _, { text }) => (await show(place, text)) ?? { status: "edited" },
-      typing: async () => {},
-      acknowledge: async () => {},
+      showTyping: async () => {},
+      acknowledgePress: async () => {},
       fetchFile: async () => ({ status: "too_large" }),
-      announce: async () => {},
+      publishCommands: async () => {},
     };
   }
 }

@@ -3,32 +3,32 @@ import { blobId } from "@holdfast/protocol";
 
 import { createEgress } from "../../../src/util/egress/egress.ts";
 import { type Gateway } from "../../../src/gateway/gateway.ts";
-import { type Hook } from "../../../src/gateway/platforms/webhook/webhook.ts";
-import { openWebhookAdapter } from "../../../src/gateway/platforms/webhook/webhook-adapter.ts";
-import { takePosted } from "../../../src/gateway/platforms/webhook/receive-post.ts";
-import { webhookNames } from "../../../src/gateway/platforms/webhook/names.ts";
-import { whoeverSigned } from "../../../src/gateway/platforms/webhook/guests.ts";
+import { type Webhook } from "../../../src/gateway/platforms/webhook/webhook.ts";
+import { createWebhookAdapter } from "../../../src/gateway/platforms/webhook/webhook-adapter.ts";
+import { receivePost } from "../../../src/gateway/platforms/webhook/receive-post.ts";
+import { webhookAddressing } from "../../../src/gateway/platforms/webhook/names.ts";
+import { webhookAccess } from "../../../src/gateway/platforms/webhook/guests.ts";
 import { signedHeaders } from "../../../src/util/webhook-signature.ts";
-import { type ApiOptions, type ApiRig, openApi } from "../api-rig.ts";
-import { type BotOptions, openGatewayOn } from "./gateway-rig.ts";
+import { type ApiRigOptions, type ApiRig, openApi } from "../api-rig.ts";
+import { type GatewayRigOptions, openGatewayOn } from "./gateway-rig.ts";
 
-export const hookSecret = "a-secret-that-both-sides-know";
+export const webhookTestSecret = "a-secret-that-both-sides-know";
 
 /** Of a program on this machine. */
-export function aHook(url: string | null, rest: Partial<Hook> = {}): Hook {
+export function testWebhook(url: string | null, rest: Partial<Webhook> = {}): Webhook {
   const usual = { network: "private", commands: [], sessions: "own" } as const;
   const connectedBy = "configuration";
-  return { name: "ci", secrets: [hookSecret], url, ...usual, connectedBy, ...rest };
+  return { name: "ci", secrets: [webhookTestSecret], url, ...usual, connectedBy, ...rest };
 }
 
-export function adapterFor(hooks: readonly Hook[], rig?: ApiRig) {
+export function adapterFor(hooks: readonly Webhook[], rig?: ApiRig) {
   const list = {
     list: () => hooks,
     find: (name: string) => hooks.find((each) => each.name === name) ?? null,
   };
   return {
     list,
-    adapter: openWebhookAdapter({
+    adapter: createWebhookAdapter({
       hooks: list,
       egressFor: ({ url, network }) =>
         createEgress({
@@ -56,8 +56,8 @@ export interface WebhookRig extends ApiRig {
 /** A host that a program speaks to by a signed webhook. */
 export function openWebhookRig(
   script: Script,
-  hook: Hook,
-  options: ApiOptions & { readonly now?: () => number; readonly bot?: BotOptions } = {},
+  hook: Webhook,
+  options: ApiRigOptions & { readonly now?: () => number; readonly bot?: GatewayRigOptions } = {},
 ): WebhookRig {
   const { now = Date.now } = options;
   const rig: ApiRig = openApi(script, {
@@ -73,18 +73,22 @@ export function openWebhookRig(
         const { store, owner } = rig;
         const reception = async () => {
           await gateway.whenOpen;
-          const { take } = gateway;
-          return take && { take };
+          const { handleUpdate: handle } = gateway;
+          return handle && { handle };
         };
-        return takePosted({ hooks: list, store, owner, now, reception }, name, posted);
+        return receivePost(
+          { hooks: list, store, owner, now, updateHandler: reception },
+          name,
+          posted,
+        );
       },
     },
   });
   const { adapter, list } = adapterFor([hook], rig);
   const gateway = openGatewayOn(rig, async () => adapter, {
     platform: "webhook",
-    names: webhookNames,
-    people: whoeverSigned(list),
+    addressing: webhookAddressing,
+    access: webhookAccess(list),
     ...options.bot,
   });
   gateway.start();

@@ -3,16 +3,16 @@ import { fileURLToPath } from "node:url";
 
 import type { Tool, ToolResult } from "@holdfast/engine";
 import { anOwner } from "@holdfast/testing/fixtures/factories";
-import { present } from "@holdfast/testing/fixtures/open-session";
+import { assertPresent } from "@holdfast/testing/fixtures/open-session";
 import { ids, type Json, type OwnerId } from "@holdfast/protocol";
-import { createMemoryStore, type MemoryStore } from "@holdfast/testing/reference-store/store";
+import { createReferenceStore, type ReferenceStore } from "@holdfast/testing/reference-store/store";
 
 import type { McpServers } from "../../../src/ops/config/mcp-servers.ts";
 import { type Mcp, openMcp } from "../../../src/agent/mcp/index.ts";
 
 export interface McpRig {
   readonly mcp: Mcp;
-  readonly store: MemoryStore;
+  readonly store: ReferenceStore;
   readonly owner: OwnerId;
   /** Everything that was told to the log. */
   readonly said: string[];
@@ -32,18 +32,19 @@ export function openMcpRig(
   servers: McpServers,
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): McpRig {
-  const store = createMemoryStore();
+  const store = createReferenceStore();
   const owner = anOwner();
   const said: string[] = [];
   const mcp = openMcp({
     servers,
     environment,
     store,
-    say: (line) => void said.push(line),
+    log: (line) => void said.push(line),
     times: { backOffMs: 5, longestBackOffMs: 20, firstMs: 60_000 },
   });
   mcp.start();
-  const tool = async (name: string): Promise<Tool> => present((await mcp.tools()).tools.get(name));
+  const tool = async (name: string): Promise<Tool> =>
+    assertPresent((await mcp.tools()).tools.get(name));
   return {
     mcp,
     store,
@@ -63,19 +64,19 @@ export function openMcpRig(
   };
 }
 
-const strangeMain = fileURLToPath(
+const misbehavingServerMain = fileURLToPath(
   new URL("../../../../testing/src/host/mcp/misbehaving-server-main.ts", import.meta.url),
 );
 
 /** A server that misbehaves in this manner. */
-export function strangeServer(manner: string, diary?: string, detail = "") {
+export function misbehavingServer(manner: string, diary?: string, detail = "") {
   return {
     command: process.execPath,
-    args: [strangeMain, manner, detail],
+    args: [misbehavingServerMain, manner, detail],
     ...(diary !== undefined && { env: { DIARY: diary } }),
   };
 }
 
-export function readDiary(path: string): string[] {
+export function readServerLog(path: string): string[] {
   return readFileSync(path, "utf8").split("\n").slice(0, -1);
 }

@@ -1,7 +1,7 @@
 import type { Model } from "@holdfast/engine";
 import { scriptedModel } from "@holdfast/testing/fakes/scripted-model";
 
-import { createModels, type Models } from "../../../src/agent/models/registry.ts";
+import { createModelRegistry, type ModelRegistry } from "../../../src/agent/models/registry.ts";
 import type { Secrets, StoredKey } from "../../../src/ops/secrets/secrets.ts";
 
 /** Keys that are kept nowhere. */
@@ -16,7 +16,7 @@ export function memorySecrets(): Secrets {
   };
 }
 
-type ModelConfig = Parameters<typeof createModels>[0]["config"];
+type ModelConfig = Parameters<typeof createModelRegistry>[0]["config"];
 const unset = { value: undefined, source: { from: "default" } } as const;
 export const noModelConfig: ModelConfig = {
   model: unset,
@@ -34,22 +34,22 @@ export const noModelConfig: ModelConfig = {
 export function openTestModels(
   secrets: Secrets,
   environment: Readonly<Record<string, string>> | undefined,
-): Models {
+): ModelRegistry {
   // Nobody listens there: a test does not meet what happens to run beside it.
   const ollamaBaseUrl = { ...unset, value: "http://127.0.0.1:9/v1" };
   const config = { ...noModelConfig, ollamaBaseUrl };
-  const models = createModels({ config, environment: environment ?? {}, secrets });
+  const models = createModelRegistry({ config, environment: environment ?? {}, secrets });
   return environment === undefined ? { ...models, check: () => null } : models;
 }
 
 /** One model under every name; for small things there is none. */
-export function modelsOf(model: Model): Models {
+export function modelsOf(model: Model): ModelRegistry {
   const models = openTestModels(memorySecrets(), undefined);
   const none = scriptedModel([]);
   return {
     ...models,
-    usual: () => "scripted",
-    small: () => "small",
+    defaultModel: () => "scripted",
+    smallModel: () => "small",
     open: (name) => (name === "small" ? none : model),
   };
 }

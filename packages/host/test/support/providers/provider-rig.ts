@@ -10,7 +10,7 @@ import { type CallId, ids, type Json } from "@holdfast/protocol";
 import { type ConnectionLimits } from "../../../src/agent/models/provider-connection.ts";
 import {
   createProviderModel,
-  type ProviderModelParts,
+  type ProviderModelDeps,
 } from "../../../src/agent/models/provider-model.ts";
 import { type OpenAiApi } from "../../../src/agent/models/models-load-provider.ts";
 import { type Provider } from "../../../src/agent/models/model-name.ts";
@@ -86,7 +86,7 @@ const limits: ConnectionLimits = { answerMs: 5_000, silenceMs: 5_000, bytes: 10_
 export function openWire(
   wire: Wire,
   server: Pick<ProviderServer, "url">,
-  rest: Partial<ProviderModelParts> = {},
+  rest: Partial<ProviderModelDeps> = {},
 ): Model {
   const key = "key-1234567890";
   const account = {
@@ -129,7 +129,7 @@ export const failureIn = (events: readonly ModelEvent[]): ModelFailure | null =>
 };
 
 /** What the engine would send next: the answer as it is settled, and the results of its calls. */
-export function goOn(events: readonly ModelEvent[], output = "seen"): ModelMessage[] {
+export function nextMessages(events: readonly ModelEvent[], output = "seen"): ModelMessage[] {
   const parts: AssistantPart[] = [];
   const results: ModelMessage[] = [];
   let isOpen = false;

@@ -2,23 +2,29 @@ import type { Reads } from "@holdfast/engine";
 
 import { decodeApproval } from "../rows/approvals.ts";
 import { statement } from "../statement.ts";
-import type { Readers } from "./reader-pool.ts";
+import type { ReaderPool } from "./reader-pool.ts";
 
-const byId = statement("approval_by_id", `SELECT * FROM approvals WHERE id = $2 AND owner_id = $1`);
-const page = (where: string) => `
+const approvalById = statement(
+  "approval_by_id",
+  `SELECT * FROM approvals WHERE id = $2 AND owner_id = $1`,
+);
+const openApprovalsPage = (where: string) => `
   SELECT * FROM approvals
    WHERE owner_id = $1 AND state = 'open' AND (asked_at, id) > ($2::bigint, $3) ${where}
    ORDER BY asked_at, id LIMIT $4`;
-const openOnes = statement("open_approvals", page(""));
-const openInSession = statement("open_approvals_in_session", page("AND session_id = $5"));
-const answeredOnes = statement(
+const openApprovals = statement("open_approvals", openApprovalsPage(""));
+const openApprovalsInSession = statement(
+  "open_approvals_in_session",
+  openApprovalsPage("AND session_id = $5"),
+);
+const answeredApprovals = statement(
   "answered_approvals",
   `SELECT * FROM approvals
     WHERE owner_id = $1 AND state = 'answered' AND (answered_at, id) < ($2::bigint, $3)
       AND ($5::text IS NULL OR session_id = $5)
     ORDER BY answered_at DESC, id DESC LIMIT $4`,
 );
-const bearingOn = statement(
+const approvalsForRun = statement(
   "approvals_for_run",
   `SELECT * FROM approvals
     WHERE owner_id = $1 AND session_id = $2 AND (run_id = $3 OR decision IN ('session', 'always'))
@@ -27,18 +33,18 @@ const bearingOn = statement(
 
 type ApprovalReads = Pick<Reads, "approval" | "approvals" | "answered" | "approvalsFor">;
 
-export function createApprovalReads(readers: Readers): ApprovalReads {
+export function createApprovalReads(readers: ReaderPool): ApprovalReads {
   return {
     async approval(owner, id) {
-      const [row] = await readers.rows(byId, [owner, id]);
+      const [row] = await readers.rows(approvalById, [owner, id]);
       return row === undefined ? null : decodeApproval(row);
     },
     async approvals(owner, { session, limit, after }) {
       const place = [owner, after?.askedAt ?? -1, after?.id ?? "", limit + 1];
       const rows =
         session === undefined
-          ? await readers.rows(openOnes, place)
-          : await readers.rows(openInSession, [...place, session]);
+          ? await readers.rows(openApprovals, place)
+          : await readers.rows(openApprovalsInSession, [...place, session]);
       const approvals = rows.slice(0, limit).map(decodeApproval);
       const last = approvals.at(-1);
       const more = rows.length > limit && last !== undefined;
@@ -46,7 +52,13 @@ export function createApprovalReads(readers: Readers): ApprovalReads {
     },
     async answered(owner, { session = null, limit, before }) {
       const { answeredAt = Number.MAX_SAFE_INTEGER, id = "" } = before ?? {};
-      const rows = await readers.rows(answeredOnes, [owner, answeredAt, id, limit + 1, session]);
+      const rows = await readers.rows(answeredApprovals, [
+        owner,
+        answeredAt,
+        id,
+        limit + 1,
+        session,
+      ]);
       const approvals = rows.slice(0, limit).map(decodeApproval);
       const last = approvals.at(-1);
       const more = rows.length > limit && last !== undefined && last.answeredAt !== null;
@@ -56,7 +68,7 @@ export function createApprovalReads(readers: Readers): ApprovalReads {
       };
     },
     async approvalsFor(owner, session, run) {
-      return (await readers.rows(bearingOn, [owner, session, run])).map(decodeApproval);
+      return (await readers.rows(approvalsForRun, [owner, session, run])).map(decodeApproval);
     },
   };
 }

@@ -17,9 +17,9 @@ import { decodeLease } from "../rows/lease-row.ts";
 import { decodeMark, decodeMemoryTry } from "../rows/memory-row.ts";
 import { decodeOutbox } from "../rows/outbox.ts";
 import { decodeSession, sessionColumns } from "../rows/sessions.ts";
-import { run, type Statement, statement, type Value } from "../statement.ts";
+import { execute, type Statement, statement, type SqlValue } from "../statement.ts";
 import { checkIntegrity, findOrphans } from "./damage.ts";
-import type { Readers } from "./reader-pool.ts";
+import type { ReaderPool } from "./reader-pool.ts";
 
 const pageSize = 500;
 
@@ -58,8 +58,8 @@ const purgePage = statement(
 
 type AuditReads = Omit<Audit, "replaceDerived" | "replaceBlobRefs">;
 
-export function createAuditReads(readers: Readers): AuditReads {
-  const rows = (what: Statement, ...values: Value[]) => readers.rows(what, values);
+export function createAuditReads(readers: ReaderPool): AuditReads {
+  const rows = (what: Statement, ...values: SqlValue[]) => readers.rows(what, values);
   return {
     async *sessions() {
       for await (const row of pages((last) => rows(sessionPage, textOf(last, "id"), pageSize))) {
@@ -157,9 +157,9 @@ const derivedUsage = statement(
   `SELECT * FROM usage WHERE session_id = $1 ORDER BY seq`,
 );
 
-function readDerived(readers: Readers, id: SessionId): Promise<Derived | null> {
+function readDerived(readers: ReaderPool, id: SessionId): Promise<Derived | null> {
   return readers.snapshot(async (session) => {
-    const rows = async (what: Statement) => (await run(session, what, [id])).rows;
+    const rows = async (what: Statement) => (await execute(session, what, [id])).rows;
     const [row] = await rows(derivedSession);
     if (row === undefined) return null;
     return {

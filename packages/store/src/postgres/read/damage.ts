@@ -1,10 +1,10 @@
 import type { Orphan } from "@holdfast/engine";
 
-import type { Readers } from "./reader-pool.ts";
+import type { ReaderPool } from "./reader-pool.ts";
 import { statement } from "../statement.ts";
 
 /** Tables whose rows belong to a session, and the words that name such a row. Usage outlives its session. */
-const owned: readonly { table: string; key: string }[] = [
+const ownedTables: readonly { table: string; key: string }[] = [
   { table: "heads", key: "x.session_id" },
   { table: "session_tags", key: "x.session_id || ' ' || x.tag" },
   { table: "deltas", key: "x.session_id || ' ' || x.seq" },
@@ -24,7 +24,7 @@ const owned: readonly { table: string; key: string }[] = [
 const orphans = statement(
   "orphans",
   [
-    ...owned.map(
+    ...ownedTables.map(
       ({ table, key }) => `SELECT '${table}' AS "table", ${key} AS key FROM ${table} x
          WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = x.session_id)`,
     ),
@@ -40,13 +40,13 @@ const orphans = statement(
   ].join("\nUNION ALL\n"),
 );
 
-export async function* findOrphans(readers: Readers): AsyncIterable<Orphan> {
-  for (const row of await readers.rowsAtLeisure(orphans)) {
+export async function* findOrphans(readers: ReaderPool): AsyncIterable<Orphan> {
+  for (const row of await readers.rowsWithoutTimeout(orphans)) {
     yield { table: String(row["table"]), key: String(row["key"]) };
   }
 }
 
-const problems = statement(
+const integrityProblems = statement(
   "integrity",
   `SELECT 'The index ' || c.relname || ' is not valid; run REINDEX.' AS problem
      FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
@@ -59,7 +59,7 @@ const problems = statement(
      FROM pg_settings WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off'`,
 );
 
-export async function checkIntegrity(readers: Readers): Promise<readonly string[]> {
-  const rows = await readers.rowsAtLeisure(problems);
+export async function checkIntegrity(readers: ReaderPool): Promise<readonly string[]> {
+  const rows = await readers.rowsWithoutTimeout(integrityProblems);
   return rows.map((row) => String(row["problem"]));
 }

@@ -2,18 +2,18 @@ import type { ListQuery, SessionPage } from "@holdfast/engine";
 import type { OwnerId } from "@holdfast/protocol";
 
 import { decodeSession, sessionColumns, shelves } from "../rows/sessions.ts";
-import { statement, type Value } from "../statement.ts";
-import type { Readers } from "./reader-pool.ts";
+import { statement, type SqlValue } from "../statement.ts";
+import type { ReaderPool } from "./reader-pool.ts";
 
 /** One scan of the index that fits the filter, from the cursor on; then the page's heads. */
 export async function listSessions(
-  readers: Readers,
+  readers: ReaderPool,
   owner: OwnerId,
   query: ListQuery,
 ): Promise<SessionPage> {
   const { shelf = "active", pinned, project, tag, limit, after } = query;
-  const values: Value[] = [owner, shelves[shelf], limit + 1];
-  const value = (each: Value): string => `$${values.push(each)}`;
+  const values: SqlValue[] = [owner, shelves[shelf], limit + 1];
+  const value = (each: SqlValue): string => `$${values.push(each)}`;
   const place = tag === undefined ? "(s.sort_at, s.id)" : "(t.sort_at, t.session_id)";
   const conditions = [
     ...(tag === undefined

@@ -8,13 +8,13 @@ import type {
 } from "@holdfast/engine";
 import { type OwnerId, roleOf, seq, type SessionId, type StoredEvent } from "@holdfast/protocol";
 
-import type { Row, Session } from "../connection.ts";
+import type { Row, Connection } from "../connection.ts";
 import { decodeEvents, eventColumns } from "../rows/events.ts";
 import { type StoredSession } from "../rows/sessions.ts";
-import { run, statement } from "../statement.ts";
-import type { Readers } from "./reader-pool.ts";
+import { execute, statement } from "../statement.ts";
+import type { ReaderPool } from "./reader-pool.ts";
 
-const page = statement(
+const eventPage = statement(
   "event_page",
   `SELECT h.head, e.* FROM sessions s
      JOIN heads h ON h.session_id = s.id
@@ -30,13 +30,13 @@ const page = statement(
 );
 
 export async function readEvents(
-  readers: Readers,
+  readers: ReaderPool,
   owner: OwnerId,
   id: SessionId,
   { after, upTo, limit }: EventQuery,
 ): Promise<EventPage | null> {
   const last = upTo ?? Number.MAX_SAFE_INTEGER;
-  const rows = await readers.rows(page, [owner, id, after, last, limit + 1]);
+  const rows = await readers.rows(eventPage, [owner, id, after, last, limit + 1]);
   const [first] = rows;
   if (first === undefined) return null;
   const events = rows.filter((row) => row["seq"] !== null);
@@ -64,7 +64,7 @@ const newestEntries = statement(
 const rangesAtATime = 16;
 
 export async function readEntries(
-  session: Session,
+  session: Connection,
   row: SessionRow,
   { before = Number.MAX_SAFE_INTEGER as EntryQuery["before"], limit }: EntryQuery,
 ): Promise<EntryPage> {
@@ -78,14 +78,19 @@ export async function readEntries(
   for (let end = ranges.length; end > 0 && found.length <= limit; end -= rangesAtATime) {
     const some = JSON.stringify(ranges.slice(Math.max(0, end - rangesAtATime), end));
     const wanted = limit + 1 - found.length;
-    const { rows } = await run(session, newestEntries, [some, before ?? null, wanted, row.owner]);
+    const { rows } = await execute(session, newestEntries, [
+      some,
+      before ?? null,
+      wanted,
+      row.owner,
+    ]);
     found.push(...rows);
   }
   const rows = found.slice(0, limit).toReversed();
   return { entries: decodeEvents(rows), more: found.length > limit };
 }
 
-const journal = statement(
+const journalOfRun = statement(
   "journal",
   `(SELECT ${eventColumns} FROM events WHERE session_id = $1 AND seq >= $2 AND run_id = $3 AND NOT entry)
    UNION ALL
@@ -94,10 +99,15 @@ const journal = statement(
 );
 
 export async function readJournal(
-  session: Session,
+  session: Connection,
   { row, settledUpto }: StoredSession,
   live: RunRow,
 ): Promise<readonly StoredEvent[]> {
-  const { rows } = await run(session, journal, [row.id, live.journalFrom, live.id, settledUpto]);
+  const { rows } = await execute(session, journalOfRun, [
+    row.id,
+    live.journalFrom,
+    live.id,
+    settledUpto,
+  ]);
   return decodeEvents(rows).filter((event) => roleOf(event) !== "meta");
 }

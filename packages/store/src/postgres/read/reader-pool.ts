@@ -2,31 +2,31 @@ import { StoreFailure } from "@holdfast/engine";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Pool, PoolClient } from "pg";
 
-import { createReaders, type Row, type Session } from "../connection.ts";
-import { storeFailureOf, troubleOf } from "../errors.ts";
+import { createReaderPool, type Row, type Connection } from "../connection.ts";
+import { storeFailureOf, classifyError } from "../errors.ts";
 import type { Settings } from "../settings.ts";
-import { run, type Statement, type Value } from "../statement.ts";
+import { execute, type Statement, type SqlValue } from "../statement.ts";
 
-const unhurried = { query_timeout: 24 * 60 * 60 * 1000 };
+const noQueryTimeout = { query_timeout: 24 * 60 * 60 * 1000 };
 
 /** Connections for reads. A read has nothing half done, so one that loses its connection is simply read again. */
-export class Readers {
+export class ReaderPool {
   readonly #pool: Pool;
   readonly #giveUpMs: number;
   #state: "open" | "closed" = "open";
 
   constructor(settings: Settings) {
-    this.#pool = createReaders(settings);
+    this.#pool = createReaderPool(settings);
     this.#giveUpMs = settings.giveUpMs;
   }
 
   /** One statement is one snapshot. */
-  async rows(statement: Statement, values: readonly Value[]): Promise<Row[]> {
-    return this.#withClient(async (client) => (await run(client, statement, values)).rows);
+  async rows(statement: Statement, values: readonly SqlValue[]): Promise<Row[]> {
+    return this.#withClient(async (client) => (await execute(client, statement, values)).rows);
   }
 
   /** Everything that `read` asks for is answered as of one instant. */
-  snapshot<T>(read: (session: Session) => Promise<T>): Promise<T> {
+  snapshot<T>(read: (session: Connection) => Promise<T>): Promise<T> {
     return this.#withClient(async (client) => {
       await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
       const result = await read(client);
@@ -36,7 +36,7 @@ export class Readers {
   }
 
   /** A change outside of the log (of the search index), that may be made twice. */
-  change<T>(work: (session: Session) => Promise<T>): Promise<T> {
+  transaction<T>(work: (session: Connection) => Promise<T>): Promise<T> {
     return this.#withClient(async (client) => {
       await client.query("BEGIN");
       const result = await work(client);
@@ -46,11 +46,11 @@ export class Readers {
   }
 
   /** For checks that read whole tables: as long as it takes. */
-  rowsAtLeisure({ text }: Statement): Promise<Row[]> {
+  rowsWithoutTimeout({ text }: Statement): Promise<Row[]> {
     return this.#withClient(async (client) => {
       await client.query("BEGIN READ ONLY");
       await client.query("SET LOCAL statement_timeout = 0");
-      const { rows } = await client.query<Row>({ text, ...unhurried });
+      const { rows } = await client.query<Row>({ text, ...noQueryTimeout });
       await client.query("COMMIT");
       return rows;
     });
@@ -69,7 +69,7 @@ export class Readers {
       try {
         return await this.#readOnce(read);
       } catch (error) {
-        const trouble = troubleOf(error);
+        const trouble = classifyError(error);
         const passing = trouble === "lost" || trouble === "again";
         const patient = tries === 0 || performance.now() - startedAt < this.#giveUpMs;
         if (!passing || !patient) throw storeFailureOf(error);

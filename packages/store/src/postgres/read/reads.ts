@@ -1,18 +1,18 @@
-import { type Reads, type UsageTotals, writeListed } from "@holdfast/engine";
+import { type Reads, type UsageTotals, encodeSessionPage } from "@holdfast/engine";
 import { type OwnerId, type SessionId, sessionId } from "@holdfast/protocol";
 import { z } from "zod";
 
-import type { Session } from "../connection.ts";
+import type { Connection } from "../connection.ts";
 import { decodeEvents, eventColumns } from "../rows/events.ts";
 import { decodeInput, decodeRun } from "../rows/tables.ts";
 import { decodeSession, sessionColumns, type StoredSession } from "../rows/sessions.ts";
-import { run, statement } from "../statement.ts";
+import { execute, statement } from "../statement.ts";
 import { createApprovalReads } from "./approvals.ts";
 import { createMemoryReads } from "./memory.ts";
 import { createOutboxReads } from "./outbox.ts";
 import { listSessions } from "./list.ts";
 import { readEntries, readEvents, readJournal } from "./log.ts";
-import type { Readers } from "./reader-pool.ts";
+import type { ReaderPool } from "./reader-pool.ts";
 
 const sessionById = statement(
   "session_by_id",
@@ -49,7 +49,7 @@ const blobById = statement(
   `SELECT media_type, bytes FROM blobs WHERE owner_id = $1 AND id = $2`,
 );
 
-const totals: z.ZodType<UsageTotals> = z.object({
+const usageRow: z.ZodType<UsageTotals> = z.object({
   input: z.int(),
   output: z.int(),
   cacheRead: z.int(),
@@ -59,37 +59,37 @@ const totals: z.ZodType<UsageTotals> = z.object({
 });
 const blobRow = z.object({ media_type: z.string(), bytes: z.instanceof(Uint8Array) });
 
-async function readSession(
-  session: Session,
+async function readStoredSession(
+  session: Connection,
   owner: OwnerId,
   id: SessionId,
 ): Promise<StoredSession | null> {
-  const { rows } = await run(session, sessionById, [owner, id]);
+  const { rows } = await execute(session, sessionById, [owner, id]);
   return rows[0] === undefined ? null : decodeSession(rows[0]);
 }
 
-export function createReads(readers: Readers): Reads {
+export function createReads(readers: ReaderPool): Reads {
   return {
     async session(owner, id) {
       const [row] = await readers.rows(sessionById, [owner, id]);
       return row === undefined ? null : decodeSession(row).row;
     },
     sessions: (owner, query) => listSessions(readers, owner, query),
-    listed: async (owner, query) => writeListed(await listSessions(readers, owner, query)),
+    listed: async (owner, query) => encodeSessionPage(await listSessions(readers, owner, query)),
     events: (owner, id, query) => readEvents(readers, owner, id, query),
     entries: (owner, id, query) =>
       readers.snapshot(async (session) => {
-        const stored = await readSession(session, owner, id);
+        const stored = await readStoredSession(session, owner, id);
         return stored && readEntries(session, stored.row, query);
       }),
     snapshot: (owner, id, query) =>
       readers.snapshot(async (session) => {
-        const stored = await readSession(session, owner, id);
+        const stored = await readStoredSession(session, owner, id);
         if (stored === null) return null;
         const { row } = stored;
         const entries = await readEntries(session, row, query);
-        const inbox = await run(session, waitingInputs, [id]);
-        const live = row.liveRun && (await run(session, runById, [owner, row.liveRun])).rows[0];
+        const inbox = await execute(session, waitingInputs, [id]);
+        const live = row.liveRun && (await execute(session, runById, [owner, row.liveRun])).rows[0];
         const liveRun = live ? decodeRun(live) : null;
         const journal = liveRun === null ? [] : await readJournal(session, stored, liveRun);
         return { session: row, entries, run: liveRun, inbox: inbox.rows.map(decodeInput), journal };
@@ -108,7 +108,7 @@ export function createReads(readers: Readers): Reads {
     async usage(owner, { session, runId, since }) {
       const values = [owner, since ?? 0, session ?? null, runId ?? null];
       const [row] = await readers.rows(usageTotals, values);
-      return totals.parse(row);
+      return usageRow.parse(row);
     },
     async blob(owner, id) {
       const [row] = await readers.rows(blobById, [owner, id]);

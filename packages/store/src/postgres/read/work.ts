@@ -2,17 +2,17 @@ import type { Work, WorkItem } from "@holdfast/engine";
 import type { ApprovalId, OwnerId, Seq, SessionId } from "@holdfast/protocol";
 
 import type { Row } from "../connection.ts";
-import type { Readers } from "./reader-pool.ts";
+import type { ReaderPool } from "./reader-pool.ts";
 import { decodeLease } from "../rows/lease-row.ts";
 import { statement } from "../statement.ts";
 
-const queued = statement(
+const queuedSessions = statement(
   "queued_work",
   `SELECT s.owner_id, s.id FROM inputs i JOIN sessions s ON s.id = i.session_id
     WHERE i.state = 'queued' AND s.live_run IS NULL AND s.trashed_at IS NULL
     GROUP BY s.owner_id, s.id ORDER BY min(i.at) LIMIT $1`,
 );
-const live = statement(
+const liveSessions = statement(
   "live_work",
   `SELECT s.owner_id, s.id, r.* FROM sessions s
     LEFT JOIN leases r ON r.session_id = s.id AND r.kind = 'run'
@@ -22,14 +22,14 @@ const live = statement(
     ORDER BY coalesce(r.expires_at, 0) LIMIT $1`,
 );
 
-const untitled = statement(
+const untitledSessions = statement(
   "untitled_work",
   `SELECT owner_id, id FROM sessions
     WHERE title_source = 'derived' AND last_state = 'completed' AND trashed_at IS NULL
     ORDER BY id LIMIT $1`,
 );
 
-const unremembered = statement(
+const unrememberedSessions = statement(
   "unremembered_work",
   `SELECT s.owner_id, s.id
      FROM (SELECT session_id, min(at) AS oldest, max(at) AS newest FROM marks GROUP BY session_id) m
@@ -39,7 +39,7 @@ const unremembered = statement(
     ORDER BY m.oldest, s.id LIMIT $1`,
 );
 
-const undelivered = statement(
+const undeliveredSessions = statement(
   "undelivered_work",
   `SELECT s.owner_id, s.id, h.head
      FROM (SELECT session_id, min(at) AS oldest FROM outbox
@@ -49,45 +49,45 @@ const undelivered = statement(
     WHERE s.trashed_at IS NULL ORDER BY o.oldest, s.id LIMIT $1`,
 );
 
-const expired = statement(
+const expiredOpenApprovals = statement(
   "expired_approvals",
   `SELECT owner_id, session_id AS id, id AS approval FROM approvals
     WHERE state = 'open' AND expires_at <= $1 ORDER BY expires_at, approvals.id LIMIT $2`,
 );
 
-export function createWork(readers: Readers, now: () => Promise<number>): Work {
+export function createWork(readers: ReaderPool, now: () => Promise<number>): Work {
   return {
     async queued(limit) {
-      return (await readers.rows(queued, [limit])).map(itemOf);
+      return (await readers.rows(queuedSessions, [limit])).map(workItemOf);
     },
     async live(limit) {
-      const rows = await readers.rows(live, [limit]);
+      const rows = await readers.rows(liveSessions, [limit]);
       return rows.map((row) => ({
-        ...itemOf(row),
+        ...workItemOf(row),
         lease: row["fence"] === null ? null : decodeLease(row),
       }));
     },
     async untitled(limit) {
-      return (await readers.rows(untitled, [limit])).map(itemOf);
+      return (await readers.rows(untitledSessions, [limit])).map(workItemOf);
     },
     async unremembered(limit, restingSince) {
-      const rows = await readers.rows(unremembered, [limit, restingSince, await now()]);
-      return rows.map(itemOf);
+      const rows = await readers.rows(unrememberedSessions, [limit, restingSince, await now()]);
+      return rows.map(workItemOf);
     },
     async undelivered(limit) {
-      const rows = await readers.rows(undelivered, [limit, await now()]);
-      return rows.map((row) => ({ ...itemOf(row), head: Number(row["head"]) as Seq }));
+      const rows = await readers.rows(undeliveredSessions, [limit, await now()]);
+      return rows.map((row) => ({ ...workItemOf(row), head: Number(row["head"]) as Seq }));
     },
     async expiredApprovals(limit) {
-      const rows = await readers.rows(expired, [await now(), limit]);
+      const rows = await readers.rows(expiredOpenApprovals, [await now(), limit]);
       return rows.map((row) => ({
-        ...itemOf(row),
+        ...workItemOf(row),
         approval: String(row["approval"]) as ApprovalId,
       }));
     },
   };
 }
 
-function itemOf(row: Row): WorkItem {
+function workItemOf(row: Row): WorkItem {
   return { owner: String(row["owner_id"]) as OwnerId, session: String(row["id"]) as SessionId };
 }

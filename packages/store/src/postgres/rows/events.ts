@@ -4,7 +4,7 @@ import { z } from "zod";
 import { decodePayload, encodePayload } from "../../schema/payload.ts";
 import type { Row } from "../connection.ts";
 
-const shape = z.object({
+const eventShape = z.object({
   seq,
   id: eventId,
   type: z.string(),
@@ -24,7 +24,7 @@ export type EventRead =
   | { readonly status: "damaged"; readonly seq: number; readonly problem: string };
 
 export function decodeEventRow(row: Row): EventRead {
-  const parsed = shape.safeParse(row);
+  const parsed = eventShape.safeParse(row);
   if (!parsed.success) {
     return { status: "damaged", seq: Number(row["seq"]), problem: parsed.error.message };
   }

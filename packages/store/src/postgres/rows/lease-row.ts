@@ -2,10 +2,10 @@ import type { LeaseRow } from "@holdfast/engine";
 import { fence, sessionId } from "@holdfast/protocol";
 import { z } from "zod";
 
-import { holder } from "../../identity.ts";
+import { holderSchema } from "../../identity.ts";
 import type { Row } from "../connection.ts";
 
-const shape = z.object({
+const leaseShape = z.object({
   kind: z.enum(["run", "compaction", "memory", "history", "outbox"]),
   session_id: sessionId,
   fence,
@@ -14,12 +14,12 @@ const shape = z.object({
 });
 
 export function decodeLease(row: Row): LeaseRow {
-  const lease = shape.parse(row);
+  const lease = leaseShape.parse(row);
   return {
     kind: lease.kind,
     session: lease.session_id,
     fence: lease.fence,
-    holder: holder.parse(JSON.parse(lease.holder)),
+    holder: holderSchema.parse(JSON.parse(lease.holder)),
     expiresAt: lease.expires_at,
   };
 }

@@ -13,7 +13,7 @@ import { z } from "zod";
 
 import type { Row } from "../connection.ts";
 
-const shape = z.object({
+const outboxShape = z.object({
   session_id: sessionId,
   delivery: deliveryId,
   chunk: z.int(),
@@ -38,7 +38,7 @@ const shape = z.object({
 
 export function decodeOutbox(stored: Row): OutboxRow {
   const { session_id, run_id, approval_id, reply_to, sent_from, sent_to, ...row } =
-    shape.parse(stored);
+    outboxShape.parse(stored);
   const { platform_id, retry_at, ...rest } = row;
   return {
     ...rest,

@@ -26,7 +26,7 @@ export const sessionColumns = `
   s.trashed_at, s.ranges, s.origin_id, s.origin_seq, s.epoch, s.live_run, s.live_state, s.last_state,
   h.open_deltas, h.settled_upto`;
 
-const shape = z.object({
+const sessionShape = z.object({
   id: sessionId,
   owner_id: ownerId,
   head: seq,
@@ -60,7 +60,7 @@ const storedTags = z.array(z.string());
 const storedRanges = z.array(seqRange);
 
 export function decodeSession(row: Row): StoredSession {
-  const { settled_upto, ...stored } = shape.parse(row);
+  const { settled_upto, ...stored } = sessionShape.parse(row);
   const { origin_id, origin_seq } = stored;
   return {
     settledUpto: settled_upto,

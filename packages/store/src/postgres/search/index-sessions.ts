@@ -4,20 +4,20 @@ import { z } from "zod";
 
 import { foldText, snippetText } from "../../shared/search-text/fold.ts";
 import { tokensOf } from "../../shared/search-text/tokens.ts";
-import type { Row, Session } from "../connection.ts";
+import type { Row, Connection } from "../connection.ts";
 import { decodeEventRow, eventColumns } from "../rows/events.ts";
-import { run, statement, upsertRows } from "../statement.ts";
-import { searchableOf } from "./searchable.ts";
+import { execute, statement, upsertRows } from "../statement.ts";
+import { searchableTextOf } from "./searchable.ts";
 
 /** Sessions and entries in one transaction. */
-export const sessionsAtATime = 20;
-const entriesAtATime = 10;
+export const sessionsPerBatch = 20;
+const entriesPerBatch = 10;
 /** How long other work may wait for us. */
-const sliceMs = 4;
+const maxSliceMs = 4;
 /** What stands further back in a text is not indexed. */
 const indexedLength = 64 * 1024;
 
-const openState = statement(
+const createState = statement(
   "search_open_state",
   `INSERT INTO search_state (session_id, indexed_seq)
    SELECT session_id, 0 FROM heads WHERE session_id = ANY($1) ORDER BY session_id ON CONFLICT DO NOTHING`,
@@ -27,7 +27,7 @@ const lockState = statement(
   "search_lock_state",
   `SELECT session_id, indexed_seq FROM search_state WHERE session_id = ANY($1) ORDER BY session_id FOR UPDATE`,
 );
-const readBehind = statement(
+const readUnindexed = statement(
   "search_read_behind",
   `SELECT s.id AS session_id, s.owner_id, s.title, s.sort_at, h.head, st.title AS indexed_title, e.*
      FROM search_state st
@@ -36,7 +36,7 @@ const readBehind = statement(
      LEFT JOIN LATERAL (
        SELECT ${eventColumns} FROM events
         WHERE session_id = st.session_id AND entry AND seq > st.indexed_seq AND seq <= h.head
-        ORDER BY seq LIMIT ${entriesAtATime}) e ON true
+        ORDER BY seq LIMIT ${entriesPerBatch}) e ON true
     WHERE st.session_id = ANY($1)
     ORDER BY s.id, e.seq`,
 );
@@ -57,7 +57,7 @@ const putState = statement(
   upsertRows("search_state", "session_id", "indexed_seq, title"),
 );
 
-const behindRow = z.object({
+const unindexedRow = z.object({
   session_id: z.string(),
   owner_id: z.string(),
   title: z.string().nullable(),
@@ -69,21 +69,21 @@ const behindRow = z.object({
 
 /** Indexes what is new in these sessions, and answers which have more. */
 export async function indexSessions(
-  session: Session,
+  session: Connection,
   ids: readonly SessionId[],
 ): Promise<readonly SessionId[]> {
   await session.query({ text: "SET LOCAL synchronous_commit = off" });
-  await run(session, openState, [ids]);
-  await run(session, lockState, [ids]);
-  const { rows } = await run(session, readBehind, [ids]);
-  const bySession = Map.groupBy(rows, (row) => behindRow.parse(row).session_id);
+  await execute(session, createState, [ids]);
+  await execute(session, lockState, [ids]);
+  const { rows } = await execute(session, readUnindexed, [ids]);
+  const bySession = Map.groupBy(rows, (row) => unindexedRow.parse(row).session_id);
   const texts: Row[] = [];
   const states: Row[] = [];
   const retitled: string[] = [];
   const unfinished: SessionId[] = [];
   for (const [id, entries] of bySession) {
-    const last = behindRow.parse(entries.at(-1));
-    const complete = entries.length < entriesAtATime;
+    const last = unindexedRow.parse(entries.at(-1));
+    const complete = entries.length < entriesPerBatch;
     if (!complete) unfinished.push(id as SessionId);
     states.push({
       session_id: id,
@@ -96,13 +96,19 @@ export async function indexSessions(
     }
     texts.push(...(await textsOf(entries)));
   }
-  if (retitled.length > 0) await run(session, dropTitles, [retitled]);
-  await run(session, putTexts, [JSON.stringify(texts)]);
-  await run(session, putState, [JSON.stringify(states)]);
+  if (retitled.length > 0) await execute(session, dropTitles, [retitled]);
+  await execute(session, putTexts, [JSON.stringify(texts)]);
+  await execute(session, putState, [JSON.stringify(states)]);
   return unfinished;
 }
 
-function titleText({ session_id, owner_id, title, sort_at, head }: z.infer<typeof behindRow>): Row {
+function titleText({
+  session_id,
+  owner_id,
+  title,
+  sort_at,
+  head,
+}: z.infer<typeof unindexedRow>): Row {
   const tokens = tokensIn(title ?? "");
   return { session_id, seq: head, role: "title", owner_id, at: sort_at, tokens };
 }
@@ -113,12 +119,12 @@ async function textsOf(rows: readonly Row[]): Promise<Row[]> {
   let startedAt = performance.now();
   for (const row of rows) {
     const read = row["seq"] === null ? undefined : decodeEventRow(row);
-    const said = read?.status === "intact" ? searchableOf(read.event) : undefined;
+    const said = read?.status === "intact" ? searchableTextOf(read.event) : undefined;
     if (read?.status !== "intact" || said === undefined) continue;
     const { session_id, owner_id } = row;
     const { seq, at } = read.event;
     texts.push({ session_id, seq, role: said.role, owner_id, at, tokens: tokensIn(said.text) });
-    if (performance.now() - startedAt < sliceMs) continue;
+    if (performance.now() - startedAt < maxSliceMs) continue;
     await turn();
     startedAt = performance.now();
   }

@@ -1,21 +1,21 @@
 import { type Search, StoreFailure } from "@holdfast/engine";
 import { readFile } from "node:fs/promises";
 
-import { Damaged } from "../errors.ts";
-import type { Readers } from "../read/reader-pool.ts";
+import { SchemaDamaged } from "../errors.ts";
+import type { ReaderPool } from "../read/reader-pool.ts";
 import { findHits } from "./search.ts";
 import type { Indexer } from "./indexer.ts";
 
 export { Indexer } from "./indexer.ts";
 
-const schema = new URL("../migrations/0003-search.sql", import.meta.url);
+const searchMigration = new URL("../migrations/0003-search.sql", import.meta.url);
 
-export function createSearch(readers: Readers, indexer: Indexer): Search {
+export function createSearch(readers: ReaderPool, indexer: Indexer): Search {
   /** Drops the tables, so that damage goes with them, and makes them as the migration did. */
   const makeAgain = async (): Promise<void> => {
-    const sql = await readFile(schema, "utf8");
+    const sql = await readFile(searchMigration, "utf8");
     await indexer.exclusively(() =>
-      readers.change(async (session) => {
+      readers.transaction(async (session) => {
         await session.query({ text: "DROP TABLE IF EXISTS search_texts, search_state" });
         await session.query({ text: sql });
       }),
@@ -35,7 +35,7 @@ export function createSearch(readers: Readers, indexer: Indexer): Search {
       } catch (error) {
         if (!(error instanceof StoreFailure) || error.code === "store_closed") throw error;
         // An index that cannot be read is made again, while everything else goes on.
-        if (error instanceof Damaged) rebuild().catch(() => undefined);
+        if (error instanceof SchemaDamaged) rebuild().catch(() => undefined);
         return { status: "unavailable", message: error.message };
       }
     },

@@ -1,20 +1,20 @@
 import type { SessionId } from "@holdfast/protocol";
 import { setTimeout as wait } from "node:timers/promises";
 
-import type { Readers } from "../read/reader-pool.ts";
+import type { ReaderPool } from "../read/reader-pool.ts";
 import type { Settings } from "../settings.ts";
-import { run, statement } from "../statement.ts";
-import { indexSessions, sessionsAtATime } from "./index-sessions.ts";
+import { execute, statement } from "../statement.ts";
+import { indexSessions, sessionsPerBatch } from "./index-sessions.ts";
 
 /** What other processes left behind is looked for again after this time. */
-const sweepEveryMs = 60_000;
+const sweepIntervalMs = 60_000;
 
-const behind = statement(
+const unindexedSessions = statement(
   "search_behind",
   `SELECT h.session_id FROM heads h LEFT JOIN search_state st ON st.session_id = h.session_id
     WHERE st.session_id IS NULL OR st.indexed_seq < h.head`,
 );
-const forgetPurged = statement(
+const deletePurged = statement(
   "search_forget_purged",
   `WITH gone AS (
      DELETE FROM search_state st WHERE NOT EXISTS (SELECT 1 FROM heads h WHERE h.session_id = st.session_id)
@@ -24,7 +24,7 @@ const forgetPurged = statement(
 
 /** Brings the index up to the log, off the way of every write and one batch at a time. */
 export class Indexer {
-  readonly #readers: Readers;
+  readonly #readers: ReaderPool;
   readonly #indexAfterMs: number;
   readonly #closed = new AbortController();
   readonly #touched = new Set<SessionId>();
@@ -33,7 +33,7 @@ export class Indexer {
   #sweptAt = -Infinity;
   #sweeps = 0;
 
-  constructor(readers: Readers, { indexAfterMs }: Pick<Settings, "indexAfterMs">) {
+  constructor(readers: ReaderPool, { indexAfterMs }: Pick<Settings, "indexAfterMs">) {
     this.#readers = readers;
     this.#indexAfterMs = indexAfterMs;
   }
@@ -44,14 +44,14 @@ export class Indexer {
   }
 
   /** These have entries or titles that are new. */
-  touch(sessions: Iterable<SessionId>): void {
+  schedule(sessions: Iterable<SessionId>): void {
     for (const session of sessions) this.#touched.add(session);
     if (this.#touched.size > 0) this.#lingering ??= this.#linger();
   }
 
   /** Looks for everything that the index lacks, unless someone just did. */
   sweepIfDue(): void {
-    if (performance.now() - this.#sweptAt < sweepEveryMs) return;
+    if (performance.now() - this.#sweptAt < sweepIntervalMs) return;
     // It is tried again with a later search.
     this.sweep().catch(() => undefined);
   }
@@ -60,8 +60,8 @@ export class Indexer {
     this.#sweptAt = performance.now();
     this.#sweeps += 1;
     return this.#enqueue(async () => {
-      await this.#readers.change((session) => run(session, forgetPurged, []));
-      const rows = await this.#readers.rowsAtLeisure(behind);
+      await this.#readers.transaction((session) => execute(session, deletePurged, []));
+      const rows = await this.#readers.rowsWithoutTimeout(unindexedSessions);
       await this.#index(rows.map((row) => String(row["session_id"]) as SessionId));
     }).finally(() => (this.#sweeps -= 1));
   }
@@ -97,8 +97,8 @@ export class Indexer {
   async #index(sessions: readonly SessionId[]): Promise<void> {
     const left = [...sessions];
     while (left.length > 0 && !this.#closed.signal.aborted) {
-      const batch = left.splice(0, sessionsAtATime);
-      left.push(...(await this.#readers.change((session) => indexSessions(session, batch))));
+      const batch = left.splice(0, sessionsPerBatch);
+      left.push(...(await this.#readers.transaction((session) => indexSessions(session, batch))));
     }
   }
 }

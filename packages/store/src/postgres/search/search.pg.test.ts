@@ -1,5 +1,5 @@
 import { aCut, anEvent, aRange, aUserMessage } from "@holdfast/testing/fixtures/factories";
-import { type OpenSession, openSession } from "@holdfast/testing/fixtures/open-session";
+import { type TestSession, openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { Client } from "pg";
 import { expect, onTestFinished, test, vi } from "vitest";
 
@@ -24,7 +24,7 @@ async function openNodes() {
   return { nodes, administrator };
 }
 
-async function seqsFound(chat: OpenSession, text: string): Promise<number[]> {
+async function seqsFound(chat: TestSession, text: string): Promise<number[]> {
   const result = await chat.store.search.search(chat.owner, { text, limit: 1_000 });
   if (result.status !== "ok") throw new Error(result.message);
   return result.hits.map((hit) => hit.seq);
@@ -32,7 +32,7 @@ async function seqsFound(chat: OpenSession, text: string): Promise<number[]> {
 
 test("what is written is found by itself a moment later, on every node", async () => {
   const { nodes } = await openNodes();
-  const chat = await openSession(nodes[0], { title: "zzz" });
+  const chat = await openTestSession(nodes[0], { title: "zzz" });
   await chat.commit([aUserMessage("a lonely barnacle")]);
   for (const node of nodes) {
     await vi.waitFor(
@@ -44,7 +44,7 @@ test("what is written is found by itself a moment later, on every node", async (
 
 test("an index that is lost is made again by the search that misses it, and fails no write", async () => {
   const { nodes, administrator } = await openNodes();
-  const chat = await openSession(nodes[0], { title: "zzz" });
+  const chat = await openTestSession(nodes[0], { title: "zzz" });
   await chat.commit([aUserMessage("one kelp")]);
   await nodes[0].search.settled();
   await administrator.query("DROP TABLE search_texts, search_state");
@@ -58,8 +58,8 @@ test("an index that is lost is made again by the search that misses it, and fail
 
 test("two nodes that make the index again at once make one, and nothing of a purged session stays", async () => {
   const { nodes, administrator } = await openNodes();
-  const kept = await openSession(nodes[0], { title: "zzz" });
-  const purged = await openSession(nodes[0], { title: "yyy" }, kept.owner);
+  const kept = await openTestSession(nodes[0], { title: "zzz" });
+  const purged = await openTestSession(nodes[0], { title: "yyy" }, kept.owner);
   for (let count = 0; count < 35; count += 1) {
     await kept.commit([aUserMessage(`sardine ${count}`)]);
     await purged.commit([aUserMessage(`sardine ${count}`)]);
@@ -80,7 +80,7 @@ test("two nodes that make the index again at once make one, and nothing of a pur
 
 test("an empty filter and none at all are two questions", async () => {
   const { nodes } = await openNodes();
-  const chat = await openSession(nodes[0], { title: "zzz", tags: ["t"], project: "p" });
+  const chat = await openTestSession(nodes[0], { title: "zzz", tags: ["t"], project: "p" });
   await chat.commit([aUserMessage("plankton")]);
   await nodes[0].search.settled();
   const { search, reads } = nodes[0];
@@ -96,7 +96,7 @@ test("an empty filter and none at all are two questions", async () => {
 
 test("what is cut is not found, and is found again when it is restored", async () => {
   const { nodes } = await openNodes();
-  const chat = await openSession(nodes[0], { title: "zzz" });
+  const chat = await openTestSession(nodes[0], { title: "zzz" });
   await chat.commit([aUserMessage("one limpet")]);
   await chat.commit([aUserMessage("two limpets")]);
   await nodes[0].search.settled();

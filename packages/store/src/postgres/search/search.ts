@@ -6,10 +6,10 @@ import { findSnippet } from "../../shared/search-text/search-text-snippet.ts";
 import { foldWithOrigins, snippetText } from "../../shared/search-text/fold.ts";
 import { parseTerms, type Term } from "../../shared/search-text/search-text-terms.ts";
 import type { Row } from "../connection.ts";
-import type { Readers } from "../read/reader-pool.ts";
+import type { ReaderPool } from "../read/reader-pool.ts";
 import { decodeEventRow } from "../rows/events.ts";
-import { statement, type Value } from "../statement.ts";
-import { searchableOf } from "./searchable.ts";
+import { statement, type SqlValue } from "../statement.ts";
+import { searchableTextOf } from "./searchable.ts";
 
 /** How many candidates one search reads at most; the cursor goes on from there. */
 const candidateLimit = 2_000;
@@ -26,7 +26,7 @@ type Candidate = z.infer<typeof candidateRow>;
 
 /** Newest first: candidates by their tokens, then by what they really say. */
 export async function findHits(
-  readers: Readers,
+  readers: ReaderPool,
   owner: OwnerId,
   query: SearchQuery,
 ): Promise<{ hits: SearchHit[]; next: string | null }> {
@@ -69,15 +69,15 @@ function parseCursor(text: string): Cursor | undefined {
 }
 
 function readCandidates(
-  readers: Readers,
+  readers: ReaderPool,
   owner: OwnerId,
   { session, role, since, until }: SearchQuery,
   terms: readonly Term[],
   cursor: Cursor | undefined,
   limit: number,
 ): Promise<Row[]> {
-  const values: Value[] = [owner, limit];
-  const value = (each: Value): string => `$${values.push(each)}`;
+  const values: SqlValue[] = [owner, limit];
+  const value = (each: SqlValue): string => `$${values.push(each)}`;
   const conditions = [
     "t.owner_id = $1",
     `t.tokens @@ ${value(tokenQuery(terms))}::tsquery`,
@@ -106,7 +106,7 @@ function readCandidates(
 }
 
 function hitOf(candidate: Candidate, row: Row, terms: readonly Term[]): SearchHit | undefined {
-  if (!isInView(candidate)) return undefined;
+  if (!isVisible(candidate)) return undefined;
   const text = textOf(candidate.role, candidate.session_title, row);
   const found =
     text === undefined ? undefined : findSnippet(foldWithOrigins(snippetText(text)), terms);
@@ -124,7 +124,7 @@ function hitOf(candidate: Candidate, row: Row, terms: readonly Term[]): SearchHi
 const storedRanges = z.array(seqRange);
 
 /** What was cut is still indexed, and found again when it is restored. */
-function isInView({ role, hit_seq, hit_session, session_ranges }: Candidate): boolean {
+function isVisible({ role, hit_seq, hit_session, session_ranges }: Candidate): boolean {
   if (role === "title") return true;
   return storedRanges
     .parse(JSON.parse(session_ranges))
@@ -137,7 +137,7 @@ function isInView({ role, hit_seq, hit_session, session_ranges }: Candidate): bo
 function textOf(role: SearchRole, title: string | null, row: Row): string | undefined {
   if (role === "title") return title ?? undefined;
   const read = decodeEventRow(row);
-  return read.status === "intact" ? searchableOf(read.event)?.text : undefined;
+  return read.status === "intact" ? searchableTextOf(read.event)?.text : undefined;
 }
 
 /** Every token of every term, as PostgreSQL writes it. */

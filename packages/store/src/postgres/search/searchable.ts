@@ -2,7 +2,9 @@ import type { SearchRole } from "@holdfast/engine";
 import { decodeEvent, type StoredEvent, textOf } from "@holdfast/protocol";
 
 /** What of an event can be searched, if anything. */
-export function searchableOf(event: StoredEvent): { role: SearchRole; text: string } | undefined {
+export function searchableTextOf(
+  event: StoredEvent,
+): { role: SearchRole; text: string } | undefined {
   const decoded = decodeEvent(event);
   if (decoded.kind !== "known") return undefined;
   switch (decoded.event.type) {

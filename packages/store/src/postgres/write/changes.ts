@@ -7,7 +7,7 @@ import {
   type MarkRow,
   type MemoryChange,
   type MemoryTryRow,
-  putChunk,
+  mergeChunk,
   type OutboxRow,
   type Plan,
   type RunRow,
@@ -30,7 +30,7 @@ export interface NewBlob {
 /** What a group writes, gathered so that each table takes one statement. A row that changed twice is written once. */
 export class Changes {
   readonly created = new Map<SessionId, StoredSession>();
-  readonly moved = new Map<SessionId, StoredSession>();
+  readonly advanced = new Map<SessionId, StoredSession>();
   readonly sessions = new Map<SessionId, SessionRow>();
   readonly retagged = new Set<SessionId>();
   readonly events: Row[] = [];
@@ -56,21 +56,21 @@ export class Changes {
 
   get isEmpty(): boolean {
     return (
-      this.created.size + this.moved.size + this.blobs.length === 0 &&
+      this.created.size + this.advanced.size + this.blobs.length === 0 &&
       this.leases.size + this.released.size === 0
     );
   }
 
   /** The sessions that got new events. */
-  get touched(): readonly SessionId[] {
-    return [...this.created.keys(), ...this.moved.keys()];
+  get changedSessions(): readonly SessionId[] {
+    return [...this.created.keys(), ...this.advanced.keys()];
   }
 
   addPlan(plan: Plan, before: SessionRow | null, stored: StoredSession): void {
     const { session } = plan;
     const { id } = session;
     if (plan.created || this.created.has(id)) this.created.set(id, stored);
-    else this.moved.set(id, stored);
+    else this.advanced.set(id, stored);
     if (!plan.checkpoint) this.#addListRow(session, before);
     for (const event of plan.log) this.events.push(encodeEvent(id, event));
     for (const event of plan.deltas) this.deltas.push(encodeDelta(id, event));
@@ -79,7 +79,7 @@ export class Changes {
     for (const input of plan.inputs) this.inputs.set(input.messageId, input);
     for (const approval of plan.approvals) this.approvals.set(approval.id, approval);
     for (const change of plan.memory) this.#addMemory(change);
-    for (const chunk of plan.outbox) putChunk(this.outbox, chunk);
+    for (const chunk of plan.outbox) mergeChunk(this.outbox, chunk);
     for (const lane of plan.lanes) this.lanes.set(`${lane.owner} ${lane.lane}`, lane);
     for (const used of plan.usage) this.usage.push(encodeUsage(used));
     for (const blob of plan.blobs) this.#addRef(session.owner, blob);

@@ -1,6 +1,6 @@
 import {
-  answerAgain,
-  answerRepeated,
+  repeatedCommitResult,
+  repeatedInputResult,
   type Commit,
   type CommitResult,
   decideCommit,
@@ -20,7 +20,7 @@ export function commitJob(commit: Commit): PendingJob<CommitResult> {
       events: needs.firstEvent === undefined ? [] : [needs.firstEvent],
     },
     decide: (copy, doubtful) => {
-      const again = findEarlier(copy, commit, doubtful);
+      const again = findEarlierCommit(copy, commit, doubtful);
       if (again !== undefined) return again;
       const decided = decideCommit(
         copy.loaded(commit.owner, commit.session, needs.blobs),
@@ -29,7 +29,7 @@ export function commitJob(commit: Commit): PendingJob<CommitResult> {
       );
       if (decided.status === "refused") return decided;
       if (decided.status === "repeated") {
-        return answerRepeated(decided, copy.session(commit.session)!.row);
+        return repeatedInputResult(decided, copy.session(commit.session)!.row);
       }
       copy.apply(decided);
       return decided.result;
@@ -40,17 +40,17 @@ export function commitJob(commit: Commit): PendingJob<CommitResult> {
 }
 
 /** P1: a commit that was made before, and whose answer got lost, is found by the id of its first event. */
-function findEarlier(
+function findEarlierCommit(
   copy: WorkingCopy,
   commit: Commit,
   doubtful: CommitResult | undefined,
 ): CommitResult | undefined {
   const session = copy.session(commit.session)?.row;
-  const placed = copy.placed(commit.events[0]?.id);
+  const placed = copy.positionOf(commit.events[0]?.id);
   if (session?.owner !== commit.owner || placed?.session !== commit.session) return undefined;
   // Our own commit, whose answer the connection lost: to the caller this is the first answer.
   if (doubtful?.status === "committed" && doubtful.first === placed.seq) return doubtful;
-  return answerAgain(commit, { seq: placed.seq as Seq, at: placed.at }, session);
+  return repeatedCommitResult(commit, { seq: placed.seq as Seq, at: placed.at }, session);
 }
 
 /** A branch holds its origin while it is made, so that a purge comes before it or after it. */

@@ -5,7 +5,7 @@ import {
   aRunState,
   aUserMessage,
 } from "@holdfast/testing/fixtures/factories";
-import { openSession, seqsOf, textsOf } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession, seqsOf, textsOf } from "@holdfast/testing/fixtures/open-session";
 import { Client } from "pg";
 import { expect, onTestFinished, test } from "vitest";
 
@@ -42,7 +42,7 @@ test("[P1] a commit is synced, whatever the database's own default is", async ()
     CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN INSERT INTO seen VALUES (current_setting('synchronous_commit')); RETURN NEW; END $$;
     CREATE TRIGGER look AFTER INSERT ON events FOR EACH ROW EXECUTE FUNCTION look()`);
-  await openSession(store);
+  await openTestSession(store);
   const { rows } = await administrator.query("SELECT setting FROM seen");
   expect(rows).toEqual([{ setting: "on" }]);
   await store.close();
@@ -50,7 +50,7 @@ test("[P1] a commit is synced, whatever the database's own default is", async ()
 
 test("a write that the database does not take is refused, and its neighbours stand", async () => {
   const [store] = await openStores(1);
-  const [a, b] = [await openSession(store), await openSession(store)];
+  const [a, b] = [await openTestSession(store), await openTestSession(store)];
   const used = aUserMessage("the first of this id");
   await a.commit([used]);
   const { runId } = await a.startRun();
@@ -79,7 +79,7 @@ test("a write that the database does not take is refused, and its neighbours sta
 
 test("[P2] writes of one session that travel together see each other, in their order", async () => {
   const [store] = await openStores(1);
-  const chat = await openSession(store);
+  const chat = await openTestSession(store);
   const input = anInput({ text: "the same twice" });
   const results = await Promise.all([
     chat.commit([aUserMessage("2")]),
@@ -97,7 +97,7 @@ test("[P2] writes of one session that travel together see each other, in their o
 
 test("[P2] two nodes that write to the same sessions at once stay dense, and wait for each other", async () => {
   const [one, two] = await openStores(2);
-  const chats = await Promise.all(Array.from({ length: 5 }, () => openSession(one)));
+  const chats = await Promise.all(Array.from({ length: 5 }, () => openTestSession(one)));
   const rounds = Array.from({ length: 20 }, (_, round) => `${round}`);
   await Promise.all(
     [one, two].flatMap((store, node) =>
@@ -121,7 +121,7 @@ test("[P2] two nodes that write to the same sessions at once stay dense, and wai
 test("one session that two nodes create at once is created once", async () => {
   const [one, two] = await openStores(2);
   for (let round = 0; round < 20; round += 1) {
-    const chat = await openSession(one);
+    const chat = await openTestSession(one);
     const session = chat.session.replace(/.$/, chat.session.endsWith("a") ? "b" : "a");
     const create = (store: typeof one) =>
       store.commit({
@@ -139,7 +139,7 @@ test("one session that two nodes create at once is created once", async () => {
 test("a row that someone holds for too long makes its writes busy, and holds the others up once", async () => {
   await using database = await createDatabase();
   const store = await openPostgresStore({ url: database.url, lockTimeoutMs: 500 });
-  const [held, free] = [await openSession(store), await openSession(store)];
+  const [held, free] = [await openTestSession(store), await openTestSession(store)];
   const holder = await connect(database.url);
   await holder.query("BEGIN");
   await holder.query("SELECT 1 FROM heads WHERE session_id = $1 FOR UPDATE", [held.session]);

@@ -1,6 +1,6 @@
 import type { Failed } from "@holdfast/engine";
 
-import type { Session } from "../connection.ts";
+import type { Connection } from "../connection.ts";
 import type { GroupNeeds } from "./load.ts";
 import type { WorkingCopy } from "./working-copy.ts";
 
@@ -16,11 +16,11 @@ export interface Job {
     /** Has a transaction of its own. */
     | {
         readonly kind: "alone";
-        readonly work: (session: Session, now: number) => Promise<void>;
+        readonly work: (session: Connection, now: number) => Promise<void>;
       };
   /** A COMMIT was sent, no answer came, and nobody has been able to look since: what was decided may stand. */
   readonly inDoubt: boolean;
-  doubt(): void;
+  markInDoubt(): void;
   /** The transaction that it was decided in is committed. */
   confirm(): void;
   fail(failure: Failed): void;
@@ -28,14 +28,14 @@ export interface Job {
   reject(failure: Failed): void;
 }
 
-interface JobOptions<R> {
+interface JobDeps<R> {
   /**
    * `doubtful` is the answer of an earlier attempt whose COMMIT got none. An attempt that finds its work done
    * gives that answer.
    */
   readonly decide?: (copy: WorkingCopy, doubtful: R | undefined) => R;
   readonly needs?: GroupNeeds;
-  readonly work?: (session: Session, now: number, doubtful: R | undefined) => Promise<R>;
+  readonly work?: (session: Connection, now: number, doubtful: R | undefined) => Promise<R>;
   readonly failed: (failure: Failed) => R;
   readonly rejected?: (failure: Failed) => R;
 }
@@ -45,7 +45,7 @@ export interface PendingJob<R> {
   readonly result: () => R;
 }
 
-export function createJob<R>(options: JobOptions<R>): PendingJob<R> {
+export function createJob<R>(options: JobDeps<R>): PendingJob<R> {
   const { needs = { sessions: [] }, decide, work, failed, rejected = failed } = options;
   let decided: { answer: R } | undefined;
   let doubtful: R | undefined;
@@ -72,7 +72,7 @@ export function createJob<R>(options: JobOptions<R>): PendingJob<R> {
     get inDoubt() {
       return inDoubt;
     },
-    doubt() {
+    markInDoubt() {
       inDoubt = true;
       doubtful = decided?.answer;
     },

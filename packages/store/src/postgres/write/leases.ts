@@ -21,7 +21,7 @@ export function acquireJob(request: LeaseRequest): PendingJob<LeaseResult> {
       }
       const lastFence = copy.lastFence(kind, session);
       const decided = decideLease(copy.lease(kind, session), lastFence, request, copy.now);
-      if (decided.status === "acquired") copy.keepLease(decided.lease);
+      if (decided.status === "acquired") copy.setLease(decided.lease);
       return decided;
     },
     failed: (failure) => failure,
@@ -35,9 +35,9 @@ export function renewJob(refs: readonly LeaseRef[], ttlMs: number): PendingJob<R
       const until = copy.now + ttlMs;
       const lost: LeaseRef[] = [];
       for (const ref of refs) {
-        const lease = held(copy, ref);
+        const lease = heldLease(copy, ref);
         if (lease === undefined) lost.push(ref);
-        else copy.keepLease({ ...lease, expiresAt: Math.max(lease.expiresAt, until) });
+        else copy.setLease({ ...lease, expiresAt: Math.max(lease.expiresAt, until) });
       }
       return { status: "renewed", lost };
     },
@@ -51,7 +51,7 @@ export function releaseJob(ref: LeaseRef): PendingJob<Released> {
   return createJob<Released>({
     needs: { sessions: [ref.session] },
     decide: (copy, doubtful) => {
-      if (held(copy, ref) === undefined) return doubtful ?? { status: "not_held" };
+      if (heldLease(copy, ref) === undefined) return doubtful ?? { status: "not_held" };
       copy.dropLease(ref.kind, ref.session);
       return { status: "released" };
     },
@@ -60,7 +60,7 @@ export function releaseJob(ref: LeaseRef): PendingJob<Released> {
 }
 
 // P3: whoever's fence stands in the row holds it, also past the expiry, until another has taken it.
-function held(copy: WorkingCopy, { kind, session, fence }: LeaseRef) {
+function heldLease(copy: WorkingCopy, { kind, session, fence }: LeaseRef) {
   const lease = copy.lease(kind, session);
   return lease?.fence === fence ? lease : undefined;
 }

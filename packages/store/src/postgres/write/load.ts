@@ -12,12 +12,12 @@ import {
 } from "@holdfast/protocol";
 import { z } from "zod";
 
-import type { Answer, Row, Session } from "../connection.ts";
+import type { QueryResult, Row, Connection } from "../connection.ts";
 import { decodeApproval } from "../rows/approvals.ts";
 import { decodeInput, decodeRun } from "../rows/tables.ts";
 import { decodeLease } from "../rows/lease-row.ts";
 import { decodeSession, sessionColumns, type StoredSession } from "../rows/sessions.ts";
-import { run, statement } from "../statement.ts";
+import { execute, statement } from "../statement.ts";
 
 /** The rows that a group needs before it can be decided. */
 export interface GroupNeeds {
@@ -34,14 +34,14 @@ export interface GroupNeeds {
   readonly inbound?: readonly string[];
 }
 
-export interface Placed {
+export interface EventPosition {
   readonly session: string;
   readonly seq: number;
   readonly at: number;
 }
 
 /** The delivery that answers what came in. */
-export interface Answering {
+export interface InboundDelivery {
   readonly session: SessionId;
   readonly delivery: DeliveryId;
 }
@@ -54,15 +54,15 @@ export interface LoadedGroup {
   readonly runs: readonly RunRow[];
   readonly inputs: readonly InputRow[];
   readonly approvals: readonly ApprovalRow[];
-  readonly inbound: ReadonlyMap<string, Answering>;
-  readonly placed: ReadonlyMap<string, Placed>;
+  readonly inbound: ReadonlyMap<string, InboundDelivery>;
+  readonly positions: ReadonlyMap<string, EventPosition>;
   /** `owner id`. */
   readonly blobs: ReadonlySet<string>;
   readonly purged: ReadonlySet<string>;
 }
 
 // In id order, so that two groups that share sessions wait for each other instead of deadlocking.
-const lock = statement(
+const lockHeads = statement(
   "lock_heads",
   `SELECT session_id FROM heads WHERE session_id = ANY($1) ORDER BY session_id FOR UPDATE`,
 );
@@ -75,7 +75,7 @@ const lockInbound = statement(
 );
 
 /** One round trip for everything, and a snapshot that begins when the locks are held. */
-const load = statement(
+const loadGroup = statement(
   "load_group",
   `SELECT 'clock' AS kind, to_json((extract(epoch FROM clock_timestamp()) * 1000)::bigint) AS row
    UNION ALL
@@ -111,16 +111,19 @@ const load = statement(
 );
 
 /** Sends both at once; the second runs when the first has its locks. */
-export function sendLoad(session: Session, needs: readonly GroupNeeds[]): Promise<Answer>[] {
+export function sendLoadQueries(
+  session: Connection,
+  needs: readonly GroupNeeds[],
+): Promise<QueryResult>[] {
   const all = <T extends string>(pick: (each: GroupNeeds) => readonly T[] | undefined): T[] => [
     ...new Set(needs.flatMap((each) => pick(each) ?? [])),
   ];
   const sessions = all((each) => each.sessions);
   const inbound = all((each) => each.inbound);
   return [
-    run(session, lock, [sessions]),
-    ...(inbound.length === 0 ? [] : [run(session, lockInbound, [inbound.toSorted()])]),
-    run(session, load, [
+    execute(session, lockHeads, [sessions]),
+    ...(inbound.length === 0 ? [] : [execute(session, lockInbound, [inbound.toSorted()])]),
+    execute(session, loadGroup, [
       sessions,
       all((each) => each.runs),
       all((each) => each.messages),
@@ -140,7 +143,7 @@ const fenceRow = z.object({ session_id: z.string(), kind: z.string(), fence: z.i
 const inboundRow = z.object({ inbound: z.string(), session_id: sessionId, delivery: deliveryId });
 const placedRow = z.object({ id: z.string(), session_id: z.string(), seq: z.int(), at: z.int() });
 
-export function readLoaded({ rows }: Answer, clockOffset: number): LoadedGroup {
+export function decodeLoaded({ rows }: QueryResult, clockOffset: number): LoadedGroup {
   const byKind = Map.groupBy(
     rows.map((row) => loadedRow.parse(row)),
     (each) => each.kind,
@@ -166,7 +169,7 @@ export function readLoaded({ rows }: Answer, clockOffset: number): LoadedGroup {
         return [inbound, { session: session_id, delivery }];
       }),
     ),
-    placed: new Map(
+    positions: new Map(
       objects("event", (row) => {
         const { id, session_id, seq, at } = placedRow.parse(row);
         return [id, { session: session_id, seq, at }];

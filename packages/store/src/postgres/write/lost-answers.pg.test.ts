@@ -6,7 +6,12 @@ import {
   aSession,
   aUserMessage,
 } from "@holdfast/testing/fixtures/factories";
-import { committed, openSession, seqsOf, textsOf } from "@holdfast/testing/fixtures/open-session";
+import {
+  assertCommitted,
+  openTestSession,
+  seqsOf,
+  textsOf,
+} from "@holdfast/testing/fixtures/open-session";
 import { expect, onTestFinished, test } from "vitest";
 
 import { type PostgresProxy, startPostgresProxy } from "@holdfast/testing/postgres/postgres-proxy";
@@ -35,7 +40,7 @@ test.each(cuts)(
   "[P1] a connection that is %s gives the first answer, and the commit stands once",
   async (cut) => {
     const { proxy, store, witness } = await openBehindProxy();
-    const chat = await openSession(store);
+    const chat = await openTestSession(store);
     proxy.set(cut);
     const result = await chat.commit([aUserMessage("once"), aUserMessage("only")]);
     expect(proxy.mode).toBe("pass");
@@ -48,17 +53,17 @@ test.each(cuts)(
 
 test.each(cuts)("a session that is created while the connection is %s exists once", async (cut) => {
   const { proxy, store, witness } = await openBehindProxy();
-  await openSession(store);
+  await openTestSession(store);
   proxy.set(cut);
   const commit = aSession({ title: "here" });
-  expect(committed(await store.commit(commit))).toMatchObject({ first: 1, last: 1 });
+  expect(assertCommitted(await store.commit(commit))).toMatchObject({ first: 1, last: 1 });
   const row = await witness.reads.session(commit.owner, commit.session);
   expect(row).toMatchObject({ title: "here", head: 1 });
 });
 
 test.each(cuts)("deltas and their neighbours survive a connection that is %s", async (cut) => {
   const { proxy, store, witness } = await openBehindProxy();
-  const [a, b] = [await openSession(store), await openSession(store)];
+  const [a, b] = [await openTestSession(store), await openTestSession(store)];
   const { runId, under } = await a.startRun();
   proxy.set(cut);
   const results = await Promise.all([
@@ -76,7 +81,7 @@ test.each(cuts)("deltas and their neighbours survive a connection that is %s", a
 
 test.each(cuts)("leases and purges are answered once when the connection is %s", async (cut) => {
   const { proxy, store, witness } = await openBehindProxy();
-  const chat = await openSession(store);
+  const chat = await openTestSession(store);
   const holder = aHolder();
   proxy.set(cut);
   const lease = await chat.lease("run", holder);
@@ -92,7 +97,7 @@ test.each(cuts)("leases and purges are answered once when the connection is %s",
 
 test("[P1] while nobody can look, the outcome is unknown; sent again, the first answer comes", async () => {
   const { proxy, store, witness } = await openBehindProxy({ giveUpMs: 300 });
-  const chat = await openSession(store);
+  const chat = await openTestSession(store);
   proxy.set("cut after commit and refuse");
   const events = [aUserMessage("once")];
   expect(await chat.send(events)).toMatchObject({ status: "failed", code: "store_unknown" });
@@ -104,7 +109,7 @@ test("[P1] while nobody can look, the outcome is unknown; sent again, the first 
 
 test("what was never sent is unavailable, and the handle finds its way back by itself", async () => {
   const { proxy, store } = await openBehindProxy({ giveUpMs: 300 });
-  const chat = await openSession(store);
+  const chat = await openTestSession(store);
   proxy.set("refuse");
   const events = [aUserMessage("later")];
   expect(await chat.send(events)).toMatchObject({ status: "failed", code: "store_unavailable" });

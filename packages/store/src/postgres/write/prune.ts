@@ -1,7 +1,7 @@
-import { answerKeptMs, type Store } from "@holdfast/engine";
+import { answerRetentionMs, type Store } from "@holdfast/engine";
 
-import type { Session } from "../connection.ts";
-import { run, statement } from "../statement.ts";
+import type { Connection } from "../connection.ts";
+import { execute, statement } from "../statement.ts";
 import { createJob, type PendingJob } from "./jobs.ts";
 
 /** An unreferenced blob may be collected once it is this old: long enough for the message that will name it. */
@@ -19,13 +19,13 @@ const pruneDeltas = statement(
        JOIN deltas o ON o.session_id = s.session_id AND o.seq <= s.upto LIMIT $2) gone
     WHERE d.session_id = gone.session_id AND d.seq = gone.seq`,
 );
-const forgetSettled = statement(
+const deleteSettledMarks = statement(
   "forget_settled",
   `DELETE FROM settled s USING json_populate_recordset(null::settled, $1) x
     WHERE s.session_id = x.session_id
       AND NOT EXISTS (SELECT 1 FROM deltas d WHERE d.session_id = x.session_id AND d.seq <= x.upto)`,
 );
-const collectBlobs = statement(
+const deleteUnreferencedBlobs = statement(
   "collect_blobs",
   `DELETE FROM blobs b USING (
      SELECT owner_id, id FROM blobs WHERE refs = 0 AND created_at <= $1
@@ -33,7 +33,7 @@ const collectBlobs = statement(
     WHERE b.owner_id = gone.owner_id AND b.id = gone.id`,
 );
 
-const forgetRequests = statement(
+const deleteExpiredRequests = statement(
   "forget_requests",
   `DELETE FROM requests r USING (
      SELECT owner_id, key FROM requests WHERE at <= $1 ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED) gone
@@ -46,21 +46,27 @@ type PruneResult = Awaited<ReturnType<Store["prune"]>>;
 export function pruneJob(limit: number): PendingJob<PruneResult> {
   return createJob<PruneResult>({
     work: async (session, now) => {
-      const deltas = await prune(session, limit);
-      const blobs = await run(session, collectBlobs, [now - blobGraceMs, limit - deltas]);
+      const deltas = await pruneSettledDeltas(session, limit);
+      const blobs = await execute(session, deleteUnreferencedBlobs, [
+        now - blobGraceMs,
+        limit - deltas,
+      ]);
       const rows = deltas + (blobs.rowCount ?? 0);
-      const answers = await run(session, forgetRequests, [now - answerKeptMs, limit - rows]);
+      const answers = await execute(session, deleteExpiredRequests, [
+        now - answerRetentionMs,
+        limit - rows,
+      ]);
       return { status: "pruned", rows: rows + (answers.rowCount ?? 0) };
     },
     failed: (failure) => failure,
   });
 }
 
-async function prune(session: Session, limit: number): Promise<number> {
-  const { rows } = await run(session, pickSettled, [limit]);
+async function pruneSettledDeltas(session: Connection, limit: number): Promise<number> {
+  const { rows } = await execute(session, pickSettled, [limit]);
   if (rows.length === 0) return 0;
   const settled = JSON.stringify(rows);
-  const { rowCount } = await run(session, pruneDeltas, [settled, limit]);
-  await run(session, forgetSettled, [settled]);
+  const { rowCount } = await execute(session, pruneDeltas, [settled, limit]);
+  await execute(session, deleteSettledMarks, [settled]);
   return rowCount ?? 0;
 }

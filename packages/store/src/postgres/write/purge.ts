@@ -1,26 +1,26 @@
 import { blobsIn, type PurgeResult } from "@holdfast/engine";
 import { decodeEvent, type OwnerId, type SessionId } from "@holdfast/protocol";
 
-import type { Session } from "../connection.ts";
+import type { Connection } from "../connection.ts";
 import { decodeEventRow, eventColumns } from "../rows/events.ts";
-import { run, statement } from "../statement.ts";
+import { execute, statement } from "../statement.ts";
 import { createJob, type PendingJob } from "./jobs.ts";
 
 /** P13: only what is in the trash can be purged, and that it was is kept. */
 export function purgeJob(owner: OwnerId, id: SessionId): PendingJob<PurgeResult> {
   return createJob<PurgeResult>({
     work: async (session, now) => {
-      await run(session, lockLogs, [id]);
-      const { rows } = await run(session, trashed, [owner, id]);
+      await execute(session, lockLogs, [id]);
+      const { rows } = await execute(session, trashed, [owner, id]);
       if (rows[0] === undefined) {
         // Sent again after its answer was lost: it is told what the first purge did.
-        const earlier = await run(session, earlierPurge, [owner, id]);
+        const earlier = await execute(session, earlierPurge, [owner, id]);
         if (earlier.rows[0] === undefined) return { status: "refused", code: "session_not_found" };
         return { status: "purged", events: Number(earlier.rows[0]["events"]) };
       }
       if (rows[0]["trashed_at"] === null) return { status: "refused", code: "session_not_trashed" };
       const events = await purge(session, owner, id);
-      await run(session, keepPurge, [id, owner, now, events]);
+      await execute(session, keepPurge, [id, owner, now, events]);
       return { status: "purged", events };
     },
     failed: (failure) => failure,
@@ -53,13 +53,13 @@ const derivedTables =
 const dropSession = statement("drop_session", `DELETE FROM sessions WHERE id = $1`);
 const dropDeltas = statement("drop_deltas", `DELETE FROM deltas WHERE session_id = $1`);
 
-async function purge(session: Session, owner: OwnerId, id: SessionId): Promise<number> {
+async function purge(session: Connection, owner: OwnerId, id: SessionId): Promise<number> {
   for (const table of derivedTables) {
     await session.query({ text: `DELETE FROM ${table} WHERE session_id = $1`, values: [id] });
   }
-  await run(session, dropSession, [id]);
-  const deltas = (await run(session, dropDeltas, [id])).rowCount ?? 0;
-  const origins = await run(session, leaveOrigins, [id]);
+  await execute(session, dropSession, [id]);
+  const deltas = (await execute(session, dropDeltas, [id])).rowCount ?? 0;
+  const origins = await execute(session, leaveOrigins, [id]);
   const events = await deleteUnread(session, owner, id);
   // A branch that is gone may have been the last reader of a log that was purged before it.
   for (const { log_id } of origins.rows) await deleteUnread(session, owner, String(log_id));
@@ -91,15 +91,15 @@ const dropRefs = statement(
 );
 
 /** Deletes the events of a log that no branch reads, and lets go of their blobs. */
-async function deleteUnread(session: Session, owner: OwnerId, log: string): Promise<number> {
+async function deleteUnread(session: Connection, owner: OwnerId, log: string): Promise<number> {
   const refs = new Map<string, number>();
-  for (const row of (await run(session, namingBlobs, [log])).rows) {
+  for (const row of (await execute(session, namingBlobs, [log])).rows) {
     const read = decodeEventRow(row);
     const decoded = read.status === "intact" ? decodeEvent(read.event) : undefined;
     if (decoded?.kind !== "known") continue;
     for (const blob of blobsIn(decoded.event)) refs.set(blob, (refs.get(blob) ?? 0) + 1);
   }
   const counts = [...refs].map(([id, count]) => ({ id, count }));
-  if (counts.length > 0) await run(session, dropRefs, [owner, JSON.stringify(counts)]);
-  return (await run(session, deleteEvents, [log])).rowCount ?? 0;
+  if (counts.length > 0) await execute(session, dropRefs, [owner, JSON.stringify(counts)]);
+  return (await execute(session, deleteEvents, [log])).rowCount ?? 0;
 }

@@ -1,13 +1,13 @@
 import { type BlobRow, type Derived, StoreFailure } from "@holdfast/engine";
 import type { BlobId } from "@holdfast/protocol";
 
-import type { Row, Session } from "../connection.ts";
+import type { Row, Connection } from "../connection.ts";
 import { encodeApproval } from "../rows/approvals.ts";
 import { encodeInput, encodeLane, encodeRun, encodeUsage } from "../rows/tables.ts";
 import { encodeMark, encodeMemoryTry } from "../rows/memory-row.ts";
 import { encodeOutbox } from "../rows/outbox.ts";
 import { encodeSession, encodeTags } from "../rows/sessions.ts";
-import { run, type Statement, statement } from "../statement.ts";
+import { execute, type Statement, statement } from "../statement.ts";
 import { createJob, type PendingJob } from "./jobs.ts";
 import {
   dropTags,
@@ -43,8 +43,8 @@ export function replaceDerivedJob(derived: Derived): PendingJob<"replaced" | "mo
   return createJob<"replaced" | "moved">({
     work: async (session) => {
       const { id, head } = derived.session;
-      await run(session, lockHead, [id]);
-      const { rows } = await run(session, newestNumber, [id]);
+      await execute(session, lockHead, [id]);
+      const { rows } = await execute(session, newestNumber, [id]);
       if (rows[0] === undefined || Number(rows[0]["newest"]) > head) return "moved";
       await replaceDerived(session, derived);
       return "replaced";
@@ -57,12 +57,12 @@ export function replaceDerivedJob(derived: Derived): PendingJob<"replaced" | "mo
 
 const derivedTables = "runs inputs lanes usage approvals marks memory_tries outbox".split(" ");
 
-async function replaceDerived(session: Session, derived: Derived): Promise<void> {
+async function replaceDerived(session: Connection, derived: Derived): Promise<void> {
   const { session: row, runs, inputs, lanes, usage, approvals } = derived;
   const put = async (what: Statement, rows: readonly (Row | string)[]): Promise<void> => {
-    await run(session, what, [JSON.stringify(rows)]);
+    await execute(session, what, [JSON.stringify(rows)]);
   };
-  await run(session, putHead, [row.id, row.head, row.activityAt, row.openDeltas]);
+  await execute(session, putHead, [row.id, row.head, row.activityAt, row.openDeltas]);
   await put(putSessions, [encodeSession(row)]);
   await put(dropTags, [row.id]);
   await put(putTags, encodeTags(row));
@@ -93,7 +93,7 @@ export function replaceBlobRefsJob(
   return createJob<void>({
     work: async (session) => {
       const counts = [...refs].map(([id, count]) => ({ id, count }));
-      await run(session, replaceRefs, [owner, JSON.stringify(counts)]);
+      await execute(session, replaceRefs, [owner, JSON.stringify(counts)]);
     },
     failed: ({ code, message }) => {
       throw new StoreFailure(code, message);

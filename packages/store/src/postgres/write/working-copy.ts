@@ -3,7 +3,7 @@ import type {
   InputRow,
   LeaseKind,
   LeaseRow,
-  Loaded,
+  LoadedRows,
   Plan,
   RunRow,
 } from "@holdfast/engine";
@@ -11,7 +11,7 @@ import type { ApprovalId, BlobId, MessageId, OwnerId, RunId, SessionId } from "@
 
 import type { StoredSession } from "../rows/sessions.ts";
 import { Changes } from "./changes.ts";
-import type { Answering, LoadedGroup, Placed } from "./load.ts";
+import type { InboundDelivery, LoadedGroup, EventPosition } from "./load.ts";
 
 interface SessionState {
   stored: StoredSession | null;
@@ -32,17 +32,17 @@ export class WorkingCopy {
   readonly changes = new Changes();
   readonly #sessions = new Map<string, SessionState>();
   readonly #purged: ReadonlySet<string>;
-  readonly #placed: Map<string, Placed>;
+  readonly #placed: Map<string, EventPosition>;
   readonly #blobs: ReadonlySet<string>;
   /** Of all sessions: an id is one approval's, whoever names it. */
   readonly #approvals = new Map<ApprovalId, ApprovalRow>();
 
-  readonly #inbound: Map<string, Answering>;
+  readonly #inbound: Map<string, InboundDelivery>;
 
   constructor(loaded: LoadedGroup) {
     this.now = loaded.now;
     this.#purged = loaded.purged;
-    this.#placed = new Map(loaded.placed);
+    this.#placed = new Map(loaded.positions);
     this.#blobs = loaded.blobs;
     this.#inbound = new Map(loaded.inbound);
     for (const stored of loaded.sessions) this.#of(stored.row.id).stored = stored;
@@ -80,12 +80,12 @@ export class WorkingCopy {
     return this.#of(id).stored;
   }
 
-  placed(event: string | undefined): Placed | undefined {
+  positionOf(event: string | undefined): EventPosition | undefined {
     return event === undefined ? undefined : this.#placed.get(event);
   }
 
   /** What `decideCommit` wants to see. */
-  loaded(owner: OwnerId, id: SessionId, blobs: readonly BlobId[]): Loaded {
+  loaded(owner: OwnerId, id: SessionId, blobs: readonly BlobId[]): LoadedRows {
     const { stored, purged, leases, runs, inputs, inputsByClient } = this.#of(id);
     return {
       session: stored?.row ?? null,
@@ -126,7 +126,7 @@ export class WorkingCopy {
     return this.#of(session).fences.get(kind) ?? 0;
   }
 
-  keepLease(lease: LeaseRow): void {
+  setLease(lease: LeaseRow): void {
     const state = this.#of(lease.session);
     state.leases.set(lease.kind, lease);
     this.changes.setLease(lease.session, lease.kind, lease);

@@ -1,12 +1,12 @@
-import type { Answer, Row, Session } from "../connection.ts";
-import { Clash, Moved } from "../errors.ts";
+import type { QueryResult, Row, Connection } from "../connection.ts";
+import { IdConflict, RetryTransaction } from "../errors.ts";
 import { encodeApproval } from "../rows/approvals.ts";
 import { encodeInput, encodeLane, encodeRun } from "../rows/tables.ts";
 import { encodeLease } from "../rows/lease-row.ts";
 import { encodeMark, encodeMemoryTry } from "../rows/memory-row.ts";
 import { encodeOutbox } from "../rows/outbox.ts";
 import { encodeSession, encodeTags, type StoredSession } from "../rows/sessions.ts";
-import { insertRows, run, type Statement, statement, upsertRows } from "../statement.ts";
+import { insertRows, execute, type Statement, statement, upsertRows } from "../statement.ts";
 import type { Changes } from "./changes.ts";
 
 const headColumns = "session_id, head, activity_at, open_deltas, settled_upto";
@@ -25,7 +25,7 @@ const payloadColumns = "session_id, seq, id, type, v, at, run_id, quiet, sum, da
 const appendEvents = statement("append_events", insertRows("events", `${payloadColumns}, entry`));
 const appendDeltas = statement("append_deltas", insertRows("deltas", payloadColumns));
 // Waits for a prune that is just taking this row away, so that what is settled now is pruned later.
-const settle = statement("settle", upsertRows("settled", "session_id", "upto"));
+const putSettled = statement("settle", upsertRows("settled", "session_id", "upto"));
 
 export const putSessions = statement(
   "put_sessions",
@@ -147,14 +147,22 @@ const putBlob = statement(
 );
 
 /** Sends every statement of the group at once; one for each table that has rows. */
-export async function writeChanges(session: Session, changes: Changes, now: number): Promise<void> {
+export async function writeChanges(
+  session: Connection,
+  changes: Changes,
+  now: number,
+): Promise<void> {
   const sent: Promise<unknown>[] = [];
-  const send = (what: Statement, rows: readonly unknown[], check?: (answer: Answer) => void) => {
+  const send = (
+    what: Statement,
+    rows: readonly unknown[],
+    check?: (answer: QueryResult) => void,
+  ) => {
     if (rows.length === 0) return;
-    const answer = run(session, what, [JSON.stringify(rows)]);
+    const answer = execute(session, what, [JSON.stringify(rows)]);
     sent.push(check === undefined ? answer : answer.then(check));
   };
-  const all = (rows: readonly unknown[], otherwise: () => Error) => (answer: Answer) => {
+  const all = (rows: readonly unknown[], otherwise: () => Error) => (answer: QueryResult) => {
     if (answer.rowCount !== rows.length) throw otherwise();
   };
 
@@ -162,18 +170,18 @@ export async function writeChanges(session: Session, changes: Changes, now: numb
   send(
     createHeads,
     created,
-    all(created, () => new Moved("created elsewhere meanwhile")),
+    all(created, () => new RetryTransaction("created elsewhere meanwhile")),
   );
-  const moved = [...changes.moved.values()].map(encodeHead);
+  const moved = [...changes.advanced.values()].map(encodeHead);
   send(
     moveHeads,
     moved,
-    all(moved, () => new Moved("purged meanwhile")),
+    all(moved, () => new RetryTransaction("purged meanwhile")),
   );
   send(appendEvents, changes.events);
   send(appendDeltas, changes.deltas);
   send(
-    settle,
+    putSettled,
     [...changes.settled].map(([session_id, upto]) => ({ session_id, upto })),
   );
 
@@ -187,19 +195,19 @@ export async function writeChanges(session: Session, changes: Changes, now: numb
   send(
     putRuns,
     runs,
-    all(runs, () => new Clash("This run belongs to another session.")),
+    all(runs, () => new IdConflict("This run belongs to another session.")),
   );
   const inputs = [...changes.inputs.values()].map(encodeInput);
   send(
     putInputs,
     inputs,
-    all(inputs, () => new Clash("This message belongs to another session.")),
+    all(inputs, () => new IdConflict("This message belongs to another session.")),
   );
   const approvals = [...changes.approvals.values()].map(encodeApproval);
   send(
     putApprovals,
     approvals,
-    all(approvals, () => new Clash("This approval belongs to another session.")),
+    all(approvals, () => new IdConflict("This approval belongs to another session.")),
   );
   const remembered = [...changes.remembered].map(([session_id, up_to]) => ({ session_id, up_to }));
   send(forgetMarks, remembered);
@@ -213,7 +221,7 @@ export async function writeChanges(session: Session, changes: Changes, now: numb
   send(
     addRefs,
     refs,
-    all(refs, () => new Moved("a blob was collected meanwhile")),
+    all(refs, () => new RetryTransaction("a blob was collected meanwhile")),
   );
   send(putBranches, changes.branches);
 
@@ -221,13 +229,13 @@ export async function writeChanges(session: Session, changes: Changes, now: numb
   send(dropLeases, [...changes.released.values()]);
   send(putFences, [...changes.fences.values()]);
   for (const { owner, id, mediaType, bytes } of changes.blobs) {
-    sent.push(run(session, putBlob, [owner, id, mediaType, bytes.byteLength, now, bytes]));
+    sent.push(execute(session, putBlob, [owner, id, mediaType, bytes.byteLength, now, bytes]));
   }
-  await allOf(sent);
+  await awaitAll(sent);
 }
 
 /** Waits for every answer, also behind one that failed: the connection is free again only then. */
-export async function allOf<T>(sent: readonly Promise<T>[]): Promise<T[]> {
+export async function awaitAll<T>(sent: readonly Promise<T>[]): Promise<T[]> {
   const answers = await Promise.allSettled(sent);
   return answers.map((answer) => {
     if (answer.status === "rejected") throw answer.reason;

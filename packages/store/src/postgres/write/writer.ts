@@ -4,15 +4,19 @@ import type { Client } from "pg";
 
 import { GroupQueue, type Pace } from "../../shared/group-queue.ts";
 import { connectWriter } from "../connection.ts";
-import { failureOf, type Trouble, troubleOf } from "../errors.ts";
+import { failureOf, type ErrorClass, classifyError } from "../errors.ts";
 import type { Settings } from "../settings.ts";
 import type { Job, PendingJob } from "./jobs.ts";
-import { type News, transact } from "./transaction.ts";
+import { type CommitNotice, runTransaction } from "./transaction.ts";
 
-const closed: Failed = { status: "failed", code: "store_closed", message: "The store was closed." };
+const storeClosed: Failed = {
+  status: "failed",
+  code: "store_closed",
+  message: "The store was closed.",
+};
 
 /** Someone else held a row for too long. */
-interface Busy {
+interface LockTimeout {
   readonly error: unknown;
 }
 
@@ -20,11 +24,11 @@ interface Busy {
 export class Writer {
   readonly #settings: Settings;
   readonly #queue: GroupQueue<Job, void>;
-  readonly #committed: (news: News) => void;
+  readonly #committed: (news: CommitNotice) => void;
   #client: Client | undefined;
   #state: "open" | "closing" = "open";
 
-  constructor(settings: Settings, committed: (news: News) => void) {
+  constructor(settings: Settings, committed: (news: CommitNotice) => void) {
     this.#settings = settings;
     this.#committed = committed;
     this.#queue = new GroupQueue({
@@ -36,7 +40,7 @@ export class Writer {
 
   async submit<R>({ job, result }: PendingJob<R>, pace: Pace = "now"): Promise<R> {
     if (this.#state === "open") await this.#queue.submit(job, pace);
-    else job.fail(closed);
+    else job.fail(storeClosed);
     return result();
   }
 
@@ -55,7 +59,7 @@ export class Writer {
   }
 
   /** Tries until each job has its answer: committed, refused, or given up on when its time has passed. */
-  async #settle(jobs: readonly Job[]): Promise<Busy | undefined> {
+  async #settle(jobs: readonly Job[]): Promise<LockTimeout | undefined> {
     for (let tries = 0; ; tries += 1) {
       if (tries > 0) await wait(Math.random() * Math.min(20 * 2 ** tries, 500));
       const attempt = await this.#attempt(jobs);
@@ -74,7 +78,7 @@ export class Writer {
 
   /** Whose fault it was is found out by running each on its own: the others are as if it had never been there. */
   async #settleEach(jobs: readonly Job[]): Promise<void> {
-    const held = new Map<string, Busy>();
+    const held = new Map<string, LockTimeout>();
     for (const job of jobs) {
       const sessions = job.plan.kind === "shared" ? job.plan.needs.sessions : [];
       const holding = sessions
@@ -91,22 +95,22 @@ export class Writer {
 
   async #attempt(
     jobs: readonly Job[],
-  ): Promise<{ status: "settled" } | { status: "broken"; trouble: Trouble; error: unknown }> {
+  ): Promise<{ status: "settled" } | { status: "broken"; trouble: ErrorClass; error: unknown }> {
     let client: Client;
     try {
       client = this.#client ??= await connectWriter(this.#settings);
     } catch (error) {
-      return { status: "broken", trouble: connectTrouble(error), error };
+      return { status: "broken", trouble: classifyConnectError(error), error };
     }
-    const attempt = await transact(client, jobs, this.#settings.clockOffset());
+    const attempt = await runTransaction(client, jobs, this.#settings.clockOffset());
     if (attempt.status === "committed") {
       for (const job of jobs) job.confirm();
       if (attempt.news !== null) this.#committed(attempt.news);
       return { status: "settled" };
     }
     const { at, error } = attempt;
-    const trouble = troubleOf(error);
-    if (at === "commit") for (const job of jobs) job.doubt();
+    const trouble = classifyError(error);
+    if (at === "commit") for (const job of jobs) job.markInDoubt();
     // Not waited for: the other end may never answer again.
     if (trouble === "lost" || at === "commit") void this.#disconnect();
     return { status: "broken", trouble: at === "commit" ? "lost" : trouble, error };
@@ -122,7 +126,7 @@ export class Writer {
     if (job.inDoubt) {
       const message = `PostgreSQL did not answer whether this is committed. (${failure.message})`;
       job.fail({ status: "failed", code: "store_unknown", message });
-    } else if (troubleOf(error) === "data") job.reject(failure);
+    } else if (classifyError(error) === "data") job.reject(failure);
     else job.fail(failure);
   }
 
@@ -134,7 +138,7 @@ export class Writer {
 }
 
 /** A server that refuses us now (starting up, too many connections, a failover) may take us a moment later. */
-function connectTrouble(error: unknown): Trouble {
-  const trouble = troubleOf(error);
+function classifyConnectError(error: unknown): ErrorClass {
+  const trouble = classifyError(error);
   return trouble === "other" ? "other" : "lost";
 }

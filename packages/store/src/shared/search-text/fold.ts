@@ -1,10 +1,10 @@
 /** Combining marks of alphabets that are also read without them, from and to. */
-const unreadMarks =
+const ignoredMarks =
   "0300-036f 0483-0487 0591-05bd 05bf 05c1-05c2 05c4-05c5 05c7 0610-061a 064b-065f 0670 1ab0-1aff 1dc0-1dff 20d0-20f0 fe00-fe0f fe20-fe2f"
     .split(" ")
     .map((range) => range.replaceAll(/[0-9a-f]{4}/g, String.raw`\u$&`));
 /** With them goes what shows nothing at all. */
-const unread = new RegExp(String.raw`[${unreadMarks.join("")}\p{Cf}]`, "gu");
+const ignoredCharacters = new RegExp(String.raw`[${ignoredMarks.join("")}\p{Cf}]`, "gu");
 const onlyAscii = /^[\0-\x7f]*$/;
 /** They would turn the rest of a line around. Joiners stay: they hold emoji and Persian words together. */
 const bidiControls = /[\u00ad\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g;
@@ -22,7 +22,7 @@ export function snippetText(text: string): string {
 
 const foldedCharacters = new Map<string, string>();
 /** Far more than the alphabets and the usual ideographs together; a bound all the same. */
-const maxRemembered = 50_000;
+const maxCachedCharacters = 50_000;
 
 /** One character as it is compared: without case, diacritics, width and ligature. */
 function foldCharacter(character: string): string {
@@ -31,11 +31,11 @@ function foldCharacter(character: string): string {
   const folded = character
     .toLowerCase()
     .normalize("NFKD")
-    .replaceAll(unread, "")
+    .replaceAll(ignoredCharacters, "")
     .normalize("NFC")
     .toLowerCase()
     .replaceAll("ς", "σ");
-  if (foldedCharacters.size < maxRemembered) foldedCharacters.set(character, folded);
+  if (foldedCharacters.size < maxCachedCharacters) foldedCharacters.set(character, folded);
   return folded;
 }
 

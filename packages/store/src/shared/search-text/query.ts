@@ -11,7 +11,7 @@ export interface Pattern {
 
 const endsInWord = new RegExp(`[${spacedCharacter}]$`, "v");
 const beginsWithWord = new RegExp(`^[${spacedCharacter}]`, "v");
-const signs = new RegExp(`[^${wordCharacter}]*`, "vy");
+const punctuation = new RegExp(`[^${wordCharacter}]*`, "vy");
 
 /** Where the term stands, from and to, without overlaps. No regular expression is made from what a person typed. */
 export function* findPattern(folded: string, pattern: Pattern): Generator<[number, number]> {
@@ -28,7 +28,7 @@ export function* findPattern(folded: string, pattern: Pattern): Generator<[numbe
 function endOfMatch(folded: string, from: number, { literals, ends }: Pattern): number {
   let to = from + literals[0]!.length;
   for (const literal of literals.slice(1)) {
-    const next = skipSigns(folded, to);
+    const next = skipPunctuation(folded, to);
     // Between CJK and a word there may be nothing at all; between two words there is something.
     if (!folded.startsWith(literal, next)) return -1;
     if (next === to && isWordBefore(folded, next) && beginsWithWord.test(literal)) return -1;
@@ -37,10 +37,10 @@ function endOfMatch(folded: string, from: number, { literals, ends }: Pattern): 
   return ends && isWordAt(folded, to) ? -1 : to;
 }
 
-function skipSigns(folded: string, from: number): number {
-  signs.lastIndex = from;
-  signs.test(folded);
-  return signs.lastIndex;
+function skipPunctuation(folded: string, from: number): number {
+  punctuation.lastIndex = from;
+  punctuation.test(folded);
+  return punctuation.lastIndex;
 }
 
 function isWordBefore(folded: string, index: number): boolean {

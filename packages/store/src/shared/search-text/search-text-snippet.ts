@@ -14,9 +14,9 @@ interface Match {
 }
 
 const snippetLength = 160;
-const lead = 40;
+const leadLength = 40;
 /** A match that is longer than a snippet makes it longer, up to this. */
-const longestSnippet = 400;
+const maxSnippetLength = 400;
 const matchesPerTerm = 100;
 
 /** The part of a text that shows the most of the terms, or nothing when one of them is missing. */
@@ -29,7 +29,7 @@ export function findSnippet(text: FoldedText, terms: readonly Term[]): Snippet |
   }
   if (matches.length === 0) return undefined;
   matches.sort((a, b) => a.from - b.from || b.to - a.to);
-  return cutAround(text.plain, bestOf(matches), matches);
+  return cutAround(text.plain, bestMatch(matches), matches);
 }
 
 function matchesOf(text: FoldedText, term: number, pattern: Term["pattern"]): Match[] {
@@ -43,11 +43,11 @@ function matchesOf(text: FoldedText, term: number, pattern: Term["pattern"]): Ma
 }
 
 /** The earliest match behind which the most different terms follow within a snippet. */
-function bestOf(matches: readonly Match[]): Match {
+function bestMatch(matches: readonly Match[]): Match {
   let best = matches[0]!;
   let most = 0;
   for (const [index, match] of matches.entries()) {
-    const end = match.from + snippetLength - lead;
+    const end = match.from + snippetLength - leadLength;
     const terms = new Set<number>();
     for (let at = index; at < matches.length && matches[at]!.to <= end; at += 1) {
       terms.add(matches[at]!.term);
@@ -62,8 +62,8 @@ function bestOf(matches: readonly Match[]): Match {
 
 function cutAround(plain: string, best: Match, matches: readonly Match[]): Snippet {
   const tail = Math.max(0, plain.length - snippetLength);
-  const start = startOfWord(plain, Math.max(0, Math.min(best.from - lead, tail)), best.from);
-  const wanted = Math.min(Math.max(start + snippetLength, best.to), start + longestSnippet);
+  const start = startOfWord(plain, Math.max(0, Math.min(best.from - leadLength, tail)), best.from);
+  const wanted = Math.min(Math.max(start + snippetLength, best.to), start + maxSnippetLength);
   const end = endOfCharacter(plain, wanted);
   const highlights: [number, number][] = [];
   for (const { from, to } of matches) {

@@ -1,9 +1,9 @@
 import { foldText, snippetText } from "./fold.ts";
 import { edgesOf, type Pattern } from "./query.ts";
 import {
-  addBeginning,
+  addPrefixTokens,
   addCjk,
-  addInnards,
+  addInnerTokens,
   isShort,
   pairToken,
   type Piece,
@@ -75,8 +75,8 @@ function bareTerm(folded: string): Term | undefined {
 function prefixTerm(literal: string, pieces: readonly Piece[], last: Piece): Term {
   const tokens = new Set<Token>();
   for (const piece of pieces) if (piece !== last) addClosed(tokens, piece);
-  addInnards(tokens, last.text);
-  addBeginning(tokens, last.text);
+  addInnerTokens(tokens, last.text);
+  addPrefixTokens(tokens, last.text);
   const { begins } = edgesOf(literal);
   return { pattern: { literals: [literal], begins, ends: false }, tokens: [...tokens] };
 }
@@ -93,8 +93,8 @@ function insideTokens(literal: string, pieces: readonly Piece[]): Set<Token> {
     if (piece.kind !== "word") addClosed(tokens, piece);
     else if (begins && ends) addClosed(tokens, piece);
     else {
-      addInnards(tokens, piece.text);
-      if (begins) addBeginning(tokens, piece.text);
+      addInnerTokens(tokens, piece.text);
+      if (begins) addPrefixTokens(tokens, piece.text);
     }
   }
   return tokens;
@@ -105,8 +105,8 @@ function addClosed(tokens: Set<Token>, { kind, text }: Piece): void {
   if (kind === "cjk") addCjk(tokens, text);
   else if (kind === "symbol") tokens.add(text);
   else {
-    addInnards(tokens, text);
-    addBeginning(tokens, text);
+    addInnerTokens(tokens, text);
+    addPrefixTokens(tokens, text);
     if (isShort(text)) tokens.add(wholeToken(text));
   }
 }

@@ -17,14 +17,14 @@
 export type Token = string;
 
 /** Scripts that are written without spaces between words, and Hangul, whose words are as short. */
-const cjk = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u30fc`;
+const cjkScripts = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u30fc`;
 export const wordCharacter = String.raw`\p{L}\p{N}\p{M}`;
 /** A character of a word that has a beginning and an end. */
-export const spacedCharacter = `[${wordCharacter}]--[${cjk}]`;
-const symbol = String.raw`[[\p{So}\p{Sc}\p{Extended_Pictographic}]--[\0-\x7f]]`;
+export const spacedCharacter = `[${wordCharacter}]--[${cjkScripts}]`;
+const symbolCharacter = String.raw`[[\p{So}\p{Sc}\p{Extended_Pictographic}]--[\0-\x7f]]`;
 
 const pieces = new RegExp(
-  `(?<word>[${spacedCharacter}]+)|(?<cjk>[${cjk}]+)|(?<symbol>${symbol})`,
+  `(?<word>[${spacedCharacter}]+)|(?<cjk>[${cjkScripts}]+)|(?<symbol>${symbolCharacter})`,
   "gv",
 );
 const plainWords = /[a-z0-9]+/g;
@@ -50,8 +50,8 @@ export function tokensOf(folded: string): Set<Token> {
   const tokens = new Set<Token>();
   let before = "";
   const addWord = (word: string): void => {
-    addInnards(tokens, word);
-    addBeginning(tokens, word);
+    addInnerTokens(tokens, word);
+    addPrefixTokens(tokens, word);
     if (isShort(word)) tokens.add(wholeToken(word));
     if (before !== "") tokens.add(pairToken(before, word));
     before = word;
@@ -72,7 +72,7 @@ export function tokensOf(folded: string): Set<Token> {
 }
 
 /** What is inside of a word, wherever in it one looks. Five in a row say most, so they come first. */
-export function addInnards(tokens: Set<Token>, word: string): void {
+export function addInnerTokens(tokens: Set<Token>, word: string): void {
   const characters = charactersOf(word);
   for (let index = 0; index + 5 <= characters.length; index += 1) {
     tokens.add(`^${bucketOf(join(characters.slice(index, index + 5)), fiveBuckets)}`);
@@ -82,7 +82,7 @@ export function addInnards(tokens: Set<Token>, word: string): void {
   }
 }
 
-export function addBeginning(tokens: Set<Token>, word: string): void {
+export function addPrefixTokens(tokens: Set<Token>, word: string): void {
   const characters = charactersOf(word);
   tokens.add(`_${characters[0]}`);
   if (characters.length >= 2) tokens.add(`_${join(characters.slice(0, 2))}`);
@@ -116,7 +116,7 @@ export function pairToken(before: string, word: string): Token {
 }
 
 /** Whether a token speaks of two words: of all that a phrase has, the most telling. */
-export function isPair(token: Token): boolean {
+export function isPairToken(token: Token): boolean {
   return token.startsWith(pairMark);
 }
 

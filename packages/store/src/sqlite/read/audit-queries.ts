@@ -73,7 +73,7 @@ const purgeShape = z.object({
 });
 
 /** Tables whose rows belong to a session, and what names a row of theirs to a person. */
-const owned = [
+const ownedTables = [
   ["events", "id"],
   ["deltas", "id"],
   ["live", "session_key"],
@@ -112,9 +112,9 @@ export function auditQueries(connection: Connection): AuditQueries {
       const open = readChain(connection, readSession(connection, id)?.lastDelta ?? null, after);
       const settled = connection.sql(settledOf).all(key, after);
       return [
-        ...log.map((row) => raw(id, decodeEventRow(row), "log")),
-        ...open.map((cells) => raw(id, decodeEventCells(cells), "delta")),
-        ...settled.map((row) => raw(id, decodeEventRow(row), "pruned")),
+        ...log.map((row) => rawEventOf(id, decodeEventRow(row), "log")),
+        ...open.map((cells) => rawEventOf(id, decodeEventCells(cells), "delta")),
+        ...settled.map((row) => rawEventOf(id, decodeEventRow(row), "pruned")),
       ]
         .toSorted((a, b) => a.seq - b.seq)
         .slice(0, limit);
@@ -146,9 +146,9 @@ export function auditQueries(connection: Connection): AuditQueries {
       connection
         .sql("SELECT * FROM blobs WHERE key > ? ORDER BY key LIMIT ? + 0")
         .all(after, limit)
-        .map(rawBlob),
-    auditPurges: () => connection.sql("SELECT * FROM purges").all().map(purge),
-    auditOrphans: () => owned.flatMap(([table, name]) => orphansOf(connection, table, name)),
+        .map(rawBlobOf),
+    auditPurges: () => connection.sql("SELECT * FROM purges").all().map(purgeRowOf),
+    auditOrphans: () => ownedTables.flatMap(([table, name]) => orphansOf(connection, table, name)),
     auditIntegrity: () =>
       connection
         .sql("PRAGMA integrity_check(100)")
@@ -168,12 +168,12 @@ function keyOfAnyLog(connection: Connection, id: SessionId): number | null {
   return row === undefined ? null : Number(row["key"]);
 }
 
-function raw(session: SessionId, read: EventRead, place: RawEvent["place"]): RawEvent {
+function rawEventOf(session: SessionId, read: EventRead, place: RawEvent["place"]): RawEvent {
   if (read.status === "intact") return { session, seq: read.event.seq, event: read.event, place };
   return { session, seq: read.seq, event: null, problem: `${read.id}: ${read.problem}`, place };
 }
 
-function rawBlob(row: Row): { key: number; blob: RawBlob } {
+function rawBlobOf(row: Row): { key: number; blob: RawBlob } {
   const { key, id, owner_id, media_type, size, refs, created_at, bytes } = blobShape.parse(row);
   const intact = bytes.byteLength === size && blobIdOf(bytes) === id;
   const blob = {
@@ -188,13 +188,13 @@ function rawBlob(row: Row): { key: number; blob: RawBlob } {
   return { key, blob };
 }
 
-function purge(row: Row): PurgeRow {
+function purgeRowOf(row: Row): PurgeRow {
   const { session_id, owner_id, at, events } = purgeShape.parse(row);
   return { session: session_id, owner: owner_id, at, events };
 }
 
 /** What a purged session may leave behind: rows of its log that a branch reads, and deltas that wait for their deletion. */
-const leftByPurge: Readonly<Record<string, string>> = {
+const keptAfterPurge: Readonly<Record<string, string>> = {
   requests: "AND r.session_key IS NOT NULL",
   events: `
     AND NOT EXISTS (
@@ -209,7 +209,7 @@ function orphansOf(connection: Connection, table: string, name: string): Orphan[
     .sql(
       `SELECT ${name} AS name FROM ${table} r
         WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.key = r.session_key)
-          ${leftByPurge[table] ?? ""}
+          ${keptAfterPurge[table] ?? ""}
         LIMIT 1000`,
     )
     .all()

@@ -3,8 +3,8 @@ import { type Audit, type Failed, StoreFailure } from "@holdfast/engine/ports";
 import type { Queries } from "./queries.ts";
 import type { Operations } from "../write/operations.ts";
 
-interface Access {
-  readonly ask: <Name extends keyof Queries>(
+interface AuditDeps {
+  readonly query: <Name extends keyof Queries>(
     name: Name,
     args: Parameters<Queries[Name]>,
   ) => Promise<ReturnType<Queries[Name]>>;
@@ -33,7 +33,7 @@ async function* pages<Item, Key>(
   }
 }
 
-async function* each<Item>(items: Promise<readonly Item[]>): AsyncGenerator<Item> {
+async function* yieldAll<Item>(items: Promise<readonly Item[]>): AsyncGenerator<Item> {
   yield* await items;
 }
 
@@ -47,7 +47,7 @@ function orThrow<Result extends { readonly status: string }>(
   return result as Exclude<Result, Failed>;
 }
 
-export function makeAudit({ ask, write }: Access): Audit {
+export function createAudit({ query: ask, write }: AuditDeps): Audit {
   return {
     sessions: () =>
       pages(
@@ -62,7 +62,7 @@ export function makeAudit({ ask, write }: Access): Audit {
         (event): number => event.seq,
       ),
     derived: (session) => ask("auditDerived", [session]),
-    leases: () => each(ask("auditLeases", [])),
+    leases: () => yieldAll(ask("auditLeases", [])),
     async *blobs() {
       for await (const { blob } of pages(
         0,
@@ -72,8 +72,8 @@ export function makeAudit({ ask, write }: Access): Audit {
         yield blob;
       }
     },
-    purges: () => each(ask("auditPurges", [])),
-    orphans: () => each(ask("auditOrphans", [])),
+    purges: () => yieldAll(ask("auditPurges", [])),
+    orphans: () => yieldAll(ask("auditOrphans", [])),
     integrity: () => ask("auditIntegrity", []),
     replaceDerived: async (derived) => orThrow(await write("replaceDerived", derived)).status,
     async replaceBlobRefs(refs, owner) {

@@ -6,15 +6,15 @@ import { decodeEventCells } from "../rows/events.ts";
 import type { RawEntries, RawEvents } from "./read-events.ts";
 
 /** A row that cannot be read. The view goes on without it; the row stays where it is. */
-export interface Damage {
+export interface DamagedRow {
   readonly id: string;
   readonly seq: number;
   readonly problem: string;
 }
 
-export type ReportDamage = (damage: Damage) => void;
+export type ReportDamage = (damage: DamagedRow) => void;
 
-export function decodeRows(rows: readonly Cells[], report: ReportDamage): StoredEvent[] {
+export function decodeEventRows(rows: readonly Cells[], report: ReportDamage): StoredEvent[] {
   return rows.flatMap((cells) => {
     const read = decodeEventCells(cells);
     if (read.status === "intact") return [read.event];
@@ -26,12 +26,12 @@ export function decodeRows(rows: readonly Cells[], report: ReportDamage): Stored
 
 export function decodeEventPage(page: RawEvents | null, report: ReportDamage): EventPage | null {
   if (page === null) return null;
-  return { events: decodeRows(page.rows, report), head: page.head, more: page.more };
+  return { events: decodeEventRows(page.rows, report), head: page.head, more: page.more };
 }
 
 export function decodeEntryPage(page: RawEntries, report: ReportDamage): EntryPage;
 export function decodeEntryPage(page: RawEntries | null, report: ReportDamage): EntryPage | null;
 export function decodeEntryPage(page: RawEntries | null, report: ReportDamage): EntryPage | null {
   if (page === null) return null;
-  return { entries: decodeRows(page.rows, report), more: page.more };
+  return { entries: decodeEventRows(page.rows, report), more: page.more };
 }

@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { type Look, type Whose, WhoseWrites } from "./whose-writes.ts";
+import { type FileState, type WriteOrigin, ForeignWriteDetector } from "./whose-writes.ts";
 
 /** A file with a process that writes to it and is told by its own transactions of others, and others who write too. */
 class World {
-  readonly #whose = new WhoseWrites();
+  readonly #whose = new ForeignWriteDetector();
   #version = 1;
   #transactions = 0;
   #others = 0;
@@ -30,19 +30,23 @@ class World {
     this.#version += 1;
   }
 
-  look(): Whose {
-    return this.#note(this.#whose.look(this.#now()));
+  look(): WriteOrigin {
+    return this.#note(this.#whose.check(this.#now()));
   }
 
-  lookAgain(): Whose {
-    return this.#note(this.#whose.lookAgain(this.#now()));
+  lookAgain(): WriteOrigin {
+    return this.#note(this.#whose.checkAgain(this.#now()));
   }
 
-  #now(): Look {
-    return { version: this.#version, transactions: this.#transactions, others: this.#others };
+  #now(): FileState {
+    return {
+      version: this.#version,
+      transactions: this.#transactions,
+      foreignWrites: this.#others,
+    };
   }
 
-  #note(whose: Whose): Whose {
+  #note(whose: WriteOrigin): WriteOrigin {
     if (whose === "others") this.isMissed = false;
     return whose;
   }

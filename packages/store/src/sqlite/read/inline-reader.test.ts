@@ -3,19 +3,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { aNotice } from "@holdfast/testing/fixtures/factories";
-import { type OpenSession, openSession } from "@holdfast/testing/fixtures/open-session";
+import { type TestSession, openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { openSqliteStore, type SqliteStore } from "../store.ts";
-import { NearReader } from "./near-reader.ts";
+import { InlineReader } from "./near-reader.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "holdfast-near-"));
 const file = join(folder, "store.db");
 let store: SqliteStore;
-let near: NearReader;
+let near: InlineReader;
 beforeAll(async () => {
   store = await openSqliteStore({ file });
-  near = new NearReader(file);
+  near = new InlineReader(file);
 });
 afterAll(async () => {
   near.close();
@@ -23,13 +23,13 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function sessionWith(texts: readonly string[]): Promise<OpenSession> {
-  const chat = await openSession(store);
+async function sessionWith(texts: readonly string[]): Promise<TestSession> {
+  const chat = await openTestSession(store);
   for (const text of texts) await chat.commit([aNotice(text)]);
   return chat;
 }
 
-function tailOf({ owner, session }: OpenSession) {
+function tailOf({ owner, session }: TestSession) {
   return near.read("entries", [owner, session, { limit: 50 }]);
 }
 

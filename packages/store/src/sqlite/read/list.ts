@@ -10,11 +10,11 @@ import { decodeSession, sessionJson, sessionViewJson } from "../rows/sessions.ts
 const shelves: Record<Shelf, number> = { active: 0, archived: 1, trash: 2 };
 
 /** Greater than any id. */
-const end = "~";
+const greatestId = "~";
 
 /** One scan of one index, from the cursor on. Tags have the list's order in their own table. */
 function listSql(what: string, { tag, project, pinned }: ListQuery, live = ""): string {
-  const place = placeOf(tag);
+  const place = orderedTable(tag);
   const tables =
     tag === undefined ? "sessions s" : "session_tags t JOIN sessions s ON s.key = t.session_key";
   return `
@@ -29,7 +29,7 @@ function listSql(what: string, { tag, project, pinned }: ListQuery, live = ""): 
 
 const withLive = "LEFT JOIN live l ON l.session_key = s.key";
 
-function placeOf(tag: string | undefined): "s" | "t" {
+function orderedTable(tag: string | undefined): "s" | "t" {
   return tag === undefined ? "s" : "t";
 }
 
@@ -37,7 +37,7 @@ function valuesOf(owner: OwnerId, query: ListQuery): SQLInputValue[] {
   const { tag, project, after } = query;
   const shelf = shelves[query.shelf ?? "active"];
   const filters = [tag, project].filter((value) => value !== undefined);
-  const [sortAt, id] = [after?.sortAt ?? Number.MAX_SAFE_INTEGER, after?.id ?? end];
+  const [sortAt, id] = [after?.sortAt ?? Number.MAX_SAFE_INTEGER, after?.id ?? greatestId];
   return [owner, shelf, ...filters, sortAt, id];
 }
 
@@ -52,9 +52,9 @@ export function readList(connection: Connection, owner: OwnerId, query: ListQuer
  * The page in one piece, written by SQLite; then its last row's place, if there is one behind it. The rows are put together as
  * the inner query hands them over, which is in the list's order; sorting them again would cost as much as a third of it.
  */
-export function readListed(connection: Connection, owner: OwnerId, query: ListQuery): ListedPage {
+export function readListJson(connection: Connection, owner: OwnerId, query: ListQuery): ListedPage {
   const values = valuesOf(owner, query);
-  const { whole, places } = textsFor(query);
+  const { whole, places } = listSqlFor(query);
   const page = connection.sql(whole).get(...values, query.limit);
   const [last, behind] = connection.cells(places, ...values, 2, query.limit - 1);
   if (page === undefined) throw new Error("A list without a row.");
@@ -65,24 +65,24 @@ export function readListed(connection: Connection, owner: OwnerId, query: ListQu
   return { json: bytes(page, "json"), next };
 }
 
-interface ListTexts {
+interface ListSql {
   readonly whole: string;
   readonly places: string;
 }
 
 /** Made once for each of the few kinds of list. */
-const texts = new Map<string, ListTexts>();
+const listSqlByKind = new Map<string, ListSql>();
 
-function textsFor(query: ListQuery): ListTexts {
+function listSqlFor(query: ListQuery): ListSql {
   const { tag, project, pinned } = query;
   const kind = [tag, project, pinned].map((filter) => filter !== undefined).join();
-  const known = texts.get(kind) ?? makeTexts(query);
-  texts.set(kind, known);
+  const known = listSqlByKind.get(kind) ?? createListSql(query);
+  listSqlByKind.set(kind, known);
   return known;
 }
 
-function makeTexts(query: ListQuery): ListTexts {
-  const place = placeOf(query.tag);
+function createListSql(query: ListQuery): ListSql {
+  const place = orderedTable(query.tag);
   const rows = listSql(`${sessionViewJson} AS view`, query, withLive);
   return {
     whole: `SELECT CAST('[' || coalesce(group_concat(view), '') || ']' AS BLOB) AS json FROM (${rows}) page`,

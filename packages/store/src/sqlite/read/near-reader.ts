@@ -4,12 +4,12 @@ import { StoreFailure } from "@holdfast/engine/ports";
 
 import { type Cells, connect, type Connection, type Row, type Statement } from "../connection.ts";
 import { failureOf, isBusy } from "../errors.ts";
-import { makeQueries, type Queries } from "./queries.ts";
-import { Unchanged } from "./inline-reader.ts";
+import { createQueries, type Queries } from "./queries.ts";
+import { QueryCache } from "./inline-reader.ts";
 import type { WorkQueries } from "./work-queries.ts";
 
 /** Asked for with every turn of a conversation or at every look for work, by an index, and nearly always small. */
-export type NearQuery =
+export type InlineQuery =
   | keyof WorkQueries
   | "expiredLeases"
   | "undelivered"
@@ -32,44 +32,44 @@ export type NearQuery =
   | "approvalsFor";
 
 /** A read that comes to more characters than this is left to the thread that reads. */
-const most = 256 * 1024;
+const maxInlineChars = 256 * 1024;
 
 /** Looks for work: the same question again and again, and nearly always the same answer. Others ask about another session. */
-const askedAgain: ReadonlySet<NearQuery> = new Set<NearQuery>([
+const cachedQueries: ReadonlySet<InlineQuery> = new Set<InlineQuery>([
   "queuedWork",
   "liveWork",
   "untitledWork",
 ]);
 
 /** Not an error of anybody's: the rows are more than can be read in passing. */
-class TooMuch extends Error {}
+class TooLargeToInline extends Error {}
 
 /**
  * Reads on the caller's own thread. What is small is read sooner than it could be asked for elsewhere and handed over; what
  * turns out to be large is given up early, so that it never holds the event loop up.
  */
-export class NearReader {
+export class InlineReader {
   readonly #file: string;
   #opened: { readonly connection: Connection; readonly queries: Queries } | undefined;
-  readonly #unchanged = new Unchanged();
-  #left = most;
+  readonly #unchanged = new QueryCache();
+  #left = maxInlineChars;
 
   constructor(file: string) {
     this.#file = file;
   }
 
   /** `undefined`: it is too much, or the file is just being recovered. */
-  read<Name extends NearQuery>(
+  read<Name extends InlineQuery>(
     name: Name,
     args: Parameters<Queries[Name]>,
   ): { readonly value: ReturnType<Queries[Name]> } | undefined {
-    this.#left = most;
+    this.#left = maxInlineChars;
     let connection: Connection | undefined;
     try {
       const opened = (this.#opened ??= this.#open());
       connection = opened.connection;
       const query = opened.queries[name] as (...given: unknown[]) => ReturnType<Queries[Name]>;
-      const question = askedAgain.has(name) ? `${name} ${JSON.stringify(args)}` : undefined;
+      const question = cachedQueries.has(name) ? `${name} ${JSON.stringify(args)}` : undefined;
       connection.sql("BEGIN").run();
       if (question === undefined) return { value: query(...args) };
       this.#look(connection);
@@ -77,10 +77,10 @@ export class NearReader {
       // The same question got it from the same query.
       if (known !== undefined) return known as { readonly value: ReturnType<Queries[Name]> };
       const value = query(...args);
-      this.#unchanged.keep(question, value, most - this.#left);
+      this.#unchanged.set(question, value, maxInlineChars - this.#left);
       return { value };
     } catch (error) {
-      if (error instanceof TooMuch || isBusy(error)) return undefined;
+      if (error instanceof TooLargeToInline || isBusy(error)) return undefined;
       const { code, message } = failureOf(error);
       throw new StoreFailure(code, message);
     } finally {
@@ -90,7 +90,7 @@ export class NearReader {
 
   /** Inside a transaction, so that it is the version of what is read there. Only others write: this connection cannot. */
   #look(connection: Connection): void {
-    this.#unchanged.seen(connection.sql("PRAGMA data_version").get()?.["data_version"]);
+    this.#unchanged.setDataVersion(connection.sql("PRAGMA data_version").get()?.["data_version"]);
   }
 
   close(): void {
@@ -126,7 +126,7 @@ export class NearReader {
       },
       cells: (text, ...values) => this.#collect<Cells>(prepared(lists, text), values),
     };
-    return { connection, queries: makeQueries(bounded) };
+    return { connection, queries: createQueries(bounded) };
   }
 
   #collect<Item extends Row | Cells>(statement: StatementSync, values: SQLInputValue[]): Item[] {
@@ -134,7 +134,7 @@ export class NearReader {
     // What `setReturnArrays` changes is not in the method's type.
     for (const item of statement.iterate(...values) as Iterable<unknown> as Iterable<Item>) {
       this.#left -= Array.isArray(item) ? lengthOf(item) : lengthOf(Object.values(item));
-      if (this.#left < 0) throw new TooMuch();
+      if (this.#left < 0) throw new TooLargeToInline();
       items.push(item);
     }
     return items;

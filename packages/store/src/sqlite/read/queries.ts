@@ -36,7 +36,7 @@ import { type MemoryQueries, memoryQueries } from "./read-memory.ts";
 import { type OutboxQueries, outboxQueries } from "./read-outbox.ts";
 import { type WorkQueries, workQueries } from "./work-queries.ts";
 import {
-  type JoinedPart,
+  type JournalPart,
   noDeltas,
   type RawEntries,
   type RawEvents,
@@ -45,7 +45,7 @@ import {
   readEvents,
   readJournal,
 } from "./read-events.ts";
-import { readList, readListed } from "./list.ts";
+import { readList, readListJson } from "./list.ts";
 
 /** A snapshot whose events are still rows. */
 export interface RawSnapshot extends Omit<Snapshot, "entries" | "journal"> {
@@ -66,7 +66,7 @@ export interface Queries
   entries(owner: OwnerId, id: SessionId, query: EntryQuery): RawEntries | null;
   snapshot(owner: OwnerId, id: SessionId, query: EntryQuery): RawSnapshot | null;
   /** Deltas of a journal, from there on backwards; `null` when they were cleared away. */
-  deltas(from: number): JoinedPart | null;
+  deltas(from: number): JournalPart | null;
   event(owner: OwnerId, session: SessionId, id: EventId): readonly Cells[];
   run(owner: OwnerId, id: RunId): RunRow | null;
   lane(owner: OwnerId, lane: LaneKey): SessionId | null;
@@ -78,16 +78,16 @@ export interface Queries
 }
 
 const leaseColumns = "r.kind, s.id AS session_id, r.fence, r.holder, r.expires_at";
-const liveRun = `
+const runById = `
   SELECT r.*, s.id AS session_id FROM runs r JOIN sessions s ON s.key = r.session_key WHERE r.id = ?`;
-const waiting = `
+const queuedInputs = `
   SELECT r.*, s.id AS session_id FROM inputs r JOIN sessions s ON s.key = r.session_key
    WHERE r.session_key = ? AND r.state = 'queued' ORDER BY r.seq`;
-const waits = "SELECT 1 FROM inputs WHERE session_key = ? AND state = 'queued'";
+const hasQueuedInput = "SELECT 1 FROM inputs WHERE session_key = ? AND state = 'queued'";
 
 const eventById = `SELECT ${eventColumns} FROM events WHERE session_key = ? AND id = ?`;
 
-const totals = z.object({
+const usageTotals = z.object({
   input: z.int(),
   output: z.int(),
   cacheRead: z.int(),
@@ -96,7 +96,7 @@ const totals = z.object({
   calls: z.int(),
 });
 
-export function makeQueries(connection: Connection): Queries {
+export function createQueries(connection: Connection): Queries {
   /** Another owner's session reads like one that does not exist. */
   function owned(owner: OwnerId, id: SessionId): StoredSession | null {
     const session = readSession(connection, id);
@@ -111,7 +111,7 @@ export function makeQueries(connection: Connection): Queries {
     ...outboxQueries(connection),
     session: (owner, id) => owned(owner, id)?.row ?? null,
     sessions: (owner, query) => readList(connection, owner, query),
-    listed: (owner, query) => readListed(connection, owner, query),
+    listed: (owner, query) => readListJson(connection, owner, query),
     events(owner, id, query) {
       const session = owned(owner, id);
       return session && readEvents(connection, session, query);
@@ -124,7 +124,7 @@ export function makeQueries(connection: Connection): Queries {
       const session = owned(owner, id);
       if (session === null) return null;
       const row =
-        session.row.liveRun === null ? undefined : connection.sql(liveRun).get(session.row.liveRun);
+        session.row.liveRun === null ? undefined : connection.sql(runById).get(session.row.liveRun);
       const run = row === undefined ? null : decodeRun(row);
       return {
         session: session.row,
@@ -142,7 +142,7 @@ export function makeQueries(connection: Connection): Queries {
       return session === null ? [] : connection.cells(eventById, session.key, event);
     },
     run(owner, id) {
-      const row = connection.sql(`${liveRun} AND s.owner_id = ?`).get(id, owner);
+      const row = connection.sql(`${runById} AND s.owner_id = ?`).get(id, owner);
       return row === undefined ? null : decodeRun(row);
     },
     lane(owner, lane) {
@@ -187,8 +187,8 @@ export function makeQueries(connection: Connection): Queries {
 
 /** Nearly always empty, which is cheaper to find out than to collect. */
 function readInbox(connection: Connection, key: number): InputRow[] {
-  if (connection.sql(waits).get(key) === undefined) return [];
-  return connection.sql(waiting).all(key).map(decodeInput);
+  if (connection.sql(hasQueuedInput).get(key) === undefined) return [];
+  return connection.sql(queuedInputs).all(key).map(decodeInput);
 }
 
 function readUsage(
@@ -205,5 +205,5 @@ function readUsage(
          ${session === undefined ? "" : "AND session_id = ?"} ${runId === undefined ? "" : "AND run_id = ?"}`,
     )
     .get(owner, since ?? 0, ...[session, runId].filter((value) => value !== undefined));
-  return totals.parse(row);
+  return usageTotals.parse(row);
 }

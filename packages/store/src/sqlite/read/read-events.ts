@@ -4,7 +4,7 @@ import { joinDeltas } from "@holdfast/engine/log";
 import type { Cells, Connection } from "../connection.ts";
 import { type ChainPart, eventColumns, readChain, readChainPart } from "../rows/events.ts";
 import type { StoredSession } from "../rows/sessions.ts";
-import { type Damage, decodeRows } from "./events.ts";
+import { type DamagedRow, decodeEventRows } from "./events.ts";
 
 /**
  * Pages of rows as they lie in the file. They leave the reader's thread like this: a payload is parsed once, where it is
@@ -91,9 +91,9 @@ const journalOf = `
    WHERE session_key = ? AND seq >= ? AND entry = 0 AND run_id = ? ORDER BY seq`;
 
 /** So many deltas come with the rest of a snapshot, each by itself: few journals have more. */
-const withTheRest = 500;
+const deltasInSnapshot = 500;
 /** So many are read at once of those before them: others have their turn in between. */
-const partSize = 2_000;
+const deltasPerPart = 2_000;
 
 /** What the live run has written to the log since its running step began, and the newest of its deltas. */
 export function readJournal(
@@ -106,24 +106,24 @@ export function readJournal(
     deltas:
       session.lastDelta === null
         ? noDeltas
-        : readChainPart(connection, session.lastDelta, withTheRest),
+        : readChainPart(connection, session.lastDelta, deltasInSnapshot),
   };
 }
 
 export const noDeltas: ChainPart = { rows: [], older: null };
 
 /** Some of a long journal, the oldest first, decoded and joined where it is read: little of it is left to be handed over. */
-export interface JoinedPart {
+export interface JournalPart {
   readonly events: readonly JournalEvent[];
-  readonly damaged: readonly Damage[];
+  readonly damaged: readonly DamagedRow[];
   readonly older: number | null;
 }
 
 /** `null`: it is not there any more. */
-export function readDeltas(connection: Connection, from: number): JoinedPart | null {
-  const { rows, older } = readChainPart(connection, from, partSize);
+export function readDeltas(connection: Connection, from: number): JournalPart | null {
+  const { rows, older } = readChainPart(connection, from, deltasPerPart);
   if (rows.length === 0) return null;
-  const damaged: Damage[] = [];
-  const deltas = decodeRows(rows.toReversed(), (damage) => damaged.push(damage));
+  const damaged: DamagedRow[] = [];
+  const deltas = decodeEventRows(rows.toReversed(), (damage) => damaged.push(damage));
   return { events: joinDeltas(deltas), damaged, older };
 }

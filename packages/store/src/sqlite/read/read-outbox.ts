@@ -17,45 +17,45 @@ export interface OutboxQueries {
 }
 
 /** Names that begin so are a stretch of the key: up to the last of all characters. */
-const under = (name: string) => `${name} >= ?2 AND ${name} < ?2 || char(0x10ffff)`;
-const lanesUnder = `
+const startsWith = (name: string) => `${name} >= ?2 AND ${name} < ?2 || char(0x10ffff)`;
+const lanesByPrefix = `
   SELECT r.*, s.id AS session_id FROM lanes r CROSS JOIN sessions s ON s.key = r.session_key
-   WHERE r.owner_id = ?1 AND ${under("r.lane")} ORDER BY r.at DESC, r.lane LIMIT ?3 + 0`;
-const chunks = `
+   WHERE r.owner_id = ?1 AND ${startsWith("r.lane")} ORDER BY r.at DESC, r.lane LIMIT ?3 + 0`;
+const outboxChunks = `
   SELECT r.*, s.id AS session_id FROM outbox r JOIN sessions s ON s.key = r.session_key WHERE s.owner_id = ?1`;
 /** From the few of all sessions that are not over to their sessions. */
-const chunksNotOver = `
+const openOutboxChunks = `
   SELECT r.*, s.id AS session_id
     FROM outbox r INDEXED BY outbox_by_state CROSS JOIN sessions s ON s.key = r.session_key
-   WHERE s.owner_id = ?1 AND ${notOver("r.state")}`;
-const inOrder = "ORDER BY s.id, r.begun, r.delivery, r.chunk LIMIT ?2 + 0";
+   WHERE s.owner_id = ?1 AND ${isOpenState("r.state")}`;
+const outboxOrder = "ORDER BY s.id, r.begun, r.delivery, r.chunk LIMIT ?2 + 0";
 // The head of a session with a live run stands in `live`.
-const undelivered = `
+const undeliveredSessions = `
   SELECT s.owner_id, s.id, coalesce(l.head, s.head) AS head
     FROM (SELECT session_key, min(at) AS oldest FROM outbox INDEXED BY outbox_by_state
-           WHERE ${notOver("state")} AND state IN ('pending', 'sending') AND (retry_at IS NULL OR retry_at <= ?2)
+           WHERE ${isOpenState("state")} AND state IN ('pending', 'sending') AND (retry_at IS NULL OR retry_at <= ?2)
            GROUP BY session_key) o
     JOIN sessions s ON s.key = o.session_key LEFT JOIN live l ON l.session_key = s.key
    WHERE s.trashed_at IS NULL ORDER BY o.oldest, s.id LIMIT ?1 + 0`;
 
 /** As the index of what is not over yet says it: in other words SQLite would not see that it may use it. */
-function notOver(state: string): string {
+function isOpenState(state: string): string {
   return `${state} IN ('pending', 'sending', 'unknown', 'failed')`;
 }
 
-const indexed = new Set<OutboxState>(["pending", "sending", "unknown", "failed"]);
+const indexedStates = new Set<OutboxState>(["pending", "sending", "unknown", "failed"]);
 
 export function outboxQueries(connection: Connection): OutboxQueries {
   return {
     lanes: (owner, prefix, limit) =>
-      connection.sql(lanesUnder).all(owner, prefix, limit).map(decodeLane),
+      connection.sql(lanesByPrefix).all(owner, prefix, limit).map(decodeLane),
     outbox(owner, { session, delivery, states, limit }) {
       // Those of a session that are over stay for good, and are gone through by nobody who asks for others.
       const isNamed = session !== undefined && delivery !== undefined;
-      const areOpen = !isNamed && states.every((state) => indexed.has(state));
-      const sql = `${areOpen ? chunksNotOver : chunks} AND s.trashed_at IS NULL AND r.state IN (${states.map((state) => `'${state}'`).join(", ")})
+      const areOpen = !isNamed && states.every((state) => indexedStates.has(state));
+      const sql = `${areOpen ? openOutboxChunks : outboxChunks} AND s.trashed_at IS NULL AND r.state IN (${states.map((state) => `'${state}'`).join(", ")})
         ${session === undefined ? "" : "AND s.id = ?3"}
-        ${delivery === undefined ? "" : `AND r.delivery = ?${session === undefined ? 3 : 4}`} ${inOrder}`;
+        ${delivery === undefined ? "" : `AND r.delivery = ?${session === undefined ? 3 : 4}`} ${outboxOrder}`;
       const named = [session, delivery].filter((each) => each !== undefined);
       return connection
         .sql(sql)
@@ -63,12 +63,12 @@ export function outboxQueries(connection: Connection): OutboxQueries {
         .map(decodeOutbox);
     },
     inbound(owner, key) {
-      const row = connection.sql(`${chunks} AND r.inbound = ?2`).get(owner, key);
+      const row = connection.sql(`${outboxChunks} AND r.inbound = ?2`).get(owner, key);
       return row === undefined ? null : decodeOutbox(row);
     },
     undelivered: (limit, now) =>
       connection
-        .sql(undelivered)
+        .sql(undeliveredSessions)
         .all(limit, now)
         .map((row) => ({
           owner: text<OwnerId>(row, "owner_id"),
@@ -82,7 +82,7 @@ export function outboxQueries(connection: Connection): OutboxQueries {
     registeredUnder: (owner, prefix, limit) =>
       connection
         .sql(
-          `SELECT * FROM register WHERE owner_id = ?1 AND ${under("key")} ORDER BY key LIMIT ?3 + 0`,
+          `SELECT * FROM register WHERE owner_id = ?1 AND ${startsWith("key")} ORDER BY key LIMIT ?3 + 0`,
         )
         .all(owner, prefix, limit)
         .map(decodeRegister),

@@ -1,24 +1,27 @@
 import type { Reads } from "@holdfast/engine";
 
-import { decodeEntryPage, decodeEventPage, decodeRows, type ReportDamage } from "./events.ts";
+import { decodeEntryPage, decodeEventPage, decodeEventRows, type ReportDamage } from "./events.ts";
 import { decodeList } from "./list.ts";
-import { type NearQuery } from "./near-reader.ts";
+import { type InlineQuery } from "./near-reader.ts";
 import { type Queries } from "./queries.ts";
-import { readWholeSnapshot } from "./whole-snapshot.ts";
+import { readSnapshot } from "./whole-snapshot.ts";
 
-type Ask<Names extends keyof Queries> = <Name extends Names>(
+type RunQuery<Names extends keyof Queries> = <Name extends Names>(
   name: Name,
   args: Parameters<Queries[Name]>,
 ) => Promise<ReturnType<Queries[Name]>>;
 
-interface Readers {
+interface ReadDeps {
   /** Whatever it is, by the thread that reads. */
-  readonly ask: Ask<keyof Queries>;
+  readonly queryInThread: RunQuery<keyof Queries>;
   /** What is small on the spot, the rest like the others. */
-  readonly glance: Ask<NearQuery>;
+  readonly queryInline: RunQuery<InlineQuery>;
 }
 
-export function makeReads({ ask, glance }: Readers, report: ReportDamage): Reads {
+export function createReads(
+  { queryInThread: ask, queryInline: glance }: ReadDeps,
+  report: ReportDamage,
+): Reads {
   return {
     session: (...args) => glance("session", args),
     sessions: async (owner, query) => decodeList(await glance("sessions", [owner, query]), query),
@@ -26,14 +29,14 @@ export function makeReads({ ask, glance }: Readers, report: ReportDamage): Reads
     events: async (...args) => decodeEventPage(await ask("events", args), report),
     entries: async (...args) => decodeEntryPage(await glance("entries", args), report),
     snapshot: (...args) =>
-      readWholeSnapshot(
+      readSnapshot(
         {
           snapshot: () => glance("snapshot", args),
           deltas: (from) => ask("deltas", [from]),
         },
         report,
       ),
-    event: async (...args) => decodeRows(await ask("event", args), report)[0] ?? null,
+    event: async (...args) => decodeEventRows(await ask("event", args), report)[0] ?? null,
     run: (...args) => glance("run", args),
     lane: (...args) => glance("lane", args),
     lanes: (...args) => glance("lanes", args),

@@ -4,22 +4,22 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 import { aDelta, aMessageId, aRunId } from "@holdfast/testing/fixtures/factories";
-import { openSession, textsOf } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession, textsOf } from "@holdfast/testing/fixtures/open-session";
 import { expect, onTestFinished, test } from "vitest";
 
-import { createMemoryStore } from "@holdfast/testing/reference-store/store";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { openSqliteStore } from "../store.ts";
-import { readWholeSnapshot } from "./whole-snapshot.ts";
+import { readSnapshot } from "./whole-snapshot.ts";
 
 test("deltas that are cleared away while they are read make it read another instant", async () => {
-  const session = await (await openSession(createMemoryStore())).row();
+  const session = await (await openTestSession(createReferenceStore())).row();
   const common = { session, entries: { rows: [], more: false }, run: null, inbox: [], journal: [] };
   const { id, type, runId } = aDelta(aRunId());
   const instants = [
     { ...common, deltas: { rows: [[9, id, type, 1, 0, runId ?? null, 0, 0, "{}"]], older: 8 } },
     { ...common, deltas: { rows: [], older: null } },
   ];
-  const snapshot = await readWholeSnapshot(
+  const snapshot = await readSnapshot(
     {
       snapshot: async () => instants.shift() ?? null,
       deltas: async () => null,
@@ -37,7 +37,7 @@ test("deltas that cannot be read are left out of a long journal, wherever they s
   const damaged: number[] = [];
   const store = await openSqliteStore({ file, onDamage: ({ seq }) => damaged.push(seq) });
   onTestFinished(() => store.close());
-  const chat = await openSession(store);
+  const chat = await openTestSession(store);
   const { runId, under } = await chat.startRun();
   const messageId = aMessageId();
   const words = Array.from({ length: 3_000 }, (_, index) => `${index} `);

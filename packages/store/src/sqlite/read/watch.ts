@@ -1,21 +1,21 @@
 import type { WatchPace } from "@holdfast/engine";
 import type { SessionId } from "@holdfast/protocol";
 
-const everyMs: Record<WatchPace, number> = { live: 10, calm: 250 };
+const pollIntervalMs: Record<WatchPace, number> = { live: 10, calm: 250 };
 
-interface Watcher {
+interface SessionWatcher {
   readonly pace: WatchPace;
   readonly wake: () => void;
 }
 
 /** Who watches what in this process. The reader thread is told when that changes. */
 export class WatchList {
-  readonly #watchers = new Map<string, Set<Watcher>>();
+  readonly #watchers = new Map<string, Set<SessionWatcher>>();
   #announced = false;
   onChange: (sessions: readonly string[], everyMs: number | null) => void = () => {};
 
   add(session: SessionId, pace: WatchPace, wake: () => void): () => void {
-    const watcher: Watcher = { pace, wake };
+    const watcher: SessionWatcher = { pace, wake };
     const watchers = this.#watchers.get(session) ?? new Set();
     this.#watchers.set(session, watchers.add(watcher));
     this.announce();
@@ -47,7 +47,11 @@ export class WatchList {
       const paces = new Set(
         [...this.#watchers.values()].flatMap((set) => [...set].map(({ pace }) => pace)),
       );
-      const interval = paces.has("live") ? everyMs.live : paces.has("calm") ? everyMs.calm : null;
+      const interval = paces.has("live")
+        ? pollIntervalMs.live
+        : paces.has("calm")
+          ? pollIntervalMs.calm
+          : null;
       this.onChange([...this.#watchers.keys()], interval);
     });
   }

@@ -1,38 +1,43 @@
 import { type FSWatcher, watch } from "node:fs";
 
 import type { Connection } from "../connection.ts";
-import type { WriteTally } from "../threads/write-tally.ts";
-import { type Look, type Whose, WhoseWrites } from "./whose-writes.ts";
+import type { WriteCounter } from "../threads/write-tally.ts";
+import { type FileState, type WriteOrigin, ForeignWriteDetector } from "./whose-writes.ts";
 
 export interface Wake {
   readonly kind: "wake";
   readonly sessions: readonly string[];
 }
 
-const headOf = `
+const headBySession = `
   SELECT coalesce(l.head, s.head) AS head FROM sessions s LEFT JOIN live l ON l.session_key = s.key WHERE s.id = ?`;
 
 /** A doubt whether others have written is over after twice this time, or sooner where they are looked for more often. */
-const longestDoubtMs = 25;
+const maxRecheckMs = 25;
 
 /**
  * Notices commits of other processes. `data_version` is the truth, asked at an interval while somebody watches; a
  * change of the write-ahead log's file is a hint that makes it sooner. Nobody watching costs nothing, and neither do the
  * commits of this process, of which it knows by itself.
  */
-export class Watchers {
+export class HeadWatcher {
   readonly #connection: Connection;
   readonly #file: string;
   readonly #say: (wake: Wake) => void;
   #heads = new Map<string, number>();
-  readonly #tally: WriteTally;
-  readonly #whose = new WhoseWrites();
+  readonly #tally: WriteCounter;
+  readonly #whose = new ForeignWriteDetector();
   #timer: NodeJS.Timeout | undefined;
   #again: NodeJS.Timeout | undefined;
-  #everyMs = longestDoubtMs;
+  #everyMs = maxRecheckMs;
   #hint: FSWatcher | undefined;
 
-  constructor(connection: Connection, file: string, tally: WriteTally, say: (wake: Wake) => void) {
+  constructor(
+    connection: Connection,
+    file: string,
+    tally: WriteCounter,
+    say: (wake: Wake) => void,
+  ) {
     this.#connection = connection;
     this.#file = file;
     this.#tally = tally;
@@ -76,24 +81,24 @@ export class Watchers {
   }
 
   #look(): void {
-    this.#act(this.#whose.look(this.#now()));
+    this.#act(this.#whose.check(this.#now()));
   }
 
   #lookAgain(): void {
     this.#again = undefined;
-    this.#act(this.#whose.lookAgain(this.#now()));
+    this.#act(this.#whose.checkAgain(this.#now()));
   }
 
-  #act(whose: Whose): void {
+  #act(whose: WriteOrigin): void {
     if (whose === "others") this.#tellWhatMoved();
     else if (whose === "perhaps")
       this.#again ??= setTimeout(
         () => this.#lookAgain(),
-        Math.min(longestDoubtMs, this.#everyMs),
+        Math.min(maxRecheckMs, this.#everyMs),
       ).unref();
   }
 
-  #now(): Look {
+  #now(): FileState {
     const version = Number(this.#connection.sql("PRAGMA data_version").get()?.["data_version"]);
     return { version, ...this.#tally.read() };
   }
@@ -110,6 +115,6 @@ export class Watchers {
   }
 
   #head(id: string): number {
-    return Number(this.#connection.sql(headOf).get(id)?.["head"] ?? 0);
+    return Number(this.#connection.sql(headBySession).get(id)?.["head"] ?? 0);
   }
 }

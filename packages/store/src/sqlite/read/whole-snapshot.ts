@@ -2,13 +2,13 @@ import type { JournalEvent, Snapshot } from "@holdfast/engine";
 import type { StoredEvent } from "@holdfast/protocol";
 
 import type { ChainPart } from "../rows/events.ts";
-import { decodeEntryPage, decodeRows, type ReportDamage } from "./events.ts";
+import { decodeEntryPage, decodeEventRows, type ReportDamage } from "./events.ts";
 import type { RawSnapshot } from "./queries.ts";
-import { noDeltas, type JoinedPart } from "./read-events.ts";
+import { noDeltas, type JournalPart } from "./read-events.ts";
 
-interface SnapshotReads {
+interface SnapshotDeps {
   readonly snapshot: () => Promise<RawSnapshot | null>;
-  readonly deltas: (from: number) => Promise<JoinedPart | null>;
+  readonly deltas: (from: number) => Promise<JournalPart | null>;
 }
 
 /**
@@ -16,8 +16,8 @@ interface SnapshotReads {
  * event loop up no longer than a short one. Deltas never change, so those that are read later are the ones of the first instant, as long as they are
  * there; once they are settled and cleared away, the instant is over and another one is read.
  */
-export async function readWholeSnapshot(
-  reads: SnapshotReads,
+export async function readSnapshot(
+  reads: SnapshotDeps,
   report: ReportDamage,
 ): Promise<Snapshot | null> {
   for (;;) {
@@ -26,18 +26,18 @@ export async function readWholeSnapshot(
     const deltas = raw.deltas === noDeltas ? [] : await decodeDeltas(reads, raw.deltas, report);
     if (deltas === "cleared") continue;
     const { session, run, inbox } = raw;
-    const journal = inOrder(decodeRows(raw.journal, report), deltas);
+    const journal = mergeBySeq(decodeEventRows(raw.journal, report), deltas);
     return { session, run, inbox, entries: decodeEntryPage(raw.entries, report), journal };
   }
 }
 
 /** The oldest first. */
 async function decodeDeltas(
-  reads: SnapshotReads,
+  reads: SnapshotDeps,
   newest: ChainPart,
   report: ReportDamage,
 ): Promise<readonly JournalEvent[] | "cleared"> {
-  const parts: (readonly JournalEvent[])[] = [decodeRows(newest.rows.toReversed(), report)];
+  const parts: (readonly JournalEvent[])[] = [decodeEventRows(newest.rows.toReversed(), report)];
   let { older } = newest;
   while (older !== null) {
     const part = await reads.deltas(older);
@@ -50,7 +50,7 @@ async function decodeDeltas(
 }
 
 /** Both are in the order of their numbers, and few are in the log. */
-function inOrder(
+function mergeBySeq(
   log: readonly StoredEvent[],
   deltas: readonly JournalEvent[],
 ): readonly JournalEvent[] {

@@ -41,12 +41,12 @@ export function textOrNull<Brand extends string = string>(
   return cell(row, column) === null ? null : text<Brand>(row, column);
 }
 
-export function flag(row: Cells, column: string | number): boolean {
+export function bool(row: Cells, column: string | number): boolean {
   return int(row, column) === 1;
 }
 
 /** One of a few words. */
-export function word<Word extends string>(
+export function enumText<Word extends string>(
   row: Cells,
   column: string | number,
   words: ReadonlySet<Word>,
@@ -74,7 +74,7 @@ export interface Table<Item> {
 }
 
 /** A table's columns, each with where its value comes from. The keys come first. `kept` ones are never put back to null. */
-export function table<Item>(
+export function defineTable<Item>(
   name: string,
   keys: readonly string[],
   columns: Columns<Item>,

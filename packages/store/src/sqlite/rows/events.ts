@@ -1,7 +1,7 @@
 import { type EventId, roleOf, type RunId, type Seq, type StoredEvent } from "@holdfast/protocol";
 
 import { decodePayload, encodePayload } from "../../schema/payload.ts";
-import { flag, int, text, textOrNull } from "./columns.ts";
+import { bool, int, text, textOrNull } from "./columns.ts";
 import type { Cells, Connection, Row } from "../connection.ts";
 
 export type EventRead =
@@ -13,12 +13,12 @@ export type EventRead =
       readonly problem: string;
     };
 
-const columns = ["seq", "id", "type", "v", "at", "run_id", "quiet", "sum", "data"] as const;
+const columnNames = ["seq", "id", "type", "v", "at", "run_id", "quiet", "sum", "data"] as const;
 /** The same for the log and for deltas. */
-export const eventColumns = columns.join(", ");
+export const eventColumns = columnNames.join(", ");
 
 export function decodeEventRow(row: Row): EventRead {
-  return decodeEventCells(columns.map((column) => row[column] ?? null));
+  return decodeEventCells(columnNames.map((column) => row[column] ?? null));
 }
 
 /** The values of `eventColumns`, in their order. */
@@ -32,7 +32,7 @@ export function decodeEventCells(cells: Cells): EventRead {
   const [type, v, at] = [text(cells, 2), int(cells, 3), int(cells, 4)];
   const event: StoredEvent =
     runId === null ? { seq, id, type, v, at, data } : { seq, id, type, v, at, runId, data };
-  return { status: "intact", event: flag(cells, 6) ? { ...event, quiet: true } : event };
+  return { status: "intact", event: bool(cells, 6) ? { ...event, quiet: true } : event };
 }
 
 const insertEvent = `
@@ -96,31 +96,31 @@ export interface ChainPart {
 }
 
 export function readChainPart(connection: Connection, from: number, limit: number): ChainPart {
-  const beside = readBeside(connection, from, limit);
+  const beside = readAdjacent(connection, from, limit);
   if (beside.older === null || beside.rows.length >= limit / 4) return beside;
   const rest = followChain(connection, beside.older, limit - beside.rows.length);
   return { rows: [...beside.rows, ...rest.rows], older: rest.older };
 }
 
-const besideSql = `
+const adjacentSql = `
   SELECT ${eventColumns}, prev, pos FROM deltas
    WHERE pos <= ?1 AND pos > ?1 - ?2 AND session_key = (SELECT session_key FROM deltas WHERE pos = ?1)
    ORDER BY pos DESC`;
 
 /** What streams by itself lies side by side: there one look finds what would else be found step by step. */
-function readBeside(connection: Connection, from: number, limit: number): ChainPart {
+function readAdjacent(connection: Connection, from: number, limit: number): ChainPart {
   const rows: Cells[] = [];
   let older: number | null = from;
-  for (const row of connection.cells(besideSql, from, limit)) {
+  for (const row of connection.cells(adjacentSql, from, limit)) {
     if (older === null) break;
-    if (row[columns.length + 1] !== older) continue;
+    if (row[columnNames.length + 1] !== older) continue;
     rows.push(row);
-    older = linkOf(row);
+    older = previousOf(row);
   }
   return { rows, older };
 }
 
-const chainPart = `
+const chainPartSql = `
   WITH RECURSIVE chain (pos, prev) AS (
     SELECT pos, prev FROM deltas WHERE pos = ?
     UNION ALL
@@ -130,13 +130,13 @@ const chainPart = `
   SELECT ${eventColumns}, d.prev FROM chain JOIN deltas d USING (pos)`;
 
 function followChain(connection: Connection, from: number, limit: number): ChainPart {
-  const rows = connection.cells(chainPart, from, limit);
+  const rows = connection.cells(chainPartSql, from, limit);
   const last = rows.at(-1);
-  return { rows, older: last === undefined ? null : linkOf(last) };
+  return { rows, older: last === undefined ? null : previousOf(last) };
 }
 
 /** Behind the event's own columns stands where its chain goes on. */
-function linkOf(row: Cells): number | null {
-  const prev = row[columns.length] ?? null;
+function previousOf(row: Cells): number | null {
+  const prev = row[columnNames.length] ?? null;
   return prev === null ? null : Number(prev);
 }

@@ -1,10 +1,10 @@
 import type { MarkRow, MemoryChange, MemoryTryRow } from "@holdfast/engine";
 import type { RunId, Seq, SessionId } from "@holdfast/protocol";
 
-import { int, intOrNull, table, text, textOrNull } from "./columns.ts";
+import { int, intOrNull, defineTable, text, textOrNull } from "./columns.ts";
 import type { Connection, Row } from "../connection.ts";
 
-export const marks = table<MarkRow>("marks", ["session_key", "seq"], {
+export const marksTable = defineTable<MarkRow>("marks", ["session_key", "seq"], {
   session_key: (_, key) => key,
   seq: (mark) => mark.seq,
   run_id: (mark) => mark.runId,
@@ -24,7 +24,7 @@ export function decodeMark(row: Row): MarkRow {
   };
 }
 
-export const memoryTries = table<MemoryTryRow>("memory_tries", ["session_key"], {
+export const memoryTriesTable = defineTable<MemoryTryRow>("memory_tries", ["session_key"], {
   session_key: (_, key) => key,
   key: (row) => row.key,
   up_to: (row) => row.upTo,
@@ -46,12 +46,12 @@ export function decodeMemoryTry(row: Row): MemoryTryRow {
   };
 }
 
-export function writeMemory(connection: Connection, change: MemoryChange, key: number): void {
+export function applyMemoryChange(connection: Connection, change: MemoryChange, key: number): void {
   switch (change.do) {
     case "mark":
-      return marks.put(connection, change.mark, key);
+      return marksTable.put(connection, change.mark, key);
     case "try":
-      return memoryTries.put(connection, change.trying, key);
+      return memoryTriesTable.put(connection, change.trying, key);
     case "forget":
       connection.sql("DELETE FROM marks WHERE session_key = ? AND seq <= ?").run(key, change.upTo);
       connection.sql("DELETE FROM memory_tries WHERE session_key = ?").run(key);

@@ -10,10 +10,10 @@ import {
   type SessionId,
 } from "@holdfast/protocol";
 
-import { int, intOrNull, table, text, textOrNull } from "./columns.ts";
+import { int, intOrNull, defineTable, text, textOrNull } from "./columns.ts";
 import type { Row } from "../connection.ts";
 
-export const outbox = table<OutboxRow>(
+export const outboxTable = defineTable<OutboxRow>(
   "outbox",
   ["session_key", "delivery", "chunk"],
   {

@@ -14,7 +14,7 @@ import {
 } from "@holdfast/protocol";
 import { z } from "zod";
 
-import { flag, int, intOrNull, table, text, textOrNull, word } from "./columns.ts";
+import { bool, int, intOrNull, defineTable, text, textOrNull, enumText } from "./columns.ts";
 import type { Connection } from "../connection.ts";
 
 /** A session with what its commits need to know beside the row that the port shows. */
@@ -28,7 +28,7 @@ export interface StoredSession {
 }
 
 /** What a session's row is made of. Every read of one joins its live part. */
-const selected = {
+const sessionColumns = {
   key: "s.key",
   id: "s.id",
   owner: "s.owner_id",
@@ -60,126 +60,126 @@ const selected = {
   live: "l.session_key IS NOT NULL",
   lastDelta: "l.last_delta",
 };
-const names = Object.keys(selected) as (keyof typeof selected)[];
+const columnNames = Object.keys(sessionColumns) as (keyof typeof sessionColumns)[];
 /** Where each of them stands. */
-const at = Object.fromEntries(names.map((name, place) => [name, place])) as Record<
-  keyof typeof selected,
+const columnIndex = Object.fromEntries(columnNames.map((name, place) => [name, place])) as Record<
+  keyof typeof sessionColumns,
   number
 >;
 
-const { head, activityAt } = selected;
+const { head, activityAt } = sessionColumns;
 
 /** A session as a client sees it, each of its names with the SQL that writes it as JSON. */
-const shown: Readonly<Record<keyof Omit<SessionView, "origin">, string>> = {
-  id: quoted("s.id"),
-  owner: quoted("s.owner_id"),
+const viewColumns: Readonly<Record<keyof Omit<SessionView, "origin">, string>> = {
+  id: jsonText("s.id"),
+  owner: jsonText("s.owner_id"),
   head,
   version: "s.version",
   revision: "s.revision",
   createdAt: "s.created_at",
   activityAt,
   sortAt: "s.sort_at",
-  title: quoted("s.title"),
-  titleSource: quoted("s.title_source"),
-  preview: quoted("s.preview"),
+  title: jsonText("s.title"),
+  titleSource: jsonText("s.title_source"),
+  preview: jsonText("s.preview"),
   messageCount: "s.message_count",
-  model: quoted("s.model"),
-  workspace: quoted("s.workspace"),
-  pinned: truth("s.pinned"),
-  archived: truth("s.archived"),
-  project: quoted("s.project"),
+  model: jsonText("s.model"),
+  workspace: jsonText("s.workspace"),
+  pinned: jsonBool("s.pinned"),
+  archived: jsonBool("s.archived"),
+  project: jsonText("s.project"),
   // They are kept as JSON.
   tags: "s.tags",
-  trashedAt: quoted("s.trashed_at"),
+  trashedAt: jsonText("s.trashed_at"),
   epoch: "s.epoch",
-  liveRun: quoted("s.live_run"),
-  liveState: quoted("s.live_state"),
-  lastState: quoted("s.last_state"),
+  liveRun: jsonText("s.live_run"),
+  liveState: jsonText("s.live_state"),
+  lastState: jsonText("s.last_state"),
 };
 
-function quoted(column: string): string {
+function jsonText(column: string): string {
   return `json_quote(${column})`;
 }
 
-function truth(column: string): string {
+function jsonBool(column: string): string {
   return `iif(${column}, 'true', 'false')`;
 }
 
-const template = Object.keys(shown).map((name) => `"${name}":%s`);
-const origin = `iif(s.origin_id IS NULL, '', format(',"origin":{"sessionId":%s,"seq":%s}', ${quoted("s.origin_id")}, s.origin_seq))`;
+const viewTemplate = Object.keys(viewColumns).map((name) => `"${name}":%s`);
+const originJson = `iif(s.origin_id IS NULL, '', format(',"origin":{"sessionId":%s,"seq":%s}', ${jsonText("s.origin_id")}, s.origin_seq))`;
 
 /** The text of what `viewSession` makes of a row, without a row in between. */
-export const sessionViewJson = `format('{${template.join(",")}%s}', ${Object.values(shown).join(", ")}, ${origin})`;
+export const sessionViewJson = `format('{${viewTemplate.join(",")}%s}', ${Object.values(viewColumns).join(", ")}, ${originJson})`;
 
 /** Made in SQLite, a row is one text: cheaper to make, to hand to another thread and to take apart than thirty values. */
-export const sessionJson = `json_array(${Object.values(selected).join(", ")})`;
+export const sessionJson = `json_array(${Object.values(sessionColumns).join(", ")})`;
 export const sessionTables = "sessions s LEFT JOIN live l ON l.session_key = s.key";
 
-const bySession = `
+const sessionById = `
   SELECT ${sessionJson} AS session, (SELECT d.id FROM deltas d WHERE d.pos = l.last_delta) AS last_delta_id
     FROM ${sessionTables} WHERE s.id = ?`;
 
 /** From the text that `sessionJson` makes. */
 export function decodeSession(json: string): Omit<StoredSession, "lastDeltaId"> {
   const row: unknown = JSON.parse(json);
-  if (!isRow(row)) throw new Error("A session's row has other columns.");
+  if (!isSessionRow(row)) throw new Error("A session's row has other columns.");
   return {
-    key: int(row, at.key),
-    live: flag(row, at.live),
-    lastDelta: intOrNull(row, at.lastDelta),
+    key: int(row, columnIndex.key),
+    live: bool(row, columnIndex.live),
+    lastDelta: intOrNull(row, columnIndex.lastDelta),
     row: {
-      id: text<SessionId>(row, at.id),
-      owner: text<OwnerId>(row, at.owner),
-      head: int(row, at.head) as Seq,
-      version: int(row, at.version),
-      revision: int(row, at.revision),
-      createdAt: int(row, at.createdAt),
-      activityAt: int(row, at.activityAt),
-      sortAt: int(row, at.sortAt),
-      title: textOrNull(row, at.title),
-      titleSource: word(row, at.titleSource, titleSources),
-      preview: text(row, at.preview),
-      messageCount: int(row, at.messageCount),
-      model: textOrNull(row, at.model),
-      workspace: textOrNull(row, at.workspace),
-      pinned: flag(row, at.pinned),
-      archived: flag(row, at.archived),
-      project: textOrNull(row, at.project),
-      tags: parsedTags(text(row, at.tags)),
-      trashedAt: intOrNull(row, at.trashedAt),
-      ranges: parsedRanges(text(row, at.ranges)),
+      id: text<SessionId>(row, columnIndex.id),
+      owner: text<OwnerId>(row, columnIndex.owner),
+      head: int(row, columnIndex.head) as Seq,
+      version: int(row, columnIndex.version),
+      revision: int(row, columnIndex.revision),
+      createdAt: int(row, columnIndex.createdAt),
+      activityAt: int(row, columnIndex.activityAt),
+      sortAt: int(row, columnIndex.sortAt),
+      title: textOrNull(row, columnIndex.title),
+      titleSource: enumText(row, columnIndex.titleSource, titleSources),
+      preview: text(row, columnIndex.preview),
+      messageCount: int(row, columnIndex.messageCount),
+      model: textOrNull(row, columnIndex.model),
+      workspace: textOrNull(row, columnIndex.workspace),
+      pinned: bool(row, columnIndex.pinned),
+      archived: bool(row, columnIndex.archived),
+      project: textOrNull(row, columnIndex.project),
+      tags: parsedTags(text(row, columnIndex.tags)),
+      trashedAt: intOrNull(row, columnIndex.trashedAt),
+      ranges: parsedRanges(text(row, columnIndex.ranges)),
       origin: originOf(row),
-      epoch: int(row, at.epoch),
-      liveRun: textOrNull<RunId>(row, at.liveRun),
-      liveState: word(row, at.liveState, runStates),
-      lastState: word(row, at.lastState, runStates),
-      openDeltas: int(row, at.openDeltas),
+      epoch: int(row, columnIndex.epoch),
+      liveRun: textOrNull<RunId>(row, columnIndex.liveRun),
+      liveState: enumText(row, columnIndex.liveState, runStates),
+      lastState: enumText(row, columnIndex.lastState, runStates),
+      openDeltas: int(row, columnIndex.openDeltas),
     },
   };
 }
 
 /** Each cell is checked when it is taken out. */
-function isRow(value: unknown): value is readonly SQLOutputValue[] {
-  return Array.isArray(value) && value.length === names.length;
+function isSessionRow(value: unknown): value is readonly SQLOutputValue[] {
+  return Array.isArray(value) && value.length === columnNames.length;
 }
 
 const titleSources = new Set(titleSource.options);
 const runStates = new Set(runState.options);
 
 function originOf(row: readonly SQLOutputValue[]): SessionRow["origin"] {
-  const sessionId = textOrNull<SessionId>(row, at.originId);
-  return sessionId === null ? null : { sessionId, seq: int(row, at.originSeq) as Seq };
+  const sessionId = textOrNull<SessionId>(row, columnIndex.originId);
+  return sessionId === null ? null : { sessionId, seq: int(row, columnIndex.originSeq) as Seq };
 }
 
-const remembered = 1_000;
+const maxMemoizedTexts = 1_000;
 
 /** Most sessions have the same few ranges and tags: each text is parsed once. */
-function remembering<T>(parse: (stored: string) => T): (stored: string) => T {
+function memoizeParse<T>(parse: (stored: string) => T): (stored: string) => T {
   const known = new Map<string, T>();
   return (stored) => {
     const found = known.get(stored);
     if (found !== undefined) return found;
-    if (known.size >= remembered) known.clear();
+    if (known.size >= maxMemoizedTexts) known.clear();
     const value = parse(stored);
     known.set(stored, value);
     return value;
@@ -188,19 +188,19 @@ function remembering<T>(parse: (stored: string) => T): (stored: string) => T {
 
 const storedRanges = z.array(seqRange);
 const storedTags = z.array(z.string());
-const parsedRanges = remembering((value): readonly SeqRange[] =>
+const parsedRanges = memoizeParse((value): readonly SeqRange[] =>
   storedRanges.parse(JSON.parse(value)),
 );
-const parsedTags = remembering((value): readonly string[] => storedTags.parse(JSON.parse(value)));
+const parsedTags = memoizeParse((value): readonly string[] => storedTags.parse(JSON.parse(value)));
 
 export function readSession(connection: Connection, id: string): StoredSession | null {
-  const row = connection.sql(bySession).get(id);
+  const row = connection.sql(sessionById).get(id);
   if (row === undefined) return null;
   const lastDeltaId = textOrNull(row, "last_delta_id");
   return { ...decodeSession(text(row, "session")), lastDeltaId };
 }
 
-const sessions = table<SessionRow>("sessions", ["id"], {
+const sessionsTable = defineTable<SessionRow>("sessions", ["id"], {
   id: (row) => row.id,
   owner_id: (row) => row.owner,
   head: (row) => row.head,
@@ -230,11 +230,11 @@ const sessions = table<SessionRow>("sessions", ["id"], {
 });
 
 export function insertSession(connection: Connection, row: SessionRow): number {
-  return sessions.insert(connection, row, 0);
+  return sessionsTable.insert(connection, row, 0);
 }
 
 export function updateSession(connection: Connection, row: SessionRow): void {
-  sessions.update(connection, row, 0);
+  sessionsTable.update(connection, row, 0);
 }
 
 const shelves = { active: 0, archived: 1, trash: 2 };

@@ -18,12 +18,12 @@ import {
 } from "@holdfast/protocol";
 import { z } from "zod";
 
-import { holder } from "../../identity.ts";
-import { flag, int, intOrNull, table, text, textOrNull } from "./columns.ts";
+import { holderSchema } from "../../identity.ts";
+import { bool, int, intOrNull, defineTable, text, textOrNull } from "./columns.ts";
 import type { Row } from "../connection.ts";
 
 /** Rows name their session by its key and are read together with its id, as `session_id`. */
-export const runs = table<RunRow>("runs", ["id"], {
+export const runsTable = defineTable<RunRow>("runs", ["id"], {
   id: (run) => run.id,
   session_key: (_, key) => key,
   state: (run) => run.state,
@@ -49,7 +49,7 @@ export function decodeRun(row: Row): RunRow {
     cause: textOrNull(row, "cause"),
     attempt: int(row, "attempt"),
     step: int(row, "step"),
-    cancelRequested: flag(row, "cancel_requested"),
+    cancelRequested: bool(row, "cancel_requested"),
     continues: textOrNull<RunId>(row, "continues"),
     createdAt: int(row, "created_at"),
     startedAt: intOrNull(row, "started_at"),
@@ -61,7 +61,7 @@ export function decodeRun(row: Row): RunRow {
   };
 }
 
-export const inputs = table<InputRow>("inputs", ["message_id"], {
+export const inputsTable = defineTable<InputRow>("inputs", ["message_id"], {
   message_id: (input) => input.messageId,
   session_key: (_, key) => key,
   client_id: (input) => input.clientId,
@@ -95,7 +95,7 @@ export function decodeInput(row: Row): InputRow {
   };
 }
 
-export const approvals = table<ApprovalRow>("approvals", ["id"], {
+export const approvalsTable = defineTable<ApprovalRow>("approvals", ["id"], {
   id: (approval) => approval.id,
   session_key: (_, key) => key,
   owner_id: (approval) => approval.owner,
@@ -133,7 +133,7 @@ export function decodeApproval(row: Row): ApprovalRow {
   };
 }
 
-export const lanes = table<LaneRow>("lanes", ["owner_id", "lane"], {
+export const lanesTable = defineTable<LaneRow>("lanes", ["owner_id", "lane"], {
   owner_id: (lane) => lane.owner,
   lane: (lane) => lane.lane,
   session_key: (_, key) => key,
@@ -149,7 +149,7 @@ export function decodeLane(row: Row): LaneRow {
   };
 }
 
-export const usages = table<UsageRow>("usage", ["session_id", "seq"], {
+export const usageTable = defineTable<UsageRow>("usage", ["session_id", "seq"], {
   session_id: (usage) => usage.session,
   seq: (usage) => usage.seq,
   run_id: (usage) => usage.runId,
@@ -179,7 +179,7 @@ export function decodeUsage(row: Row): UsageRow {
   };
 }
 
-export const leases = table<LeaseRow>("leases", ["session_key", "kind"], {
+export const leasesTable = defineTable<LeaseRow>("leases", ["session_key", "kind"], {
   session_key: (_, key) => key,
   kind: (lease) => lease.kind,
   fence: (lease) => lease.fence,
@@ -194,7 +194,7 @@ export function decodeLease(row: Row): LeaseRow {
     kind: leaseKind.parse(row["kind"]),
     session: text<SessionId>(row, "session_id"),
     fence: int(row, "fence") as Fence,
-    holder: holder.parse(JSON.parse(text(row, "holder"))),
+    holder: holderSchema.parse(JSON.parse(text(row, "holder"))),
     expiresAt: int(row, "expires_at"),
   };
 }

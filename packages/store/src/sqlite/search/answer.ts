@@ -6,15 +6,15 @@ import { findSnippet } from "../../shared/search-text/search-text-snippet.ts";
 import { foldWithOrigins, snippetText } from "../../shared/search-text/fold.ts";
 import { parseTerms, type Term } from "../../shared/search-text/search-text-terms.ts";
 import type { Connection, Row } from "../connection.ts";
-import { knownEvent, spokenBy } from "./documents.ts";
-import type { Frequencies } from "./match-plan.ts";
+import { knownEvent, searchableTextOf } from "./documents.ts";
+import type { TokenFrequencies } from "./match-plan.ts";
 import { planMatch } from "./plan-match.ts";
 import { readProgress } from "./progress.ts";
 import type { StoreReader } from "./store-reader.ts";
 import { type DocRange, docsWithin } from "./stretches.ts";
 import { type VisibleSession, VisibleSessions } from "./visible-sessions.ts";
 
-export interface Answer {
+export interface SearchPage {
   readonly status: "ok";
   readonly hits: readonly SearchHit[];
   readonly next: string | null;
@@ -22,30 +22,30 @@ export interface Answer {
 }
 
 /** After so many texts a page is given back as it is, with the place to go on from: the thread has others to serve. */
-const looksPerAnswer = 400;
+const maxCandidates = 400;
 
 const candidatesBelow = `
   SELECT postings.rowid AS id, d.place FROM postings CROSS JOIN documents d ON d.id = postings.rowid
    WHERE postings MATCH ? AND postings.rowid >= ? AND postings.rowid <= ? ORDER BY postings.rowid DESC LIMIT ? + 0`;
 
 /** Newest first. The index says where to look; what is shown is what the store says now. */
-export class Answerer {
+export class HitFinder {
   readonly #store: StoreReader;
-  readonly #frequencies: Frequencies;
+  readonly #frequencies: TokenFrequencies;
 
-  constructor(store: StoreReader, frequencies: Frequencies) {
+  constructor(store: StoreReader, frequencies: TokenFrequencies) {
     this.#store = store;
     this.#frequencies = frequencies;
   }
 
-  answer(index: Connection, owner: OwnerId, query: SearchQuery): Answer {
+  answer(index: Connection, owner: OwnerId, query: SearchQuery): SearchPage {
     const progress = readProgress(index);
     const unfinished = progress === undefined || progress.pos < progress.goal;
     const indexing = unfinished ? ({ indexing: true } as const) : {};
-    const nothing: Answer = { status: "ok", hits: [], next: null, ...indexing };
+    const nothing: SearchPage = { status: "ok", hits: [], next: null, ...indexing };
     const terms = parseTerms(query.text);
     const sessions = new VisibleSessions(this.#store, owner);
-    const session = query.session === undefined ? undefined : sessions.named(query.session);
+    const session = query.session === undefined ? undefined : sessions.byId(query.session);
     const range = docRange(index, query);
     if (terms.length === 0 || session === null || range === undefined || progress === undefined)
       return nothing;
@@ -57,15 +57,21 @@ export class Answerer {
       ...(session !== undefined && { logs: sessions.logsOf(session) }),
     };
     const match = planMatch(terms, scope, this.#frequencies);
-    const look = new Look(this.#store, sessions, terms, query, session);
+    const look = new CandidateReader(this.#store, sessions, terms, query, session);
     return { ...this.#collect(index, match, range, query.limit, look), ...indexing };
   }
 
-  #collect(index: Connection, match: string, range: DocRange, limit: number, look: Look): Answer {
+  #collect(
+    index: Connection,
+    match: string,
+    range: DocRange,
+    limit: number,
+    look: CandidateReader,
+  ): SearchPage {
     const hits: SearchHit[] = [];
     let { to } = range;
     let looks = 0;
-    for (let size = Math.min(limit + 12, looksPerAnswer); ; size = looksPerAnswer - looks) {
+    for (let size = Math.min(limit + 12, maxCandidates); ; size = maxCandidates - looks) {
       const rows = index.sql(candidatesBelow).all(match, range.from, to, size);
       for (const row of rows) {
         const place = Number(row["place"]);
@@ -76,14 +82,14 @@ export class Answerer {
       }
       looks += rows.length;
       if (rows.length < size) return { status: "ok", hits, next: null };
-      if (looks === looksPerAnswer)
+      if (looks === maxCandidates)
         return { status: "ok", hits, next: cursorAt(Number(rows.at(-1)?.["place"])) };
     }
   }
 }
 
 /** Looks at one document after another with the same question. */
-class Look {
+class CandidateReader {
   readonly #store: StoreReader;
   readonly #sessions: VisibleSessions;
   readonly #terms: readonly Term[];
@@ -103,7 +109,7 @@ class Look {
     this.#terms = terms;
     this.#query = query;
     this.#session = session;
-    this.#needles = terms.map(needleOf);
+    this.#needles = terms.map(longestWordOf);
   }
 
   at(place: number): SearchHit | undefined {
@@ -113,7 +119,7 @@ class Look {
   }
 
   #title(row: Row): SearchHit | undefined {
-    const session = this.#sessions.withKey(Number(row["session_key"]));
+    const session = this.#sessions.byKey(Number(row["session_key"]));
     const { session: asked, role } = this.#query;
     if (session === null || session.title === null) return undefined;
     if ((asked !== undefined && asked !== session.id) || (role !== undefined && role !== "title"))
@@ -127,11 +133,11 @@ class Look {
     const number = Number(row["seq"]);
     const session =
       this.#session === undefined
-        ? this.#sessions.showing(log, number)
+        ? this.#sessions.sessionShowing(log, number)
         : this.#sessions.shows(this.#session, log, number) && this.#session;
     if (!session) return undefined;
     const event = knownEvent(row);
-    const spoken = event && spokenBy(event);
+    const spoken = event && searchableTextOf(event);
     const { role } = this.#query;
     if (spoken === undefined || (role !== undefined && role !== spoken.role)) return undefined;
     return this.#hit(row, session, spoken.role, spoken.text);
@@ -172,7 +178,7 @@ class Look {
 const onlyAscii = /^[\0-\x7f]*$/;
 
 /** The longest plain word of a term; no word at all is in every text. */
-function needleOf({ pattern }: Term): string {
+function longestWordOf({ pattern }: Term): string {
   const words = pattern.literals.flatMap((literal) => literal.match(/[a-z0-9]+/g) ?? []);
   return words.toSorted((a, b) => b.length - a.length)[0] ?? "";
 }

@@ -1,17 +1,17 @@
-import type { Progress } from "./mender.ts";
+import type { StepResult } from "./mender.ts";
 
 const firstBackoffMs = 1_000;
 const maxBackoffMs = 60_000;
 
 /** Indexes between requests until nothing is left, resting in between so that live work comes first. */
-export class Background {
-  readonly #step: () => Progress;
+export class BackgroundIndexer {
+  readonly #step: () => StepResult;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
   #woken = false;
   #backoffMs = firstBackoffMs;
 
-  constructor(step: () => Progress) {
+  constructor(step: () => StepResult) {
     this.#step = step;
   }
 

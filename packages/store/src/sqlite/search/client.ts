@@ -6,23 +6,23 @@ import {
 } from "@holdfast/engine/ports";
 
 import { ThreadClient } from "../threads/thread-client.ts";
-import type { Progress } from "./mender.ts";
+import type { StepResult } from "./mender.ts";
 import type { SearchRequest } from "../threads/search.ts";
 
 export interface SqliteSearch extends Search {
   /** Something was committed, so there may be something to index. Costs the one who commits next to nothing. */
-  noteCommit(): void;
+  onCommit(): void;
   close(): Promise<void>;
 }
 
-const script = new URL("../threads/search.ts", import.meta.url);
+const threadScript = new URL("../threads/search.ts", import.meta.url);
 
 /**
  * The index follows when the writers pause, and after a while even if they do not: it shares their disk and their
  * cores. Nor is a thread started for a store that is opened, written to for a moment and closed.
  */
-const pausesMs = { first: 1_000, later: 250 };
-const atMostMs = 2_000;
+const quietMs = { first: 1_000, later: 250 };
+const maxDelayMs = 2_000;
 const maxLimit = 500;
 
 /** The search of a store, in a thread of its own that is not there before it is needed. */
@@ -75,19 +75,19 @@ class SearchClient implements SqliteSearch {
 
   async rebuild(): Promise<void> {
     for (;;) {
-      const { status } = (await this.#ask({ op: "rebuild" })) as Progress;
+      const { status } = (await this.#ask({ op: "rebuild" })) as StepResult;
       if (status !== "busy") break;
-      await pause();
+      await randomPause();
     }
     await this.#catchUp();
   }
 
-  noteCommit(): void {
+  onCommit(): void {
     if (this.#closed) return;
     const now = performance.now();
     this.#behindSince ??= now;
-    const pauseMs = this.#thread === undefined ? pausesMs.first : pausesMs.later;
-    if (now + pauseMs > this.#behindSince + atMostMs && this.#wake !== undefined) return;
+    const pauseMs = this.#thread === undefined ? quietMs.first : quietMs.later;
+    if (now + pauseMs > this.#behindSince + maxDelayMs && this.#wake !== undefined) return;
     clearTimeout(this.#wake);
     this.#wake = setTimeout(() => {
       this.#wake = undefined;
@@ -107,20 +107,22 @@ class SearchClient implements SqliteSearch {
   async #catchUp(): Promise<void> {
     let target: number | undefined;
     for (;;) {
-      const progress = (await this.#ask({ op: "step" })) as Progress;
+      const progress = (await this.#ask({ op: "step" })) as StepResult;
       if (progress.status === "failed")
         throw new StoreFailure("store_unavailable", progress.message);
       if ("head" in progress) {
         target ??= progress.head;
         if (progress.pos >= target) return;
       }
-      if (progress.status === "busy") await pause();
+      if (progress.status === "busy") await randomPause();
     }
   }
 
   async #ask(request: SearchRequest): Promise<unknown> {
     if (this.#closed) throw new StoreFailure("store_closed", "The store was closed.");
-    const thread = (this.#thread ??= new ThreadClient<SearchRequest>(script, { file: this.#file }));
+    const thread = (this.#thread ??= new ThreadClient<SearchRequest>(threadScript, {
+      file: this.#file,
+    }));
     try {
       await thread.ready;
       return await thread.ask(request);
@@ -137,7 +139,7 @@ class SearchClient implements SqliteSearch {
   }
 }
 
-function pause(): Promise<void> {
+function randomPause(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 2 + Math.random() * 5));
 }
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import { foldText, snippetText } from "../../shared/search-text/fold.ts";
 import { SearchService } from "./service.ts";
-import { openSearchRig, say } from "@holdfast/testing/stores/search-rig";
+import { openSearchRig, sendMessages } from "@holdfast/testing/stores/search-rig";
 
 const words = [
   ..."the of and to in is that it was for on are with as his they at be this have from or had".split(
@@ -68,7 +68,7 @@ test(
     const { file, chat } = rig;
     const texts = fc.sample(message, { numRuns: 10_000, seed: 7 });
     for (let from = 0; from < texts.length; from += 1_000)
-      await say(chat, ...texts.slice(from, from + 1_000));
+      await sendMessages(chat, ...texts.slice(from, from + 1_000));
     const folded = texts.map((text) => foldText(snippetText(text)));
     const service = new SearchService(file);
     try {

@@ -13,7 +13,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 
 import { SearchService } from "./service.ts";
-import { openSearchRig, say, seqsFound } from "@holdfast/testing/stores/search-rig";
+import { openSearchRig, sendMessages, seqsFound } from "@holdfast/testing/stores/search-rig";
 
 const patience = { timeout: 60_000 };
 const many = Array.from({ length: 300 }, (_, index) => `mackerel ${index} of the shoal`);
@@ -57,7 +57,7 @@ function indexAll(service: SearchService): void {
 test("a damaged index is made again, whatever happened to it", patience, async () => {
   await using rig = await openSearchRig();
   const { file, index, store, chat } = rig;
-  await say(chat, ...many);
+  await sendMessages(chat, ...many);
   const find = (service: SearchService): number => {
     const result = service.search(chat.owner, { text: "mackerel", limit: 500 });
     return result.status === "ok" ? result.hits.length : -1;
@@ -81,7 +81,7 @@ test("a damaged index is made again, whatever happened to it", patience, async (
       after.close();
     }
   }
-  await say(chat, "no write has noticed");
+  await sendMessages(chat, "no write has noticed");
   expect(await seqsFound(chat, "noticed")).toEqual([302]);
   await store.search.settled();
 });
@@ -95,7 +95,7 @@ test(
     const other = await open();
     let deleted = 0;
     for (let round = 0; round < 6; round += 1) {
-      const writes = many.slice(0, 40).map((text) => say(chat, text));
+      const writes = many.slice(0, 40).map((text) => sendMessages(chat, text));
       const searches = [store, other].map((each) =>
         each.search.search(chat.owner, { text: "shoal", limit: 5 }),
       );
@@ -105,7 +105,7 @@ test(
       deleted += 1;
     }
     expect(deleted).toBeGreaterThan(2);
-    await say(chat, "the last shoal");
+    await sendMessages(chat, "the last shoal");
     for (const each of [store, other]) {
       await each.search.settled();
       expect((await seqsFound(chat.through(each), "shoal"))[0]).toBe((await chat.row()).head);
@@ -117,11 +117,11 @@ test("where no index can be, searches say so and everything else goes on", patie
   await using rig = await openSearchRig();
   const { store, chat, index } = rig;
   mkdirSync(index);
-  await say(chat, "a shrimp");
+  await sendMessages(chat, "a shrimp");
   const result = await store.search.search(chat.owner, { text: "shrimp", limit: 5 });
   expect(result.status).toBe("unavailable");
   await expect(store.search.settled()).rejects.toMatchObject({ code: "store_unavailable" });
-  await say(chat, "another shrimp");
+  await sendMessages(chat, "another shrimp");
   rmSync(index, { recursive: true });
   await store.search.settled();
   expect(await seqsFound(chat, "shrimp")).toEqual([3, 2]);
@@ -133,15 +133,15 @@ test(
   async () => {
     await using rig = await openSearchRig();
     const { file, store, chat, open } = rig;
-    await say(chat, "a shrimp");
+    await sendMessages(chat, "a shrimp");
     await store.backup(`${file}.backup`);
-    await say(chat, "a lobster");
+    await sendMessages(chat, "a lobster");
     await store.search.settled();
     await store.close();
     for (const suffix of ["-wal", "-shm", ""]) rmSync(file + suffix, { force: true });
     cpSync(`${file}.backup`, file);
     const restored = chat.through(await open());
-    await say(restored, "an oyster");
+    await sendMessages(restored, "an oyster");
     await restored.store.search.settled();
     expect(await seqsFound(restored, "lobster")).toEqual([]);
     expect(await seqsFound(restored, "oyster")).toEqual([3]);

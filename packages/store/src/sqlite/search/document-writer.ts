@@ -1,11 +1,11 @@
 import { foldText, snippetText } from "../../shared/search-text/fold.ts";
 import { tokensOf } from "../../shared/search-text/tokens.ts";
 import type { Connection } from "../connection.ts";
-import type { Spoken } from "./documents.ts";
+import type { SearchableText } from "./documents.ts";
 import { ownerToken, roleToken, sessionToken } from "./scope.ts";
-import { noteTimes } from "./stretches.ts";
+import { recordTimes } from "./stretches.ts";
 
-export interface Where {
+export interface DocumentSource {
   readonly pos: number;
   readonly at: number;
   readonly key: number;
@@ -26,7 +26,7 @@ export class DocumentWriter {
     this.next = next;
   }
 
-  add({ pos, at, key, owner }: Where, { role, text }: Spoken): number {
+  add({ pos, at, key, owner }: DocumentSource, { role, text }: SearchableText): number {
     const id = this.next++;
     const tokens = tokensOf(foldText(snippetText(text)));
     tokens.add(ownerToken(owner)).add(sessionToken(key)).add(roleToken(role));
@@ -42,7 +42,7 @@ export class DocumentWriter {
 
   finish(): void {
     if (this.next === this.#first) return;
-    noteTimes(this.#index, {
+    recordTimes(this.#index, {
       first: this.#first,
       last: this.next - 1,
       minAt: this.#minAt,

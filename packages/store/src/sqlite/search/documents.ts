@@ -1,5 +1,5 @@
 import type { SearchRole } from "@holdfast/engine";
-import { emptySession, foldSession } from "@holdfast/engine/log";
+import { emptySession, foldSessionRow } from "@holdfast/engine/log";
 import {
   decodeEvent,
   type DecodedEvent,
@@ -13,7 +13,7 @@ import type { Row } from "../connection.ts";
 import { decodeEventRow } from "../rows/events.ts";
 
 /** Types of events whose words are searched. */
-const spokenTypes = [
+const searchableTypes = [
   "message.user",
   "message.assistant",
   "message.tool",
@@ -21,20 +21,20 @@ const spokenTypes = [
   "notice.changed",
 ] as const;
 /** Types of events that can give a session its title. */
-const namingTypes: ReadonlySet<string> = new Set([
+const titleTypes: ReadonlySet<string> = new Set([
   "session.created",
   "session.changed",
   "input.accepted",
   "message.user",
 ]);
-export const followedTypes: readonly string[] = [...new Set([...spokenTypes, ...namingTypes])];
+export const indexedTypes: readonly string[] = [...new Set([...searchableTypes, ...titleTypes])];
 
-export interface Spoken {
+export interface SearchableText {
   readonly role: SearchRole;
   readonly text: string;
 }
 
-export interface Named {
+export interface NewTitle {
   readonly title: string;
   readonly source: TitleSource;
 }
@@ -48,7 +48,7 @@ export function knownEvent(row: Row): KnownEvent | undefined {
   return decoded?.kind === "known" ? decoded.event : undefined;
 }
 
-export function spokenBy(event: KnownEvent): Spoken | undefined {
+export function searchableTextOf(event: KnownEvent): SearchableText | undefined {
   switch (event.type) {
     case "message.user":
       return { role: "user", text: textOf(event.data.parts) };
@@ -64,26 +64,26 @@ export function spokenBy(event: KnownEvent): Spoken | undefined {
   }
 }
 
-export function canName(type: string, source: TitleSource | null): boolean {
-  if (source === null) return namingTypes.has(type);
+export function canSetTitle(type: string, source: TitleSource | null): boolean {
+  if (source === null) return titleTypes.has(type);
   return type === "session.created" || type === "session.changed";
 }
 
-const someTitle = "\0";
+const placeholderTitle = "\0";
 
 /** The title that an event gives to a session whose title, if any, has this source: by the rules of the log. */
-export function namedBy(
+export function titleFrom(
   event: KnownEvent,
   session: { readonly id: SessionId; readonly owner: OwnerId },
   source: TitleSource | null,
-): Named | undefined {
+): NewTitle | undefined {
   const beginning = { id: event.id, type: "session.created", v: 1, data: {} };
   const before = {
     ...emptySession({ owner: session.owner, session: session.id }, beginning, event.at),
-    title: source === null ? null : someTitle,
+    title: source === null ? null : placeholderTitle,
     titleSource: source,
   };
-  const { title, titleSource } = foldSession(before, { kind: "known", event });
+  const { title, titleSource } = foldSessionRow(before, { kind: "known", event });
   if (title === null || titleSource === null || title === before.title) return undefined;
   return { title, source: titleSource };
 }

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, statSync } from "node:fs";
 
 import { connect, type Connection } from "../connection.ts";
-import { makePrivate } from "../make-private.ts";
+import { createPrivateFile } from "../make-private.ts";
 
 /** "HOLS": marks the file as an index of ours. */
 const applicationId = 0x484f_4c53;
@@ -10,7 +10,7 @@ const indexVersion = 1;
 const schema = readFileSync(new URL("./schema.sql", import.meta.url), "utf8");
 
 /** The index cannot be used as it is. It holds nothing that the log does not, so it is thrown away. */
-export class IndexDamage extends Error {}
+export class IndexDamaged extends Error {}
 
 /**
  * The index's file beside the store's. Several processes share it, and any of them may find it damaged and put a new
@@ -25,33 +25,33 @@ export class IndexFile {
     this.#path = `${storeFile}.search`;
   }
 
-  /** Throws a SQLite error or an `IndexDamage`; see `isDamage`. */
+  /** Throws a SQLite error or an `IndexDamaged`; see `isDamage`. */
   use(): Connection {
     if (this.#connection !== undefined) {
-      if (identityOf(this.#path) === this.#identity) return this.#connection;
+      if (fileIdentityOf(this.#path) === this.#identity) return this.#connection;
       this.close();
     }
-    makePrivate(this.#path);
+    createPrivateFile(this.#path);
     const connection = connect({ file: this.#path, access: "write" });
     try {
-      prepare(connection);
+      prepareIndex(connection);
     } catch (error) {
       connection.close();
       throw error;
     }
-    this.#identity = identityOf(this.#path);
+    this.#identity = fileIdentityOf(this.#path);
     return (this.#connection = connection);
   }
 
   /** Removes the damaged file, unless another process has done so already. */
   discard(): void {
-    const identity = this.#identity ?? identityOf(this.#path);
+    const identity = this.#identity ?? fileIdentityOf(this.#path);
     this.close();
     const lock = connect({ file: `${this.#path}-reset`, access: "write" });
     try {
       // One process at a time; the lock goes with the process, however that ends.
       lock.exec("BEGIN EXCLUSIVE");
-      if (identityOf(this.#path) !== identity) return;
+      if (fileIdentityOf(this.#path) !== identity) return;
       // The file itself goes last: a log without its file is ignored, a file with another one's log is not.
       for (const suffix of ["-wal", "-shm", ""]) rmSync(this.#path + suffix, { force: true });
     } finally {
@@ -69,12 +69,12 @@ export class IndexFile {
   }
 }
 
-function identityOf(path: string): string | undefined {
+function fileIdentityOf(path: string): string | undefined {
   const stat = statSync(path, { throwIfNoEntry: false });
   return stat && `${stat.dev}:${stat.ino}`;
 }
 
-function prepare(connection: Connection): void {
+function prepareIndex(connection: Connection): void {
   connection.sql("PRAGMA journal_mode = WAL").get();
   // An index that lost its last commits in a power cut is merely behind.
   connection.exec("PRAGMA synchronous = NORMAL");
@@ -82,10 +82,10 @@ function prepare(connection: Connection): void {
   if (pragma(connection, "user_version") === 0) create(connection);
   const version = pragma(connection, "user_version");
   if (version !== indexVersion || pragma(connection, "application_id") !== applicationId) {
-    throw new IndexDamage("The index is of another version.");
+    throw new IndexDamaged("The index is of another version.");
   }
   for (const table of ["progress", "documents", "stretches", "titles", "purged", "postings"]) {
-    if (!hasTable(connection, table)) throw new IndexDamage(`The index has no ${table}.`);
+    if (!hasTable(connection, table)) throw new IndexDamaged(`The index has no ${table}.`);
   }
 }
 
@@ -113,11 +113,11 @@ function pragma(connection: Connection, name: "user_version" | "application_id")
 }
 
 /** SQLite's codes for an I/O error (a file that was cut short), a damaged file and a file that is no database. */
-const damage = new Set([10, 11, 26]);
+const damageCodes = new Set([10, 11, 26]);
 
 /** Whether an error means that the index is of no use. A lock, a full disk or a statement that was refused do not. */
 export function isDamage(error: unknown): boolean {
-  if (error instanceof IndexDamage) return true;
+  if (error instanceof IndexDamaged) return true;
   if (!(error instanceof Error) || !("errcode" in error)) return false;
-  return typeof error.errcode === "number" && damage.has(error.errcode & 0xff);
+  return typeof error.errcode === "number" && damageCodes.has(error.errcode & 0xff);
 }

@@ -3,14 +3,14 @@ import { ownerId, sessionId, titleSource } from "@holdfast/protocol";
 import type { Connection, Row } from "../connection.ts";
 import { isBusy } from "../errors.ts";
 import { DocumentWriter, dropDocument } from "./document-writer.ts";
-import { canName, knownEvent, namedBy, spokenBy } from "./documents.ts";
-import { type IndexFile, IndexDamage } from "./index-file.ts";
+import { canSetTitle, knownEvent, titleFrom, searchableTextOf } from "./documents.ts";
+import { type IndexFile, IndexDamaged } from "./index-file.ts";
 import { beginProgress, type IndexProgress, readProgress, writeProgress } from "./progress.ts";
 import { hasPurgesToFollow, followPurges } from "./purge-postings.ts";
 import type { StoreReader } from "./store-reader.ts";
 
 /** What a step came to. `busy`: another process is at it. */
-export interface Step {
+export interface IndexStep {
   readonly status: "current" | "more" | "busy";
   /** How far the index has come, and how far the log. */
   readonly pos: number;
@@ -18,7 +18,7 @@ export interface Step {
 }
 
 /** A step holds the index's lock for some tens of milliseconds: others search meanwhile, and can take their turn. */
-const bounds = { rows: 256, bytes: 1_000_000, positions: 20_000 };
+const stepBounds = { rows: 256, bytes: 1_000_000, positions: 20_000 };
 const stepMs = 25;
 
 /**
@@ -35,7 +35,7 @@ export class Indexer {
   }
 
   /** Whether there is something to do, without doing it. */
-  look(): Step {
+  check(): IndexStep {
     const index = this.#file.use();
     const head = this.#store.head();
     const progress = readProgress(index);
@@ -46,19 +46,19 @@ export class Indexer {
     return { status: current ? "current" : "more", pos: progress?.pos ?? 0, head: head.pos };
   }
 
-  step(): Step {
-    const seen = this.look();
+  step(): IndexStep {
+    const seen = this.check();
     if (seen.status === "current") return seen;
     const index = this.#file.use();
-    const pos = whileLocked(index, () => this.#work(index));
+    const pos = withIndexLock(index, () => this.#work(index));
     return pos === undefined ? { ...seen, status: "busy" } : { ...seen, pos };
   }
 
   /** Empties the index, to be filled again by the steps that follow. */
-  restart(): Step {
+  restart(): IndexStep {
     const index = this.#file.use();
     const head = this.#store.head();
-    const begun = whileLocked(index, () => beginProgress(index, head));
+    const begun = withIndexLock(index, () => beginProgress(index, head));
     return { status: begun === undefined ? "busy" : "more", pos: 0, head: head.pos };
   }
 
@@ -66,7 +66,7 @@ export class Indexer {
     const head = this.#store.head();
     const progress = readProgress(index) ?? beginProgress(index, head);
     if (!this.#isSameStore(progress, head.pos))
-      throw new IndexDamage("The index belongs to another store.");
+      throw new IndexDamaged("The index belongs to another store.");
     const reached = progress.pos < head.pos ? this.#indexStretch(index, progress) : progress;
     writeProgress(index, followPurges(index, this.#store, reached));
     return reached.pos;
@@ -80,7 +80,7 @@ export class Indexer {
 
   #indexStretch(index: Connection, progress: IndexProgress): IndexProgress {
     const deadline = performance.now() + stepMs;
-    const { rows, upTo } = this.#store.following(progress.pos, bounds);
+    const { rows, upTo } = this.#store.following(progress.pos, stepBounds);
     const documents = new DocumentWriter(index, progress.next_doc);
     let pos = upTo;
     for (const row of rows) {
@@ -100,16 +100,16 @@ export class Indexer {
     if (owner === undefined) return;
     const title = index.sql("SELECT source, doc FROM titles WHERE session_key = ?").get(key);
     const source = title === undefined ? null : titleSource.parse(title["source"]);
-    const naming = row["session_id"] !== null && canName(String(row["type"]), source);
+    const naming = row["session_id"] !== null && canSetTitle(String(row["type"]), source);
     if (row["type"] === "input.accepted" && !naming) return;
     const event = knownEvent(row);
     if (event === undefined) return;
     const where = { pos: Number(row["pos"]), at: event.at, key, owner: String(owner) };
-    const spoken = spokenBy(event);
+    const spoken = searchableTextOf(event);
     if (spoken !== undefined && spoken.text !== "") documents.add(where, spoken);
     if (!naming) return;
     const session = { id: sessionId.parse(row["session_id"]), owner: ownerId.parse(owner) };
-    const named = namedBy(event, session, source);
+    const named = titleFrom(event, session, source);
     if (named === undefined) return;
     if (title !== undefined) dropDocument(index, Number(title["doc"]));
     const doc = documents.add(where, { role: "title", text: named.title });
@@ -124,7 +124,7 @@ export class Indexer {
 }
 
 /** `undefined` when another process has the lock. It will be free within a step. */
-function whileLocked<T>(index: Connection, work: () => T): T | undefined {
+function withIndexLock<T>(index: Connection, work: () => T): T | undefined {
   try {
     index.exec("BEGIN IMMEDIATE");
   } catch (error) {

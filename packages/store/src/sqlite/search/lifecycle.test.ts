@@ -2,10 +2,15 @@ import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 
 import { anEvent, anOwner } from "@holdfast/testing/fixtures/factories";
-import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { expect, test, vi } from "vitest";
 
-import { hitsOf, openSearchRig, say, seqsFound } from "@holdfast/testing/stores/search-rig";
+import {
+  hitsOf,
+  openSearchRig,
+  sendMessages,
+  seqsFound,
+} from "@holdfast/testing/stores/search-rig";
 
 const patience = { timeout: 60_000 };
 
@@ -22,7 +27,7 @@ test("a store that is opened and closed has no index and no thread for it", pati
 test("what is written is indexed by itself a moment later", patience, async () => {
   await using rig = await openSearchRig();
   const { chat, index } = rig;
-  await say(chat, "a lonely shrimp");
+  await sendMessages(chat, "a lonely shrimp");
   await vi.waitFor(() => expect(existsSync(index)).toBe(true), patience);
   const database = new DatabaseSync(index, { readOnly: true });
   try {
@@ -42,7 +47,7 @@ test(
     const { store, chat } = rig;
     await store.search.settled();
     for (let count = 1; count <= 5; count += 1) {
-      await say(chat, `shrimp ${count}`);
+      await sendMessages(chat, `shrimp ${count}`);
       expect(await seqsFound(chat, "shrimp")).toHaveLength(count);
     }
   },
@@ -54,15 +59,15 @@ test(
   async () => {
     await using rig = await openSearchRig();
     const { store, chat, index } = rig;
-    await say(chat, "one shrimp");
+    await sendMessages(chat, "one shrimp");
     await store.search.settled();
     const holder = new DatabaseSync(index);
     holder.exec("BEGIN IMMEDIATE");
-    await say(chat, "two shrimps");
+    await sendMessages(chat, "two shrimps");
     expect(await seqsFound(chat, "shrimp")).toEqual([2]);
     let settled = false;
     const waiting = store.search.settled().then(() => (settled = true));
-    await say(chat, "three shrimps");
+    await sendMessages(chat, "three shrimps");
     expect(await seqsFound(chat, "shrimp")).toEqual([2]);
     expect(settled).toBe(false);
     holder.exec("ROLLBACK");
@@ -82,7 +87,7 @@ test(
       { length: 1_500 },
       (_, index) => `shrimp ${index} ${"krill ".repeat(20)}`,
     );
-    await say(chat, ...texts);
+    await sendMessages(chat, ...texts);
     await store.search.settled();
     const rebuilt = store.search.rebuild();
     const during = await store.search.search(chat.owner, { text: "shrimp", limit: 5 });
@@ -98,10 +103,10 @@ test("two handles that index at once index everything once", patience, async () 
   await using rig = await openSearchRig();
   const { store, chat, open, index } = rig;
   const other = await open();
-  const theirs = await openSession(other, { title: "yyy" }, chat.owner);
+  const theirs = await openTestSession(other, { title: "yyy" }, chat.owner);
   await Promise.all(
     Array.from({ length: 200 }, async (_, count) => {
-      await say(count % 2 === 0 ? chat : theirs, `shrimp ${count}`);
+      await sendMessages(count % 2 === 0 ? chat : theirs, `shrimp ${count}`);
       if (count % 20 === 0) await (count % 40 === 0 ? store : other).search.settled();
     }),
   );
@@ -118,9 +123,9 @@ test("two handles that index at once index everything once", patience, async () 
 test("a purge takes the words of a session out of the index", patience, async () => {
   await using rig = await openSearchRig();
   const { store, chat, index } = rig;
-  await say(chat, "a shrimp");
-  const gone = await openSession(store, { title: "Lobster" }, chat.owner);
-  await say(gone, ...Array.from({ length: 600 }, (_, count) => `lobster ${count}`));
+  await sendMessages(chat, "a shrimp");
+  const gone = await openTestSession(store, { title: "Lobster" }, chat.owner);
+  await sendMessages(gone, ...Array.from({ length: 600 }, (_, count) => `lobster ${count}`));
   await store.search.settled();
   await gone.commit([anEvent("session.trashed", {})]);
   await store.purge(gone.owner, gone.session);
@@ -140,9 +145,9 @@ test("a purge takes the words of a session out of the index", patience, async ()
 test("whoever owns nearly everything does not find the rest", patience, async () => {
   await using rig = await openSearchRig();
   const { store, chat } = rig;
-  await say(chat, ...Array.from({ length: 60 }, (_, count) => `shrimp ${count}`));
-  const theirs = await openSession(store, { title: "Their shrimp" });
-  await say(theirs, "their shrimp");
+  await sendMessages(chat, ...Array.from({ length: 60 }, (_, count) => `shrimp ${count}`));
+  const theirs = await openTestSession(store, { title: "Their shrimp" });
+  await sendMessages(theirs, "their shrimp");
   await store.search.settled();
   expect(await hitsOf(chat, { text: "shrimp", limit: 100 })).toHaveLength(60);
   expect(await hitsOf(chat, { text: "their" })).toEqual([]);

@@ -1,7 +1,7 @@
 import { foldText, snippetText } from "../../shared/search-text/fold.ts";
 import { type Token, tokensOf } from "../../shared/search-text/tokens.ts";
 import type { Connection } from "../connection.ts";
-import { knownEvent, spokenBy } from "./documents.ts";
+import { knownEvent, searchableTextOf } from "./documents.ts";
 import { ownerToken, roleToken, sessionToken } from "./scope.ts";
 import type { StoreReader } from "./store-reader.ts";
 
@@ -12,7 +12,7 @@ const sampleLength = 8_000;
  * How common tokens are, guessed from a sample of the documents. Only speed depends on it: of a term's tokens
  * the rarest are enough to find where it may be.
  */
-export class Frequencies {
+export class TokenFrequencies {
   #counts = new Map<Token, number>();
   #sampled = 0;
   #documents = 0;
@@ -39,7 +39,7 @@ export class Frequencies {
   #sample(store: StoreReader, pos: number): void {
     const row = store.eventAt(pos);
     const event = row && knownEvent(row);
-    const spoken = event && spokenBy(event);
+    const spoken = event && searchableTextOf(event);
     if (row === undefined || spoken === undefined) return;
     this.#sampled += 1;
     const tokens = tokensOf(foldText(snippetText(spoken.text.slice(0, sampleLength))));

@@ -1,22 +1,22 @@
 import { isBusy } from "../errors.ts";
 import { type IndexFile, isDamage } from "./index-file.ts";
-import type { Step } from "./indexer.ts";
+import type { IndexStep } from "./indexer.ts";
 import { StoreUnreadable } from "./store-reader.ts";
 
 /** What is left of an attempt that threw. */
-export type Mishap =
+export type AttemptFailure =
   /** Someone else has the file; a moment later it will work. */
   | { readonly status: "busy" }
   /** The index was damaged and has been thrown away; the next attempt begins a new one. */
   | { readonly status: "mended" }
   | { readonly status: "failed"; readonly message: string };
 
-export type Progress = Step | Mishap;
+export type StepResult = IndexStep | AttemptFailure;
 
-const maxMends = 3;
+const maxRebuilds = 3;
 
 /** Decides what follows from an error, and throws a damaged index away. It never throws itself. */
-export class Mender {
+export class IndexRecovery {
   readonly #file: IndexFile;
   #mends = 0;
 
@@ -24,7 +24,7 @@ export class Mender {
     this.#file = file;
   }
 
-  attempt<T>(action: () => T): T | Mishap {
+  run<T>(action: () => T): T | AttemptFailure {
     try {
       const result = action();
       this.#mends = 0;
@@ -34,27 +34,27 @@ export class Mender {
     }
   }
 
-  afterError(error: unknown): Mishap {
+  afterError(error: unknown): AttemptFailure {
     if (isBusy(error) || (error instanceof StoreUnreadable && isBusy(error.cause)))
       return { status: "busy" };
     if (!isDamage(error)) {
       // Whatever it was, the next use opens the file again and looks whether it is what it should be.
       this.#file.close();
-      return failed(error);
+      return failedAttempt(error);
     }
     this.#mends += 1;
     // A disk that damages each new index is not mended by another one.
-    if (this.#mends > maxMends) return failed(error);
+    if (this.#mends > maxRebuilds) return failedAttempt(error);
     try {
       this.#file.discard();
       return { status: "mended" };
     } catch (discarding) {
-      return isBusy(discarding) ? { status: "busy" } : failed(discarding);
+      return isBusy(discarding) ? { status: "busy" } : failedAttempt(discarding);
     }
   }
 }
 
-function failed(error: unknown): Mishap {
+function failedAttempt(error: unknown): AttemptFailure {
   const message = error instanceof Error ? error.message : String(error);
   return { status: "failed", message: `The index cannot be used: ${message}` };
 }

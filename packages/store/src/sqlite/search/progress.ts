@@ -2,7 +2,7 @@ import { z } from "zod";
 
 import type { Connection } from "../connection.ts";
 
-const shape = z.object({
+const progressShape = z.object({
   pos: z.int(),
   event_id: z.string().nullable(),
   goal: z.int(),
@@ -11,7 +11,7 @@ const shape = z.object({
 });
 
 /** How far the index has come. */
-export type IndexProgress = z.infer<typeof shape>;
+export type IndexProgress = z.infer<typeof progressShape>;
 
 /** How far the store has come. */
 export interface StoreHead {
@@ -21,7 +21,7 @@ export interface StoreHead {
 
 export function readProgress(index: Connection): IndexProgress | undefined {
   const row = index.sql("SELECT pos, event_id, goal, next_doc, purges FROM progress").get();
-  return row === undefined ? undefined : shape.parse(row);
+  return row === undefined ? undefined : progressShape.parse(row);
 }
 
 /** Takes everything out of the index; what is committed now is its goal. */

@@ -13,7 +13,7 @@ export function hasPurgesToFollow(
   progress: IndexProgress,
   head: StoreHead,
 ): boolean {
-  return progress.purges < head.purges || pending(index) !== undefined;
+  return progress.purges < head.purges || nextPurge(index) !== undefined;
 }
 
 /** Takes the words of purged sessions out of the index, some at a time. Searches do not show them meanwhile. */
@@ -28,16 +28,16 @@ export function followPurges(
     index.sql("UPDATE purged SET after = 0").run();
     for (const { key } of fresh) index.sql("INSERT OR REPLACE INTO purged VALUES (?, 0)").run(key);
   }
-  dropSome(index, store);
+  dropBatch(index, store);
   return { ...progress, purges: fresh.at(-1)?.rowid ?? progress.purges };
 }
 
-interface Pending {
+interface PendingPurge {
   readonly key: number;
   readonly after: number;
 }
 
-function pending(index: Connection): Pending | undefined {
+function nextPurge(index: Connection): PendingPurge | undefined {
   const row = index
     .sql("SELECT session_key, after FROM purged WHERE after <> ? LIMIT 1")
     .get(keptForBranches);
@@ -48,8 +48,8 @@ const documentsOf = `
   SELECT postings.rowid AS id, d.place FROM postings CROSS JOIN documents d ON d.id = postings.rowid
    WHERE postings MATCH ? AND postings.rowid > ? ORDER BY postings.rowid LIMIT ? + 0`;
 
-function dropSome(index: Connection, store: StoreReader): void {
-  const session = pending(index);
+function dropBatch(index: Connection, store: StoreReader): void {
+  const session = nextPurge(index);
   if (session === undefined) return;
   const { key, after } = session;
   const match = `"${sessionToken(key)}"`;

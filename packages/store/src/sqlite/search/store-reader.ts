@@ -1,20 +1,20 @@
 import { z } from "zod";
 
 import type { Connection, Row } from "../connection.ts";
-import { followedTypes } from "./documents.ts";
+import { indexedTypes } from "./documents.ts";
 import type { StoreHead } from "./progress.ts";
 
 /** The store itself could not be read. It says nothing about the index. */
 export class StoreUnreadable extends Error {}
 
-const columns = "e.seq, e.id, e.type, e.v, e.at, e.run_id, e.quiet, e.sum, e.data";
-const types = followedTypes.map((type) => `'${type}'`).join(", ");
-const following = `
-  SELECT e.pos, e.session_key, s.id AS session_id, s.owner_id, ${columns}
+const eventColumns = "e.seq, e.id, e.type, e.v, e.at, e.run_id, e.quiet, e.sum, e.data";
+const types = indexedTypes.map((type) => `'${type}'`).join(", ");
+const eventsAfter = `
+  SELECT e.pos, e.session_key, s.id AS session_id, s.owner_id, ${eventColumns}
     FROM events e LEFT JOIN sessions s ON s.key = e.session_key
    WHERE e.pos > ? AND e.pos <= ? AND e.type IN (${types}) ORDER BY e.pos`;
 
-export interface LogStretch {
+export interface LogRange {
   readonly rows: readonly Row[];
   /** Everything up to here that is followed is in `rows`. */
   readonly upTo: number;
@@ -29,7 +29,7 @@ export class StoreReader {
   }
 
   head(): StoreHead {
-    return guarded(() => {
+    return readStore(() => {
       const log = this.connection
         .sql("SELECT seq FROM sqlite_sequence WHERE name = 'events'")
         .get();
@@ -39,12 +39,12 @@ export class StoreReader {
   }
 
   /** The events behind a position whose words or titles matter: not many, and not many bytes. */
-  following(pos: number, { rows: maxRows, bytes: maxBytes, positions }: ReadBounds): LogStretch {
-    return guarded(() => {
+  following(pos: number, { rows: maxRows, bytes: maxBytes, positions }: ReadBounds): LogRange {
+    return readStore(() => {
       const end = Math.min(this.head().pos, pos + positions);
       const rows: Row[] = [];
       let bytes = 0;
-      for (const row of this.connection.database.prepare(following).iterate(pos, end)) {
+      for (const row of this.connection.database.prepare(eventsAfter).iterate(pos, end)) {
         rows.push(row);
         bytes += String(row["data"]).length;
         if (rows.length === maxRows || bytes >= maxBytes) return { rows, upTo: Number(row["pos"]) };
@@ -54,29 +54,29 @@ export class StoreReader {
   }
 
   eventAt(pos: number): Row | undefined {
-    return guarded(() =>
+    return readStore(() =>
       this.connection
-        .sql(`SELECT e.pos, e.session_key, ${columns} FROM events e WHERE e.pos = ?`)
+        .sql(`SELECT e.pos, e.session_key, ${eventColumns} FROM events e WHERE e.pos = ?`)
         .get(pos),
     );
   }
 
   eventIdAt(pos: number): string | undefined {
-    return guarded(() => {
+    return readStore(() => {
       const row = this.connection.sql("SELECT id FROM events WHERE pos = ?").get(pos);
       return row && String(row["id"]);
     });
   }
 
   purgedOwner(key: number): string | undefined {
-    return guarded(() => {
+    return readStore(() => {
       const row = this.connection.sql("SELECT owner_id FROM purges WHERE session_key = ?").get(key);
       return row && String(row["owner_id"]);
     });
   }
 
   purgesAfter(after: number): readonly { readonly rowid: number; readonly key: number }[] {
-    return guarded(() =>
+    return readStore(() =>
       this.connection
         .sql(
           "SELECT rowid, session_key AS key FROM purges WHERE rowid > ? ORDER BY rowid LIMIT 1000",
@@ -95,7 +95,7 @@ export interface ReadBounds {
 
 const purgeShape = z.object({ rowid: z.int(), key: z.int() });
 
-export function guarded<T>(read: () => T): T {
+export function readStore<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {

@@ -1,6 +1,6 @@
 import type { Connection } from "../connection.ts";
 
-export interface Times {
+export interface DocumentTimes {
   readonly first: number;
   readonly last: number;
   readonly minAt: number;
@@ -10,7 +10,7 @@ export interface Times {
 const stretchLength = 512;
 
 /** Adds documents to the newest stretch, or begins another when that is long enough. */
-export function noteTimes(index: Connection, { first, last, minAt, maxAt }: Times): void {
+export function recordTimes(index: Connection, { first, last, minAt, maxAt }: DocumentTimes): void {
   const newest = index
     .sql("SELECT first_doc FROM stretches ORDER BY first_doc DESC LIMIT 1")
     .get()?.["first_doc"];

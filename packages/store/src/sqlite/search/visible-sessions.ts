@@ -3,7 +3,7 @@ import { ownerId, seqRange, sessionId } from "@holdfast/protocol";
 import { z } from "zod";
 
 import type { Row } from "../connection.ts";
-import { guarded, type StoreReader } from "./store-reader.ts";
+import { readStore, type StoreReader } from "./store-reader.ts";
 
 const shape = z.object({
   key: z.int(),
@@ -36,11 +36,11 @@ export class VisibleSessions {
     this.#owner = owner;
   }
 
-  named(id: NonNullable<SearchQuery["session"]>): VisibleSession | null {
+  byId(id: NonNullable<SearchQuery["session"]>): VisibleSession | null {
     return this.#read(this.#get(`SELECT ${columns} FROM sessions WHERE id = ?`, id));
   }
 
-  withKey(key: number): VisibleSession | null {
+  byKey(key: number): VisibleSession | null {
     let session = this.#byKey.get(key);
     if (session === undefined) {
       session = this.#read(this.#get(`SELECT ${columns} FROM sessions WHERE key = ?`, key));
@@ -50,8 +50,8 @@ export class VisibleSessions {
   }
 
   /** The session in which an entry is shown: the one in whose log it stands, or else a branch that reads it. */
-  showing(logKey: number, seq: number): VisibleSession | null {
-    const own = this.withKey(logKey);
+  sessionShowing(logKey: number, seq: number): VisibleSession | null {
+    const own = this.byKey(logKey);
     if (own !== null && this.shows(own, logKey, seq)) return own;
     return this.#branchesOf(logKey).find((branch) => this.shows(branch, logKey, seq)) ?? null;
   }
@@ -80,12 +80,12 @@ export class VisibleSessions {
     if (id === null) return [];
     let branches = this.#readers.get(id);
     if (branches === undefined) {
-      branches = guarded(() =>
+      branches = readStore(() =>
         this.#store.connection
           .sql("SELECT session_key AS key FROM branches WHERE log_id = ? ORDER BY session_key DESC")
           .all(id),
       )
-        .map((row) => this.withKey(Number(row["key"])))
+        .map((row) => this.byKey(Number(row["key"])))
         .filter((session) => session !== null);
       this.#readers.set(id, branches);
     }
@@ -107,7 +107,7 @@ export class VisibleSessions {
   }
 
   #get(sql: string, value: string | number): Row | undefined {
-    return guarded(() => this.#store.connection.sql(sql).get(value));
+    return readStore(() => this.#store.connection.sql(sql).get(value));
   }
 
   /** Another owner's session is like one that does not exist, and so is one in the trash. */

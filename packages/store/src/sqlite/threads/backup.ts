@@ -8,7 +8,7 @@ import { connect } from "../connection.ts";
 export const backupOptions = z.object({ file: z.string(), to: z.string() });
 
 /** A whole and consistent copy, made by SQLite itself while readers and writers go on. Under its name only when complete. */
-function backUp({ file, to }: z.infer<typeof backupOptions>): void {
+function copyDatabase({ file, to }: z.infer<typeof backupOptions>): void {
   const partial = `${to}.partial`;
   rmSync(partial, { force: true });
   const connection = connect({ file, access: "read" });
@@ -23,4 +23,4 @@ function backUp({ file, to }: z.infer<typeof backupOptions>): void {
   renameSync(partial, to);
 }
 
-if (!isMainThread) backUp(backupOptions.parse(workerData));
+if (!isMainThread) copyDatabase(backupOptions.parse(workerData));

@@ -4,10 +4,10 @@ import { z } from "zod";
 
 import { connect, type Connection } from "../connection.ts";
 import { isBusy } from "../errors.ts";
-import { makeQueries, type Queries } from "../read/queries.ts";
-import { type Wake, Watchers } from "../read/watchers.ts";
+import { createQueries, type Queries } from "../read/queries.ts";
+import { type Wake, HeadWatcher } from "../read/watchers.ts";
 import { serveThread } from "./thread-server.ts";
-import { WriteTally } from "./write-tally.ts";
+import { WriteCounter } from "./write-tally.ts";
 
 /** The thread that reads, so that no read ever holds the event loop up. */
 export type ReaderRequest =
@@ -21,7 +21,7 @@ export type ReaderRequest =
   | { readonly op: "watch"; readonly sessions: readonly string[]; readonly everyMs: number | null }
   | { readonly op: "close" };
 
-const busyMs = 5_000;
+const maxBusyMs = 5_000;
 
 export const readerOptions = z.object({
   file: z.string(),
@@ -32,11 +32,11 @@ export type ReaderOptions = z.infer<typeof readerOptions>;
 await serveThread<ReaderRequest, Wake>(async (note) => {
   const { file, tally } = readerOptions.parse(workerData);
   // Opened with the first question: by then the writer has made the file.
-  let opened: { connection: Connection; queries: Queries; watchers: Watchers } | undefined;
+  let opened: { connection: Connection; queries: Queries; watchers: HeadWatcher } | undefined;
   function open() {
     const connection = connect({ file, access: "read" });
-    const queries = makeQueries(connection);
-    const watchers = new Watchers(connection, file, new WriteTally(tally), note);
+    const queries = createQueries(connection);
+    const watchers = new HeadWatcher(connection, file, new WriteCounter(tally), note);
     return { connection, queries, watchers };
   }
   return {
@@ -44,7 +44,7 @@ await serveThread<ReaderRequest, Wake>(async (note) => {
       if (request.op === "close") return undefined;
       const { connection, queries, watchers } = (opened ??= open());
       if (request.op === "watch") return watchers.watch(request.sessions, request.everyMs);
-      return inSnapshot(connection, () => ask(queries, request));
+      return inReadTransaction(connection, () => runQuery(queries, request));
     },
     close() {
       opened?.watchers.close();
@@ -54,8 +54,8 @@ await serveThread<ReaderRequest, Wake>(async (note) => {
 });
 
 /** One read transaction: everything that a query returns was true at the same instant. */
-async function inSnapshot<T>(connection: Connection, read: () => T): Promise<T> {
-  const deadline = performance.now() + busyMs;
+async function inReadTransaction<T>(connection: Connection, read: () => T): Promise<T> {
+  const deadline = performance.now() + maxBusyMs;
   for (;;) {
     try {
       connection.exec("BEGIN");
@@ -70,7 +70,10 @@ async function inSnapshot<T>(connection: Connection, read: () => T): Promise<T> 
   }
 }
 
-function ask(queries: Queries, { name, args }: Extract<ReaderRequest, { op: "query" }>): unknown {
+function runQuery(
+  queries: Queries,
+  { name, args }: Extract<ReaderRequest, { op: "query" }>,
+): unknown {
   const query = queries[name] as (...args: readonly unknown[]) => unknown;
   return query(...args);
 }

@@ -2,7 +2,7 @@
  * Wakes a thread that has nothing to do but wait. Standing still in `Atomics.wait` it is back to work twice as soon as
  * through its event loop, and nothing else can come between.
  */
-export class Bell {
+export class WakeSignal {
   readonly buffer: SharedArrayBuffer;
   readonly #count: Int32Array;
   #heard = 0;
@@ -13,7 +13,7 @@ export class Bell {
   }
 
   /** To be rung after what it is about was put where the other thread looks. */
-  ring(): void {
+  notify(): void {
     Atomics.add(this.#count, 0, 1);
     Atomics.notify(this.#count, 0);
   }
@@ -25,7 +25,7 @@ export class Bell {
   }
 
   /** Whether it stays silent for so long. Stands still meanwhile; what rings is still there for `wait`. */
-  isSilentFor(ms: number): boolean {
+  isIdleFor(ms: number): boolean {
     return Atomics.wait(this.#count, 0, this.#heard, ms) === "timed-out";
   }
 }

@@ -1,11 +1,11 @@
-import { Bell } from "./shared-memory.ts";
+import { WakeSignal } from "./shared-memory.ts";
 import type { Wake } from "../read/watchers.ts";
 import type { ReaderOptions, ReaderRequest } from "./reader.ts";
 import { ThreadClient } from "./thread-client.ts";
-import { WriteTally } from "./write-tally.ts";
+import { WriteCounter } from "./write-tally.ts";
 import type { WriterOptions, WriterRequest } from "./writer.ts";
 
-export interface StoreThreadOptions extends Omit<WriterOptions, "bell" | "tally"> {
+export interface StoreThreadsDeps extends Omit<WriterOptions, "bell" | "tally"> {
   readonly probeModule: string | undefined;
   readonly onWake: (wake: Wake) => void;
   /** A thread that reads has died: what it watched nobody watches. */
@@ -17,12 +17,12 @@ const readerScript = new URL("./reader.ts", import.meta.url);
 
 /** The threads that write and read. One that has died is started again by what is asked of it next. */
 export class StoreThreads {
-  readonly #options: StoreThreadOptions;
-  readonly #tally = new WriteTally();
+  readonly #options: StoreThreadsDeps;
+  readonly #tally = new WriteCounter();
   #writer: ThreadClient<WriterRequest> | undefined;
   #reader: ThreadClient<ReaderRequest, Wake> | undefined;
 
-  constructor(options: StoreThreadOptions) {
+  constructor(options: StoreThreadsDeps) {
     this.#options = options;
   }
 
@@ -48,10 +48,10 @@ export class StoreThreads {
 
   #startWriter(): ThreadClient<WriterRequest> {
     const { file, busyMs, checkpointPages, probeModule: preload } = this.#options;
-    const bell = new Bell();
+    const bell = new WakeSignal();
     const shared = { bell: bell.buffer, tally: this.#tally.buffer };
     const given: WriterOptions = { file, busyMs, checkpointPages, ...shared };
-    return new ThreadClient(writerScript, given, { preload, bell });
+    return new ThreadClient(writerScript, given, { preload, wakeSignal: bell });
   }
 
   #startReader(): ThreadClient<ReaderRequest, Wake> {

@@ -4,7 +4,7 @@ import { Worker } from "node:worker_threads";
 import { StoreFailure } from "@holdfast/engine/ports";
 
 import { OpenFailure, type OpenFailureCode } from "../../shared/open-failure.ts";
-import type { Bell } from "./shared-memory.ts";
+import type { WakeSignal } from "./shared-memory.ts";
 
 /** What a thread says. `reply` answers one request; `note` is said unasked. */
 export type FromThread<Note> =
@@ -24,30 +24,30 @@ export interface ToThread<Request> {
   readonly request: Request;
 }
 
-interface Pending {
+interface PendingRequest {
   readonly resolve: (value: unknown) => void;
   readonly reject: (reason: Error) => void;
 }
 
-export interface ThreadOptions<Note> {
+export interface ThreadClientDeps<Note> {
   readonly onNote?: (note: Note) => void;
   /** A module that the thread loads before its own. */
   readonly preload?: string | undefined;
   /** For a thread that waits for it instead of having an event loop. */
-  readonly bell?: Bell;
+  readonly wakeSignal?: WakeSignal;
   /** It has ended, and nobody had asked it to. */
   readonly onLost?: () => void;
 }
 
 /** What passes through a storage thread is soon forgotten, and V8 would keep up to 134 MB of room for it. */
-const resourceLimits = { maxYoungGenerationSizeMb: 12 };
+const threadResourceLimits = { maxYoungGenerationSizeMb: 12 };
 
 /** Our end of a worker thread: requests with replies, and notes. A thread that dies rejects what was asked of it. */
 export class ThreadClient<Request, Note = never> {
   readonly #worker: Worker;
-  readonly #pending = new Map<number, Pending>();
+  readonly #pending = new Map<number, PendingRequest>();
   readonly #onNote: (note: Note) => void;
-  readonly #bell: Bell | undefined;
+  readonly #bell: WakeSignal | undefined;
   readonly #onLost: () => void;
   readonly #ready = Promise.withResolvers<void>();
   #next = 1;
@@ -57,13 +57,22 @@ export class ThreadClient<Request, Note = never> {
   constructor(
     script: URL,
     workerData: unknown,
-    { onNote = () => {}, onLost = () => {}, preload, bell }: ThreadOptions<Note> = {},
+    {
+      onNote = () => {},
+      onLost = () => {},
+      preload,
+      wakeSignal: bell,
+    }: ThreadClientDeps<Note> = {},
   ) {
     this.#onNote = onNote;
     this.#bell = bell;
     this.#onLost = onLost;
     const execArgv = preload === undefined ? [] : ["--import", preload];
-    this.#worker = new Worker(script, { workerData, execArgv, resourceLimits });
+    this.#worker = new Worker(script, {
+      workerData,
+      execArgv,
+      resourceLimits: threadResourceLimits,
+    });
     this.#worker.on("message", (message: FromThread<Note>) => this.#receive(message));
     this.#worker.on("error", (error) => this.#end(`The storage thread failed: ${error.message}`));
     this.#worker.on("exit", () => this.#end("The storage thread has ended."));
@@ -89,7 +98,7 @@ export class ThreadClient<Request, Note = never> {
     const message: ToThread<Request> = { id, request };
     try {
       this.#worker.postMessage(message, []);
-      this.#bell?.ring();
+      this.#bell?.notify();
     } catch (error) {
       this.#pending.delete(id);
       reject(error instanceof Error ? error : new Error(String(error)));
@@ -125,7 +134,7 @@ export class ThreadClient<Request, Note = never> {
     }
   }
 
-  #take(id: number): Pending | undefined {
+  #take(id: number): PendingRequest | undefined {
     const pending = this.#pending.get(id);
     this.#pending.delete(id);
     return pending;

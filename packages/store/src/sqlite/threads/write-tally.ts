@@ -2,7 +2,7 @@
  * What the thread that writes tells the one that looks for others' commits. SQLite lets a reader see that somebody has
  * written, and a writer alone that it was somebody else: it looks in each of its transactions, when nobody else can write.
  */
-export class WriteTally {
+export class WriteCounter {
   readonly buffer: SharedArrayBuffer;
   readonly #counts: Int32Array;
 
@@ -12,23 +12,23 @@ export class WriteTally {
   }
 
   /** To be said before the transaction itself: who has seen the one has seen the other. */
-  noteOthers(): void {
+  countForeignWrite(): void {
     Atomics.add(this.#counts, 1, 1);
   }
 
-  noteTransaction(): void {
+  countTransaction(): void {
     Atomics.add(this.#counts, 0, 1);
   }
 
-  read(): Tally {
+  read(): WriteCounts {
     const transactions = Atomics.load(this.#counts, 0);
-    return { transactions, others: Atomics.load(this.#counts, 1) };
+    return { transactions, foreignWrites: Atomics.load(this.#counts, 1) };
   }
 }
 
-export interface Tally {
+export interface WriteCounts {
   /** Transactions of this process so far, also those that wrote nothing. */
   readonly transactions: number;
   /** How many of them have found that others had written since the one before. */
-  readonly others: number;
+  readonly foreignWrites: number;
 }

@@ -2,15 +2,15 @@ import { workerData } from "node:worker_threads";
 
 import { z } from "zod";
 
-import { Bell } from "./shared-memory.ts";
+import { WakeSignal } from "./shared-memory.ts";
 import { connect } from "../connection.ts";
 import { FileIdentity } from "../database-file.ts";
 import { migrate } from "../migrate.ts";
-import { registeredProbe } from "../probe.ts";
-import { serveWaitingThread } from "./thread-server.ts";
+import { installedProbe } from "../probe.ts";
+import { serveBlockingThread } from "./thread-server.ts";
 import { GroupWriter } from "../write/group-writer.ts";
 import { type Operation } from "../write/operations.ts";
-import { WriteTally } from "./write-tally.ts";
+import { WriteCounter } from "./write-tally.ts";
 
 /** The one thread of a process that writes. */
 export type WriterRequest =
@@ -28,8 +28,8 @@ export type WriterOptions = z.infer<typeof writerOptions>;
 
 const { file, bell, tally, ...options } = writerOptions.parse(workerData);
 
-await serveWaitingThread<WriterRequest>(new Bell(bell), async () => {
-  const probe = registeredProbe();
+await serveBlockingThread<WriterRequest>(new WakeSignal(bell), async () => {
+  const probe = installedProbe();
   const first = connect({ file, access: "write" });
   await migrate(first);
   first.close();
@@ -41,7 +41,7 @@ await serveWaitingThread<WriterRequest>(new Bell(bell), async () => {
       return connect({ file, access: "write", probe });
     },
     assertInPlace: () => identity.assertLogInPlace(),
-    tally: new WriteTally(tally),
+    writeCounter: new WriteCounter(tally),
   });
   return {
     handle(request) {
@@ -52,8 +52,8 @@ await serveWaitingThread<WriterRequest>(new Bell(bell), async () => {
           return undefined;
       }
     },
-    afterwards: () => writer.checkpoint(),
-    inAPause: () => writer.checkpointInAPause(),
+    afterReply: () => writer.checkpoint(),
+    whenIdle: () => writer.checkpointWhenIdle(),
     close: () => writer.close(),
   };
 });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { aNotice } from "@holdfast/testing/fixtures/factories";
-import { openSession } from "@holdfast/testing/fixtures/open-session";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { expect, onTestFinished, test } from "vitest";
 
 import { connect } from "../connection.ts";
@@ -26,7 +26,7 @@ test("a log that is far from full is put into the file as soon as nobody writes"
   };
   // What made the file is not counted: the log begins anew behind it.
   outside.sql("PRAGMA wal_checkpoint(TRUNCATE)").get();
-  const chat = await openSession(store);
+  const chat = await openTestSession(store);
   // Together, so that there is no pause between them.
   await Promise.all(
     Array.from({ length: 3 }, () => chat.commit([aNotice("x".repeat(100 * 1024))])),

@@ -1,9 +1,16 @@
-import type { ApprovalRow, Commit, CommitResult, InputRow, Needs, RunRow } from "@holdfast/engine";
+import type {
+  ApprovalRow,
+  Commit,
+  CommitResult,
+  InputRow,
+  CommitNeeds,
+  RunRow,
+} from "@holdfast/engine";
 import {
-  answerAgain,
-  answerRepeated,
+  repeatedCommitResult,
+  repeatedInputResult,
   decideCommit,
-  type Loaded,
+  type LoadedRows,
   needsOf,
   type Plan,
 } from "@holdfast/engine/log";
@@ -21,17 +28,17 @@ import {
 
 import type { Connection, Row } from "../connection.ts";
 import {
-  approvals as approvalTable,
+  approvalsTable as approvalTable,
   decodeApproval,
   decodeInput,
   decodeRun,
-  inputs as inputTable,
-  lanes,
-  runs as runTable,
-  usages,
+  inputsTable as inputTable,
+  lanesTable,
+  runsTable as runTable,
+  usageTable,
 } from "../rows/tables.ts";
-import { writeMemory } from "../rows/memory-rows.ts";
-import { outbox } from "../rows/outbox-rows.ts";
+import { applyMemoryChange } from "../rows/memory-rows.ts";
+import { outboxTable } from "../rows/outbox-rows.ts";
 import { text } from "../rows/columns.ts";
 import { appendDelta, appendEvent, decodeEventCells, readChain } from "../rows/events.ts";
 import { insertSession, updateSession, writeTags } from "../rows/sessions.ts";
@@ -45,19 +52,19 @@ export function writeCommit(
   now: number,
 ): CommitResult {
   const cached = cache.get(connection, commit.session);
-  const again = cached && findEarlier(connection, cached, commit);
+  const again = cached && findEarlierCommit(connection, cached, commit);
   if (again) return again;
 
-  const loaded = load(connection, cached, commit);
+  const loaded = loadForCommit(connection, cached, commit);
   const decision = decideCommit(loaded, commit, now);
   if (decision.status === "refused") return decision;
-  if (decision.status === "repeated") return answerRepeated(decision, cached!.row);
+  if (decision.status === "repeated") return repeatedInputResult(decision, cached!.row);
   writePlan(connection, cache, cached, decision);
   return decision.result;
 }
 
 /** P1: a commit that was made before, and whose answer got lost, is found by the ids of its events. */
-function findEarlier(
+function findEarlierCommit(
   connection: Connection,
   cached: CachedSession,
   commit: Commit,
@@ -71,7 +78,7 @@ function findEarlier(
     logged === -1 ? findOpenDelta(connection, cached, id) : findLogged(connection, cached, id);
   if (found === undefined) return undefined;
   const first = { seq: seq.parse(Number(found["seq"]) - index), at: Number(found["at"]) };
-  return answerAgain(commit, first, cached.row);
+  return repeatedCommitResult(commit, first, cached.row);
 }
 
 function findLogged(connection: Connection, { key }: CachedSession, id: EventId): Row | undefined {
@@ -93,7 +100,11 @@ function findOpenDelta(
   return undefined;
 }
 
-function load(connection: Connection, cached: CachedSession | null, commit: Commit): Loaded {
+function loadForCommit(
+  connection: Connection,
+  cached: CachedSession | null,
+  commit: Commit,
+): LoadedRows {
   const needs = needsOf(commit);
   const runs = new Map<RunId, RunRow>();
   for (const id of needs.runs) {
@@ -118,7 +129,7 @@ function load(connection: Connection, cached: CachedSession | null, commit: Comm
   return {
     session: cached?.row ?? null,
     approvals: loadApprovals(connection, cached, needs),
-    purged: cached === null && wasPurged(connection, commit.session),
+    purged: cached === null && isPurged(connection, commit.session),
     leases: cached?.leases ?? [],
     runs,
     inputs,
@@ -130,8 +141,8 @@ function load(connection: Connection, cached: CachedSession | null, commit: Comm
 
 function loadInbound(
   connection: Connection,
-  { inbound }: Pick<Needs, "inbound">,
-): Loaded["inbound"] {
+  { inbound }: Pick<CommitNeeds, "inbound">,
+): LoadedRows["inbound"] {
   const found = inbound.flatMap((key) => connection.sql(outboxByInbound).all(key));
   return new Map(
     found.map((row) => [
@@ -144,7 +155,7 @@ function loadInbound(
 function loadApprovals(
   connection: Connection,
   cached: CachedSession | null,
-  needs: Pick<Needs, "approvals" | "openApprovals">,
+  needs: Pick<CommitNeeds, "approvals" | "openApprovals">,
 ): ReadonlyMap<ApprovalId, ApprovalRow> {
   const named = needs.approvals.flatMap((id) => connection.sql(approvalById).all(id));
   const open =
@@ -152,7 +163,7 @@ function loadApprovals(
   return new Map([...named, ...open].map(decodeApproval).map((row) => [row.id, row]));
 }
 
-function wasPurged(connection: Connection, id: SessionId): boolean {
+function isPurged(connection: Connection, id: SessionId): boolean {
   return connection.sql("SELECT 1 FROM purges WHERE session_id = ?").get(id) !== undefined;
 }
 
@@ -183,15 +194,15 @@ function writePlan(
   for (const event of plan.log) appendEvent(connection, key, event);
   const lastDelta = writeDeltas(connection, key, cached?.lastDelta ?? null, plan);
   const live = session.liveRun !== null || session.openDeltas > 0;
-  writeHead(connection, { key, lastDelta, live, before: cached }, plan);
+  writeSessionHead(connection, { key, lastDelta, live, before: cached }, plan);
 
   for (const run of plan.runs) runTable.put(connection, run, key);
   for (const input of plan.inputs) inputTable.put(connection, input, key);
   for (const approval of plan.approvals) approvalTable.put(connection, approval, key);
-  for (const change of plan.memory) writeMemory(connection, change, key);
-  for (const chunk of plan.outbox) outbox.put(connection, chunk, key);
-  for (const lane of plan.lanes) lanes.put(connection, lane, key);
-  for (const usage of plan.usage) usages.put(connection, usage, key);
+  for (const change of plan.memory) applyMemoryChange(connection, change, key);
+  for (const chunk of plan.outbox) outboxTable.put(connection, chunk, key);
+  for (const lane of plan.lanes) lanesTable.put(connection, lane, key);
+  for (const usage of plan.usage) usageTable.put(connection, usage, key);
   for (const blob of plan.blobs) {
     connection
       .sql("UPDATE blobs SET refs = refs + 1 WHERE owner_id = ? AND id = ?")
@@ -210,7 +221,7 @@ function writePlan(
   });
 }
 
-interface Head {
+interface HeadChange {
   readonly key: number;
   readonly live: boolean;
   readonly lastDelta: number | null;
@@ -221,9 +232,9 @@ interface Head {
  * Head and activity of a session with a live run go to `live`. Its own row is left alone by a checkpoint, and
  * takes them back when the run has ended.
  */
-function writeHead(
+function writeSessionHead(
   connection: Connection,
-  { key, live, lastDelta, before }: Head,
+  { key, live, lastDelta, before }: HeadChange,
   plan: Plan,
 ): void {
   const { session } = plan;
@@ -241,10 +252,10 @@ function writeHead(
     return;
   }
   updateSession(connection, session);
-  if (before !== null && listPlaceMoved(before, plan)) writeTags(connection, key, session);
+  if (before !== null && listPositionMoved(before, plan)) writeTags(connection, key, session);
 }
 
-function listPlaceMoved({ row: before }: CachedSession, { session }: Plan): boolean {
+function listPositionMoved({ row: before }: CachedSession, { session }: Plan): boolean {
   if (before.tags.length === 0 && session.tags.length === 0) return false;
   return (
     before.tags !== session.tags ||

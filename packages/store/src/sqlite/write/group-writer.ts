@@ -1,20 +1,20 @@
 import type { Failed } from "@holdfast/engine";
 
 import type { Connection } from "../connection.ts";
-import { failureOf, isBusy, spoilsConnection, wasNotTaken } from "../errors.ts";
-import type { WriteTally } from "../threads/write-tally.ts";
-import { carryOut, type Operation, type OperationResult } from "./operations.ts";
+import { failureOf, isBusy, requiresReconnect, wereBytesRejected } from "../errors.ts";
+import type { WriteCounter } from "../threads/write-tally.ts";
+import { runOperation, type Operation, type OperationResult } from "./operations.ts";
 import { SessionCache } from "./session-cache.ts";
-import { type LockWait, waitForLock } from "./wait-for-lock.ts";
+import { type LockDeadline, beginImmediate } from "./wait-for-lock.ts";
 
 export type Outcome = OperationResult | Failed;
 
-export interface GroupWriterOptions {
+export interface GroupWriterDeps {
   readonly open: () => Connection;
   /** Called inside each transaction; throws when what is open is not the store any more. */
   readonly assertInPlace?: () => void;
   /** Told of each transaction, and of those that find that others have written. */
-  readonly tally?: WriteTally;
+  readonly writeCounter?: WriteCounter;
   /** How long a group waits for the lock before each of its writes is answered `store_busy`. */
   readonly busyMs: number;
   /** Pages in the write-ahead log that make the writer checkpoint, between two groups. */
@@ -34,28 +34,28 @@ type Attempt =
  * along: first all together, then each behind a savepoint, and if the error ends the transaction, each alone.
  */
 export class GroupWriter {
-  readonly #options: GroupWriterOptions;
+  readonly #options: GroupWriterDeps;
   readonly #cache = new SessionCache();
   #connection: Connection | undefined;
   /** What was to be written was not taken: perhaps there is room where the log would begin again. */
-  #isShortOfRoom = false;
+  #isDiskFull = false;
 
-  constructor(options: GroupWriterOptions) {
+  constructor(options: GroupWriterDeps) {
     this.#options = options;
   }
 
   run(group: readonly Operation[], now: () => number): readonly Outcome[] {
-    const first = this.#transaction((connection) => this.#plainly(connection, group, now()));
+    const first = this.#transaction((connection) => this.#runAll(connection, group, now()));
     if (first.status === "committed") return first.outcomes;
-    if (first.status === "unknown") return this.#afterUnknown(group, now, first.error);
+    if (first.status === "unknown") return this.#retryAfterUnknown(group, now, first.error);
     if (isBusy(first.error)) return group.map(() => failureOf(first.error));
     if (group.length === 1) return [failureOf(first.error)];
     const second = this.#transaction((connection) =>
-      this.#behindSavepoints(connection, group, now()),
+      this.#runEachInSavepoint(connection, group, now()),
     );
     if (second.status === "committed") return second.outcomes;
-    if (second.status === "unknown") return this.#afterUnknown(group, now, second.error);
-    return this.#alone(group, now);
+    if (second.status === "unknown") return this.#retryAfterUnknown(group, now, second.error);
+    return this.#runEachAlone(group, now);
   }
 
   /**
@@ -64,8 +64,8 @@ export class GroupWriter {
    */
   checkpoint(): "done" | "in a pause" {
     const { checkpointPages } = this.#options;
-    const wanted = this.#isShortOfRoom ? 1 : checkpointPages;
-    if (this.#isShortOfRoom) this.#isShortOfRoom = false;
+    const wanted = this.#isDiskFull ? 1 : checkpointPages;
+    if (this.#isDiskFull) this.#isDiskFull = false;
     else if (this.#connection === undefined) return "done";
     try {
       const connection = (this.#connection ??= this.#options.open());
@@ -78,7 +78,7 @@ export class GroupWriter {
     return "done";
   }
 
-  checkpointInAPause(): void {
+  checkpointWhenIdle(): void {
     try {
       this.#connection?.sql("PRAGMA wal_checkpoint(PASSIVE)").get();
     } catch {
@@ -91,15 +91,15 @@ export class GroupWriter {
     this.#connection = undefined;
   }
 
-  #alone(group: readonly Operation[], now: () => number): readonly Outcome[] {
+  #runEachAlone(group: readonly Operation[], now: () => number): readonly Outcome[] {
     const outcomes: Outcome[] = [];
     for (const operation of group) {
       const attempt = this.#transaction((connection) =>
-        this.#plainly(connection, [operation], now()),
+        this.#runAll(connection, [operation], now()),
       );
       if (attempt.status === "committed") outcomes.push(...attempt.outcomes);
       else if (attempt.status === "rolled-back") outcomes.push(failureOf(attempt.error));
-      else outcomes.push(...this.#afterUnknown([operation], now, attempt.error));
+      else outcomes.push(...this.#retryAfterUnknown([operation], now, attempt.error));
     }
     return outcomes;
   }
@@ -109,7 +109,7 @@ export class GroupWriter {
    * found by their ids and answered as the first time. Where that does not succeed the end stays unknown,
    * whatever the second error says: it speaks of the second try alone.
    */
-  #afterUnknown(
+  #retryAfterUnknown(
     group: readonly Operation[],
     now: () => number,
     error: unknown,
@@ -118,9 +118,7 @@ export class GroupWriter {
     const message = `${failureOf(error).message} Send it again to find out.`;
     const outcomes: Outcome[] = [];
     for (const operation of group) {
-      const again = this.#transaction((connection) =>
-        this.#plainly(connection, [operation], now()),
-      );
+      const again = this.#transaction((connection) => this.#runAll(connection, [operation], now()));
       if (again.status === "committed") outcomes.push(...again.outcomes);
       else {
         this.#reopen();
@@ -134,10 +132,11 @@ export class GroupWriter {
     let connection: Connection;
     try {
       connection = this.#connection ??= this.#options.open();
-      waitForLock(connection, this.#lockWait());
+      beginImmediate(connection, this.#lockWait());
       this.#options.assertInPlace?.();
-      if (this.#cache.validate(connection) === "others wrote") this.#options.tally?.noteOthers();
-      this.#options.tally?.noteTransaction();
+      if (this.#cache.validate(connection) === "others wrote")
+        this.#options.writeCounter?.countForeignWrite();
+      this.#options.writeCounter?.countTransaction();
     } catch (error) {
       return this.#rollBack(error);
     }
@@ -153,15 +152,15 @@ export class GroupWriter {
     } catch (error) {
       const rolledBack = this.#rollBack(error);
       // The log is written during COMMIT, its commit mark last: where that was not taken, nothing stands.
-      return wasNotTaken(error) ? rolledBack : { status: "unknown", error };
+      return wereBytesRejected(error) ? rolledBack : { status: "unknown", error };
     }
   }
 
-  #plainly(connection: Connection, group: readonly Operation[], now: number): readonly Outcome[] {
-    return group.map((operation) => carryOut(connection, this.#cache, operation, now));
+  #runAll(connection: Connection, group: readonly Operation[], now: number): readonly Outcome[] {
+    return group.map((operation) => runOperation(connection, this.#cache, operation, now));
   }
 
-  #behindSavepoints(
+  #runEachInSavepoint(
     connection: Connection,
     group: readonly Operation[],
     now: number,
@@ -169,7 +168,7 @@ export class GroupWriter {
     return group.map((operation) => {
       connection.exec("SAVEPOINT one_write");
       try {
-        const outcome = carryOut(connection, this.#cache, operation, now);
+        const outcome = runOperation(connection, this.#cache, operation, now);
         connection.exec("RELEASE one_write");
         return outcome;
       } catch (error) {
@@ -191,8 +190,8 @@ export class GroupWriter {
       this.#reopen();
     }
     // A file that was opened while it could only be read stays so for this connection, also when its disk is well again.
-    if (spoilsConnection(error)) this.#reopen();
-    if (wasNotTaken(error)) this.#isShortOfRoom = true;
+    if (requiresReconnect(error)) this.#reopen();
+    if (wereBytesRejected(error)) this.#isDiskFull = true;
     return { status: "rolled-back", error };
   }
 
@@ -207,7 +206,7 @@ export class GroupWriter {
     }
   }
 
-  #lockWait(): LockWait {
+  #lockWait(): LockDeadline {
     return { deadline: performance.now() + this.#options.busyMs };
   }
 }

@@ -2,7 +2,7 @@ import type { LeaseRef, LeaseRequest, LeaseResult, RenewResult } from "@holdfast
 import { decideLease } from "@holdfast/engine/log";
 
 import type { Connection } from "../connection.ts";
-import { leases as table } from "../rows/tables.ts";
+import { leasesTable as table } from "../rows/tables.ts";
 import type { CachedSession, SessionCache } from "./session-cache.ts";
 
 export function acquireLease(
@@ -27,7 +27,7 @@ export function acquireLease(
       .sql("INSERT INTO fences VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET fence = excluded.fence")
       .run(session.key, lease.kind, lease.fence);
   }
-  cache.set({ ...session, leases: [...without(session, request), lease] });
+  cache.set({ ...session, leases: [...otherLeases(session, request), lease] });
   return decision;
 }
 
@@ -50,7 +50,7 @@ export function renewLeases(
     }
     const renewed = { ...lease, expiresAt: Math.max(lease.expiresAt, expiresAt) };
     table.put(connection, renewed, session.key);
-    cache.set({ ...session, leases: [...without(session, ref), renewed] });
+    cache.set({ ...session, leases: [...otherLeases(session, ref), renewed] });
   }
   return { status: "renewed", lost };
 }
@@ -68,10 +68,10 @@ export function releaseLease(
   connection
     .sql("DELETE FROM leases WHERE session_key = ? AND kind = ?")
     .run(session.key, ref.kind);
-  cache.set({ ...session, leases: without(session, ref) });
+  cache.set({ ...session, leases: otherLeases(session, ref) });
   return { status: "released" };
 }
 
-function without(session: CachedSession, ref: Pick<LeaseRef, "kind">) {
+function otherLeases(session: CachedSession, ref: Pick<LeaseRef, "kind">) {
   return session.leases.filter((lease) => lease.kind !== ref.kind);
 }

@@ -59,7 +59,7 @@ export type Operation = {
 export type OperationResult = Operations[keyof Operations]["result"];
 
 /** Carries one operation out inside the group's transaction. One that answers a refusal has written nothing. */
-export function carryOut(
+export function runOperation(
   connection: Connection,
   cache: SessionCache,
   { name, request }: Operation,

@@ -1,8 +1,8 @@
 import type { Connection } from "../connection.ts";
-import { forgetRequests } from "./keep-request.ts";
-import { collectBlobs } from "./write-blob.ts";
+import { deleteExpiredRequests } from "./keep-request.ts";
+import { deleteUnreferencedBlobs } from "./write-blob.ts";
 
-const chainPart = `
+const settledChainSql = `
   WITH RECURSIVE chain (pos, prev) AS (
     SELECT pos, prev FROM deltas WHERE pos = ?
     UNION ALL
@@ -21,13 +21,13 @@ export function pruneRows(connection: Connection, limit: number, now: number): n
     if (chain === undefined) break;
     left -= pruneChain(connection, Number(chain["last_delta"]), Number(chain["session_key"]), left);
   }
-  if (left > 0) left -= collectBlobs(connection, left, now);
-  if (left > 0) left -= forgetRequests(connection, left, now);
+  if (left > 0) left -= deleteUnreferencedBlobs(connection, left, now);
+  if (left > 0) left -= deleteExpiredRequests(connection, left, now);
   return limit - left;
 }
 
 function pruneChain(connection: Connection, last: number, session: number, limit: number): number {
-  const rows = connection.sql(chainPart).all(last, limit);
+  const rows = connection.sql(settledChainSql).all(last, limit);
   const drop = connection.sql("DELETE FROM deltas WHERE pos = ?");
   for (const row of rows) drop.run(Number(row["pos"]));
   const rest = rows.at(-1)?.["prev"] ?? null;

@@ -37,15 +37,15 @@ export function purgeSession(
     connection.sql(`DELETE FROM ${table} WHERE session_key = ?`).run(key);
   }
   connection.sql("DELETE FROM sessions WHERE key = ?").run(key);
-  const events = deleteLog(connection, owner, key, neededBy(connection, id));
+  const events = deleteLog(connection, owner, key, lastSeqReadByBranches(connection, id));
   connection.sql("INSERT INTO purges VALUES (?, ?, ?, ?, ?)").run(id, key, owner, now, events);
-  releaseOrigins(connection, owner, key);
+  deleteUnreadOrigins(connection, owner, key);
   cache.forget(id);
   return { status: "purged", events };
 }
 
 /** The last number of a log that some branch still reads. */
-function neededBy(connection: Connection, log: SessionId): number {
+function lastSeqReadByBranches(connection: Connection, log: SessionId): number {
   const row = connection.sql("SELECT max(upto) AS upto FROM branches WHERE log_id = ?").get(log);
   return Number(row?.["upto"] ?? 0);
 }
@@ -73,7 +73,7 @@ function deleteLog(connection: Connection, owner: OwnerId, key: number, keep: nu
 }
 
 /** A branch that is gone may have been the last reader of a log that was purged before it. */
-function releaseOrigins(connection: Connection, owner: OwnerId, key: number): void {
+function deleteUnreadOrigins(connection: Connection, owner: OwnerId, key: number): void {
   const origins = connection
     .sql(
       `SELECT p.session_id, p.session_key FROM branches b JOIN purges p ON p.session_id = b.log_id

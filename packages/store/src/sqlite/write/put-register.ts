@@ -3,7 +3,7 @@ import type { RegisterChange, RegisterResult } from "@holdfast/engine";
 import type { Connection } from "../connection.ts";
 import { decodeRegister, registerByKey } from "../rows/register-row.ts";
 
-const put = `
+const upsertRegister = `
   INSERT INTO register (owner_id, key, value, revision, at) VALUES (?, ?, ?, ?, ?)
   ON CONFLICT (owner_id, key) DO UPDATE
     SET value = excluded.value, revision = excluded.revision, at = excluded.at`;
@@ -18,6 +18,6 @@ export function putRegister(
   const row = stored === undefined ? null : decodeRegister(stored);
   if ((row?.revision ?? 0) !== expect) return { status: "moved", row };
   const revision = expect + 1;
-  connection.sql(put).run(owner, key, value, revision, at);
+  connection.sql(upsertRegister).run(owner, key, value, revision, at);
   return { status: "put", row: { owner, key, value, revision, at } };
 }

@@ -1,9 +1,9 @@
 import type { Derived } from "@holdfast/engine";
 
 import type { Connection } from "../connection.ts";
-import { approvals, inputs, lanes, runs, usages } from "../rows/tables.ts";
-import { marks, memoryTries } from "../rows/memory-rows.ts";
-import { outbox } from "../rows/outbox-rows.ts";
+import { approvalsTable, inputsTable, lanesTable, runsTable, usageTable } from "../rows/tables.ts";
+import { marksTable, memoryTriesTable } from "../rows/memory-rows.ts";
+import { outboxTable } from "../rows/outbox-rows.ts";
 import { readSession, updateSession, writeTags } from "../rows/sessions.ts";
 import type { SessionCache } from "./session-cache.ts";
 
@@ -29,14 +29,14 @@ export function replaceDerived(
     connection.sql(`DELETE FROM ${table} WHERE session_key = ?`).run(key);
   }
   connection.sql("DELETE FROM usage WHERE session_id = ?").run(session.id);
-  for (const run of derived.runs) runs.put(connection, run, key);
-  for (const input of derived.inputs) inputs.put(connection, input, key);
-  for (const approval of derived.approvals) approvals.put(connection, approval, key);
-  for (const mark of derived.marks) marks.put(connection, mark, key);
-  for (const each of derived.memoryTries) memoryTries.put(connection, each, key);
-  for (const chunk of derived.outbox) outbox.put(connection, chunk, key);
-  for (const lane of derived.lanes) lanes.put(connection, lane, key);
-  for (const usage of derived.usage) usages.put(connection, usage, key);
+  for (const run of derived.runs) runsTable.put(connection, run, key);
+  for (const input of derived.inputs) inputsTable.put(connection, input, key);
+  for (const approval of derived.approvals) approvalsTable.put(connection, approval, key);
+  for (const mark of derived.marks) marksTable.put(connection, mark, key);
+  for (const each of derived.memoryTries) memoryTriesTable.put(connection, each, key);
+  for (const chunk of derived.outbox) outboxTable.put(connection, chunk, key);
+  for (const lane of derived.lanes) lanesTable.put(connection, lane, key);
+  for (const usage of derived.usage) usageTable.put(connection, usage, key);
   cache.forget(session.id);
   return "replaced";
 }

@@ -40,7 +40,7 @@ export class SessionCache {
     if (cached !== undefined) return cached;
     const stored = readSession(connection, id);
     if (stored === null) return null;
-    const leases = connection.sql(leasesOfSession).all(stored.key).map(decodeLease);
+    const leases = connection.sql(leasesBySession).all(stored.key).map(decodeLease);
     return this.set({ ...stored, leases });
   }
 
@@ -59,6 +59,6 @@ export class SessionCache {
   }
 }
 
-const leasesOfSession = `
+const leasesBySession = `
   SELECT r.kind, s.id AS session_id, r.fence, r.holder, r.expires_at
     FROM leases r JOIN sessions s ON s.key = r.session_key WHERE r.session_key = ?`;

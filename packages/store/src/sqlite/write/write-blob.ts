@@ -28,7 +28,11 @@ export function storeBlob(
   return { status: "stored", id: blob.id, size: blob.bytes.byteLength };
 }
 
-export function collectBlobs(connection: Connection, limit: number, now: number): number {
+export function deleteUnreferencedBlobs(
+  connection: Connection,
+  limit: number,
+  now: number,
+): number {
   const { changes } = connection
     .sql(
       `DELETE FROM blobs WHERE key IN (

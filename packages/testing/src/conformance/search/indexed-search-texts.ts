@@ -1,5 +1,5 @@
 /** What is said, one message each. */
-export const lines = [
+export const searchLines = [
   "The tide rises at noon, the tide falls.",
   "Interfaces are printed by the printer",
   "今日は東京タワーへ行きました",
@@ -8,7 +8,7 @@ export const lines = [
   "done 🎉 at last",
 ];
 /** A query, and which of the lines it finds, newest first. */
-export const finds: readonly (readonly [string, readonly number[]])[] = [
+export const expectedFinds: readonly (readonly [string, readonly number[]])[] = [
   ["tide", [4, 0]],
   ["TIDE", [4, 0]],
   ["terfac", [1]],

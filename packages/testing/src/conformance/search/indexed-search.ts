@@ -9,18 +9,18 @@ import {
   aRange,
   aRunId,
   aSettledMessage,
-  at,
+  toSeq,
   aToolMessage,
   aUserMessage,
   anInput,
 } from "../../fixtures/factories.ts";
 import type { StoreCase } from "../harness.ts";
-import { finds, hostileQueries, lines } from "./indexed-search-texts.ts";
-import { type OpenSession, openSession, same } from "../../fixtures/open-session.ts";
+import { expectedFinds, hostileQueries, searchLines } from "./indexed-search-texts.ts";
+import { type TestSession, openTestSession, assertSameJson } from "../../fixtures/open-session.ts";
 
 /** Everything that a query finds, page by page, once the index is up to date. */
-async function found(
-  { store, owner }: Pick<OpenSession, "store" | "owner">,
+async function searchAll(
+  { store, owner }: Pick<TestSession, "store" | "owner">,
   query: Partial<SearchQuery> & { readonly text: string },
 ): Promise<SearchHit[]> {
   await store.search.settled();
@@ -38,20 +38,23 @@ async function found(
 }
 
 async function seqsFound(
-  chat: OpenSession,
+  chat: TestSession,
   text: string,
   query: Partial<SearchQuery> = {},
 ): Promise<number[]> {
-  const hits = await found(chat, { text, ...query });
+  const hits = await searchAll(chat, { text, ...query });
   return hits.filter((hit) => hit.role !== "title").map((hit) => hit.seq);
 }
 
 /** A session that is called what no case looks for. */
-function quietSession(store: OpenSession["store"], owner = anOwner()): Promise<OpenSession> {
-  return openSession(store, { title: "zzz" }, owner);
+function sessionWithUnrelatedTitle(
+  store: TestSession["store"],
+  owner = anOwner(),
+): Promise<TestSession> {
+  return openTestSession(store, { title: "zzz" }, owner);
 }
 
-async function say(chat: OpenSession, ...texts: readonly string[]): Promise<void> {
+async function addMessages(chat: TestSession, ...texts: readonly string[]): Promise<void> {
   for (const text of texts) await chat.commit([aUserMessage(text)]);
 }
 
@@ -60,10 +63,10 @@ export const indexedSearchCases: readonly StoreCase[] = [
   {
     title: "words, parts of words, phrases, prefixes and CJK are found, and nothing else",
     async run({ store }) {
-      const chat = await quietSession(store);
-      await say(chat, ...lines);
-      for (const [text, expected] of finds) {
-        same(
+      const chat = await sessionWithUnrelatedTitle(store);
+      await addMessages(chat, ...searchLines);
+      for (const [text, expected] of expectedFinds) {
+        assertSameJson(
           await seqsFound(chat, text),
           expected.map((line) => line + 2),
           text,
@@ -74,33 +77,33 @@ export const indexedSearchCases: readonly StoreCase[] = [
   {
     title: "a snippet is plain text, and its highlights are exactly what was found",
     async run({ store }) {
-      const chat = await quietSession(store);
+      const chat = await sessionWithUnrelatedTitle(store);
       const filler = "ipsum dolor sit ".repeat(40);
-      await say(
+      await addMessages(
         chat,
         `${filler}\n\n\0the Crème\n of the Sea ${filler}`,
         "大阪から東京へ、東京から京都へ",
       );
       const parts = async (text: string): Promise<string[]> => {
-        const [hit] = await found(chat, { text });
+        const [hit] = await searchAll(chat, { text });
         assert.ok(hit !== undefined && hit.snippet.length < 400, text);
         return hit.highlights.map(([from, to]) => hit.snippet.slice(from, to));
       };
-      same(await parts("creme"), ["Crème"]);
-      same(await parts('"creme of the"'), ["Crème of the"]);
-      same(await parts("rèm sea"), ["rèm", "Sea"]);
-      same(await parts("東京"), ["東京", "東京"]);
+      assertSameJson(await parts("creme"), ["Crème"]);
+      assertSameJson(await parts('"creme of the"'), ["Crème of the"]);
+      assertSameJson(await parts("rèm sea"), ["rèm", "Sea"]);
+      assertSameJson(await parts("東京"), ["東京", "東京"]);
     },
   },
   {
     title: "everything that is said has its role, and can be asked for by it",
     async run({ store }) {
-      const chat = await openSession(store, { title: "kelp" });
+      const chat = await openTestSession(store, { title: "kelp" });
       const run = aRunId();
       await chat.commit([aUserMessage("kelp"), aSettledMessage(run, "kelp")]);
       await chat.commit([aToolMessage(run, "kelp"), aNotice("kelp")]);
-      const hits = await found(chat, { text: "kelp" });
-      same(hits.map((hit) => hit.role).toSorted(), [
+      const hits = await searchAll(chat, { text: "kelp" });
+      assertSameJson(hits.map((hit) => hit.role).toSorted(), [
         "assistant",
         "notice",
         "title",
@@ -108,8 +111,8 @@ export const indexedSearchCases: readonly StoreCase[] = [
         "user",
       ]);
       for (const { role, seq } of hits) {
-        const [hit, ...more] = await found(chat, { text: "kelp", role });
-        same(
+        const [hit, ...more] = await searchAll(chat, { text: "kelp", role });
+        assertSameJson(
           [hit?.role, hit?.seq, hit?.session, hit?.title, more],
           [role, seq, chat.session, "kelp", []],
         );
@@ -119,56 +122,61 @@ export const indexedSearchCases: readonly StoreCase[] = [
   {
     title: "a session is found by the title that it has now, given, derived or chosen",
     async run({ store }) {
-      const given = await openSession(store, { title: "Plankton nets" });
+      const given = await openTestSession(store, { title: "Plankton nets" });
       const titles = async (text: string): Promise<string[]> =>
-        (await found(given, { text, role: "title" })).map((hit) => hit.session);
-      same(await titles("plankt"), [given.session]);
-      const derived = await openSession(store, {}, given.owner);
+        (await searchAll(given, { text, role: "title" })).map((hit) => hit.session);
+      assertSameJson(await titles("plankt"), [given.session]);
+      const derived = await openTestSession(store, {}, given.owner);
       await derived.commit([anInput({ text: "About mussels" })]);
-      await say(derived, "About mussels");
-      same(await titles("mussels"), [derived.session]);
+      await addMessages(derived, "About mussels");
+      assertSameJson(await titles("mussels"), [derived.session]);
       await derived.commit([anEvent("session.changed", { title: "About oysters" })]);
-      same([await titles("mussels"), await titles("oysters")], [[], [derived.session]]);
+      assertSameJson([await titles("mussels"), await titles("oysters")], [[], [derived.session]]);
       await derived.commit([anEvent("session.changed", { title: "More oysters" })]);
-      same(await titles("oysters"), [derived.session], "once, not for each title that it had");
+      assertSameJson(
+        await titles("oysters"),
+        [derived.session],
+        "once, not for each title that it had",
+      );
     },
   },
   {
     title: "nobody finds another owner's words, whatever is asked",
     async run({ store }) {
-      const mine = await openSession(store, { title: "Secret barnacle" });
-      await say(mine, "a barnacle");
-      const theirs = await quietSession(store);
+      const mine = await openTestSession(store, { title: "Secret barnacle" });
+      await addMessages(mine, "a barnacle");
+      const theirs = await sessionWithUnrelatedTitle(store);
       for (const query of [{}, { session: mine.session }, { role: "title" as const }]) {
-        same(await found(theirs, { text: "barnacle", ...query }), []);
+        assertSameJson(await searchAll(theirs, { text: "barnacle", ...query }), []);
       }
-      same((await found(mine, { text: "barnacle" })).length, 2);
+      assertSameJson((await searchAll(mine, { text: "barnacle" })).length, 2);
     },
   },
   {
     title: "pages run from the newest to the oldest, each hit once, also while more is said",
     async run({ store }) {
-      const chat = await quietSession(store);
-      for (let count = 0; count < 25; count += 1) await say(chat, `herring number ${count}`);
+      const chat = await sessionWithUnrelatedTitle(store);
+      for (let count = 0; count < 25; count += 1)
+        await addMessages(chat, `herring number ${count}`);
       const all = await seqsFound(chat, "herring", { limit: 100 });
-      same(
+      assertSameJson(
         all,
         Array.from({ length: 25 }, (_, index) => 26 - index),
       );
-      same(await seqsFound(chat, "herring", { limit: 7 }), all);
-      same(await seqsFound(chat, "herring", { limit: 1 }), all);
+      assertSameJson(await seqsFound(chat, "herring", { limit: 7 }), all);
+      assertSameJson(await seqsFound(chat, "herring", { limit: 1 }), all);
       const first = await store.search.search(chat.owner, { text: "herring", limit: 5 });
       assert.ok(first.status === "ok" && first.next !== null);
-      await say(chat, "another herring");
+      await addMessages(chat, "another herring");
       const rest = await seqsFound(chat, "herring", { cursor: first.next, limit: 50 });
-      same(rest, all.slice(5));
+      assertSameJson(rest, all.slice(5));
     },
   },
   {
     title: "a search can be kept to a session and to a time, both ends included",
     async run({ store, advanceClock }) {
-      const chat = await quietSession(store);
-      const other = await quietSession(store, chat.owner);
+      const chat = await sessionWithUnrelatedTitle(store);
+      const other = await sessionWithUnrelatedTitle(store, chat.owner);
       const times: number[] = [];
       for (const each of [chat, other, chat]) {
         times.push((await each.commit([aUserMessage("a squid")])).at);
@@ -176,81 +184,81 @@ export const indexedSearchCases: readonly StoreCase[] = [
       }
       const [first = 0, second = 0, third = 0] = times;
       const count = async (query: Partial<SearchQuery>): Promise<number> =>
-        (await found(chat, { text: "squid", ...query })).length;
-      same(await count({}), 3);
-      same(await count({ session: chat.session }), 2);
-      same(await count({ since: second }), 2);
-      same(await count({ until: second }), 2);
-      same(await count({ since: second, until: second }), 1);
-      same(await count({ since: third + 1 }), 0);
-      same(await count({ session: chat.session, since: first, until: second }), 1);
+        (await searchAll(chat, { text: "squid", ...query })).length;
+      assertSameJson(await count({}), 3);
+      assertSameJson(await count({ session: chat.session }), 2);
+      assertSameJson(await count({ since: second }), 2);
+      assertSameJson(await count({ until: second }), 2);
+      assertSameJson(await count({ since: second, until: second }), 1);
+      assertSameJson(await count({ since: third + 1 }), 0);
+      assertSameJson(await count({ session: chat.session, since: first, until: second }), 1);
     },
   },
   {
     title: "what is cut is not found, and is found again when it is restored",
     async run({ store }) {
-      const chat = await quietSession(store);
-      await say(chat, "one limpet", "two limpets");
+      const chat = await sessionWithUnrelatedTitle(store);
+      await addMessages(chat, "one limpet", "two limpets");
       await chat.commit([aCut([aRange(1, 2), aRange(4)])]);
-      same(await seqsFound(chat, "limpet"), [2]);
+      assertSameJson(await seqsFound(chat, "limpet"), [2]);
       await chat.commit([
         anEvent("history.restored", { ranges: [aRange(1)], messageCount: 2, preview: "" }),
       ]);
-      same(await seqsFound(chat, "limpet"), [3, 2]);
+      assertSameJson(await seqsFound(chat, "limpet"), [3, 2]);
     },
   },
   {
     title: "a session in the trash is not found; restored, it is; purged, it never is",
     async run({ store }) {
-      const chat = await openSession(store, { title: "An urchin" });
-      await say(chat, "an urchin");
-      same((await found(chat, { text: "urchin" })).length, 2);
+      const chat = await openTestSession(store, { title: "An urchin" });
+      await addMessages(chat, "an urchin");
+      assertSameJson((await searchAll(chat, { text: "urchin" })).length, 2);
       await chat.commit([anEvent("session.trashed", {})]);
-      same(await found(chat, { text: "urchin" }), []);
+      assertSameJson(await searchAll(chat, { text: "urchin" }), []);
       await chat.commit([anEvent("session.restored", {})]);
-      same((await found(chat, { text: "urchin" })).length, 2);
+      assertSameJson((await searchAll(chat, { text: "urchin" })).length, 2);
       await chat.commit([anEvent("session.trashed", {})]);
-      same((await store.purge(chat.owner, chat.session)).status, "purged");
-      same(await found(chat, { text: "urchin" }), []);
+      assertSameJson((await store.purge(chat.owner, chat.session)).status, "purged");
+      assertSameJson(await searchAll(chat, { text: "urchin" }), []);
     },
   },
   {
     title: "every text is a query, and none of them fails",
     async run({ store }) {
-      const chat = await quietSession(store);
-      await say(chat, ...lines);
+      const chat = await sessionWithUnrelatedTitle(store);
+      await addMessages(chat, ...searchLines);
       await store.search.settled();
       for (const text of hostileQueries) {
         const result = await store.search.search(chat.owner, { text, limit: 3 });
         assert.equal(result.status, "ok", `${text.slice(0, 40)}: ${JSON.stringify(result)}`);
       }
       const strange = { text: "tide", limit: 3, cursor: "'; --" };
-      same((await store.search.search(chat.owner, strange)).status, "ok");
-      same(await seqsFound(chat, "tide"), [6, 2], "the index has taken no harm");
+      assertSameJson((await store.search.search(chat.owner, strange)).status, "ok");
+      assertSameJson(await seqsFound(chat, "tide"), [6, 2], "the index has taken no harm");
     },
   },
   {
     title: "an index that is made again finds the same, and what was said meanwhile",
     async run({ store }) {
-      const chat = await quietSession(store);
-      await say(chat, "a cuttlefish");
+      const chat = await sessionWithUnrelatedTitle(store);
+      await addMessages(chat, "a cuttlefish");
       await store.search.settled();
       const rebuilt = store.search.rebuild();
-      await say(chat, "more cuttlefish");
+      await addMessages(chat, "more cuttlefish");
       await rebuilt;
-      same(await seqsFound(chat, "cuttlefish"), [3, 2]);
+      assertSameJson(await seqsFound(chat, "cuttlefish"), [3, 2]);
     },
   },
   {
     title: "a second handle finds what the first has written",
     async run({ store, open }) {
-      const chat = await quietSession(store);
-      await say(chat, "a whelk");
+      const chat = await sessionWithUnrelatedTitle(store);
+      await addMessages(chat, "a whelk");
       const second = await open();
       try {
-        same(await seqsFound(chat.through(second), "whelk"), [2]);
-        await say(chat.through(second), "two whelks");
-        same(await seqsFound(chat, "whelk"), [3, 2]);
+        assertSameJson(await seqsFound(chat.through(second), "whelk"), [2]);
+        await addMessages(chat.through(second), "two whelks");
+        assertSameJson(await seqsFound(chat, "whelk"), [3, 2]);
       } finally {
         await second.close();
       }
@@ -259,26 +267,30 @@ export const indexedSearchCases: readonly StoreCase[] = [
   {
     title: "a branch finds what it reads from its origin, also when that is in the trash or gone",
     async run({ store }) {
-      const origin = await quietSession(store);
-      await say(origin, "a conch", "another conch");
+      const origin = await sessionWithUnrelatedTitle(store);
+      await addMessages(origin, "a conch", "another conch");
       const ranges = [aRange(1, 2, origin.session), aRange(3)];
-      const settings = { title: "yyy", origin: { sessionId: origin.session, seq: at(2) }, ranges };
-      const branch = await openSession(store, settings, origin.owner);
-      await say(branch, "a third conch");
+      const settings = {
+        title: "yyy",
+        origin: { sessionId: origin.session, seq: toSeq(2) },
+        ranges,
+      };
+      const branch = await openTestSession(store, settings, origin.owner);
+      await addMessages(branch, "a third conch");
       const inBranch = (): Promise<number[]> =>
         seqsFound(branch, "conch", { session: branch.session });
-      same(await inBranch(), [4, 2]);
+      assertSameJson(await inBranch(), [4, 2]);
       await origin.commit([anEvent("session.trashed", {})]);
-      same(await inBranch(), [4, 2]);
-      same(
-        (await found(branch, { text: "conch" })).every((hit) => hit.session === branch.session),
+      assertSameJson(await inBranch(), [4, 2]);
+      assertSameJson(
+        (await searchAll(branch, { text: "conch" })).every((hit) => hit.session === branch.session),
         true,
       );
       await store.purge(origin.owner, origin.session);
-      same(await inBranch(), [4, 2]);
+      assertSameJson(await inBranch(), [4, 2]);
       await branch.commit([anEvent("session.trashed", {})]);
       await store.purge(branch.owner, branch.session);
-      same(await found(branch, { text: "conch" }), []);
+      assertSameJson(await searchAll(branch, { text: "conch" }), []);
     },
   },
 ];

@@ -9,10 +9,10 @@ import {
   aUserMessage,
 } from "../../fixtures/factories.ts";
 import type { StoreCase } from "../harness.ts";
-import { type OpenSession, openSession, same } from "../../fixtures/open-session.ts";
+import { type TestSession, openTestSession, assertSameJson } from "../../fixtures/open-session.ts";
 
 async function find(
-  chat: OpenSession,
+  chat: TestSession,
   text: string,
   more: Partial<SearchQuery> = {},
 ): Promise<readonly SearchHit[]> {
@@ -24,9 +24,9 @@ async function find(
 
 const seqs = (hits: readonly SearchHit[]) => hits.map((hit) => hit.seq);
 
-async function finds(chat: OpenSession, text: string, expected: readonly number[]): Promise<void> {
+async function finds(chat: TestSession, text: string, expected: readonly number[]): Promise<void> {
   const hits = await find(chat, text, { session: chat.session });
-  same(seqs(hits.filter((hit) => hit.role !== "title")), expected, text);
+  assertSameJson(seqs(hits.filter((hit) => hit.role !== "title")), expected, text);
 }
 
 export const searchCases: readonly StoreCase[] = [
@@ -34,7 +34,7 @@ export const searchCases: readonly StoreCase[] = [
     title:
       "words, phrases, prefixes, parts of words and two CJK characters are found, newest first",
     async run({ store, advanceClock }) {
-      const chat = await openSession(store, { title: "zzz" });
+      const chat = await openTestSession(store, { title: "zzz" });
       for (const text of [
         "The lighthouse keeper sleeps",
         "A keeper of the Lighthouse",
@@ -56,22 +56,22 @@ export const searchCases: readonly StoreCase[] = [
   {
     title: "hits say where they are: session, number, role, title, and the place in the snippet",
     async run({ store }) {
-      const chat = await openSession(store, { title: "On tides" });
+      const chat = await openTestSession(store, { title: "On tides" });
       const { last, at } = await chat.commit([aUserMessage("Tell me about\nthe harbour, please")]);
       const [hit] = await find(chat, "harbour");
-      same(
+      assertSameJson(
         [hit?.session, hit?.seq, hit?.role, hit?.title, hit?.at],
         [chat.session, last, "user", "On tides", at],
       );
       const marked = hit?.highlights.map(([from, to]) => hit.snippet.slice(from, to).toLowerCase());
-      same(marked, ["harbour"]);
+      assertSameJson(marked, ["harbour"]);
     },
   },
   {
     title: "roles, times and sessions narrow a search; titles are found as titles",
     async run({ store, advanceClock }) {
-      const chat = await openSession(store, { title: "about kelp" });
-      const other = await openSession(store, { title: "zzz" }, chat.owner);
+      const chat = await openTestSession(store, { title: "about kelp" });
+      const other = await openTestSession(store, { title: "zzz" }, chat.owner);
       const runId = aRunId();
       await chat.commit([aUserMessage("kelp?")]);
       await chat.commit([
@@ -83,7 +83,7 @@ export const searchCases: readonly StoreCase[] = [
       const { at: since } = await other.commit([aUserMessage("more kelp")]);
       const roles = async (query: Partial<SearchQuery>) =>
         (await find(chat, "kelp", query)).map((hit) => hit.role).toSorted();
-      same(await roles({ session: chat.session }), [
+      assertSameJson(await roles({ session: chat.session }), [
         "assistant",
         "notice",
         "title",
@@ -91,12 +91,12 @@ export const searchCases: readonly StoreCase[] = [
         "user",
       ]);
       for (const role of ["assistant", "notice", "title", "tool"] as const)
-        same(await roles({ role }), [role]);
-      same(
+        assertSameJson(await roles({ role }), [role]);
+      assertSameJson(
         (await find(chat, "kelp", { role: "user", since })).map((hit) => hit.session),
         [other.session],
       );
-      same(
+      assertSameJson(
         (await find(chat, "kelp", { role: "user", until: since - 1 })).map((hit) => hit.session),
         [chat.session],
       );
@@ -105,7 +105,7 @@ export const searchCases: readonly StoreCase[] = [
   {
     title: "pages of hits give each once",
     async run({ store, advanceClock }) {
-      const chat = await openSession(store, { title: "zzz" });
+      const chat = await openTestSession(store, { title: "zzz" });
       for (let index = 0; index < 7; index += 1) {
         await chat.commit([aUserMessage(`sardine ${index}`)]);
         await advanceClock(1_000);
@@ -118,33 +118,33 @@ export const searchCases: readonly StoreCase[] = [
         const page = await store.search.search(chat.owner, query);
         if (page.status !== "ok") throw new Error(page.message);
         seen.push(...seqs(page.hits));
-        same(new Set(seen).size, seen.length, "each hit comes once");
+        assertSameJson(new Set(seen).size, seen.length, "each hit comes once");
         cursor = page.next;
       } while (cursor !== null);
-      same(seen, [8, 7, 6, 5, 4, 3, 2]);
+      assertSameJson(seen, [8, 7, 6, 5, 4, 3, 2]);
     },
   },
   {
     title: "nobody finds another owner's words, nor what is in the trash or purged",
     async run({ store }) {
-      const chat = await openSession(store, { title: "zzz" });
+      const chat = await openTestSession(store, { title: "zzz" });
       await chat.commit([aUserMessage("anemone")]);
-      same((await find(chat, "anemone")).length, 1);
-      const stranger = await openSession(store, {}, anOwner());
-      same(await find(stranger, "anemone"), []);
+      assertSameJson((await find(chat, "anemone")).length, 1);
+      const stranger = await openTestSession(store, {}, anOwner());
+      assertSameJson(await find(stranger, "anemone"), []);
       await chat.commit([anEvent("session.trashed", {})]);
-      same(await find(chat, "anemone"), []);
+      assertSameJson(await find(chat, "anemone"), []);
       await chat.commit([anEvent("session.restored", {})]);
-      same((await find(chat, "anemone")).length, 1);
+      assertSameJson((await find(chat, "anemone")).length, 1);
       await chat.commit([anEvent("session.trashed", {})]);
       await store.purge(chat.owner, chat.session);
-      same(await find(chat, "anemone"), []);
+      assertSameJson(await find(chat, "anemone"), []);
     },
   },
   {
     title: "no text breaks a search, and rebuilding loses nothing",
     async run({ store }) {
-      const chat = await openSession(store, { title: "zzz" });
+      const chat = await openTestSession(store, { title: "zzz" });
       await chat.commit([aUserMessage("a plain barnacle")]);
       for (const text of [
         '"',

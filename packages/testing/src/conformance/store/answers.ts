@@ -2,15 +2,20 @@ import { type ApprovalId, ids } from "@holdfast/protocol";
 
 import { anAnswer, anApproval, anEvent, anOwner, aRunState } from "../../fixtures/factories.ts";
 import type { StoreCase } from "../harness.ts";
-import { type OpenSession, openSession, present, same } from "../../fixtures/open-session.ts";
+import {
+  type TestSession,
+  openTestSession,
+  assertPresent,
+  assertSameJson,
+} from "../../fixtures/open-session.ts";
 
-const shown = {
+const shownDetails = {
   place: "/work \u0000 ü",
   shown: 'runs "git" \\u{202E}',
   rules: ["terminal: git status", "terminal: git *"],
 };
 
-async function askAll(chat: OpenSession, count: number) {
+async function askApprovals(chat: TestSession, count: number) {
   const { runId, under } = await chat.startRun();
   const asked = Array.from({ length: count }, () => anApproval(runId));
   await chat.commit([...asked, aRunState(runId, "waiting")], { under });
@@ -23,14 +28,14 @@ export const answerCases: readonly StoreCase[] = [
     title:
       "what a person is shown and what they say is kept with the approval, and nothing else is",
     async run({ store, open }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
       const call = anApproval(runId);
       const question = anApproval(runId);
       const approvalId = call.data.approvalId;
       await chat.commit(
         [
-          { ...call, data: { ...call.data, ...shown, more: "unknown" } },
+          { ...call, data: { ...call.data, ...shownDetails, more: "unknown" } },
           { ...question, data: { ...question.data, kind: "question" } },
           aRunState(runId, "waiting"),
         ],
@@ -38,9 +43,9 @@ export const answerCases: readonly StoreCase[] = [
       );
       const other = await open();
       const row = async (id: typeof approvalId) =>
-        present(await other.reads.approval(chat.owner, id)).details;
-      same(await row(approvalId), shown);
-      same(await row(question.data.approvalId), { kind: "question" });
+        assertPresent(await other.reads.approval(chat.owner, id)).details;
+      assertSameJson(await row(approvalId), shownDetails);
+      assertSameJson(await row(question.data.approvalId), { kind: "question" });
       const said = { rule: "terminal: git *", by: "owner" };
       await chat.commit([
         anEvent("approval.answered", { approvalId, decision: "always", ...said }),
@@ -50,22 +55,25 @@ export const answerCases: readonly StoreCase[] = [
           answer: "blue \u0000 ü",
         }),
       ]);
-      same(await row(approvalId), { ...shown, ...said });
-      same(await row(question.data.approvalId), { kind: "question", answer: "blue \u0000 ü" });
+      assertSameJson(await row(approvalId), { ...shownDetails, ...said });
+      assertSameJson(await row(question.data.approvalId), {
+        kind: "question",
+        answer: "blue \u0000 ü",
+      });
       await other.close();
     },
   },
   {
     title: "what was answered is read from the newest on, page by page, of one session or of all",
     async run({ store }) {
-      const chat = await openSession(store);
-      const other = await openSession(store, {}, chat.owner);
-      const first = await askAll(chat, 3);
-      const second = await askAll(other, 1);
+      const chat = await openTestSession(store);
+      const other = await openTestSession(store, {}, chat.owner);
+      const first = await askApprovals(chat, 3);
+      const second = await askApprovals(other, 1);
       for (const [index, id] of first.entries())
         await chat.commit([anAnswer(id, index === 0 ? "deny" : "once")]);
-      await other.commit([anAnswer(present(second[0]), "session")]);
-      const read = async (query: { readonly session?: OpenSession["session"] }) => {
+      await other.commit([anAnswer(assertPresent(second[0]), "session")]);
+      const read = async (query: { readonly session?: TestSession["session"] }) => {
         const seen: ApprovalId[] = [];
         let page = await store.reads.answered(chat.owner, { ...query, limit: 2 });
         for (;;) {
@@ -76,16 +84,16 @@ export const answerCases: readonly StoreCase[] = [
         }
       };
       const all = await read({});
-      same(all.toSorted(), [...first, ...second].toSorted());
+      assertSameJson(all.toSorted(), [...first, ...second].toSorted());
       const rows = await Promise.all(all.map((id) => store.reads.approval(chat.owner, id)));
-      const times = rows.map((row) => present(row).answeredAt ?? 0);
-      same(
+      const times = rows.map((row) => assertPresent(row).answeredAt ?? 0);
+      assertSameJson(
         times,
         times.toSorted((a, b) => b - a),
       );
-      same((await read({ session: chat.session })).toSorted(), first.toSorted());
-      same(await read({ session: ids.make("session") }), []);
-      same((await store.reads.answered(anOwner(), { limit: 9 })).approvals, []);
+      assertSameJson((await read({ session: chat.session })).toSorted(), first.toSorted());
+      assertSameJson(await read({ session: ids.make("session") }), []);
+      assertSameJson((await store.reads.answered(anOwner(), { limit: 9 })).approvals, []);
     },
   },
 ];

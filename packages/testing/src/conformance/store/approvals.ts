@@ -3,20 +3,31 @@ import { ids } from "@holdfast/protocol";
 import type { ApprovalCursor, Store } from "@holdfast/engine";
 import { anAnswer, anApproval, anEvent, anOwner, aRunState } from "../../fixtures/factories.ts";
 import type { StoreCase } from "../harness.ts";
-import { type OpenSession, openSession, present, same } from "../../fixtures/open-session.ts";
+import {
+  type TestSession,
+  openTestSession,
+  assertPresent,
+  assertSameJson,
+} from "../../fixtures/open-session.ts";
 
 const week = 7 * 24 * 60 * 60 * 1000;
 
 /** A run that has asked, and waits. */
-async function ask(chat: OpenSession, count = 1) {
+async function ask(chat: TestSession, count = 1) {
   const { runId, under } = await chat.startRun();
   const asked = Array.from({ length: count }, () => anApproval(runId));
   const { at } = await chat.commit([...asked, aRunState(runId, "waiting")], { under });
   const approvals = asked.map(({ data }) => data.approvalId);
-  return { runId, approvals, approval: present(approvals[0]), asked: present(asked[0]).data, at };
+  return {
+    runId,
+    approvals,
+    approval: assertPresent(approvals[0]),
+    asked: assertPresent(asked[0]).data,
+    at,
+  };
 }
 
-async function openIds({ reads }: Store, chat: OpenSession): Promise<string[]> {
+async function openIds({ reads }: Store, chat: TestSession): Promise<string[]> {
   const page = await reads.approvals(chat.owner, { session: chat.session, limit: 100 });
   return page.approvals.map(({ id }) => id);
 }
@@ -25,7 +36,7 @@ export const approvalCases: readonly StoreCase[] = [
   {
     title: "an approval is a row from the moment that it is asked for, to its owner alone",
     async run({ store, open }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { runId, approval, asked, at } = await ask(chat);
       const other = await open();
       const row = {
@@ -44,41 +55,44 @@ export const approvalCases: readonly StoreCase[] = [
         answeredAt: null,
         details: {},
       };
-      same(await other.reads.approval(chat.owner, approval), row);
-      same((await other.reads.approvals(chat.owner, { limit: 9 })).approvals, [row]);
-      same(await other.reads.approvalsFor(chat.owner, chat.session, runId), [row]);
+      assertSameJson(await other.reads.approval(chat.owner, approval), row);
+      assertSameJson((await other.reads.approvals(chat.owner, { limit: 9 })).approvals, [row]);
+      assertSameJson(await other.reads.approvalsFor(chat.owner, chat.session, runId), [row]);
       const stranger = anOwner();
-      same(await other.reads.approval(stranger, approval), null);
-      same(await other.reads.approvals(stranger, { limit: 9 }), { approvals: [], next: null });
+      assertSameJson(await other.reads.approval(stranger, approval), null);
+      assertSameJson(await other.reads.approvals(stranger, { limit: 9 }), {
+        approvals: [],
+        next: null,
+      });
       const query = { session: chat.session, limit: 9 };
-      same((await other.reads.approvals(stranger, query)).approvals, []);
-      same(await other.reads.approvalsFor(stranger, chat.session, runId), []);
+      assertSameJson((await other.reads.approvals(stranger, query)).approvals, []);
+      assertSameJson(await other.reads.approvalsFor(stranger, chat.session, runId), []);
       await other.close();
     },
   },
   {
     title: "open approvals come oldest first, page by page, of one session or of all",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const first = await ask(chat, 3);
-      const second = await openSession(store, {}, chat.owner);
+      const second = await openTestSession(store, {}, chat.owner);
       const { approvals: others } = await ask(second, 2);
-      await chat.commit([anAnswer(present(first.approvals[1]))]);
+      await chat.commit([anAnswer(assertPresent(first.approvals[1]))]);
       const expected = first.approvals.filter((_, index) => index !== 1).toSorted();
-      same((await openIds(store, chat)).toSorted(), expected);
-      same((await openIds(store, second)).toSorted(), others.toSorted());
+      assertSameJson((await openIds(store, chat)).toSorted(), expected);
+      assertSameJson((await openIds(store, second)).toSorted(), others.toSorted());
       const all = [];
       let after: ApprovalCursor | null | undefined;
       do {
         const query = { limit: 1, ...(after && { after }) };
         const page = await store.reads.approvals(chat.owner, query);
         all.push(...page.approvals);
-        same(page.next === null, all.length === 4);
+        assertSameJson(page.next === null, all.length === 4);
         after = page.next;
       } while (after !== null);
-      same(all.map(({ id }) => id).toSorted(), [...expected, ...others].toSorted());
+      assertSameJson(all.map(({ id }) => id).toSorted(), [...expected, ...others].toSorted());
       const times = all.map(({ askedAt }) => askedAt);
-      same(
+      assertSameJson(
         times,
         times.toSorted((a, b) => a - b),
       );
@@ -87,9 +101,9 @@ export const approvalCases: readonly StoreCase[] = [
   {
     title: "an approval is answered once, by an event of its own session",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { approval } = await ask(chat);
-      const other = await openSession(store, {}, chat.owner);
+      const other = await openTestSession(store, {}, chat.owner);
       await other.refuses("invalid_event", [anAnswer(approval)]);
       await chat.refuses("invalid_event", [anAnswer(ids.make("approval"))]);
       await chat.refuses("invalid_event", [anAnswer(approval, "expired")]);
@@ -97,20 +111,20 @@ export const approvalCases: readonly StoreCase[] = [
       const { at } = await chat.commit([anAnswer(approval, "session")]);
       await chat.refuses("approval_answered", [anAnswer(approval, "session")]);
       const row = await store.reads.approval(chat.owner, approval);
-      same([row?.state, row?.decision, row?.answeredAt], ["answered", "session", at]);
-      same(await openIds(store, chat), []);
+      assertSameJson([row?.state, row?.decision, row?.answeredAt], ["answered", "session", at]);
+      assertSameJson(await openIds(store, chat), []);
     },
   },
   {
     title: "an approval is asked for once, and by a run that goes on",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { runId, asked } = await ask(chat);
       await chat.refuses("invalid_event", [anApproval(runId, asked)]);
       await chat.refuses("invalid_event", [anApproval(ids.make("run"))]);
       await chat.commit([aRunState(runId, "cancelled")]);
       await chat.refuses("invalid_event", [anApproval(runId)]);
-      const other = await openSession(store, {}, chat.owner);
+      const other = await openTestSession(store, {}, chat.owner);
       const { runId: next } = await other.startRun();
       await other.refuses("invalid_event", [anApproval(next, asked)]);
     },
@@ -118,7 +132,7 @@ export const approvalCases: readonly StoreCase[] = [
   {
     title: "what holds for a session is found by its later runs, and by no other session",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { runId, approvals } = await ask(chat, 3);
       const decisions = ["once", "session", "always"] as const;
       await chat.commit([
@@ -127,37 +141,37 @@ export const approvalCases: readonly StoreCase[] = [
       ]);
       const next = ids.make("run");
       const found = await store.reads.approvalsFor(chat.owner, chat.session, next);
-      same(found.map(({ id }) => id).toSorted(), approvals.slice(1).toSorted());
-      const other = await openSession(store, {}, chat.owner);
-      same(await store.reads.approvalsFor(chat.owner, other.session, next), []);
-      same((await store.reads.approvalsFor(chat.owner, chat.session, runId)).length, 3);
+      assertSameJson(found.map(({ id }) => id).toSorted(), approvals.slice(1).toSorted());
+      const other = await openTestSession(store, {}, chat.owner);
+      assertSameJson(await store.reads.approvalsFor(chat.owner, other.session, next), []);
+      assertSameJson((await store.reads.approvalsFor(chat.owner, chat.session, runId)).length, 3);
     },
   },
   {
     title: "when its run ends, whatever is still open is withdrawn",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { runId, approvals } = await ask(chat, 2);
-      await chat.commit([anAnswer(present(approvals[0]), "deny")]);
+      await chat.commit([anAnswer(assertPresent(approvals[0]), "deny")]);
       await chat.commit([aRunState(runId, "cancelled")]);
       const rows = await store.reads.approvalsFor(chat.owner, chat.session, runId);
-      same(rows.map(({ state }) => state).toSorted(), ["answered", "withdrawn"]);
-      same(await openIds(store, chat), []);
-      await chat.refuses("approval_answered", [anAnswer(present(approvals[1]))]);
+      assertSameJson(rows.map(({ state }) => state).toSorted(), ["answered", "withdrawn"]);
+      assertSameJson(await openIds(store, chat), []);
+      await chat.refuses("approval_answered", [anAnswer(assertPresent(approvals[1]))]);
     },
   },
   {
     title: "the trash withdraws what is open, and a restoration does not ask again",
     async run({ store, advanceClock }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { approval } = await ask(chat);
       await chat.commit([anEvent("session.trashed", {})]);
-      same(await openIds(store, chat), []);
+      assertSameJson(await openIds(store, chat), []);
       await chat.commit([anEvent("session.restored", {})]);
-      same((await store.reads.approval(chat.owner, approval))?.state, "withdrawn");
+      assertSameJson((await store.reads.approval(chat.owner, approval))?.state, "withdrawn");
       await advanceClock(week);
       const expired = await store.work.expiredApprovals(1_000);
-      same(
+      assertSameJson(
         expired.some((each) => each.approval === approval),
         false,
       );
@@ -167,35 +181,35 @@ export const approvalCases: readonly StoreCase[] = [
   {
     title: "a clock that was far ahead for a moment leaves an approval that can be answered",
     async run({ store, advanceClock }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { approval } = await ask(chat);
       await advanceClock(week);
       await chat.commit([anEvent("session.changed", { pinned: true })]);
       await advanceClock(-week);
       await chat.commit([anAnswer(approval)]);
-      same((await store.reads.approval(chat.owner, approval))?.state, "answered");
+      assertSameJson((await store.reads.approval(chat.owner, approval))?.state, "answered");
     },
   },
   {
     title: "after seven days, by the store's clock, an approval can only be closed as expired",
     async run({ store, advanceClock }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { approvals } = await ask(chat, 2);
-      const [first, second] = [present(approvals[0]), present(approvals[1])];
+      const [first, second] = [assertPresent(approvals[0]), assertPresent(approvals[1])];
       const mine = async () =>
         (await store.work.expiredApprovals(1_000)).filter(
           ({ session }) => session === chat.session,
         );
-      same(await mine(), []);
+      assertSameJson(await mine(), []);
       await advanceClock(week);
       const { owner, session } = chat;
-      same(
+      assertSameJson(
         (await mine()).toSorted((a, b) => (a.approval < b.approval ? -1 : 1)),
         approvals.toSorted().map((approval) => ({ owner, session, approval })),
       );
       await chat.refuses("approval_answered", [anAnswer(first)]);
       await chat.commit([anAnswer(first, "expired")]);
-      same(
+      assertSameJson(
         (await mine()).map(({ approval }) => approval),
         [second],
       );
@@ -205,57 +219,57 @@ export const approvalCases: readonly StoreCase[] = [
   {
     title: "a purge takes the approvals along, and an audit sees them as long as they are there",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { approval } = await ask(chat);
-      const derived = present(await store.audit.derived(chat.session));
-      same(
+      const derived = assertPresent(await store.audit.derived(chat.session));
+      assertSameJson(
         derived.approvals.map(({ id }) => id),
         [approval],
       );
-      same(await store.audit.replaceDerived({ ...derived, approvals: [] }), "replaced");
-      same(await store.reads.approval(chat.owner, approval), null);
-      same(await store.audit.replaceDerived(derived), "replaced");
-      same(await store.reads.approval(chat.owner, approval), derived.approvals[0]);
+      assertSameJson(await store.audit.replaceDerived({ ...derived, approvals: [] }), "replaced");
+      assertSameJson(await store.reads.approval(chat.owner, approval), null);
+      assertSameJson(await store.audit.replaceDerived(derived), "replaced");
+      assertSameJson(await store.reads.approval(chat.owner, approval), derived.approvals[0]);
       await chat.commit([anEvent("session.trashed", {})]);
       await store.purge(chat.owner, chat.session);
-      same(await store.reads.approval(chat.owner, approval), null);
-      for await (const orphan of store.audit.orphans()) same(orphan, "none");
+      assertSameJson(await store.reads.approval(chat.owner, approval), null);
+      for await (const orphan of store.audit.orphans()) assertSameJson(orphan, "none");
     },
   },
   {
     title: "any input comes back as it was written",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { runId } = await chat.startRun();
       const input = { text: "a\0b \ud800 ü", __proto__: null, list: [1, null, true] };
       const name = "odd\0name";
       const asked = anApproval(runId, { input, name });
       await chat.commit([asked]);
-      const row = present(await store.reads.approval(chat.owner, asked.data.approvalId));
-      same(row.input, input);
-      same(row.tool, "odd\uFFFDname");
+      const row = assertPresent(await store.reads.approval(chat.owner, asked.data.approvalId));
+      assertSameJson(row.input, input);
+      assertSameJson(row.tool, "odd\uFFFDname");
     },
   },
   {
     title:
       "a run that rests is nobody's work until somebody asks for its end, and its rest is counted",
     async run({ store, advanceClock }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { runId, at } = await ask(chat);
       const isWork = async () =>
         (await store.work.live(1_000)).some(({ session }) => session === chat.session);
-      const run = async () => present(await store.reads.run(chat.owner, runId));
-      same(await isWork(), false);
-      same((await run()).restsSince, at);
+      const run = async () => assertPresent(await store.reads.run(chat.owner, runId));
+      assertSameJson(await isWork(), false);
+      assertSameJson((await run()).restsSince, at);
       await advanceClock(5_000);
       const word = await chat.commit([aRunState(runId, "claimed", { cause: "answered" })]);
-      same(await isWork(), true);
+      assertSameJson(await isWork(), true);
       const { restsSince, restedMs, cause } = await run();
-      same([restsSince, restedMs, cause], [null, word.at - at, "answered"]);
+      assertSameJson([restsSince, restedMs, cause], [null, word.at - at, "answered"]);
       await chat.commit([aRunState(runId, "paused")]);
-      same(await isWork(), false);
+      assertSameJson(await isWork(), false);
       await chat.commit([anEvent("run.cancel", {}, runId)]);
-      same(await isWork(), true);
+      assertSameJson(await isWork(), true);
     },
   },
 ];

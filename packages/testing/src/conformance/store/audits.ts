@@ -9,20 +9,20 @@ import {
   aUsage,
 } from "../../fixtures/factories.ts";
 import type { StoreCase } from "../harness.ts";
-import { openSession, present, same } from "../../fixtures/open-session.ts";
+import { openTestSession, assertPresent, assertSameJson } from "../../fixtures/open-session.ts";
 
 export const auditCases: readonly StoreCase[] = [
   {
     title: "an audit shows each row of a log once, in order, with its place",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
       await chat.commit([aDelta(runId, "a")], { under });
       await chat.commit([aSettledMessage(runId, "a", [[5, 5]])], { under });
       await chat.commit([aDelta(runId, "b")], { under });
       const rows = [];
       for await (const row of store.audit.events(chat.session)) rows.push(row);
-      same(
+      assertSameJson(
         rows.map((row) => [row.seq, row.place]),
         [
           [1, "log"],
@@ -35,48 +35,51 @@ export const auditCases: readonly StoreCase[] = [
         ],
       );
       const readable = rows.filter((row) => row.place !== "pruned").map((row) => row.event);
-      same(readable, await chat.events());
+      assertSameJson(readable, await chat.events());
     },
   },
   {
     title: "what is derived can be taken out and put back, unless the session moved meanwhile",
     async run({ store }) {
-      const chat = await openSession(store, { title: "right", tags: ["a"] });
+      const chat = await openTestSession(store, { title: "right", tags: ["a"] });
       const lane = aLane();
       const { input } = await chat.commit([
         anInput(),
         anEvent("lane.bound", { lane }),
         aUsage(undefined),
       ]);
-      const derived = present(await store.audit.derived(chat.session));
-      same(derived.session, await chat.row());
-      same(
+      const derived = assertPresent(await store.audit.derived(chat.session));
+      assertSameJson(derived.session, await chat.row());
+      assertSameJson(
         [derived.runs.length, derived.inputs.length, derived.lanes.length, derived.usage.length],
         [1, 1, 1, 1],
       );
-      same(derived.inputs[0]?.messageId, input?.messageId);
+      assertSameJson(derived.inputs[0]?.messageId, input?.messageId);
       const wrong = {
         ...derived,
         session: { ...derived.session, title: "wrong", tags: ["b"] },
         usage: [],
       };
-      same(await store.audit.replaceDerived(wrong), "replaced");
-      same((await chat.row()).title, "wrong");
-      same((await store.reads.sessions(chat.owner, { limit: 5, tag: "b" })).sessions.length, 1);
-      same((await store.reads.usage(chat.owner, {})).calls, 0);
-      same(await store.audit.replaceDerived(derived), "replaced");
-      same(await chat.row(), derived.session);
-      same((await store.reads.usage(chat.owner, {})).calls, 1);
+      assertSameJson(await store.audit.replaceDerived(wrong), "replaced");
+      assertSameJson((await chat.row()).title, "wrong");
+      assertSameJson(
+        (await store.reads.sessions(chat.owner, { limit: 5, tag: "b" })).sessions.length,
+        1,
+      );
+      assertSameJson((await store.reads.usage(chat.owner, {})).calls, 0);
+      assertSameJson(await store.audit.replaceDerived(derived), "replaced");
+      assertSameJson(await chat.row(), derived.session);
+      assertSameJson((await store.reads.usage(chat.owner, {})).calls, 1);
       await chat.commit([anInput()]);
-      same(await store.audit.replaceDerived(wrong), "moved");
-      same((await chat.row()).title, "right");
-      same(await store.audit.derived(ids.make("session")), null);
+      assertSameJson(await store.audit.replaceDerived(wrong), "moved");
+      assertSameJson((await chat.row()).title, "right");
+      assertSameJson(await store.audit.derived(ids.make("session")), null);
     },
   },
   {
     title: "references of blobs can be set right",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const put = await store.putBlob(
         chat.owner,
         new TextEncoder().encode(chat.owner),
@@ -88,28 +91,28 @@ export const auditCases: readonly StoreCase[] = [
         return undefined;
       };
       await store.audit.replaceBlobRefs(new Map([[put.id, 3]]), chat.owner);
-      same(await refs(), 3);
+      assertSameJson(await refs(), 3);
       await store.audit.replaceBlobRefs(new Map(), chat.owner);
-      same(await refs(), 0);
+      assertSameJson(await refs(), 0);
     },
   },
   {
     title: "an audit lists sessions and leases of everybody, and finds the store sound",
     async run({ store }) {
-      const [a, b] = [await openSession(store), await openSession(store)];
+      const [a, b] = [await openTestSession(store), await openTestSession(store)];
       const lease = await a.lease("memory");
       const sessions: SessionId[] = [];
       for await (const row of store.audit.sessions()) sessions.push(row.id);
-      same(
+      assertSameJson(
         [a, b].every((chat) => sessions.includes(chat.session)),
         true,
       );
-      same(new Set(sessions).size, sessions.length);
+      assertSameJson(new Set(sessions).size, sessions.length);
       const leases = [];
       for await (const row of store.audit.leases()) if (row.session === a.session) leases.push(row);
-      same(leases, [lease]);
-      for await (const orphan of store.audit.orphans()) same(orphan, "none");
-      same(await store.audit.integrity(), []);
+      assertSameJson(leases, [lease]);
+      for await (const orphan of store.audit.orphans()) assertSameJson(orphan, "none");
+      assertSameJson(await store.audit.integrity(), []);
     },
   },
 ];

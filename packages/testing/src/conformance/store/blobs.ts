@@ -11,7 +11,7 @@ import {
   aRunId,
 } from "../../fixtures/factories.ts";
 import type { StoreCase } from "../harness.ts";
-import { openSession, present, same } from "../../fixtures/open-session.ts";
+import { openTestSession, assertPresent, assertSameJson } from "../../fixtures/open-session.ts";
 
 const hour = 3_600_000;
 const bytesOf = (text: string) => new TextEncoder().encode(text);
@@ -19,14 +19,14 @@ const bytesOf = (text: string) => new TextEncoder().encode(text);
 async function put(store: Store, owner: OwnerId, text: string): Promise<BlobId> {
   const result = await store.putBlob(owner, bytesOf(text), "text/plain");
   if (result.status !== "stored") throw new Error(result.message);
-  same(result.size, bytesOf(text).byteLength);
+  assertSameJson(result.size, bytesOf(text).byteLength);
   return result.id;
 }
 
 async function rowOf(store: Store, owner: OwnerId, id: BlobId): Promise<BlobRow | null> {
   for await (const row of store.audit.blobs()) {
     if (row.owner !== owner || row.id !== id) continue;
-    same(row.intact, true);
+    assertSameJson(row.intact, true);
     return row;
   }
   return null;
@@ -44,9 +44,9 @@ export const blobCases: readonly StoreCase[] = [
       for (const bytes of [every, new Uint8Array(0), new Uint8Array(3_000_000).fill(7)]) {
         const result = await store.putBlob(owner, bytes, "application/octet-stream");
         if (result.status !== "stored") throw new Error(result.message);
-        const found = present(await other.reads.blob(owner, result.id));
-        same(found.mediaType, "application/octet-stream");
-        same(Buffer.compare(found.bytes, bytes), 0);
+        const found = assertPresent(await other.reads.blob(owner, result.id));
+        assertSameJson(found.mediaType, "application/octet-stream");
+        assertSameJson(Buffer.compare(found.bytes, bytes), 0);
       }
       await other.close();
     },
@@ -56,15 +56,15 @@ export const blobCases: readonly StoreCase[] = [
     async run({ store }) {
       const owner = anOwner();
       const id = await put(store, owner, "abc");
-      same(id, "blob_ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-      same(await put(store, owner, "abc"), id);
-      same((await rowOf(store, owner, id))?.size, 3);
+      assertSameJson(id, "blob_ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+      assertSameJson(await put(store, owner, "abc"), id);
+      assertSameJson((await rowOf(store, owner, id))?.size, 3);
     },
   },
   {
     title: "each event that names a blob counts once, however often it names it",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const [a, b] = [await put(store, chat.owner, "a"), await put(store, chat.owner, "b")];
       const events = [attach(a, a, b), attach(a)];
       await chat.commit(events);
@@ -73,25 +73,25 @@ export const blobCases: readonly StoreCase[] = [
       const ended = { callId, resultId, outcome: "ok", output: "…", blobId: b } as const;
       const tool = anEvent("tool.ended", ended, aRunId());
       await chat.commit([tool]);
-      same((await rowOf(store, chat.owner, a))?.refs, 2);
-      same((await rowOf(store, chat.owner, b))?.refs, 2);
+      assertSameJson((await rowOf(store, chat.owner, a))?.refs, 2);
+      assertSameJson((await rowOf(store, chat.owner, b))?.refs, 2);
     },
   },
   {
     title: "a refused commit takes no reference",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const id = await put(store, chat.owner, "kept");
       await chat.refuses("revision_conflict", [attach(id)], { expect: { revision: 9 } });
       const missing = `blob_${"f".repeat(64)}` as BlobId;
       await chat.refuses("blob_not_found", [attach(id), attach(missing)]);
-      same((await rowOf(store, chat.owner, id))?.refs, 0);
+      assertSameJson((await rowOf(store, chat.owner, id))?.refs, 0);
     },
   },
   {
     title: "a blob that nothing names is collected a day after it was last put, not before",
     async run({ store, advanceClock }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { owner } = chat;
       const [loose, again, named] = [
         await put(store, owner, "loose"),
@@ -102,44 +102,44 @@ export const blobCases: readonly StoreCase[] = [
       await advanceClock(23 * hour);
       await put(store, owner, "again");
       await store.prune(100_000);
-      same((await store.reads.blob(owner, loose)) === null, false, "not a day yet");
+      assertSameJson((await store.reads.blob(owner, loose)) === null, false, "not a day yet");
       await advanceClock(2 * hour);
       await store.prune(100_000);
       const left = [loose, again, named].map(
         async (id) => (await store.reads.blob(owner, id)) !== null,
       );
-      same(await Promise.all(left), [false, true, true]);
+      assertSameJson(await Promise.all(left), [false, true, true]);
       await chat.refuses("blob_not_found", [attach(loose)]);
     },
   },
   {
     title: "a purge gives the references back, and keeps those of rows that a branch reads",
     async run({ store, advanceClock }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { owner, session } = chat;
       const [kept, freed] = [await put(store, owner, "kept"), await put(store, owner, "freed")];
       const parts = (blobId: BlobId) => [aFile(blobId)];
       const say = async (blobId: BlobId) => {
-        const { messageId } = present((await chat.commit([anInput()])).input);
+        const { messageId } = assertPresent((await chat.commit([anInput()])).input);
         return chat.commit([anEvent("message.user", { messageId, parts: parts(blobId) })]);
       };
       const { last } = await say(kept);
       await say(freed);
       const ranges = [aRange(1, last, session), aRange(last + 1)];
-      const branch = await openSession(
+      const branch = await openTestSession(
         store,
         { origin: { sessionId: session, seq: last }, ranges },
         owner,
       );
       await chat.commit([anEvent("session.trashed", {})]);
       await store.purge(owner, session);
-      same((await rowOf(store, owner, kept))?.refs, 1);
-      same((await rowOf(store, owner, freed))?.refs, 0);
+      assertSameJson((await rowOf(store, owner, kept))?.refs, 1);
+      assertSameJson((await rowOf(store, owner, freed))?.refs, 0);
       await advanceClock(25 * hour);
       await store.prune(100_000);
-      same(await rowOf(store, owner, freed), null);
-      same((await branch.entries()).length, 1);
-      same((await store.reads.blob(owner, kept)) === null, false);
+      assertSameJson(await rowOf(store, owner, freed), null);
+      assertSameJson((await branch.entries()).length, 1);
+      assertSameJson((await store.reads.blob(owner, kept)) === null, false);
     },
   },
 ];

@@ -4,125 +4,131 @@ import {
   aRange,
   aSettledMessage,
   aRunId,
-  at,
+  toSeq,
   aUserMessage,
 } from "../../fixtures/factories.ts";
 import type { StoreCase } from "../harness.ts";
 import {
-  type OpenSession,
-  openSession,
-  present,
-  same,
+  type TestSession,
+  openTestSession,
+  assertPresent,
+  assertSameJson,
   seqsOf,
   textsOf,
 } from "../../fixtures/open-session.ts";
 import type { SeqRange } from "@holdfast/protocol";
 
 /** A session that goes on from `seq` of another, and reads these stretches from elsewhere. */
-function branchOf(origin: OpenSession, seq: number, reads: SeqRange[]): Promise<OpenSession> {
+function branchOf(origin: TestSession, seq: number, reads: SeqRange[]): Promise<TestSession> {
   const ranges = [...reads, aRange(seq + 1)];
-  const settings = { origin: { sessionId: origin.session, seq: at(seq) }, ranges };
-  return openSession(origin.store, settings, origin.owner);
+  const settings = { origin: { sessionId: origin.session, seq: toSeq(seq) }, ranges };
+  return openTestSession(origin.store, settings, origin.owner);
 }
 
-async function say(chat: OpenSession, ...texts: string[]): Promise<void> {
+async function say(chat: TestSession, ...texts: string[]): Promise<void> {
   for (const text of texts) await chat.commit([aUserMessage(text)]);
 }
 
-async function trashAndPurge(chat: OpenSession): Promise<void> {
+async function trashAndPurge(chat: TestSession): Promise<void> {
   await chat.commit([anEvent("session.trashed", {})]);
   const result = await chat.store.purge(chat.owner, chat.session);
-  same(result.status, "purged");
-  same(await chat.store.reads.session(chat.owner, chat.session), null);
-  same(await chat.store.reads.events(chat.owner, chat.session, { after: at(0), limit: 1 }), null);
+  assertSameJson(result.status, "purged");
+  assertSameJson(await chat.store.reads.session(chat.owner, chat.session), null);
+  assertSameJson(
+    await chat.store.reads.events(chat.owner, chat.session, { after: toSeq(0), limit: 1 }),
+    null,
+  );
 }
 
 export const branchCases: readonly StoreCase[] = [
   {
     title: "what is cut is out of sight and still in the log; restored, it is visible again",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       await say(chat, "one", "two", "three");
       const { last } = await chat.commit([
         aCut([aRange(1, 2), aRange(5)], { messageCount: 1, preview: "one" }),
       ]);
       await say(chat, "other");
-      same(textsOf(await chat.entries()), ["one", "history.cut", "other"]);
-      same(seqsOf(await chat.events()), [1, 2, 3, 4, last, 6]);
+      assertSameJson(textsOf(await chat.entries()), ["one", "history.cut", "other"]);
+      assertSameJson(seqsOf(await chat.events()), [1, 2, 3, 4, last, 6]);
       const { ranges, messageCount, preview, version } = await chat.row();
-      same([ranges, messageCount, preview, version], [[aRange(1, 2), aRange(5)], 2, "other", 5]);
+      assertSameJson(
+        [ranges, messageCount, preview, version],
+        [[aRange(1, 2), aRange(5)], 2, "other", 5],
+      );
       const back = anEvent("history.restored", {
         ranges: [aRange(1)],
         messageCount: 4,
         preview: "three",
       });
       await chat.commit([back]);
-      same(textsOf(await chat.entries()).slice(0, 3), ["one", "two", "three"]);
+      assertSameJson(textsOf(await chat.entries()).slice(0, 3), ["one", "two", "three"]);
     },
   },
   {
     title: "pages of entries run over the stretches that are visible",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       await say(chat, "2", "3", "4", "5", "6", "7");
       await chat.commit([aCut([aRange(2, 3), aRange(6, 6), aRange(9)])]);
       await say(chat, "9");
       const page = async (before?: number) => {
-        const query = { limit: 2, ...(before !== undefined && { before: at(before) }) };
-        const { entries, more } = present(
+        const query = { limit: 2, ...(before !== undefined && { before: toSeq(before) }) };
+        const { entries, more } = assertPresent(
           await store.reads.entries(chat.owner, chat.session, query),
         );
         return [seqsOf(entries), more];
       };
-      same(await page(), [[6, 9], true]);
-      same(await page(6), [[2, 3], false]);
-      same(await page(5), [[2, 3], false], "a number that is out of sight");
+      assertSameJson(await page(), [[6, 9], true]);
+      assertSameJson(await page(6), [[2, 3], false]);
+      assertSameJson(await page(5), [[2, 3], false], "a number that is out of sight");
     },
   },
   {
     title: "nothing is visible after everything was cut, and what follows is",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       await say(chat, "one");
       await chat.commit([aCut([aRange(4)])]);
-      same(await chat.entries(), []);
+      assertSameJson(await chat.entries(), []);
       await say(chat, "two");
-      same(textsOf(await chat.entries()), ["two"]);
+      assertSameJson(textsOf(await chat.entries()), ["two"]);
     },
   },
   {
     title: "a branch goes on from its origin's number and reads what is below from there",
     async run({ store }) {
-      const origin = await openSession(store);
+      const origin = await openTestSession(store);
       await say(origin, "one", "two", "three");
       const branch = await branchOf(origin, 3, [aRange(1, 3, origin.session)]);
-      same((await branch.row()).head, 4);
-      same((await branch.row()).origin, { sessionId: origin.session, seq: 3 });
+      assertSameJson((await branch.row()).head, 4);
+      assertSameJson((await branch.row()).origin, { sessionId: origin.session, seq: 3 });
       await say(branch, "other");
       await say(origin, "four");
-      same(textsOf(await branch.entries()), ["one", "two", "other"]);
-      same(seqsOf(await branch.entries()), [2, 3, 5]);
-      same(textsOf(await origin.entries()), ["one", "two", "three", "four"]);
-      same(seqsOf(await branch.events()), [4, 5], "its own log begins where it left");
+      assertSameJson(textsOf(await branch.entries()), ["one", "two", "other"]);
+      assertSameJson(seqsOf(await branch.entries()), [2, 3, 5]);
+      assertSameJson(textsOf(await origin.entries()), ["one", "two", "three", "four"]);
+      assertSameJson(seqsOf(await branch.events()), [4, 5], "its own log begins where it left");
       const page = await branch.snapshot({ limit: 2 });
-      same([textsOf(page.entries.entries), page.entries.more], [["two", "other"], true]);
+      assertSameJson([textsOf(page.entries.entries), page.entries.more], [["two", "other"], true]);
     },
   },
   {
     title: "a purged origin leaves a branch what it reads, also what the branch restores later",
     async run({ store }) {
-      const origin = await openSession(store);
+      const origin = await openTestSession(store);
       await say(origin, "one", "two", "three");
       const branch = await branchOf(origin, 3, [aRange(1, 3, origin.session)]);
       await say(branch, "other");
       await branch.commit([aCut([aRange(2, 2, origin.session), aRange(7)])]);
       await trashAndPurge(origin);
-      same(textsOf(await branch.entries()), ["one"]);
+      assertSameJson(textsOf(await branch.entries()), ["one"]);
       const ranges = [aRange(1, 3, origin.session), aRange(4)];
       await branch.commit([anEvent("history.restored", { ranges, messageCount: 3, preview: "" })]);
-      same(textsOf(await branch.entries()).slice(0, 3), ["one", "two", "other"]);
+      assertSameJson(textsOf(await branch.entries()).slice(0, 3), ["one", "two", "other"]);
       await store.prune(1_000);
-      same((await branch.entries()).length, 5);
+      assertSameJson((await branch.entries()).length, 5);
     },
   },
   {
@@ -130,21 +136,21 @@ export const branchCases: readonly StoreCase[] = [
       "a branch of a branch keeps its words when both above it are purged, whichever goes first",
     async run({ store }) {
       for (const order of ["oldest first", "newest first"]) {
-        const a = await openSession(store);
+        const a = await openTestSession(store);
         await say(a, "a");
         const b = await branchOf(a, 2, [aRange(1, 2, a.session)]);
         await say(b, "b");
         const c = await branchOf(b, 4, [aRange(1, 2, a.session), aRange(3, 4, b.session)]);
         await say(c, "c");
         for (const each of order === "oldest first" ? [a, b] : [b, a]) await trashAndPurge(each);
-        same(textsOf(await c.entries()), ["a", "b", "c"], order);
+        assertSameJson(textsOf(await c.entries()), ["a", "b", "c"], order);
       }
     },
   },
   {
     title: "when the last branch is purged, nothing is left of the logs that it read",
     async run({ store }) {
-      const origin = await openSession(store);
+      const origin = await openTestSession(store);
       await say(origin, "one", "two");
       const branch = await branchOf(origin, 2, [aRange(1, 2, origin.session)]);
       await trashAndPurge(origin);
@@ -152,20 +158,20 @@ export const branchCases: readonly StoreCase[] = [
       await store.purge(branch.owner, branch.session);
       await store.prune(1_000);
       for (const { session } of [origin, branch]) {
-        for await (const row of store.audit.events(session)) same(row, "nothing");
+        for await (const row of store.audit.events(session)) assertSameJson(row, "nothing");
       }
     },
   },
   {
     title: "an origin's cuts do not reach its branches",
     async run({ store }) {
-      const origin = await openSession(store);
+      const origin = await openTestSession(store);
       await say(origin, "one");
       await origin.commit([aSettledMessage(aRunId(), "two")]);
       const branch = await branchOf(origin, 3, [aRange(1, 3, origin.session)]);
       await origin.commit([aCut([])]);
       await origin.commit([anEvent("session.trashed", {})]);
-      same(textsOf(await branch.entries()), ["one", "two"]);
+      assertSameJson(textsOf(await branch.entries()), ["one", "two"]);
     },
   },
 ];

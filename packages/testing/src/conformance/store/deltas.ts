@@ -1,4 +1,4 @@
-import { numbersOf } from "@holdfast/engine";
+import { seqSpanOf } from "@holdfast/engine";
 import {
   aDelta,
   aMessageId,
@@ -7,37 +7,37 @@ import {
   aRunState,
   aSettledMessage,
   aToolMessage,
-  at,
+  toSeq,
   aUsage,
   aUserMessage,
 } from "../../fixtures/factories.ts";
 import type { StoreCase } from "../harness.ts";
-import { openSession, same, seqsOf, textsOf } from "../../fixtures/open-session.ts";
+import { openTestSession, assertSameJson, seqsOf, textsOf } from "../../fixtures/open-session.ts";
 import { ids } from "@holdfast/protocol";
 
 export const deltaCases: readonly StoreCase[] = [
   {
     title: "streamed output is in the log at once, for every process, and is no entry",
     async run({ store, open }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
       const { first, last } = await chat.commit([aDelta(runId, "a"), aDelta(runId, "b")], {
         under,
         pace: "tick",
       });
-      same([first, last], [5, 6]);
+      assertSameJson([first, last], [5, 6]);
       const other = chat.through(await open());
-      same(textsOf(await other.events({ after: at(4) })), ["a", "b"]);
+      assertSameJson(textsOf(await other.events({ after: toSeq(4) })), ["a", "b"]);
       const { head, openDeltas, version } = await other.row();
-      same([head, openDeltas, version], [6, 2, 1]);
-      same((await other.entries()).length, 1);
+      assertSameJson([head, openDeltas, version], [6, 2, 1]);
+      assertSameJson((await other.entries()).length, 1);
       await other.store.close();
     },
   },
   {
     title: "deltas keep their run, their data and their place among other events",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
       const events = [
         aDelta(runId, "a"),
@@ -46,14 +46,14 @@ export const deltaCases: readonly StoreCase[] = [
       ];
       const { at: time } = await chat.commit(events, { under });
       const expected = events.map((event, index) => ({ ...event, seq: 5 + index, at: time }));
-      same(await chat.events({ after: at(4) }), expected);
+      assertSameJson(await chat.events({ after: toSeq(4) }), expected);
     },
   },
   {
     title:
       "a journal of thousands of deltas is whole in a snapshot, in order with what is between them",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
       const deltas = (count: number) => Array.from({ length: count }, () => aDelta(runId));
       for (const count of [700, 300, 800, 700]) {
@@ -61,15 +61,15 @@ export const deltaCases: readonly StoreCase[] = [
       }
       const { journal, session } = await chat.snapshot();
       const numbers = Array.from({ length: 2_504 }, (_, index) => 5 + index);
-      same(seqsOf(journal).slice(-2_504), numbers);
-      same(session.head, 2_508);
-      same(journal.filter(({ type }) => type === "usage.recorded").length, 4);
+      assertSameJson(seqsOf(journal).slice(-2_504), numbers);
+      assertSameJson(session.head, 2_508);
+      assertSameJson(journal.filter(({ type }) => type === "usage.recorded").length, 4);
     },
   },
   {
     title: "a long answer is whole in a snapshot, also where others stream at the same time",
     async run({ store }) {
-      const [chat, other] = [await openSession(store), await openSession(store)];
+      const [chat, other] = [await openTestSession(store), await openTestSession(store)];
       const { runId, under } = await chat.startRun();
       const busy = await other.startRun();
       const messageId = aMessageId();
@@ -86,11 +86,11 @@ export const deltaCases: readonly StoreCase[] = [
       }
       const { journal } = await chat.snapshot();
       const deltas = journal.filter(({ type }) => type === "message.delta");
-      same(textsOf(deltas).join(""), words.join(""));
+      assertSameJson(textsOf(deltas).join(""), words.join(""));
       const numbers = deltas
-        .map(numbersOf)
+        .map(seqSpanOf)
         .flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, index) => from + index));
-      same(
+      assertSameJson(
         numbers,
         words.map((_, index) => 5 + index),
       );
@@ -99,7 +99,7 @@ export const deltaCases: readonly StoreCase[] = [
   {
     title: "a settlement stands for every open delta: too few, too many or none said is refused",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
       await chat.commit([aDelta(runId), aDelta(runId), aDelta(runId)], { under });
       const settle = (...ranges: [number, number][]) => [aSettledMessage(runId, "text", ranges)];
@@ -107,13 +107,13 @@ export const deltaCases: readonly StoreCase[] = [
       await chat.refuses("deltas_unaccounted", settle([5, 6]), { under });
       await chat.refuses("deltas_unaccounted", settle([5, 8]), { under });
       await chat.commit(settle([5, 6], [7, 7]), { under });
-      same((await chat.row()).openDeltas, 0);
+      assertSameJson((await chat.row()).openDeltas, 0);
     },
   },
   {
     title: "a run does not end while its output is open, and does so with the settlement in front",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
       await chat.commit([aDelta(runId)], { under });
       for (const state of ["completed", "cancelled", "failed", "interrupted", "limit"] as const) {
@@ -123,33 +123,37 @@ export const deltaCases: readonly StoreCase[] = [
       const settled = aSettledMessage(runId, "text", [[5, 5]]);
       await chat.commit([settled, aRunState(runId, "completed")], { under });
       const { liveRun, lastState, openDeltas } = await chat.row();
-      same([liveRun, lastState, openDeltas], [null, "completed", 0]);
+      assertSameJson([liveRun, lastState, openDeltas], [null, "completed", 0]);
     },
   },
   {
     title: "after the settlement the deltas are gone and the message stands, before any pruning",
     async run({ store, open }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
       await chat.commit([aDelta(runId, "Well "), aDelta(runId, "said.")], { under });
       await chat.commit([aSettledMessage(runId, "Well said.", [[5, 6]])], { under });
       const other = chat.through(await open());
       for (const each of [chat, other]) {
-        same(seqsOf(await each.events()), [1, 2, 3, 4, 7]);
-        same(seqsOf(await each.events({ after: at(5) })), [7], "a cursor inside of the gap");
-        same(textsOf(await each.entries()), ["Hello", "Well said."]);
+        assertSameJson(seqsOf(await each.events()), [1, 2, 3, 4, 7]);
+        assertSameJson(
+          seqsOf(await each.events({ after: toSeq(5) })),
+          [7],
+          "a cursor inside of the gap",
+        );
+        assertSameJson(textsOf(await each.entries()), ["Hello", "Well said."]);
       }
-      same((await chat.snapshot()).journal, []);
+      assertSameJson((await chat.snapshot()).journal, []);
       await store.prune(1_000);
-      same(seqsOf(await chat.events()), [1, 2, 3, 4, 7]);
-      same((await chat.commit([aUserMessage()])).first, 8, "no number is given again");
+      assertSameJson(seqsOf(await chat.events()), [1, 2, 3, 4, 7]);
+      assertSameJson((await chat.commit([aUserMessage()])).first, 8, "no number is given again");
       await other.store.close();
     },
   },
   {
     title: "several entries of one settlement stand for the deltas together",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
       await chat.commit([aDelta(runId), aDelta(runId), aDelta(runId)], { under });
       const entries = [
@@ -157,43 +161,46 @@ export const deltaCases: readonly StoreCase[] = [
         aToolMessage(runId, "did", [[7, 7]]),
       ];
       await chat.commit(entries, { under });
-      same(seqsOf(await chat.events({ after: at(4) })), [8, 9]);
+      assertSameJson(seqsOf(await chat.events({ after: toSeq(4) })), [8, 9]);
     },
   },
   {
     title:
       "a commit may carry the last deltas, their settlement and the first delta of the next step",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
       await chat.commit([aDelta(runId, "a")], { under });
       const settled = aSettledMessage(runId, "ab", [[5, 6]]);
       await chat.commit([aDelta(runId, "b"), settled, aDelta(runId, "c")], { under });
-      same(textsOf(await chat.events({ after: at(4) })), ["ab", "c"]);
-      same((await chat.row()).openDeltas, 1);
+      assertSameJson(textsOf(await chat.events({ after: toSeq(4) })), ["ab", "c"]);
+      assertSameJson((await chat.row()).openDeltas, 1);
       await chat.commit([aSettledMessage(runId, "c", [[8, 8]])], { under });
-      same(textsOf(await chat.events({ after: at(4) })), ["ab", "c"]);
-      same(seqsOf(await chat.events({ after: at(4) })), [7, 9]);
+      assertSameJson(textsOf(await chat.events({ after: toSeq(4) })), ["ab", "c"]);
+      assertSameJson(seqsOf(await chat.events({ after: toSeq(4) })), [7, 9]);
     },
   },
   {
     title: "a repeated commit of deltas is answered and not written again",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
       const tick = [aDelta(runId, "a"), aDelta(runId, "b")];
       const first = await chat.commit(tick, { under, pace: "tick" });
-      same(await chat.commit(tick, { under, pace: "tick" }), { ...first, repeated: true });
+      assertSameJson(await chat.commit(tick, { under, pace: "tick" }), {
+        ...first,
+        repeated: true,
+      });
       await chat.commit([aDelta(runId, "c")], { under, pace: "tick" });
-      same((await chat.commit(tick, { under, pace: "tick" })).first, first.first);
-      same(textsOf(await chat.events({ after: at(4) })), ["a", "b", "c"]);
-      same((await chat.row()).openDeltas, 3);
+      assertSameJson((await chat.commit(tick, { under, pace: "tick" })).first, first.first);
+      assertSameJson(textsOf(await chat.events({ after: toSeq(4) })), ["a", "b", "c"]);
+      assertSameJson((await chat.row()).openDeltas, 3);
     },
   },
   {
     title: "an input that arrives between two deltas keeps its number through the settlement",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
       await chat.commit([aDelta(runId)], { under });
       const { input } = await chat.commit([anInput({ text: "by the way" })]);
@@ -207,8 +214,8 @@ export const deltaCases: readonly StoreCase[] = [
         ],
         { under },
       );
-      same(seqsOf(await chat.events({ after: at(4) })), [6, 8]);
-      same(
+      assertSameJson(seqsOf(await chat.events({ after: toSeq(4) })), [6, 8]);
+      assertSameJson(
         (await chat.snapshot()).inbox.map((each) => each.seq),
         [input?.seq],
       );
@@ -217,7 +224,7 @@ export const deltaCases: readonly StoreCase[] = [
   {
     title: "deltas of many sessions at once do not mix",
     async run({ store }) {
-      const chats = await Promise.all(Array.from({ length: 10 }, () => openSession(store)));
+      const chats = await Promise.all(Array.from({ length: 10 }, () => openTestSession(store)));
       const runs = await Promise.all(chats.map((chat) => chat.startRun()));
       for (let tick = 0; tick < 5; tick += 1) {
         await Promise.all(
@@ -229,16 +236,16 @@ export const deltaCases: readonly StoreCase[] = [
       }
       await chats[0]!.commit([aSettledMessage(runs[0]!.runId, "settled", [[5, 9]])]);
       for (const [index, chat] of chats.entries()) {
-        const texts = textsOf(await chat.events({ after: at(4) }));
+        const texts = textsOf(await chat.events({ after: toSeq(4) }));
         const streamed = Array.from({ length: 5 }, (_, tick) => `${index}.${tick}`);
-        same(texts, index === 0 ? ["settled"] : streamed);
+        assertSameJson(texts, index === 0 ? ["settled"] : streamed);
       }
     },
   },
   {
     title: "pruning deletes settled deltas and no open ones, at most as many as it is told",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
       await chat.commit([aDelta(runId), aDelta(runId), aDelta(runId)], { under });
       await chat.commit([aSettledMessage(runId, "text", [[5, 7]])], { under });
@@ -250,12 +257,12 @@ export const deltaCases: readonly StoreCase[] = [
         }
         return found;
       };
-      same(await places(), ["5 pruned", "6 pruned", "7 pruned", "8 log", "9 delta"]);
+      assertSameJson(await places(), ["5 pruned", "6 pruned", "7 pruned", "8 log", "9 delta"]);
       const pruned = await store.prune(1);
-      same(pruned.status === "pruned" && pruned.rows <= 1, true);
+      assertSameJson(pruned.status === "pruned" && pruned.rows <= 1, true);
       await store.prune(100_000);
-      same(await places(), ["8 log", "9 delta"]);
-      same(await store.prune(100_000), { status: "pruned", rows: 0 });
+      assertSameJson(await places(), ["8 log", "9 delta"]);
+      assertSameJson(await store.prune(100_000), { status: "pruned", rows: 0 });
     },
   },
 ];

@@ -1,13 +1,13 @@
 import {
   aDelta,
-  aFence,
+  toFence,
   aHolder,
   anEvent,
   aRunState,
   aUserMessage,
 } from "../../fixtures/factories.ts";
 import type { StoreCase } from "../harness.ts";
-import { openSession, same, textsOf } from "../../fixtures/open-session.ts";
+import { openTestSession, assertSameJson, textsOf } from "../../fixtures/open-session.ts";
 
 const minute = 60_000;
 
@@ -15,28 +15,30 @@ export const fenceCases: readonly StoreCase[] = [
   {
     title: "the holder of a lease writes under its fence",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { fence } = await chat.lease("run");
       await chat.commit([aUserMessage("mine")], { under: { lease: "run", fence } });
-      same(textsOf(await chat.entries()), ["mine"]);
+      assertSameJson(textsOf(await chat.entries()), ["mine"]);
     },
   },
   {
     title: "a fence that was never given, or is for another kind, is refused",
     async run({ store }) {
-      const chat = await openSession(store);
-      await chat.refuses("fenced", [aUserMessage()], { under: { lease: "run", fence: aFence(1) } });
+      const chat = await openTestSession(store);
+      await chat.refuses("fenced", [aUserMessage()], {
+        under: { lease: "run", fence: toFence(1) },
+      });
       const { fence } = await chat.lease("run");
       await chat.refuses("fenced", [aUserMessage()], { under: { lease: "compaction", fence } });
       await chat.refuses("fenced", [aUserMessage()], {
-        under: { lease: "run", fence: aFence(fence + 1) },
+        under: { lease: "run", fence: toFence(fence + 1) },
       });
     },
   },
   {
     title: "a fence of one session does not write to another",
     async run({ store }) {
-      const [a, b] = [await openSession(store), await openSession(store)];
+      const [a, b] = [await openTestSession(store), await openTestSession(store)];
       const { fence } = await a.lease("run");
       await b.refuses("fenced", [aUserMessage()], { under: { lease: "run", fence } });
     },
@@ -44,7 +46,7 @@ export const fenceCases: readonly StoreCase[] = [
   {
     title: "after its release a fence is refused, also when the same holder takes the lease again",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const holder = aHolder();
       const lease = await chat.lease("run", holder);
       const under = { lease: "run", fence: lease.fence } as const;
@@ -57,7 +59,7 @@ export const fenceCases: readonly StoreCase[] = [
   {
     title: "an expired holder goes on until another takes over, and is refused from then on",
     async run({ store, open, advanceClock }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { fence } = await chat.lease("run", aHolder(), minute);
       const under = { lease: "run", fence } as const;
       await advanceClock(2 * minute);
@@ -68,14 +70,14 @@ export const fenceCases: readonly StoreCase[] = [
       await other.commit([aUserMessage("taken over")], {
         under: { lease: "run", fence: taken.fence },
       });
-      same(textsOf(await chat.entries()), ["late, and still alone", "taken over"]);
+      assertSameJson(textsOf(await chat.entries()), ["late, and still alone", "taken over"]);
       await other.store.close();
     },
   },
   {
     title: "a take-over stops deltas, settlements and terminal states of the old fence alike",
     async run({ store, advanceClock }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
       await advanceClock(minute);
       await chat.lease("run");
@@ -86,7 +88,7 @@ export const fenceCases: readonly StoreCase[] = [
   {
     title: "trash ends a fence, and restore does not bring it back",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
       await chat.commit([anEvent("session.trashed", {})]);
       await chat.refuses("session_trashed", [aDelta(runId)], { under });
@@ -97,7 +99,7 @@ export const fenceCases: readonly StoreCase[] = [
   {
     title: "whoever takes over while the old holder writes, no write of the old one comes after",
     async run({ store, open, advanceClock }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const other = chat.through(await open());
       const { fence } = await chat.lease("run", aHolder(), minute);
       await advanceClock(2 * minute);
@@ -107,7 +109,7 @@ export const fenceCases: readonly StoreCase[] = [
       await other.commit([aUserMessage("new")], { under: { lease: "run", fence: taken.fence } });
       await Promise.all(old);
       const texts = textsOf(await chat.entries());
-      same(texts.slice(texts.indexOf("new")), ["new"]);
+      assertSameJson(texts.slice(texts.indexOf("new")), ["new"]);
       await chat.refuses("fenced", [aUserMessage()], { under });
       await other.store.close();
     },

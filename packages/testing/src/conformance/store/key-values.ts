@@ -1,6 +1,6 @@
 import { anOwner } from "../../fixtures/factories.ts";
 import type { StoreCase } from "../harness.ts";
-import { same } from "../../fixtures/open-session.ts";
+import { assertSameJson } from "../../fixtures/open-session.ts";
 
 export const registerCases: readonly StoreCase[] = [
   {
@@ -8,18 +8,18 @@ export const registerCases: readonly StoreCase[] = [
     async run({ store, open }) {
       const [owner, key] = [anOwner(), "poller/telegram:1"];
       const other = await open();
-      same(await other.register.read(owner, key), null);
+      assertSameJson(await other.register.read(owner, key), null);
       const first = await store.register.put({ owner, key, value: "1", expect: 0 });
-      same(first.status, "put");
+      assertSameJson(first.status, "put");
       const late = await other.register.put({ owner, key, value: "x", expect: 0 });
-      same([late.status, late.status === "moved" && late.row?.value], ["moved", "1"]);
+      assertSameJson([late.status, late.status === "moved" && late.row?.value], ["moved", "1"]);
       const missing = { owner, key: "nobody", value: "x", expect: 3 };
-      same(await other.register.put(missing), { status: "moved", row: null });
+      assertSameJson(await other.register.put(missing), { status: "moved", row: null });
       const second = await other.register.put({ owner, key, value: "2", expect: 1 });
       const row = await store.register.read(owner, key);
-      same(second, { status: "put", row });
-      same([row?.value, row?.revision], ["2", 2]);
-      same(await store.register.read(anOwner(), key), null);
+      assertSameJson(second, { status: "put", row });
+      assertSameJson([row?.value, row?.revision], ["2", 2]);
+      assertSameJson(await store.register.read(anOwner(), key), null);
       await other.close();
     },
   },
@@ -33,9 +33,9 @@ export const registerCases: readonly StoreCase[] = [
           register.put({ owner, key, value: `${index}`, expect }),
         );
         const ended = (await Promise.all(rivals)).map(({ status }) => status).toSorted();
-        same(ended, ["moved", "moved", "moved", "put"]);
+        assertSameJson(ended, ["moved", "moved", "moved", "put"]);
       }
-      same((await store.register.read(owner, key))?.revision, 2);
+      assertSameJson((await store.register.read(owner, key))?.revision, 2);
       await other.close();
     },
   },
@@ -47,10 +47,10 @@ export const registerCases: readonly StoreCase[] = [
         await store.register.put({ owner, key, value: key, expect: 0 });
       const keys = async (prefix: string, limit = 9) =>
         (await store.register.list(owner, prefix, limit)).map(({ key }) => key);
-      same(await keys("person/"), ["person/a", "person/b"]);
-      same(await keys("person/", 1), ["person/a"]);
-      same((await keys("")).length, 4);
-      same(await store.register.list(anOwner(), "", 9), []);
+      assertSameJson(await keys("person/"), ["person/a", "person/b"]);
+      assertSameJson(await keys("person/", 1), ["person/a"]);
+      assertSameJson((await keys("")).length, 4);
+      assertSameJson(await store.register.list(anOwner(), "", 9), []);
     },
   },
 ];

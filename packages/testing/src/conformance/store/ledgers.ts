@@ -1,45 +1,45 @@
 import { anEvent, aLane, aRunId, aUsage } from "../../fixtures/factories.ts";
 import type { StoreCase } from "../harness.ts";
-import { openSession, same } from "../../fixtures/open-session.ts";
+import { openTestSession, assertSameJson } from "../../fixtures/open-session.ts";
 
 export const ledgerCases: readonly StoreCase[] = [
   {
     title: "a lane points at the session that was bound last",
     async run({ store, open }) {
-      const [a, lane] = [await openSession(store), aLane()];
-      const b = await openSession(store, {}, a.owner);
-      same(await store.reads.lane(a.owner, lane), null);
+      const [a, lane] = [await openTestSession(store), aLane()];
+      const b = await openTestSession(store, {}, a.owner);
+      assertSameJson(await store.reads.lane(a.owner, lane), null);
       await a.commit([anEvent("lane.bound", { lane })]);
-      same(await store.reads.lane(a.owner, lane), a.session);
+      assertSameJson(await store.reads.lane(a.owner, lane), a.session);
       const other = await open();
       await b.through(other).commit([anEvent("lane.bound", { lane })]);
-      same(await store.reads.lane(a.owner, lane), b.session);
+      assertSameJson(await store.reads.lane(a.owner, lane), b.session);
       await a.commit([anEvent("lane.bound", { lane })]);
-      same(await other.reads.lane(a.owner, lane), a.session);
+      assertSameJson(await other.reads.lane(a.owner, lane), a.session);
       await other.close();
     },
   },
   {
     title: "a clock that stepped back does not keep a lane from being moved",
     async run({ store, advanceClock }) {
-      const [a, lane] = [await openSession(store), aLane()];
-      const b = await openSession(store, {}, a.owner);
+      const [a, lane] = [await openTestSession(store), aLane()];
+      const b = await openTestSession(store, {}, a.owner);
       await a.commit([anEvent("lane.bound", { lane })]);
       await advanceClock(-3_600_000);
       await b.commit([anEvent("lane.bound", { lane })]);
-      same(await store.reads.lane(a.owner, lane), b.session);
+      assertSameJson(await store.reads.lane(a.owner, lane), b.session);
     },
   },
   {
     title: "several lanes may lead to one session, and a session is made with its lane",
     async run({ store }) {
       const [one, two] = [aLane(), aLane()];
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       await chat.commit([
         anEvent("lane.bound", { lane: one }),
         anEvent("lane.bound", { lane: two }),
       ]);
-      same(
+      assertSameJson(
         [await store.reads.lane(chat.owner, one), await store.reads.lane(chat.owner, two)],
         [chat.session, chat.session],
       );
@@ -48,8 +48,8 @@ export const ledgerCases: readonly StoreCase[] = [
   {
     title: "usage adds up by owner, session, run and time",
     async run({ store, advanceClock }) {
-      const a = await openSession(store);
-      const b = await openSession(store, {}, a.owner);
+      const a = await openTestSession(store);
+      const b = await openTestSession(store, {}, a.owner);
       const [one, two] = [aRunId(), aRunId()];
       await a.commit([
         aUsage(one, { input: 100, output: 10, cacheRead: 5, cacheWrite: 3, costMicros: 70 }),
@@ -68,23 +68,23 @@ export const ledgerCases: readonly StoreCase[] = [
           total.calls,
         ];
       };
-      same(await used({}), [130, 25, 5, 3, 71, 4]);
-      same(await used({ session: a.session }), [120, 20, 5, 3, 70, 3]);
-      same(await used({ runId: one }), [110, 15, 5, 3, 70, 2]);
-      same(await used({ session: a.session, runId: two }), [10, 5, 0, 0, 0, 1]);
-      same(await used({ since }), [10, 5, 0, 0, 1, 1], "inclusive");
-      same(await used({ since: since + 1 }), [0, 0, 0, 0, 0, 0]);
+      assertSameJson(await used({}), [130, 25, 5, 3, 71, 4]);
+      assertSameJson(await used({ session: a.session }), [120, 20, 5, 3, 70, 3]);
+      assertSameJson(await used({ runId: one }), [110, 15, 5, 3, 70, 2]);
+      assertSameJson(await used({ session: a.session, runId: two }), [10, 5, 0, 0, 0, 1]);
+      assertSameJson(await used({ since }), [10, 5, 0, 0, 1, 1], "inclusive");
+      assertSameJson(await used({ since: since + 1 }), [0, 0, 0, 0, 0, 0]);
     },
   },
   {
     title: "usage that is sent twice counts once, and sums stay exact",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const large = aUsage(undefined, { costMicros: 4_503_599_627_370_495 });
       await chat.commit([large]);
       await chat.commit([large]);
       await chat.commit([aUsage(undefined, { costMicros: 1 })]);
-      same((await store.reads.usage(chat.owner, {})).costMicros, 4_503_599_627_370_496);
+      assertSameJson((await store.reads.usage(chat.owner, {})).costMicros, 4_503_599_627_370_496);
     },
   },
 ];

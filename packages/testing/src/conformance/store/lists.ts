@@ -12,8 +12,8 @@ import {
   aUserMessage,
 } from "../../fixtures/factories.ts";
 import type { StoreCase, StoreHarness } from "../harness.ts";
-import { type OpenSession, openSession, same } from "../../fixtures/open-session.ts";
-import { readPage } from "../../fixtures/read-page.ts";
+import { type TestSession, openTestSession, assertSameJson } from "../../fixtures/open-session.ts";
+import { readListPage } from "../../fixtures/read-page.ts";
 
 type Settings = EventData<"session.created">;
 
@@ -22,10 +22,10 @@ async function someSessions(
   { store, advanceClock }: StoreHarness,
   owner: OwnerId,
   each: readonly Settings[],
-): Promise<OpenSession[]> {
-  const chats: OpenSession[] = [];
+): Promise<TestSession[]> {
+  const chats: TestSession[] = [];
   for (const settings of each) {
-    chats.push(await openSession(store, settings, owner));
+    chats.push(await openTestSession(store, settings, owner));
     await advanceClock(1_000);
   }
   return chats;
@@ -36,7 +36,7 @@ async function listed(
   owner: OwnerId,
   query: Partial<ListQuery> = {},
 ): Promise<SessionId[]> {
-  const { sessions } = await readPage(store, owner, { limit: 100, ...query });
+  const { sessions } = await readListPage(store, owner, { limit: 100, ...query });
   return sessions.map((row) => row.id);
 }
 
@@ -44,16 +44,16 @@ async function walk(store: Store, owner: OwnerId, query: ListQuery): Promise<Ses
   const seen: SessionId[] = [];
   let after: ListCursor | null | undefined;
   do {
-    const page = await readPage(store, owner, { ...query, ...(after && { after }) });
-    same(page.sessions.length <= query.limit, true);
+    const page = await readListPage(store, owner, { ...query, ...(after && { after }) });
+    assertSameJson(page.sessions.length <= query.limit, true);
     seen.push(...page.sessions.map((row) => row.id));
-    same(new Set(seen).size, seen.length, "each session comes once");
+    assertSameJson(new Set(seen).size, seen.length, "each session comes once");
     after = page.next;
   } while (after !== null);
   return seen;
 }
 
-const idsOf = (chats: readonly OpenSession[]) => chats.map((chat) => chat.session);
+const idsOf = (chats: readonly TestSession[]) => chats.map((chat) => chat.session);
 
 export const listCases: readonly StoreCase[] = [
   {
@@ -67,24 +67,28 @@ export const listCases: readonly StoreCase[] = [
         Array.from({ length: 7 }, () => ({})),
       );
       const expected = idsOf(chats).toReversed();
-      for (const limit of [1, 2, 3, 7, 8]) same(await walk(store, owner, { limit }), expected);
-      const exact = await readPage(store, owner, { limit: 7 });
-      same(exact.next, null, "a full page that is the last");
-      same(await readPage(store, anOwner(), { limit: 5 }), { sessions: [], next: null });
+      for (const limit of [1, 2, 3, 7, 8])
+        assertSameJson(await walk(store, owner, { limit }), expected);
+      const exact = await readListPage(store, owner, { limit: 7 });
+      assertSameJson(exact.next, null, "a full page that is the last");
+      assertSameJson(await readListPage(store, anOwner(), { limit: 5 }), {
+        sessions: [],
+        next: null,
+      });
     },
   },
   {
     title: "sessions of the same moment are listed in one fixed order",
     async run({ store }) {
       const owner = anOwner();
-      await Promise.all(Array.from({ length: 12 }, () => openSession(store, {}, owner)));
-      const whole = await readPage(store, owner, { limit: 100 });
+      await Promise.all(Array.from({ length: 12 }, () => openTestSession(store, {}, owner)));
+      const whole = await readListPage(store, owner, { limit: 100 });
       const places = whole.sessions.map(({ sortAt, id }) => ({ sortAt, id }));
-      same(
+      assertSameJson(
         places,
         places.toSorted((a, b) => b.sortAt - a.sortAt || (a.id < b.id ? 1 : -1)),
       );
-      same(
+      assertSameJson(
         await walk(store, owner, { limit: 5 }),
         places.map(({ id }) => id),
       );
@@ -99,13 +103,13 @@ export const listCases: readonly StoreCase[] = [
       await b!.commit([anEvent("session.changed", { archived: true })]);
       await c!.commit([anEvent("session.trashed", {})]);
       await d!.commit([anEvent("session.trashed", {})]);
-      same(await listed(store, owner), idsOf([a!]));
-      same(await listed(store, owner, { shelf: "archived" }), idsOf([b!]));
-      same(await listed(store, owner, { shelf: "trash" }), idsOf([d!, c!]));
+      assertSameJson(await listed(store, owner), idsOf([a!]));
+      assertSameJson(await listed(store, owner, { shelf: "archived" }), idsOf([b!]));
+      assertSameJson(await listed(store, owner, { shelf: "trash" }), idsOf([d!, c!]));
       await b!.commit([anEvent("session.changed", { archived: false })]);
       await d!.commit([anEvent("session.restored", {})]);
-      same(await listed(store, owner), idsOf([b!, a!]));
-      same(await listed(store, owner, { shelf: "archived" }), idsOf([d!]));
+      assertSameJson(await listed(store, owner), idsOf([b!, a!]));
+      assertSameJson(await listed(store, owner, { shelf: "archived" }), idsOf([d!]));
     },
   },
   {
@@ -118,20 +122,23 @@ export const listCases: readonly StoreCase[] = [
         { project: "p", tags: ["y"] },
         { pinned: true, tags: ["x", "xy"] },
       ]);
-      same(await listed(store, owner, { pinned: true }), idsOf([c!, a!]));
-      same(await listed(store, owner, { project: "p" }), idsOf([b!, a!]));
-      same(await listed(store, owner, { tag: "x" }), idsOf([c!, a!]));
-      same(await listed(store, owner, { tag: "y", project: "p" }), idsOf([b!, a!]));
-      same(await listed(store, owner, { tag: "y", project: "p", pinned: true }), idsOf([a!]));
-      same(await listed(store, owner, { tag: "none" }), []);
-      same(await walk(store, owner, { tag: "x", limit: 1 }), idsOf([c!, a!]));
+      assertSameJson(await listed(store, owner, { pinned: true }), idsOf([c!, a!]));
+      assertSameJson(await listed(store, owner, { project: "p" }), idsOf([b!, a!]));
+      assertSameJson(await listed(store, owner, { tag: "x" }), idsOf([c!, a!]));
+      assertSameJson(await listed(store, owner, { tag: "y", project: "p" }), idsOf([b!, a!]));
+      assertSameJson(
+        await listed(store, owner, { tag: "y", project: "p", pinned: true }),
+        idsOf([a!]),
+      );
+      assertSameJson(await listed(store, owner, { tag: "none" }), []);
+      assertSameJson(await walk(store, owner, { tag: "x", limit: 1 }), idsOf([c!, a!]));
       await a!.commit([
         anEvent("session.changed", { tags: ["z"], pinned: false, project: null, archived: true }),
       ]);
-      same(await listed(store, owner, { tag: "x" }), idsOf([c!]));
-      same(await listed(store, owner, { project: "p" }), idsOf([b!]));
-      same(await listed(store, owner, { tag: "z" }), []);
-      same(await listed(store, owner, { tag: "z", shelf: "archived" }), idsOf([a!]));
+      assertSameJson(await listed(store, owner, { tag: "x" }), idsOf([c!]));
+      assertSameJson(await listed(store, owner, { project: "p" }), idsOf([b!]));
+      assertSameJson(await listed(store, owner, { tag: "z" }), []);
+      assertSameJson(await listed(store, owner, { tag: "z", shelf: "archived" }), idsOf([a!]));
     },
   },
   {
@@ -140,58 +147,63 @@ export const listCases: readonly StoreCase[] = [
       const { store } = harness;
       const owner = anOwner();
       const chats = await someSessions(harness, owner, [{}, {}, {}, {}, {}]);
-      const first = await readPage(store, owner, { limit: 2 });
+      const first = await readListPage(store, owner, { limit: 2 });
       await chats[0]!.commit([anInput()]);
       const rest = await listed(store, owner, { after: first.next! });
-      same(rest, idsOf([chats[2]!, chats[1]!]), "what stays below the cursor comes once");
-      same((await listed(store, owner))[0], chats[0]!.session);
+      assertSameJson(rest, idsOf([chats[2]!, chats[1]!]), "what stays below the cursor comes once");
+      assertSameJson((await listed(store, owner))[0], chats[0]!.session);
     },
   },
   {
     title: "input, messages and ends of runs move a session up, and show in its row",
     async run({ store, advanceClock }) {
       const owner = anOwner();
-      const chat = await openSession(store, {}, owner);
-      const other = await openSession(store, {}, owner);
+      const chat = await openTestSession(store, {}, owner);
+      const other = await openTestSession(store, {}, owner);
       const first = async () => (await listed(store, owner))[0];
       await advanceClock(1_000);
       const { runId, under } = await chat.startRun("What is the tide?");
-      same(await first(), chat.session);
+      assertSameJson(await first(), chat.session);
       await advanceClock(1_000);
       await other.commit([anInput({ text: "an input" })]);
-      same([await first(), (await other.row()).preview], [other.session, "an input"]);
+      assertSameJson([await first(), (await other.row()).preview], [other.session, "an input"]);
       await advanceClock(1_000);
       await chat.commit([aSettledMessage(runId, "It is\n  high.")], { under });
       const { preview, messageCount, title } = await chat.row();
-      same([preview, messageCount, title], ["It is high.", 2, "What is the tide?"]);
+      assertSameJson([preview, messageCount, title], ["It is high.", 2, "What is the tide?"]);
       await advanceClock(1_000);
       await other.commit([aUserMessage("mine")]);
       await advanceClock(1_000);
       await chat.commit([aRunState(runId, "completed")], { under });
-      same(await first(), chat.session);
+      assertSameJson(await first(), chat.session);
     },
   },
   {
     title: "a checkpoint moves the last activity and nothing of the list",
     async run({ store, advanceClock }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
-      await openSession(store, {}, chat.owner);
+      await openTestSession(store, {}, chat.owner);
       const before = await chat.row();
       const order = await listed(store, chat.owner);
       await advanceClock(60_000);
       const { at } = await chat.commit([aDelta(runId), aUsage(runId), aDelta(runId)], { under });
-      same(await chat.row(), { ...before, head: before.head + 3, activityAt: at, openDeltas: 2 });
-      same(at >= before.activityAt + 60_000, true);
-      same(await listed(store, chat.owner), order);
-      const shown = await readPage(store, chat.owner, { limit: 10 });
-      same(shown.sessions.find((row) => row.id === chat.session)?.sortAt, before.sortAt);
+      assertSameJson(await chat.row(), {
+        ...before,
+        head: before.head + 3,
+        activityAt: at,
+        openDeltas: 2,
+      });
+      assertSameJson(at >= before.activityAt + 60_000, true);
+      assertSameJson(await listed(store, chat.owner), order);
+      const shown = await readListPage(store, chat.owner, { limit: 10 });
+      assertSameJson(shown.sessions.find((row) => row.id === chat.session)?.sortAt, before.sortAt);
     },
   },
   {
     title: "a quiet commit moves neither activity nor order, whatever it carries",
     async run({ store, advanceClock }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
       const { activityAt, sortAt } = await chat.row();
       await advanceClock(60_000);
@@ -203,26 +215,26 @@ export const listCases: readonly StoreCase[] = [
       );
       await chat.commit([aUserMessage("imported"), anInput()], { touch: "quiet" });
       const row = await chat.row();
-      same([row.activityAt, row.sortAt], [activityAt, sortAt]);
-      same([row.messageCount, row.lastState], [3, "interrupted"]);
-      same(
+      assertSameJson([row.activityAt, row.sortAt], [activityAt, sortAt]);
+      assertSameJson([row.messageCount, row.lastState], [3, "interrupted"]);
+      assertSameJson(
         (await chat.events()).slice(4).every((event) => event.quiet === true),
         true,
       );
       await chat.commit([aUserMessage("loud")]);
-      same((await chat.row()).sortAt >= sortAt + 60_000, true);
-      same((await chat.events()).at(-1)?.quiet, undefined);
+      assertSameJson((await chat.row()).sortAt >= sortAt + 60_000, true);
+      assertSameJson((await chat.events()).at(-1)?.quiet, undefined);
     },
   },
   {
     title: "the list shows the rows that the sessions have, run and deltas included",
     async run({ store }) {
-      const chat = await openSession(store, { title: "one" });
+      const chat = await openTestSession(store, { title: "one" });
       const { runId, under } = await chat.startRun();
       await chat.commit([aDelta(runId)], { under, pace: "tick" });
-      const { sessions } = await readPage(store, chat.owner, { limit: 10 });
-      same(sessions, [await chat.row()]);
-      same([sessions[0]?.liveRun, sessions[0]?.openDeltas], [runId, 1]);
+      const { sessions } = await readListPage(store, chat.owner, { limit: 10 });
+      assertSameJson(sessions, [await chat.row()]);
+      assertSameJson([sessions[0]?.liveRun, sessions[0]?.openDeltas], [runId, 1]);
     },
   },
 ];

@@ -11,12 +11,17 @@ import {
   aSettledMessage,
 } from "../../fixtures/factories.ts";
 import type { StoreCase } from "../harness.ts";
-import { committed, type OpenSession, openSession, same } from "../../fixtures/open-session.ts";
+import {
+  assertCommitted,
+  type TestSession,
+  openTestSession,
+  assertSameJson,
+} from "../../fixtures/open-session.ts";
 
 const minute = 60_000;
 
 /** A turn that is completed and marked; answers its generation. */
-async function completeTurn(chat: OpenSession, owner?: Parameters<typeof aMark>[1]): Promise<Seq> {
+async function completeTurn(chat: TestSession, owner?: Parameters<typeof aMark>[1]): Promise<Seq> {
   const runId = aRunId();
   const { last } = await chat.commit([
     aRunState(runId, "claimed"),
@@ -27,13 +32,13 @@ async function completeTurn(chat: OpenSession, owner?: Parameters<typeof aMark>[
   return last;
 }
 
-async function generations({ reads }: Store, chat: OpenSession): Promise<Seq[]> {
+async function generations({ reads }: Store, chat: TestSession): Promise<Seq[]> {
   const { marks } = await reads.unremembered(chat.owner, chat.session, 100);
   return marks.map((mark) => mark.seq);
 }
 
 /** Other cases leave work in the same store: only these sessions count. */
-async function due(store: Store, since: number, ...chats: OpenSession[]): Promise<string[]> {
+async function due(store: Store, since: number, ...chats: TestSession[]): Promise<string[]> {
   const found = await store.work.unremembered(100_000, since);
   const ours = new Set(chats.map(({ session }) => session));
   return found.map(({ session }) => session).filter((session) => ours.has(session));
@@ -43,26 +48,28 @@ export const memoryCases: readonly StoreCase[] = [
   {
     title: "a completed turn is marked by its number, for its provider, to its owner alone",
     async run({ store, open }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const owner = { provider: "facts", configuration: "h1" };
       const seq = await completeTurn(chat, owner);
       const other = await open();
       const { marks, trying } = await other.reads.unremembered(chat.owner, chat.session, 9);
       const [mark] = marks;
-      same(marks, [{ session: chat.session, seq, runId: mark?.runId, at: mark?.at, ...owner }]);
-      same(trying, null);
+      assertSameJson(marks, [
+        { session: chat.session, seq, runId: mark?.runId, at: mark?.at, ...owner },
+      ]);
+      assertSameJson(trying, null);
       const second = await completeTurn(chat);
-      same(await generations(other, chat), [seq, second]);
-      same((await other.reads.unremembered(chat.owner, chat.session, 1)).marks, marks);
+      assertSameJson(await generations(other, chat), [seq, second]);
+      assertSameJson((await other.reads.unremembered(chat.owner, chat.session, 1)).marks, marks);
       const nothing = { marks: [], trying: null };
-      same(await other.reads.unremembered(anOwner(), chat.session, 9), nothing);
+      assertSameJson(await other.reads.unremembered(anOwner(), chat.session, 9), nothing);
       await other.close();
     },
   },
   {
     title: "a turn is marked once, and only by the commit that completes it, behind that",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const runId = aRunId();
       await chat.commit([aRunState(runId, "claimed"), aSettledMessage(runId)]);
       const completed = () => aRunState(runId, "completed");
@@ -73,36 +80,41 @@ export const memoryCases: readonly StoreCase[] = [
       await chat.refuses("invalid_event", [completed(), aMark(runId), aMark(runId)]);
       await chat.commit([completed()]);
       await chat.refuses("invalid_event", [aMark(runId)]);
-      same(await generations(store, chat), []);
+      assertSameJson(await generations(store, chat), []);
     },
   },
   {
     title: "what is committed up to a generation is gone, and what came after it stays",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const [first, second] = [await completeTurn(chat), await completeTurn(chat)];
       await chat.commit([aSegment("tried", second)]);
       const third = await completeTurn(chat);
       const read = () => store.reads.unremembered(chat.owner, chat.session, 9);
       const segment = { session: chat.session, key: "a-key", upTo: second, tries: 1 };
-      same((await read()).trying, { ...segment, retryAt: null, code: null, message: null });
+      assertSameJson((await read()).trying, {
+        ...segment,
+        retryAt: null,
+        code: null,
+        message: null,
+      });
       await chat.commit([aSegment("failed", second, { tries: 2, retryAt: 77 })]);
       const failure = { tries: 2, retryAt: 77, code: "provider_down", message: "It is away." };
-      same((await read()).trying, { ...segment, ...failure });
-      same(await generations(store, chat), [first, second, third]);
+      assertSameJson((await read()).trying, { ...segment, ...failure });
+      assertSameJson(await generations(store, chat), [first, second, third]);
       await chat.commit([aSegment("committed", second)]);
-      same(await generations(store, chat), [third]);
-      same((await read()).trying, null);
+      assertSameJson(await generations(store, chat), [third]);
+      assertSameJson((await read()).trying, null);
       const { head } = await chat.row();
       await chat.refuses("invalid_event", [aSegment("committed", head + 1)]);
       await chat.commit([aSegment("tried", third), aSegment("committed", third)]);
-      same(await read(), { marks: [], trying: null });
+      assertSameJson(await read(), { marks: [], trying: null });
     },
   },
   {
     title: "commits of one group that mark, commit and mark again leave the last turn",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const first = await completeTurn(chat);
       const [runId, { owner, session }] = [aRunId(), chat];
       const ended = [aRunState(runId, "claimed"), aRunState(runId, "completed"), aMark(runId)];
@@ -111,30 +123,34 @@ export const memoryCases: readonly StoreCase[] = [
         store.commit({ owner, session, events: [aSegment("committed", first)] }),
         store.commit({ owner, session, events: ended }),
       ]);
-      committed(done);
-      same(await generations(store, chat), [committed(last).last]);
-      same((await store.reads.unremembered(owner, session, 9)).trying, null);
+      assertCommitted(done);
+      assertSameJson(await generations(store, chat), [assertCommitted(last).last]);
+      assertSameJson((await store.reads.unremembered(owner, session, 9)).trying, null);
     },
   },
   {
     title: "work for memory is what rests or whose time has come again, oldest first",
     async run({ store, advanceClock }) {
-      const [old, young] = [await openSession(store), await openSession(store)];
+      const [old, young] = [await openTestSession(store), await openTestSession(store)];
       await completeTurn(old);
       await advanceClock(minute);
       const generation = await completeTurn(young);
       const now = await store.now();
-      same(await due(store, now, old, young), [old.session, young.session]);
-      same(await due(store, now - minute / 2, old, young), [old.session]);
+      assertSameJson(await due(store, now, old, young), [old.session, young.session]);
+      assertSameJson(await due(store, now - minute / 2, old, young), [old.session]);
       await young.commit([aSegment("failed", generation, { retryAt: now + 10 * minute })]);
-      same(await due(store, now, old, young), [old.session]);
+      assertSameJson(await due(store, now, old, young), [old.session]);
       await advanceClock(11 * minute);
-      same(await due(store, 0, old, young), [young.session], "its time has come, resting or not");
-      same(await store.work.unremembered(0, now), []);
+      assertSameJson(
+        await due(store, 0, old, young),
+        [young.session],
+        "its time has come, resting or not",
+      );
+      assertSameJson(await store.work.unremembered(0, now), []);
       const later = await completeTurn(old);
-      same(await due(store, now, old), [], "somebody speaks there again");
+      assertSameJson(await due(store, now, old), [], "somebody speaks there again");
       await old.commit([aSegment("committed", later)]);
-      same(await due(store, await store.now(), old), []);
+      assertSameJson(await due(store, await store.now(), old), []);
       await advanceClock(-12 * minute);
     },
   },
@@ -142,20 +158,20 @@ export const memoryCases: readonly StoreCase[] = [
     title:
       "a session in the trash is nobody's memory work until it is restored, and a purge ends it",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const generation = await completeTurn(chat);
       await chat.commit([aSegment("failed", generation, { retryAt: 1 })]);
       const now = await store.now();
       await chat.commit([anEvent("session.trashed", {})]);
-      same(await due(store, now + minute, chat), []);
+      assertSameJson(await due(store, now + minute, chat), []);
       const empty = { sessions: 0, turns: 0, oldestAt: null, failing: null };
-      same(await store.reads.memory(chat.owner), empty);
+      assertSameJson(await store.reads.memory(chat.owner), empty);
       await chat.commit([anEvent("session.restored", {})]);
-      same(await due(store, now + minute, chat), [chat.session]);
-      same(await generations(store, chat), [generation]);
+      assertSameJson(await due(store, now + minute, chat), [chat.session]);
+      assertSameJson(await generations(store, chat), [generation]);
       await chat.commit([anEvent("session.trashed", {})]);
       await store.purge(chat.owner, chat.session);
-      same(await store.reads.unremembered(chat.owner, chat.session, 9), {
+      assertSameJson(await store.reads.unremembered(chat.owner, chat.session, 9), {
         marks: [],
         trying: null,
       });
@@ -164,19 +180,19 @@ export const memoryCases: readonly StoreCase[] = [
   {
     title: "the backlog counts an owner's sessions and turns, and says what fails",
     async run({ store, advanceClock }) {
-      const one = await openSession(store);
-      const two = await openSession(store, {}, one.owner);
+      const one = await openTestSession(store);
+      const two = await openTestSession(store, {}, one.owner);
       const first = await completeTurn(one);
       const { marks } = await store.reads.unremembered(one.owner, one.session, 1);
       await advanceClock(minute);
       await completeTurn(one);
       await completeTurn(two);
       const counted = { sessions: 2, turns: 3, oldestAt: marks[0]?.at };
-      same(await store.reads.memory(one.owner), { ...counted, failing: null });
+      assertSameJson(await store.reads.memory(one.owner), { ...counted, failing: null });
       await one.commit([aSegment("failed", first, { tries: 4, retryAt: 123 })]);
       const { failing } = await store.reads.memory(one.owner);
-      same([failing?.session, failing?.tries, failing?.retryAt], [one.session, 4, 123]);
-      same((await store.reads.memory(anOwner())).turns, 0);
+      assertSameJson([failing?.session, failing?.tries, failing?.retryAt], [one.session, 4, 123]);
+      assertSameJson((await store.reads.memory(anOwner())).turns, 0);
       await advanceClock(-minute);
     },
   },

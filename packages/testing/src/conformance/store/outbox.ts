@@ -12,13 +12,18 @@ import {
   aUserMessage,
 } from "../../fixtures/factories.ts";
 import type { StoreCase } from "../harness.ts";
-import { type OpenSession, openSession, present, same } from "../../fixtures/open-session.ts";
+import {
+  type TestSession,
+  openTestSession,
+  assertPresent,
+  assertSameJson,
+} from "../../fixtures/open-session.ts";
 
 const minute = 60_000;
 const anyState = outboxState.options;
 
 /** A message from a chat, and the chunk that it is owed. */
-async function come(chat: OpenSession, lane = aChatLane(), inbound = anInbound()) {
+async function come(chat: TestSession, lane = aChatLane(), inbound = anInbound()) {
   const runId = aRunId();
   const { first } = await chat.commit([anInput({ runId, lane, inbound })]);
   return { runId, lane, begun: first, ...inbound };
@@ -26,14 +31,14 @@ async function come(chat: OpenSession, lane = aChatLane(), inbound = anInbound()
 
 async function chunksOf(
   { reads }: Store,
-  { owner, session }: OpenSession,
+  { owner, session }: TestSession,
   states: readonly OutboxState[] = anyState,
 ): Promise<readonly OutboxRow[]> {
   return reads.outbox(owner, { session, states, limit: 1_000 });
 }
 
 /** Other cases leave work in the same store: only these sessions count. */
-async function due(store: Store, ...chats: OpenSession[]) {
+async function due(store: Store, ...chats: TestSession[]) {
   const found = await store.work.undelivered(100_000);
   return chats.flatMap(({ session }) => found.filter((each) => each.session === session));
 }
@@ -42,7 +47,7 @@ export const outboxCases: readonly StoreCase[] = [
   {
     title: "a message from a platform is accepted together with the chunk that owes its answer",
     async run({ store, open }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const inbound = { ...anInbound(), replyTo: "17" };
       const { runId, lane, begun } = await come(chat, aChatLane(), inbound);
       const other = await open();
@@ -60,21 +65,28 @@ export const outboxCases: readonly StoreCase[] = [
       };
       const untouched = { state: "pending", from: 0, to: 0, attempts: 0, platformId: null };
       const none = { approvalId: null, text: null, retryAt: null, code: null, message: null };
-      const { at } = present(row);
-      same([row, ...rest], [{ session: chat.session, ...owed, ...untouched, ...none, at }]);
-      same(await other.reads.inbound(chat.owner, key), row);
-      same(await other.reads.inbound(anOwner(), key), null);
-      same(await other.reads.outbox(anOwner(), { states: anyState, limit: 9 }), []);
+      const { at } = assertPresent(row);
+      assertSameJson(
+        [row, ...rest],
+        [{ session: chat.session, ...owed, ...untouched, ...none, at }],
+      );
+      assertSameJson(await other.reads.inbound(chat.owner, key), row);
+      assertSameJson(await other.reads.inbound(anOwner(), key), null);
+      assertSameJson(await other.reads.outbox(anOwner(), { states: anyState, limit: 9 }), []);
       await chat.commit([anInput({ lane: aChatLane() })]);
-      same((await chunksOf(other, chat)).length, 1, "nothing is owed to whoever reads on the page");
+      assertSameJson(
+        (await chunksOf(other, chat)).length,
+        1,
+        "nothing is owed to whoever reads on the page",
+      );
       await other.close();
     },
   },
   {
     title: "what came in once is taken once, also after its lane has moved to another session",
     async run({ store, open }) {
-      const one = await openSession(store);
-      const two = await openSession(store, {}, one.owner);
+      const one = await openTestSession(store);
+      const two = await openTestSession(store, {}, one.owner);
       const { lane, key, delivery } = await come(one);
       const again = { lane, inbound: anInbound(key) };
       await two.refuses("inbound_taken", [anInput(again)]);
@@ -91,13 +103,13 @@ export const outboxCases: readonly StoreCase[] = [
         chat.send([anInput({ lane, inbound: anInbound(`${key}:race`) })]),
       );
       const ended = (await Promise.all(rivals)).map(({ status }) => status);
-      same(ended.toSorted(), ["committed", "refused"]);
+      assertSameJson(ended.toSorted(), ["committed", "refused"]);
     },
   },
   {
     title: "a chunk is what was last said of it, in the order of deliveries and chunks",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const first = await come(chat);
       const second = await come(chat);
       const of = ({ delivery, lane, begun }: typeof first) => ({ delivery, lane, begun });
@@ -112,7 +124,7 @@ export const outboxCases: readonly StoreCase[] = [
       ]);
       const rows = await chunksOf(store, chat);
       const [one, two, three] = rows;
-      same(
+      assertSameJson(
         rows.map((row) => [row.delivery, row.chunk, row.state]),
         [
           [first.delivery, 0, "sent"],
@@ -120,26 +132,32 @@ export const outboxCases: readonly StoreCase[] = [
           [second.delivery, 0, "pending"],
         ],
       );
-      same([one?.platformId, one?.to, one?.runId], ["501", 12, first.runId]);
-      same(one?.inbound, first.key, "what it answers is said once");
-      same([two?.from, two?.retryAt, two?.code, two?.message], [12, 77, "rate_limited", "Later."]);
-      same(three?.inbound, second.key);
-      same((await chunksOf(store, chat, ["sent"])).length, 1);
+      assertSameJson([one?.platformId, one?.to, one?.runId], ["501", 12, first.runId]);
+      assertSameJson(one?.inbound, first.key, "what it answers is said once");
+      assertSameJson(
+        [two?.from, two?.retryAt, two?.code, two?.message],
+        [12, 77, "rate_limited", "Later."],
+      );
+      assertSameJson(three?.inbound, second.key);
+      assertSameJson((await chunksOf(store, chat, ["sent"])).length, 1);
       const query = { delivery: second.delivery, states: anyState, limit: 9 };
-      same((await store.reads.outbox(chat.owner, query)).length, 1);
-      same((await store.reads.outbox(chat.owner, { states: anyState, limit: 2 })).length, 2);
+      assertSameJson((await store.reads.outbox(chat.owner, query)).length, 1);
+      assertSameJson(
+        (await store.reads.outbox(chat.owner, { states: anyState, limit: 2 })).length,
+        2,
+      );
       await chat.refuses("invalid_event", [aChunk({ from: 2, to: 1 })]);
     },
   },
   {
     title: "work is what is to be sent and whose time has come, with how far its log goes",
     async run({ store, advanceClock }) {
-      const [old, young] = [await openSession(store), await openSession(store)];
+      const [old, young] = [await openTestSession(store), await openTestSession(store)];
       const first = await come(old);
       await advanceClock(minute);
       const { delivery } = await come(young);
       const heads = async () => [(await old.row()).head, (await young.row()).head];
-      same(
+      assertSameJson(
         (await due(store, old, young)).map(({ head }) => head),
         await heads(),
       );
@@ -147,59 +165,63 @@ export const outboxCases: readonly StoreCase[] = [
       const { fence } = await old.lease("run");
       const { session } = old;
       await old.commit([anEvent("run.state", { state: "claimed" }, first.runId)]);
-      same(
+      assertSameJson(
         (await due(store, old, young)).map(({ head }) => head),
         await heads(),
       );
       await store.leases.release({ kind: "run", session, fence });
       const retryAt = (await store.now()) + 10 * minute;
       await young.commit([aChunk({ delivery, retryAt })]);
-      same((await due(store, young)).length, 0);
+      assertSameJson((await due(store, young)).length, 0);
       await advanceClock(11 * minute);
-      same((await due(store, young)).length, 1);
+      assertSameJson((await due(store, young)).length, 1);
       for (const state of ["sent", "unknown", "failed", "expired", "dropped"] as const) {
         await young.commit([aChunk({ delivery, state })]);
-        same((await due(store, young)).length, 0, state);
+        assertSameJson((await due(store, young)).length, 0, state);
       }
       await young.commit([aChunk({ delivery, state: "sending" })]);
-      same((await due(store, young)).length, 1);
-      same(await store.work.undelivered(0), []);
+      assertSameJson((await due(store, young)).length, 1);
+      assertSameJson(await store.work.undelivered(0), []);
       await advanceClock(-12 * minute);
     },
   },
   {
     title: "a session in the trash sends nothing, and a purge ends what it owed",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { key } = await come(chat);
       await chat.commit([anEvent("session.trashed", {})]);
-      same([await due(store, chat), await chunksOf(store, chat)], [[], []]);
-      same((await store.reads.inbound(chat.owner, key))?.inbound, key, "it was taken all the same");
+      assertSameJson([await due(store, chat), await chunksOf(store, chat)], [[], []]);
+      assertSameJson(
+        (await store.reads.inbound(chat.owner, key))?.inbound,
+        key,
+        "it was taken all the same",
+      );
       await chat.commit([anEvent("session.restored", {})]);
-      same((await due(store, chat)).length, 1);
+      assertSameJson((await due(store, chat)).length, 1);
       await chat.commit([anEvent("session.trashed", {})]);
       await store.purge(chat.owner, chat.session);
-      same(await store.reads.inbound(chat.owner, key), null);
+      assertSameJson(await store.reads.inbound(chat.owner, key), null);
     },
   },
   {
     title: "lanes are found by how their keys begin, the one that moved last first",
     async run({ store, advanceClock }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const [here, there] = [aChatLane(), aChatLane()];
       await chat.commit([anEvent("lane.bound", { lane: here })]);
       await advanceClock(1_000);
       await chat.commit([anEvent("lane.bound", { lane: there })]);
       const lanes = await store.reads.lanes(chat.owner, "telegram:1:", 9);
-      same(
+      assertSameJson(
         lanes.map(({ lane }) => lane),
         [there, here],
       );
-      same(lanes[0]?.session, chat.session);
-      same((await store.reads.lanes(chat.owner, here, 9)).length, 1);
-      same((await store.reads.lanes(chat.owner, "telegram:", 1)).length, 1);
-      same(await store.reads.lanes(chat.owner, "telegram:2", 9), []);
-      same(await store.reads.lanes(anOwner(), "", 9), []);
+      assertSameJson(lanes[0]?.session, chat.session);
+      assertSameJson((await store.reads.lanes(chat.owner, here, 9)).length, 1);
+      assertSameJson((await store.reads.lanes(chat.owner, "telegram:", 1)).length, 1);
+      assertSameJson(await store.reads.lanes(chat.owner, "telegram:2", 9), []);
+      assertSameJson(await store.reads.lanes(anOwner(), "", 9), []);
       await advanceClock(-1_000);
     },
   },

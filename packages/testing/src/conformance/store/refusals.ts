@@ -8,17 +8,17 @@ import {
   aRunId,
   aRunState,
   aSession,
-  at,
+  toSeq,
   aUserMessage,
 } from "../../fixtures/factories.ts";
 import type { StoreCase } from "../harness.ts";
 import { maxCommitLength } from "@holdfast/engine";
 import {
   assertRefused,
-  OpenSession,
-  openSession,
-  present,
-  same,
+  TestSession,
+  openTestSession,
+  assertPresent,
+  assertSameJson,
   textsOf,
 } from "../../fixtures/open-session.ts";
 import { blobId } from "@holdfast/protocol";
@@ -29,8 +29,8 @@ export const refusalCases: readonly StoreCase[] = [
   {
     title: "a message that is not waiting is neither changed nor removed, and it is said why",
     async run({ store }) {
-      const [chat, other] = [await openSession(store), await openSession(store)];
-      const { messageId } = present((await chat.commit([anInput()])).input);
+      const [chat, other] = [await openTestSession(store), await openTestSession(store)];
+      const { messageId } = assertPresent((await chat.commit([anInput()])).input);
       const change = () => anEvent("input.changed", { messageId, text: "else" });
       const remove = () => anEvent("input.removed", { messageId });
       await other.refuses("message_not_found", [remove()]);
@@ -44,7 +44,7 @@ export const refusalCases: readonly StoreCase[] = [
   {
     title: "nothing new is claimed while somebody is about to cut; what is under way goes on",
     async run({ store, advanceClock }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
       const lease = await chat.lease("history", undefined, 1_000);
       await chat.commit([aRunState(runId, "claimed")], { under });
@@ -60,12 +60,12 @@ export const refusalCases: readonly StoreCase[] = [
   {
     title: "a message that was accepted is answered again, whatever its sender expected",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const input = { clientId: "c", text: "once" };
       const { head } = await chat.row();
       const first = await chat.commit([anInput(input)], { expect: { head } });
       const again = await chat.commit([anInput(input)], { expect: { head } });
-      same(again.input, first.input);
+      assertSameJson(again.input, first.input);
       await chat.refuses("idempotency_conflict", [anInput({ ...input, text: "other" })], {
         expect: { head },
       });
@@ -74,7 +74,7 @@ export const refusalCases: readonly StoreCase[] = [
   {
     title: "a commit that expects nobody to compact does not mind a live run",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { under } = await chat.startRun();
       await chat.commit([changed()], { expect: { uncompacted: true }, under });
       await chat.lease("compaction");
@@ -84,14 +84,14 @@ export const refusalCases: readonly StoreCase[] = [
   {
     title: "a commit to a session that is not there is refused",
     async run({ store }) {
-      const chat = new OpenSession(store, aSession());
+      const chat = new TestSession(store, aSession());
       await chat.refuses("session_not_found", [aUserMessage()]);
     },
   },
   {
     title: "an empty commit, and a creation that is not the first event, are refused",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       await chat.refuses("invalid_event", []);
       await chat.refuses("invalid_event", [aUserMessage(), anEvent("session.created", {})]);
     },
@@ -99,13 +99,13 @@ export const refusalCases: readonly StoreCase[] = [
   {
     title: "a wrong revision, version, head or epoch is refused, and the right ones pass together",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       await chat.commit([aUserMessage()]);
       const { revision, version, head, epoch } = await chat.row();
       await chat.refuses("revision_conflict", [changed()], { expect: { revision: revision + 1 } });
       await chat.refuses("revision_conflict", [changed()], { expect: { revision: revision - 1 } });
       await chat.refuses("version_conflict", [changed()], { expect: { version: version + 1 } });
-      await chat.refuses("head_moved", [changed()], { expect: { head: at(head - 1) } });
+      await chat.refuses("head_moved", [changed()], { expect: { head: toSeq(head - 1) } });
       await chat.refuses("epoch_moved", [changed()], { expect: { epoch: epoch + 1 } });
       await chat.commit([changed()], { expect: { revision, version, head, epoch, idle: true } });
     },
@@ -113,35 +113,39 @@ export const refusalCases: readonly StoreCase[] = [
   {
     title: "of two writers who expect the same revision, one is refused",
     async run({ store, open }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const other = await open();
       const { revision } = await chat.row();
       const results = await Promise.all(
         [chat, chat.through(other)].map((each) => each.send([changed()], { expect: { revision } })),
       );
-      same(results.map((result) => result.status).toSorted(), ["committed", "refused"]);
-      same((await chat.row()).revision, revision + 1);
+      assertSameJson(results.map((result) => result.status).toSorted(), ["committed", "refused"]);
+      assertSameJson((await chat.row()).revision, revision + 1);
       await other.close();
     },
   },
   {
     title: "compaction moves the epoch on, and one that began from an older epoch is refused",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const compacted = (epoch: number) =>
-        anEvent("context.compacted", { epoch, covers: { from: at(1), to: at(1) }, summary: "…" });
+        anEvent("context.compacted", {
+          epoch,
+          covers: { from: toSeq(1), to: toSeq(1) },
+          summary: "…",
+        });
       await chat.commit([compacted(1)], { expect: { epoch: 0 } });
-      same((await chat.row()).epoch, 1);
+      assertSameJson((await chat.row()).epoch, 1);
       await chat.refuses("epoch_moved", [compacted(1)], { expect: { epoch: 0 } });
       await chat.commit([anEvent("context.epoch", { epoch: 0 })], { expect: { epoch: 1 } });
-      same((await chat.row()).epoch, 0);
+      assertSameJson((await chat.row()).epoch, 0);
     },
   },
   {
     title:
       "what needs an idle session is refused while a run is live, in every state that is not an end",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const cut = () => [aCut([aRange(1)])];
       const idle = { expect: { idle: true } } as const;
       const runId = aRunId();
@@ -158,7 +162,7 @@ export const refusalCases: readonly StoreCase[] = [
   {
     title: "what needs an idle session is refused while somebody compacts, until that lease ends",
     async run({ store, advanceClock }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const idle = { expect: { idle: true } } as const;
       const lease = await chat.lease("compaction");
       await chat.refuses("compaction_live", [changed()], idle);
@@ -173,23 +177,23 @@ export const refusalCases: readonly StoreCase[] = [
   {
     title: "an input is accepted once by its client id, and its first answer is given again",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const input = { clientId: "c-1", text: "Hello" };
       const first = await chat.commit([anInput(input)]);
       const before = await chat.row();
       const again = await chat.commit([anInput(input)]);
-      same([again.input, again.repeated], [first.input, true]);
-      same(first.input?.seq, first.first);
-      same(await chat.row(), before);
+      assertSameJson([again.input, again.repeated], [first.input, true]);
+      assertSameJson(first.input?.seq, first.first);
+      assertSameJson(await chat.row(), before);
       await chat.refuses("idempotency_conflict", [anInput({ ...input, text: "Other" })]);
-      const elsewhere = await openSession(store, {}, chat.owner);
-      same((await elsewhere.commit([anInput(input)])).repeated, undefined);
+      const elsewhere = await openTestSession(store, {}, chat.owner);
+      assertSameJson((await elsewhere.commit([anInput(input)])).repeated, undefined);
     },
   },
   {
     title: "a client id stays used after its message was taken, removed or cut away",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const first = await chat.commit([anInput({ clientId: "taken" })]);
       const second = await chat.commit([anInput({ clientId: "removed" })]);
       const { messageId } = first.input!;
@@ -200,37 +204,37 @@ export const refusalCases: readonly StoreCase[] = [
         ["taken", first],
         ["removed", second],
       ] as const) {
-        same((await chat.commit([anInput({ clientId })])).input, answer.input);
+        assertSameJson((await chat.commit([anInput({ clientId })])).input, answer.input);
       }
     },
   },
   {
     title: "an accepted input that is sent again by its event ids gets its whole answer",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const events = [changed(), anInput()];
       const first = await chat.commit(events);
-      same(await chat.commit(events), { ...first, repeated: true });
+      assertSameJson(await chat.commit(events), { ...first, repeated: true });
     },
   },
   {
     title: "one input sent by two processes at once is accepted once",
     async run({ store, open }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const other = await open();
       const both = [chat, chat.through(other)].map((each) =>
         each.commit([anInput({ clientId: "c-1" })]),
       );
       const [a, b] = await Promise.all(both);
-      same(a?.input, b?.input);
-      same((await chat.snapshot()).inbox.length, 1);
+      assertSameJson(a?.input, b?.input);
+      assertSameJson((await chat.snapshot()).inbox.length, 1);
       await other.close();
     },
   },
   {
     title: "an event that names a blob which is not there, or is another owner's, is refused",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const missing = blobId.parse(`blob_${"0".repeat(64)}`);
       await chat.refuses("blob_not_found", [anInput({ attachments: [aFile(missing)] })]);
       const put = await store.putBlob(anOwner(), new TextEncoder().encode("theirs"), "text/plain");
@@ -241,22 +245,22 @@ export const refusalCases: readonly StoreCase[] = [
   {
     title: "a payload of megabytes is kept whole, and one past the limit is refused",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const large = "0123456789abcdef".repeat(125_000);
       await chat.commit([aUserMessage(large)]);
       const [entry] = await chat.entries();
-      same(textsOf([present(entry)])[0] === large, true);
+      assertSameJson(textsOf([assertPresent(entry)])[0] === large, true);
       await chat.refuses("payload_too_large", [aUserMessage("x".repeat(maxCommitLength + 1))]);
     },
   },
   {
     title: "creating a session under another owner's id is refused and tells nothing more",
     async run({ store }) {
-      const chat = await openSession(store, { title: "private" });
+      const chat = await openTestSession(store, { title: "private" });
       const thief = { owner: anOwner(), session: chat.session };
       const result = await store.commit({ ...thief, events: [anEvent("session.created", {})] });
       assertRefused(result, "session_exists");
-      same((await chat.row()).title, "private");
+      assertSameJson((await chat.row()).title, "private");
     },
   },
 ];

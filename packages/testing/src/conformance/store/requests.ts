@@ -1,7 +1,7 @@
-import { answerKeptMs } from "@holdfast/engine";
+import { answerRetentionMs } from "@holdfast/engine";
 import { anEvent, anOwner } from "../../fixtures/factories.ts";
 import type { StoreCase } from "../harness.ts";
-import { openSession, present, same } from "../../fixtures/open-session.ts";
+import { openTestSession, assertPresent, assertSameJson } from "../../fixtures/open-session.ts";
 
 const request = (owner = anOwner()) =>
   ({ owner, key: "a-key", hash: "h", session: null, answer: '{"text":"\\u0000 ü"}' }) as const;
@@ -12,14 +12,14 @@ export const requestCases: readonly StoreCase[] = [
       "the first answer under a key stands, also for another handle, and each owner has keys of its own",
     async run({ store, open }) {
       const first = request();
-      same(await store.requests.find(first.owner, first.key), null);
+      assertSameJson(await store.requests.find(first.owner, first.key), null);
       const kept = await store.requests.keep(first);
       const other = await open();
-      const found = present(await other.requests.find(first.owner, first.key));
-      same(kept, { status: "kept", row: found });
-      same(found, { ...first, at: found.at });
-      same(await other.requests.keep({ ...first, hash: "other", answer: "{}" }), kept);
-      same(await other.requests.find(anOwner(), first.key), null);
+      const found = assertPresent(await other.requests.find(first.owner, first.key));
+      assertSameJson(kept, { status: "kept", row: found });
+      assertSameJson(found, { ...first, at: found.at });
+      assertSameJson(await other.requests.keep({ ...first, hash: "other", answer: "{}" }), kept);
+      assertSameJson(await other.requests.find(anOwner(), first.key), null);
       await other.close();
     },
   },
@@ -29,34 +29,34 @@ export const requestCases: readonly StoreCase[] = [
       const [one, two] = [request(), request()];
       await store.requests.keep(one);
       await store.requests.keep(two);
-      await advanceClock(answerKeptMs - 60_000);
+      await advanceClock(answerRetentionMs - 60_000);
       await store.prune(100_000);
-      same((await store.requests.find(one.owner, one.key))?.answer, one.answer);
+      assertSameJson((await store.requests.find(one.owner, one.key))?.answer, one.answer);
       await advanceClock(120_000);
-      same(await store.requests.find(one.owner, one.key), null);
+      assertSameJson(await store.requests.find(one.owner, one.key), null);
       await store.requests.keep({ ...one, answer: "2" });
       await store.prune(100_000);
-      same((await store.requests.find(one.owner, one.key))?.answer, "2");
-      same(await store.requests.find(two.owner, two.key), null);
-      same(await store.prune(100_000), { status: "pruned", rows: 0 });
-      await advanceClock(-answerKeptMs - 60_000);
+      assertSameJson((await store.requests.find(one.owner, one.key))?.answer, "2");
+      assertSameJson(await store.requests.find(two.owner, two.key), null);
+      assertSameJson(await store.prune(100_000), { status: "pruned", rows: 0 });
+      await advanceClock(-answerRetentionMs - 60_000);
     },
   },
   {
     title:
       "a purge takes along what was answered about its session, and nothing is kept about it afterwards",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { owner, session } = chat;
       const about = { ...request(owner), session };
       await store.requests.keep(about);
-      same((await store.requests.find(owner, about.key))?.session, session);
+      assertSameJson((await store.requests.find(owner, about.key))?.session, session);
       await chat.commit([anEvent("session.trashed", {})]);
-      same((await store.requests.find(owner, about.key))?.session, session);
+      assertSameJson((await store.requests.find(owner, about.key))?.session, session);
       await store.purge(owner, session);
-      same(await store.requests.find(owner, about.key), null);
+      assertSameJson(await store.requests.find(owner, about.key), null);
       await store.requests.keep({ ...about, key: "late" });
-      same(await store.requests.find(owner, "late"), null);
+      assertSameJson(await store.requests.find(owner, "late"), null);
     },
   },
 ];

@@ -7,13 +7,18 @@ import {
   anOwner,
   aRunId,
   aRunState,
-  at,
+  toSeq,
   aUsage,
   aUserMessage,
 } from "../../fixtures/factories.ts";
 import type { StoreCase } from "../harness.ts";
-import { openSession, present, same, textsOf } from "../../fixtures/open-session.ts";
-import { readPage } from "../../fixtures/read-page.ts";
+import {
+  openTestSession,
+  assertPresent,
+  assertSameJson,
+  textsOf,
+} from "../../fixtures/open-session.ts";
+import { readListPage } from "../../fixtures/read-page.ts";
 
 const awkward = [
   "NUL \0 inside",
@@ -32,7 +37,7 @@ export const textCases: readonly StoreCase[] = [
   {
     title: "every text comes back as it was written, in messages, deltas, inputs and keys",
     async run({ store, open }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const other = chat.through(await open());
       const { runId } = await chat.startRun();
       for (const text of awkward) {
@@ -44,13 +49,13 @@ export const textCases: readonly StoreCase[] = [
           foreign,
           input,
         ]);
-        const [message, delta, kept] = await other.events({ after: at(first - 1), limit: 3 });
-        same(textsOf([present(message), present(delta)]), [text, text]);
-        same(kept?.data, foreign.data);
+        const [message, delta, kept] = await other.events({ after: toSeq(first - 1), limit: 3 });
+        assertSameJson(textsOf([assertPresent(message), assertPresent(delta)]), [text, text]);
+        assertSameJson(kept?.data, foreign.data);
         const row = (await other.snapshot()).inbox.find(
           (each) => each.messageId === accepted?.messageId,
         );
-        same(row?.content?.text, text);
+        assertSameJson(row?.content?.text, text);
       }
       await other.store.close();
     },
@@ -60,7 +65,7 @@ export const textCases: readonly StoreCase[] = [
     async run({ store }) {
       for (const text of awkward) {
         const owner = anOwner();
-        const chat = await openSession(store, {}, owner);
+        const chat = await openTestSession(store, {}, owner);
         await chat.commit([aUserMessage(text)]);
         const name = text === "" ? "x" : text;
         const settings = {
@@ -86,27 +91,30 @@ export const textCases: readonly StoreCase[] = [
           row.model ?? "",
           row.workspace ?? "",
         ];
-        for (const each of shown) same([each.isWellFormed(), each.includes("\0")], [true, false]);
-        same(/[\p{Cc}\u2028\u2029]/u.test(`${row.title} ${row.preview}`), false);
-        same((await readPage(store, owner, { limit: 5, tag: "plain" })).sessions, [row]);
-        same((await store.reads.run(owner, runId))?.state, "failed");
+        for (const each of shown)
+          assertSameJson([each.isWellFormed(), each.includes("\0")], [true, false]);
+        assertSameJson(/[\p{Cc}\u2028\u2029]/u.test(`${row.title} ${row.preview}`), false);
+        assertSameJson((await readListPage(store, owner, { limit: 5, tag: "plain" })).sessions, [
+          row,
+        ]);
+        assertSameJson((await store.reads.run(owner, runId))?.state, "failed");
       }
     },
   },
   {
     title: "a long title and a long preview are cut between characters",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       await chat.commit([aUserMessage("👍".repeat(5_000))]);
       const { title, preview } = await chat.row();
-      same([present(title).isWellFormed(), preview.isWellFormed()], [true, true]);
-      same([present(title).length <= 120, preview.length <= 200], [true, true]);
+      assertSameJson([assertPresent(title).isWellFormed(), preview.isWellFormed()], [true, true]);
+      assertSameJson([assertPresent(title).length <= 120, preview.length <= 200], [true, true]);
     },
   },
   {
     title: "numbers, nulls and nesting of a payload stay what they are",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const data = {
         numbers: [0, -1, 1.5, 1e300, 9_007_199_254_740_991, 5e-324],
         nothing: null,
@@ -115,7 +123,7 @@ export const textCases: readonly StoreCase[] = [
         "": "an empty key",
       };
       await chat.commit([{ ...anInput(), type: "future.thing", data }]);
-      same((await chat.events()).at(-1)?.data, data);
+      assertSameJson((await chat.events()).at(-1)?.data, data);
     },
   },
 ];

@@ -6,7 +6,7 @@ import {
   aUserMessage,
 } from "../../fixtures/factories.ts";
 import type { StoreCase } from "../harness.ts";
-import { openSession, same } from "../../fixtures/open-session.ts";
+import { openTestSession, assertSameJson } from "../../fixtures/open-session.ts";
 
 const hour = 3_600_000;
 
@@ -23,32 +23,32 @@ export const timeCases: readonly StoreCase[] = [
   {
     title: "events get the store's time",
     async run({ store, advanceClock }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       await advanceClock(5 * hour);
       const before = await store.now();
       const { at } = await chat.commit([aUserMessage()]);
       const after = await store.now();
-      same(before <= at && at <= after, true, `${before} ${at} ${after}`);
-      same((await chat.events()).at(-1)?.at, at);
+      assertSameJson(before <= at && at <= after, true, `${before} ${at} ${after}`);
+      assertSameJson((await chat.events()).at(-1)?.at, at);
     },
   },
   {
     title:
       "when the clock steps back, a session's times stay where they were until it has caught up",
     async run({ store, advanceClock }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
       const { activityAt } = await chat.row();
       await advanceClock(-2 * hour);
       const tick = await chat.commit([aDelta(runId)], { under });
       const settled = await chat.commit([aSettledMessage(runId, "text", [[5, 5]])], { under });
       const titled = await chat.commit([anEvent("session.changed", { title: "t" }), anInput()]);
-      same([tick.at, settled.at, titled.at], [activityAt, activityAt, activityAt]);
+      assertSameJson([tick.at, settled.at, titled.at], [activityAt, activityAt, activityAt]);
       await advanceClock(3 * hour);
       const later = await chat.commit([aUserMessage()]);
-      same(later.at > activityAt, true);
+      assertSameJson(later.at > activityAt, true);
       const times = (await chat.events()).map((event) => event.at);
-      same(
+      assertSameJson(
         times,
         times.toSorted((a, b) => a - b),
       );
@@ -57,12 +57,12 @@ export const timeCases: readonly StoreCase[] = [
   {
     title: "a session that is made after the clock stepped back has times of its own",
     async run({ store, advanceClock }) {
-      const older = await openSession(store);
+      const older = await openTestSession(store);
       await advanceClock(-2 * hour);
-      const chat = await openSession(store, {}, older.owner);
-      same((await chat.row()).createdAt < (await older.row()).createdAt, true);
+      const chat = await openTestSession(store, {}, older.owner);
+      assertSameJson((await chat.row()).createdAt < (await older.row()).createdAt, true);
       const { sessions } = await store.reads.sessions(older.owner, { limit: 5 });
-      same(
+      assertSameJson(
         sessions.map((row) => row.id),
         [older.session, chat.session],
       );
@@ -71,7 +71,7 @@ export const timeCases: readonly StoreCase[] = [
   {
     title: "a watcher is woken by commits of its own handle and of another",
     async run({ store, open }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const other = await open();
       for (const pace of ["live", "calm"] as const) {
         for (const writer of [store, other]) {
@@ -88,7 +88,7 @@ export const timeCases: readonly StoreCase[] = [
     title:
       "a watcher is woken by another handle's commit also while its own writes without a pause",
     async run({ store, open }) {
-      const [chat, busy] = [await openSession(store), await openSession(store)];
+      const [chat, busy] = [await openTestSession(store), await openTestSession(store)];
       const other = await open();
       for (const pace of ["live", "calm", "live"] as const) {
         const { woken, stop } = nextWake((wake) => store.watch(chat.session, pace, wake));
@@ -109,7 +109,7 @@ export const timeCases: readonly StoreCase[] = [
   {
     title: "a watcher is woken by deltas too, and after it stopped by nothing",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { runId, under } = await chat.startRun();
       let calls = 0;
       const stopCounting = store.watch(chat.session, "live", () => void (calls += 1));
@@ -124,7 +124,7 @@ export const timeCases: readonly StoreCase[] = [
       await chat.commit([aDelta(runId)], { under, pace: "tick" });
       await second.woken;
       second.stop();
-      same(calls, counted);
+      assertSameJson(calls, counted);
     },
   },
 ];

@@ -5,12 +5,12 @@ import {
   anOwner,
   aRunId,
   aRunState,
-  at,
+  toSeq,
   aUsage,
   aUserMessage,
 } from "../../fixtures/factories.ts";
 import type { StoreCase } from "../harness.ts";
-import { openSession, same, seqsOf, textsOf } from "../../fixtures/open-session.ts";
+import { openTestSession, assertSameJson, seqsOf, textsOf } from "../../fixtures/open-session.ts";
 
 const trashed = () => anEvent("session.trashed", {});
 const restored = () => anEvent("session.restored", {});
@@ -19,11 +19,11 @@ export const trashCases: readonly StoreCase[] = [
   {
     title: "a session in the trash is readable and takes nothing but its restoration",
     async run({ store }) {
-      const chat = await openSession(store, { title: "old" });
+      const chat = await openTestSession(store, { title: "old" });
       await chat.commit([aUserMessage("kept")]);
       const { at: trashedAt } = await chat.commit([trashed()]);
-      same((await chat.row()).trashedAt, trashedAt);
-      same(textsOf(await chat.entries()), ["kept"]);
+      assertSameJson((await chat.row()).trashedAt, trashedAt);
+      assertSameJson(textsOf(await chat.entries()), ["kept"]);
       await chat.refuses("session_trashed", [aUserMessage()]);
       await chat.refuses("session_trashed", [anInput()]);
       await chat.refuses("session_trashed", [trashed()]);
@@ -33,48 +33,61 @@ export const trashCases: readonly StoreCase[] = [
   {
     title: "a session that is restored is as it was, and goes on with the next number",
     async run({ store, advanceClock }) {
-      const chat = await openSession(store, { title: "old", tags: ["t"], pinned: true });
+      const chat = await openTestSession(store, { title: "old", tags: ["t"], pinned: true });
       await chat.commit([aUserMessage("kept")]);
       const before = await chat.row();
       await chat.commit([trashed()]);
       await advanceClock(1_000);
       const { last, at: time } = await chat.commit([restored()]);
-      same(last, 4);
-      same(await chat.row(), { ...before, head: 4, revision: 3, activityAt: time, sortAt: time });
-      same((await chat.commit([aUserMessage("more")])).first, 5);
+      assertSameJson(last, 4);
+      assertSameJson(await chat.row(), {
+        ...before,
+        head: 4,
+        revision: 3,
+        activityAt: time,
+        sortAt: time,
+      });
+      assertSameJson((await chat.commit([aUserMessage("more")])).first, 5);
       await chat.refuses("session_not_trashed", [restored()]);
     },
   },
   {
     title: "a restoration may carry what settles the session",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { runId } = await chat.startRun();
       await chat.commit([trashed()]);
       await chat.commit([restored(), aRunState(runId, "cancelled")]);
       const { trashedAt, liveRun, lastState } = await chat.row();
-      same([trashedAt, liveRun, lastState], [null, null, "cancelled"]);
+      assertSameJson([trashedAt, liveRun, lastState], [null, null, "cancelled"]);
     },
   },
   {
     title: "only what is in the trash can be purged, and only by its owner",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { owner, session } = chat;
-      same(await store.purge(owner, session), { status: "refused", code: "session_not_trashed" });
+      assertSameJson(await store.purge(owner, session), {
+        status: "refused",
+        code: "session_not_trashed",
+      });
       await chat.commit([trashed()]);
       const notFound = { status: "refused", code: "session_not_found" };
-      same(await store.purge(anOwner(), session), notFound);
+      assertSameJson(await store.purge(anOwner(), session), notFound);
       const purged = { status: "purged", events: 2 };
-      same(await store.purge(owner, session), purged);
-      same(await store.purge(owner, session), purged, "once more, as after an unknown outcome");
-      same(await store.purge(anOwner(), session), notFound);
+      assertSameJson(await store.purge(owner, session), purged);
+      assertSameJson(
+        await store.purge(owner, session),
+        purged,
+        "once more, as after an unknown outcome",
+      );
+      assertSameJson(await store.purge(anOwner(), session), notFound);
     },
   },
   {
     title: "after a purge nothing can be read but the purge itself and the bill",
     async run({ store, open }) {
-      const chat = await openSession(store, { title: "gone", tags: ["t"], project: "p" });
+      const chat = await openTestSession(store, { title: "gone", tags: ["t"], project: "p" });
       const { owner, session } = chat;
       const [runId, lane] = [aRunId(), aLane()];
       await chat.commit([anInput({ runId }), anEvent("lane.bound", { lane }), aUsage(runId)]);
@@ -83,21 +96,21 @@ export const trashCases: readonly StoreCase[] = [
       await store.purge(owner, session);
       const other = await open();
       for (const { reads, leases } of [store, other]) {
-        same(await reads.session(owner, session), null);
-        same(await reads.events(owner, session, { after: at(0), limit: 9 }), null);
-        same(await reads.snapshot(owner, session, { limit: 9 }), null);
-        same(await reads.run(owner, runId), null);
-        same(await reads.lane(owner, lane), null);
+        assertSameJson(await reads.session(owner, session), null);
+        assertSameJson(await reads.events(owner, session, { after: toSeq(0), limit: 9 }), null);
+        assertSameJson(await reads.snapshot(owner, session, { limit: 9 }), null);
+        assertSameJson(await reads.run(owner, runId), null);
+        assertSameJson(await reads.lane(owner, lane), null);
         for (const shelf of ["active", "archived", "trash"] as const) {
-          same((await reads.sessions(owner, { shelf, limit: 9 })).sessions, []);
-          same((await reads.sessions(owner, { shelf, tag: "t", limit: 9 })).sessions, []);
+          assertSameJson((await reads.sessions(owner, { shelf, limit: 9 })).sessions, []);
+          assertSameJson((await reads.sessions(owner, { shelf, tag: "t", limit: 9 })).sessions, []);
         }
-        same(await leases.read("compaction", session), null);
-        same((await reads.usage(owner, {})).calls, 1);
+        assertSameJson(await leases.read("compaction", session), null);
+        assertSameJson((await reads.usage(owner, {})).calls, 1);
       }
       const purges = [];
       for await (const row of store.audit.purges()) if (row.session === session) purges.push(row);
-      same(
+      assertSameJson(
         purges.map((row) => [row.owner, row.events]),
         [[owner, 5]],
       );
@@ -107,7 +120,7 @@ export const trashCases: readonly StoreCase[] = [
   {
     title: "an id that was purged is not given again, and takes no late write",
     async run({ store }) {
-      const chat = await openSession(store);
+      const chat = await openTestSession(store);
       const { fence } = await chat.lease("run");
       await chat.commit([trashed()]);
       await store.purge(chat.owner, chat.session);
@@ -115,24 +128,27 @@ export const trashCases: readonly StoreCase[] = [
         const result = await chat.send(...events);
         return "code" in result && result.code;
       };
-      same(await send([anEvent("session.created", {})]), "session_exists");
-      same(await send([aUserMessage()], { under: { lease: "run", fence } }), "session_not_found");
-      same(await send([restored()]), "session_not_found");
-      same(await store.reads.session(chat.owner, chat.session), null);
+      assertSameJson(await send([anEvent("session.created", {})]), "session_exists");
+      assertSameJson(
+        await send([aUserMessage()], { under: { lease: "run", fence } }),
+        "session_not_found",
+      );
+      assertSameJson(await send([restored()]), "session_not_found");
+      assertSameJson(await store.reads.session(chat.owner, chat.session), null);
     },
   },
   {
     title: "a purge leaves every other session alone",
     async run({ store }) {
-      const [a, b] = [await openSession(store), await openSession(store)];
+      const [a, b] = [await openTestSession(store), await openTestSession(store)];
       for (const chat of [a, b])
         await chat.commit([aUserMessage("same"), anInput({ clientId: "c" })]);
       const before = await b.snapshot();
       await a.commit([trashed()]);
       await store.purge(a.owner, a.session);
       await store.prune(1_000);
-      same(await b.snapshot(), before);
-      same(seqsOf(await b.events()), [1, 2, 3]);
+      assertSameJson(await b.snapshot(), before);
+      assertSameJson(seqsOf(await b.events()), [1, 2, 3]);
     },
   },
 ];

@@ -2,22 +2,22 @@ import { createHmac } from "node:crypto";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 
-export interface TakenHook {
+export interface ReceivedWebhook {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
   readonly message: Readonly<Record<string, unknown>>;
-  readonly answer: HookAnswer;
+  readonly answer: ReceiverAnswer;
 }
 
 /** `hold`: it is taken, and never answered. `cut`: it is taken, and the connection is closed. `drop`: closed before it is taken. */
-export type HookAnswer = number | "hold" | "cut" | "drop";
+export type ReceiverAnswer = number | "hold" | "cut" | "drop";
 
 /** A webhook on loopback: it keeps what it was told, and answers as the test says. */
-export async function openHookReceiver(
-  answers: HookAnswer[] = [],
+export async function openWebhookReceiver(
+  answers: ReceiverAnswer[] = [],
   headers: Readonly<Record<string, string>> = {},
 ) {
-  const taken: TakenHook[] = [];
+  const taken: ReceivedWebhook[] = [];
   const waiting = new Set<() => void>();
   const server = createServer((request, response) => {
     const pieces: Uint8Array[] = [];
@@ -54,7 +54,7 @@ export async function openHookReceiver(
 }
 
 /** As a receiver would check it, with the secret that both know. */
-export function isSigned({ headers, body }: TakenHook, secret: string): boolean {
+export function isSigned({ headers, body }: ReceivedWebhook, secret: string): boolean {
   const [id, time] = [headers["webhook-id"], headers["webhook-timestamp"]].map(String);
   const text = `${id}.${time}.${body}`;
   const expected = createHmac("sha256", secret).update(text).digest("base64");

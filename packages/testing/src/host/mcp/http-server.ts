@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 
 /** An MCP server over HTTP whose calls end as their names say, and a place that only writes down who came. */
-export interface WebRig {
+export interface McpHttpRig {
   readonly url: string;
   readonly origin: string;
   readonly heard: { readonly method: string; readonly authorization: string | undefined }[];
@@ -18,8 +18,8 @@ export type Answer = (
 const names = ["answer", "cut", "end", "forgotten", "overloaded", "elsewhere"];
 
 /** `first` may answer in its own way; what it leaves is answered as a sound server would. */
-export async function openWebServer(first: Answer = () => false): Promise<WebRig> {
-  const heard: WebRig["heard"] = [];
+export async function openMcpHttpServer(first: Answer = () => false): Promise<McpHttpRig> {
+  const heard: McpHttpRig["heard"] = [];
   const calls: string[] = [];
 
   function answer(request: IncomingMessage, response: ServerResponse, body: string): void {

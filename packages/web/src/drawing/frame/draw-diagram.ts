@@ -1,6 +1,6 @@
 import mermaid from "mermaid";
 
-interface Picture {
+interface DiagramImage {
   readonly svg: string;
   readonly width: number;
   readonly height: number;
@@ -38,10 +38,10 @@ const colours = {
 } as const;
 
 const fontFamily = "ui-sans-serif, system-ui, sans-serif";
-const longest = 20_000;
-let drawnSoFar = 0;
+const maxSourceLength = 20_000;
+let drawingCount = 0;
 
-export async function drawDiagram(source: string, theme: "light" | "dark"): Promise<Picture> {
+export async function drawDiagram(source: string, theme: "light" | "dark"): Promise<DiagramImage> {
   mermaid.initialize({
     startOnLoad: false,
     securityLevel: "strict",
@@ -54,7 +54,7 @@ export async function drawDiagram(source: string, theme: "light" | "dark"): Prom
     layout: "dagre",
     // A picture holds no parts of a page: labels are the picture's own text.
     htmlLabels: false,
-    maxTextSize: longest,
+    maxTextSize: maxSourceLength,
     maxEdges: 300,
     // What a diagram's own directives may not touch.
     secure: [
@@ -77,7 +77,7 @@ export async function drawDiagram(source: string, theme: "light" | "dark"): Prom
       "layout",
     ],
   });
-  const { svg: markup } = await mermaid.render(`drawing-${++drawnSoFar}`, source);
+  const { svg: markup } = await mermaid.render(`drawing-${++drawingCount}`, source);
   const svg = new DOMParser().parseFromString(markup, "text/html").querySelector("svg");
   if (svg === null) throw new Error("There is nothing to draw.");
   const { width, height } = svg.viewBox.baseVal;

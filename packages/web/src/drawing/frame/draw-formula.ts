@@ -2,8 +2,8 @@ import { renderToString } from "katex";
 import type { TreeNode } from "../jobs.ts";
 
 /** Bounds what a few characters can be made to grow to. */
-const mostExpansions = 500;
-const largestEm = 20;
+const maxExpansions = 500;
+const maxSizeEm = 20;
 
 export function drawFormula(source: string, layout: "line" | "display"): TreeNode {
   const markup = renderToString(source, {
@@ -13,8 +13,8 @@ export function drawFormula(source: string, layout: "line" | "display"): TreeNod
     strict: "ignore",
     // No links, no pictures, no classes or styles of a formula's own.
     trust: false,
-    maxExpand: mostExpansions,
-    maxSize: largestEm,
+    maxExpand: maxExpansions,
+    maxSize: maxSizeEm,
   });
   const root = new DOMParser().parseFromString(markup, "text/html").body.firstElementChild;
   if (root === null) throw new Error("There is nothing to draw.");

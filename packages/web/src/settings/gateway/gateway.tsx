@@ -1,59 +1,62 @@
 import type { GatewayView } from "@holdfast/protocol";
 import type { Result } from "@holdfast/client";
-import { sentenceOf, useApp } from "../../app-context.ts";
+import { problemText, useApp } from "../../app-context.ts";
 import { type FormEvent, useState } from "react";
-import { momentOf } from "../../ui/format-time.ts";
-import { revealUnseen } from "../../ui/markdown/safe-text.ts";
-import { words } from "../../strings/strings.ts";
-import { Lanes, Outbox } from "./traffic.tsx";
+import { formatMoment } from "../../ui/format-time.ts";
+import { revealInvisible } from "../../ui/markdown/safe-text.ts";
+import { strings } from "../../strings/strings.ts";
+import { LaneList, OutboxList } from "./traffic.tsx";
 import { platformName } from "./lane-name.ts";
-import { Facts, Part } from "../part.tsx";
-import { Programs } from "./webhooks.tsx";
-import { useEvery, useRead } from "../settings-group.tsx";
+import { FactList, SettingsGroup } from "../part.tsx";
+import { Webhooks } from "./webhooks.tsx";
+import { useInterval, useHostQuery } from "../settings-group.tsx";
 
 /** Does what was asked for, says what became of it, and looks again. */
-export type Ask = <T>(asked: Promise<Result<T>>, done: string | ((value: T) => string)) => void;
+export type RunRequest = <T>(
+  asked: Promise<Result<T>>,
+  done: string | ((value: T) => string),
+) => void;
 
 /** The chat bot: how it stands, who may speak to it, and what it still owes. */
-export function Gateway() {
+export function GatewaySettings() {
   const { client, toasts } = useApp();
-  const [read, again] = useRead(() => client.readGateway());
-  useEvery(3_000, again);
+  const [read, again] = useHostQuery(() => client.readGateway());
+  useInterval(3_000, again);
   async function settle<T>(
     asked: Promise<Result<T>>,
     done: string | ((value: T) => string),
   ): Promise<void> {
     const result = await asked;
     const tell = typeof done === "string" ? () => done : done;
-    toasts.tell(result.ok ? tell(result.value) : sentenceOf(result.error));
+    toasts.show(result.ok ? tell(result.value) : problemText(result.error));
     again();
   }
-  const ask: Ask = (asked, done) => void settle(asked, done);
+  const ask: RunRequest = (asked, done) => void settle(asked, done);
   return (
     <>
-      <Part title={words.gateway.title} read={read}>
-        {(view) => <Bot view={view} ask={ask} />}
-      </Part>
-      {read.kind === "read" && <Programs view={read.value} again={again} />}
+      <SettingsGroup title={strings.gateway.title} read={read}>
+        {(view) => <BotStatus view={view} ask={ask} />}
+      </SettingsGroup>
+      {read.kind === "read" && <Webhooks view={read.value} again={again} />}
       {read.kind === "read" && isBot(read.value) && (
         <>
-          <Requests view={read.value} ask={ask} />
-          <People view={read.value} ask={ask} />
+          <PairingRequests view={read.value} ask={ask} />
+          <PairedPeople view={read.value} ask={ask} />
         </>
       )}
       {read.kind === "read" && read.value.state !== "off" && (
         <>
-          <Outbox view={read.value} ask={ask} />
-          <Lanes view={read.value} />
+          <OutboxList view={read.value} ask={ask} />
+          <LaneList view={read.value} />
         </>
       )}
     </>
   );
 }
 
-interface ViewProps {
+interface GatewayViewProps {
   readonly view: GatewayView;
-  readonly ask: Ask;
+  readonly ask: RunRequest;
 }
 
 /** Programs alone make no bot: they are told of by themselves. */
@@ -61,30 +64,30 @@ function isBot({ state, platform }: GatewayView): boolean {
   return state !== "off" && platform !== "webhook";
 }
 
-function Bot({ view, ask }: ViewProps) {
+function BotStatus({ view, ask }: GatewayViewProps) {
   const { client } = useApp();
   const { platform, trouble, connectedBy } = view;
   const [state, bot] = isBot(view) ? [view.state, view.bot] : (["off", null] as const);
-  const w = words.gateway;
+  const w = strings.gateway;
   return (
     <>
-      <Facts
+      <FactList
         all={[
-          [words.settings.status, w.state[state]],
+          [strings.settings.status, w.state[state]],
           ...(bot === null
             ? []
             : [
                 [
-                  platform === null ? w.anyPlatform : revealUnseen(platformName(platform)),
-                  revealUnseen(`${bot.name} (${bot.id})`),
+                  platform === null ? w.anyPlatform : revealInvisible(platformName(platform)),
+                  revealInvisible(`${bot.name} (${bot.id})`),
                 ] as const,
               ]),
         ]}
       />
       {trouble !== null && (
-        <p className="trouble">{`${revealUnseen(trouble.message)} (${trouble.code})`}</p>
+        <p className="trouble">{`${revealInvisible(trouble.message)} (${trouble.code})`}</p>
       )}
-      {state === "off" && <HowToConnect ask={ask} />}
+      {state === "off" && <ConnectBot ask={ask} />}
       {connectedBy === "configuration" && <p className="quiet">{w.fromConfiguration}</p>}
       {connectedBy === "page" && (
         <button
@@ -99,16 +102,16 @@ function Bot({ view, ask }: ViewProps) {
   );
 }
 
-function HowToConnect({ ask }: Pick<ViewProps, "ask">) {
+function ConnectBot({ ask }: Pick<GatewayViewProps, "ask">) {
   const { client } = useApp();
   const [token, setToken] = useState("");
-  const w = words.gateway;
+  const w = strings.gateway;
   const [first, second, third] = w.steps;
   function connect(event: FormEvent): void {
     event.preventDefault();
     if (token === "") return;
     const connected = client.connectBot({ body: { token } });
-    ask(connected, (value) => w.connected(revealUnseen(value.bot.name)));
+    ask(connected, (value) => w.connected(revealInvisible(value.bot.name)));
     setToken("");
   }
   return (
@@ -140,22 +143,22 @@ function HowToConnect({ ask }: Pick<ViewProps, "ask">) {
   );
 }
 
-function Requests({ view: { requests }, ask }: ViewProps) {
+function PairingRequests({ view: { requests }, ask }: GatewayViewProps) {
   const { client } = useApp();
-  const w = words.gateway;
+  const w = strings.gateway;
   return (
     <section className="settings-part">
       <h3>{w.requests}</h3>
       <p className="quiet">{requests.length === 0 ? w.noRequests : w.requestsHint}</p>
       <ul className="facts-list">
         {requests.map(({ person, name: given, code, askedAt }) => {
-          const name = revealUnseen(given);
+          const name = revealInvisible(given);
           const params = { code };
           return (
             <li key={person}>
               <span className="fact-text">
                 <strong>{name}</strong>
-                <span className="quiet">{w.asked(code, momentOf(askedAt))}</span>
+                <span className="quiet">{w.asked(code, formatMoment(askedAt))}</span>
               </span>
               <span className="row">
                 <button
@@ -193,16 +196,16 @@ function Requests({ view: { requests }, ask }: ViewProps) {
   );
 }
 
-function People({ view: { people }, ask }: ViewProps) {
+function PairedPeople({ view: { people }, ask }: GatewayViewProps) {
   const { client } = useApp();
-  const w = words.gateway;
+  const w = strings.gateway;
   if (people.length === 0) return null;
   return (
     <section className="settings-part">
       <h3>{w.people}</h3>
       <ul className="facts-list">
         {people.map(({ person, name: given, state, at }) => {
-          const name = revealUnseen(given);
+          const name = revealInvisible(given);
           const isAllowed = state === "allowed";
           const decision = isAllowed ? "deny" : "allow";
           const change = () =>
@@ -214,7 +217,7 @@ function People({ view: { people }, ask }: ViewProps) {
             <li key={person}>
               <span className="fact-text">
                 <strong>{name}</strong>
-                <span className="quiet">{w.since(w.mayGo[state], momentOf(at))}</span>
+                <span className="quiet">{w.since(w.mayGo[state], formatMoment(at))}</span>
               </span>
               <button
                 type="button"

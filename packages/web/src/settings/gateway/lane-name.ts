@@ -1,13 +1,13 @@
 import type { GatewayView, LaneKey } from "@holdfast/protocol";
-import { words } from "../../strings/strings.ts";
+import { strings } from "../../strings/strings.ts";
 
 /** Who and what is known by name. */
-export type Known = Pick<GatewayView, "people"> & Partial<Pick<GatewayView, "chats">>;
+export type KnownNames = Pick<GatewayView, "people"> & Partial<Pick<GatewayView, "chats">>;
 
 /** What a chat is called: by who is in it where that is known, by what the platform calls it otherwise. Names are as people gave them. */
-export function laneName(lane: LaneKey, { people, chats = [] }: Known): string {
+export function laneName(lane: LaneKey, { people, chats = [] }: KnownNames): string {
   const [platform = "", of = "", chat = "", thread = "0"] = lane.split(":");
-  const w = words.lanes;
+  const w = strings.lanes;
   const on = platformName(platform);
   if (platform !== "telegram") return w.named(on, lane.slice(platform.length + 1));
   const id = chat.slice(1);
@@ -24,6 +24,6 @@ export function laneName(lane: LaneKey, { people, chats = [] }: Known): string {
 }
 
 export function platformName(platform: string): string {
-  const known: Readonly<Record<string, string>> = words.lanes.platforms;
+  const known: Readonly<Record<string, string>> = strings.lanes.platforms;
   return known[platform] ?? platform;
 }

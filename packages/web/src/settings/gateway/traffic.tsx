@@ -1,22 +1,22 @@
 import type { GatewayView, OutboxView, SessionId } from "@holdfast/protocol";
 import { useApp } from "../../app-context.ts";
 import { SessionLink } from "../../sessions/session-link.tsx";
-import { momentOf } from "../../ui/format-time.ts";
-import { revealUnseen } from "../../ui/markdown/safe-text.ts";
-import { words } from "../../strings/strings.ts";
-import type { Ask } from "./gateway.tsx";
+import { formatMoment } from "../../ui/format-time.ts";
+import { revealInvisible } from "../../ui/markdown/safe-text.ts";
+import { strings } from "../../strings/strings.ts";
+import type { RunRequest } from "./gateway.tsx";
 import { laneName } from "./lane-name.ts";
-import { useTitles } from "../use-titles.ts";
+import { useSessionTitles } from "../use-titles.ts";
 
-interface OutboxProps {
+interface OutboxListProps {
   readonly view: GatewayView;
-  readonly ask: Ask;
+  readonly ask: RunRequest;
 }
 
 /** What is owed to a chat. P11: what may have arrived is a person's decision. */
-export function Outbox({ view, ask }: OutboxProps) {
+export function OutboxList({ view, ask }: OutboxListProps) {
   const { outbox } = view;
-  const w = words.gateway;
+  const w = strings.gateway;
   const isAsked = outbox.some(({ state }) => state === "unknown");
   const hint = isAsked ? w.outboxHint : w.outboxGoesOn;
   return (
@@ -25,10 +25,10 @@ export function Outbox({ view, ask }: OutboxProps) {
       <p className="quiet">{outbox.length === 0 ? w.arrived : hint}</p>
       <ul className="facts-list">
         {outbox.map((chunk) => (
-          <Chunk
+          <ChunkRow
             key={`${chunk.delivery} ${chunk.chunk}`}
             chunk={chunk}
-            chat={revealUnseen(laneName(chunk.lane, view))}
+            chat={revealInvisible(laneName(chunk.lane, view))}
             ask={ask}
           />
         ))}
@@ -37,15 +37,15 @@ export function Outbox({ view, ask }: OutboxProps) {
   );
 }
 
-interface ChunkProps {
+interface ChunkRowProps {
   readonly chunk: OutboxView;
   readonly chat: string;
-  readonly ask: Ask;
+  readonly ask: RunRequest;
 }
 
-function Chunk({ chunk: row, chat, ask }: ChunkProps) {
+function ChunkRow({ chunk: row, chat, ask }: ChunkRowProps) {
   const { client } = useApp();
-  const w = words.gateway;
+  const w = strings.gateway;
   const { delivery, chunk, state, message, at } = row;
   const params = { delivery, chunk };
   return (
@@ -53,8 +53,8 @@ function Chunk({ chunk: row, chat, ask }: ChunkProps) {
       <span className="fact-text">
         <strong>{w.chunk(chat, chunk)}</strong>
         <span className={state === "unknown" ? "trouble" : "quiet"}>{w.chunkState[state]}</span>
-        {message !== null && <span className="quiet">{revealUnseen(message)}</span>}
-        <span className="quiet">{momentOf(at)}</span>
+        {message !== null && <span className="quiet">{revealInvisible(message)}</span>}
+        <span className="quiet">{formatMoment(at)}</span>
       </span>
       {state === "unknown" && (
         <span className="row">
@@ -78,10 +78,10 @@ function Chunk({ chunk: row, chat, ask }: ChunkProps) {
   );
 }
 
-export function Lanes({ view }: { view: GatewayView }) {
+export function LaneList({ view }: { view: GatewayView }) {
   const { lanes } = view;
-  const w = words.gateway;
-  const titleOf = useTitles(lanes.map(({ sessionId }): SessionId => sessionId));
+  const w = strings.gateway;
+  const titleOf = useSessionTitles(lanes.map(({ sessionId }): SessionId => sessionId));
   if (lanes.length === 0) return null;
   return (
     <section className="settings-part">
@@ -91,8 +91,8 @@ export function Lanes({ view }: { view: GatewayView }) {
         {lanes.map(({ lane, sessionId, at }) => (
           <li key={lane}>
             <span className="fact-text">
-              <strong title={lane}>{revealUnseen(laneName(lane, view))}</strong>
-              <span className="quiet">{w.leadsTo(titleOf(sessionId), momentOf(at))}</span>
+              <strong title={lane}>{revealInvisible(laneName(lane, view))}</strong>
+              <span className="quiet">{w.leadsTo(titleOf(sessionId), formatMoment(at))}</span>
             </span>
             <SessionLink id={sessionId} />
           </li>

@@ -1,45 +1,45 @@
 import type { GatewayView, WebhookView } from "@holdfast/protocol";
 import { type FormEvent, useState } from "react";
-import { sentenceOf, useApp } from "../../app-context.ts";
+import { problemText, useApp } from "../../app-context.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { revealUnseen } from "../../ui/markdown/safe-text.ts";
-import { words } from "../../strings/strings.ts";
+import { revealInvisible } from "../../ui/markdown/safe-text.ts";
+import { strings } from "../../strings/strings.ts";
 
-interface ProgramsProps {
+interface WebhooksProps {
   readonly view: GatewayView;
   readonly again: () => void;
 }
 
 /** What its program has to be told, while it can be. */
-interface Shown {
+interface NewSecret {
   readonly name: string;
   readonly secret: string;
 }
 
 /** Programs that may speak to the agent by signed requests. A secret is shown once, where it is made. */
-export function Programs({ view: { webhooks }, again }: ProgramsProps) {
+export function Webhooks({ view: { webhooks }, again }: WebhooksProps) {
   const { client, toasts } = useApp();
-  const [shown, setShown] = useState<Shown | null>(null);
+  const [shown, setShown] = useState<NewSecret | null>(null);
   const [removing, setRemoving] = useState<string | null>(null);
-  const w = words.programs;
+  const w = strings.programs;
 
   async function show(asked: ReturnType<typeof client.putWebhook>): Promise<boolean> {
     const result = await asked;
     again();
     if (!result.ok) {
-      toasts.tell(sentenceOf(result.error));
+      toasts.show(problemText(result.error));
       return false;
     }
     const { webhook, secret } = result.value;
-    if (secret === null) toasts.tell(w.known(webhook.name));
+    if (secret === null) toasts.show(w.known(webhook.name));
     else setShown({ name: webhook.name, secret });
     return true;
   }
 
   async function remove(name: string): Promise<void> {
     const result = await client.removeWebhook({ params: { name } });
-    toasts.tell(result.ok ? w.removed(name) : sentenceOf(result.error));
+    toasts.show(result.ok ? w.removed(name) : problemText(result.error));
     if (shown?.name === name) setShown(null);
     again();
   }
@@ -50,7 +50,7 @@ export function Programs({ view: { webhooks }, again }: ProgramsProps) {
       <p className="quiet">{w.hint}</p>
       <ul className="facts-list">
         {webhooks.map((webhook) => (
-          <Program
+          <WebhookRow
             key={webhook.name}
             webhook={webhook}
             onRotate={() =>
@@ -60,8 +60,8 @@ export function Programs({ view: { webhooks }, again }: ProgramsProps) {
           />
         ))}
       </ul>
-      {shown !== null && <Secret shown={shown} onClose={() => setShown(null)} />}
-      <LetIn
+      {shown !== null && <SecretDialog shown={shown} onClose={() => setShown(null)} />}
+      <AddWebhook
         onLetIn={(name, url) =>
           show(client.putWebhook({ params: { name }, body: url === "" ? {} : { url } }))
         }
@@ -81,17 +81,17 @@ export function Programs({ view: { webhooks }, again }: ProgramsProps) {
   );
 }
 
-interface ProgramProps {
+interface WebhookRowProps {
   readonly webhook: WebhookView;
   readonly onRotate: () => void;
   readonly onRemove: () => void;
 }
 
-function Program({ webhook, onRotate, onRemove }: ProgramProps) {
+function WebhookRow({ webhook, onRotate, onRemove }: WebhookRowProps) {
   const { name, to, connectedBy, rotating, commands } = webhook;
-  const w = words.programs;
+  const w = strings.programs;
   const facts = [
-    to === null ? w.heardOnly : w.hearsAt(revealUnseen(to)),
+    to === null ? w.heardOnly : w.hearsAt(revealInvisible(to)),
     ...(rotating ? [w.rotating] : []),
     ...(commands.length > 0 ? [w.mayUse(commands)] : []),
     ...(connectedBy === "configuration" ? [w.fromConfiguration] : []),
@@ -99,7 +99,7 @@ function Program({ webhook, onRotate, onRemove }: ProgramProps) {
   return (
     <li>
       <span className="fact-text">
-        <strong>{revealUnseen(name)}</strong>
+        <strong>{revealInvisible(name)}</strong>
         <span className="quiet">{facts.join("; ")}</span>
       </span>
       {connectedBy === "page" && (
@@ -126,8 +126,14 @@ function Program({ webhook, onRotate, onRemove }: ProgramProps) {
   );
 }
 
-function Secret({ shown: { name, secret }, onClose }: { shown: Shown; onClose: () => void }) {
-  const w = words.programs;
+function SecretDialog({
+  shown: { name, secret },
+  onClose,
+}: {
+  shown: NewSecret;
+  onClose: () => void;
+}) {
+  const w = strings.programs;
   const address = new URL(`api/gateway/webhook/${name}`, document.baseURI).href;
   return (
     <section className="callout calm secret" aria-label={w.secretOf(name)}>
@@ -141,7 +147,7 @@ function Secret({ shown: { name, secret }, onClose }: { shown: Shown; onClose: (
           <span className="quiet">{label}</span>
           <span className="row">
             <code dir="ltr">{text}</code>
-            <CopyButton text={text} label={`${words.common.copy}: ${label}`} />
+            <CopyButton text={text} label={`${strings.common.copy}: ${label}`} />
           </span>
         </p>
       ))}
@@ -152,10 +158,10 @@ function Secret({ shown: { name, secret }, onClose }: { shown: Shown; onClose: (
   );
 }
 
-function LetIn({ onLetIn }: { onLetIn: (name: string, url: string) => Promise<boolean> }) {
+function AddWebhook({ onLetIn }: { onLetIn: (name: string, url: string) => Promise<boolean> }) {
   const [name, setName] = useState("");
   const [url, setUrl] = useState("");
-  const w = words.programs;
+  const w = strings.programs;
   async function letIn(event: FormEvent): Promise<void> {
     event.preventDefault();
     if (name === "" || !(await onLetIn(name, url))) return;

@@ -1,34 +1,48 @@
 import type { ScheduleView, SessionId } from "@holdfast/protocol";
 import { useState } from "react";
 import { useApp } from "../../app-context.ts";
-import { linkTo } from "../../router/link-to.ts";
+import { linkProps } from "../../router/link-to.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { Menu } from "../../ui/menu.tsx";
-import { revealUnseen } from "../../ui/markdown/safe-text.ts";
-import { words } from "../../strings/strings.ts";
-import { type Known, laneName } from "../gateway/lane-name.ts";
-import { Facts } from "../part.tsx";
-import { isTrouble, nextInWords, outcomeInWords, ownZone, whenInWords } from "./format-schedule.ts";
+import { revealInvisible } from "../../ui/markdown/safe-text.ts";
+import { strings } from "../../strings/strings.ts";
+import { type KnownNames, laneName } from "../gateway/lane-name.ts";
+import { FactList } from "../part.tsx";
+import {
+  isFailedOutcome,
+  describeNext,
+  describeOutcome,
+  localTimeZone,
+  describeTimes,
+} from "./format-schedule.ts";
 
 interface ScheduleCardProps {
   readonly schedule: ScheduleView;
-  readonly known: Known;
+  readonly knownNames: KnownNames;
   readonly titleOfSession: (id: SessionId) => string;
   readonly onRun: () => void;
-  readonly onTurn: () => void;
+  readonly onSetState: () => void;
   readonly onEdit: () => void;
   readonly onRemove: () => void;
 }
 
-const w = words.schedules;
+const texts = strings.schedules;
 
 export function ScheduleCard(props: ScheduleCardProps) {
-  const { schedule, known, titleOfSession, onRun, onTurn, onEdit, onRemove } = props;
+  const {
+    schedule,
+    knownNames: known,
+    titleOfSession,
+    onRun,
+    onSetState: onTurn,
+    onEdit,
+    onRemove,
+  } = props;
   const { title, prompt, state, timeZone, target, missed, recent, nextAt } = schedule;
   const [asking, setAsking] = useState(false);
   const isOn = state === "on";
-  const when = whenInWords(schedule);
+  const when = describeTimes(schedule);
   const [last] = recent;
   return (
     <li className="provider">
@@ -36,18 +50,22 @@ export function ScheduleCard(props: ScheduleCardProps) {
         <span className={isOn && nextAt !== null ? "dot" : "dot off"} />
         <strong className="schedule-title">{title}</strong>
         <span className="spread" />
-        <button type="button" className="button" aria-label={w.runNamed(title)} onClick={onRun}>
+        <button type="button" className="button" aria-label={texts.runNamed(title)} onClick={onRun}>
           <Icon name="play" />
-          {w.runNow}
+          {texts.runNow}
         </button>
         <Menu
-          label={w.more(title)}
+          label={texts.more(title)}
           items={[
-            { label: isOn ? w.pause : w.resume, icon: isOn ? "stop" : "play", onChoose: onTurn },
-            { label: w.edit, icon: "edit", onChoose: onEdit },
+            {
+              label: isOn ? texts.pause : texts.resume,
+              icon: isOn ? "stop" : "play",
+              onChoose: onTurn,
+            },
+            { label: texts.edit, icon: "edit", onChoose: onEdit },
             "line",
             {
-              label: w.remove,
+              label: texts.remove,
               icon: "trash",
               tone: "warn",
               onChoose: () => setAsking(true),
@@ -60,60 +78,64 @@ export function ScheduleCard(props: ScheduleCardProps) {
       <p className="schedule-prompt" dir="auto">
         {prompt}
       </p>
-      <Facts
+      <FactList
         all={[
-          [w.facts.when, timeZone === ownZone() ? when : w.zone(when, timeZone)],
-          [w.facts.next, nextInWords(schedule)],
+          [texts.facts.when, timeZone === localTimeZone() ? when : texts.zone(when, timeZone)],
+          [texts.facts.next, describeNext(schedule)],
           [
-            w.facts.where,
+            texts.facts.where,
             "lane" in target ? (
-              revealUnseen(laneName(target.lane, known))
+              revealInvisible(laneName(target.lane, known))
             ) : (
-              <Conversation
+              <SessionTitleLink
                 key="where"
                 id={target.sessionId}
                 title={titleOfSession(target.sessionId)}
               />
             ),
           ],
-          [w.facts.missed, w.missed[missed]],
+          [texts.facts.missed, texts.missed[missed]],
           ...(last === undefined
             ? []
             : [
                 [
-                  w.facts.last,
-                  <span key="last" className={isTrouble(last) ? "trouble" : undefined}>
-                    {outcomeInWords(last)}
+                  texts.facts.last,
+                  <span key="last" className={isFailedOutcome(last) ? "trouble" : undefined}>
+                    {describeOutcome(last)}
                   </span>,
                 ] as const,
               ]),
         ]}
       />
-      {recent.length > 1 && <History recent={recent} />}
+      {recent.length > 1 && <OccurrenceHistory recent={recent} />}
       {asking && (
         <Dialog
-          title={w.removeAsk(title)}
-          confirm={w.remove}
+          title={texts.removeAsk(title)}
+          confirm={texts.remove}
           tone="warn"
           onConfirm={onRemove}
           onClose={() => setAsking(false)}
         >
-          <p>{w.removeLead}</p>
+          <p>{texts.removeLead}</p>
         </Dialog>
       )}
     </li>
   );
 }
 
-function History({ recent }: Pick<ScheduleView, "recent">) {
+function OccurrenceHistory({ recent }: Pick<ScheduleView, "recent">) {
   return (
     <details className="fold">
-      <summary>{w.history(recent.length)}</summary>
+      <summary>{texts.history(recent.length)}</summary>
       <ol className="schedule-history">
         {recent.map((each) => (
           <li key={`${each.occurrence} ${each.at}`}>
-            <span className={isTrouble(each) ? "trouble" : undefined}>{outcomeInWords(each)}</span>{" "}
-            {each.sessionId !== undefined && <Conversation id={each.sessionId} title={w.look} />}
+            <span className={isFailedOutcome(each) ? "trouble" : undefined}>
+              {describeOutcome(each)}
+            </span>{" "}
+            {each.sessionId !== undefined && (
+              <SessionTitleLink id={each.sessionId} title={texts.look} />
+            )}
           </li>
         ))}
       </ol>
@@ -121,7 +143,7 @@ function History({ recent }: Pick<ScheduleView, "recent">) {
   );
 }
 
-function Conversation({ id, title }: { id: SessionId; title: string }) {
+function SessionTitleLink({ id, title }: { id: SessionId; title: string }) {
   const { router } = useApp();
-  return <a {...linkTo(router, { kind: "session", id, at: null })}>{title}</a>;
+  return <a {...linkProps(router, { kind: "session", id, at: null })}>{title}</a>;
 }

@@ -1,8 +1,8 @@
 import { ids, type LaneKey, type ScheduleView } from "@holdfast/protocol";
 import { expect, test } from "vitest";
 import { laneName } from "../gateway/lane-name.ts";
-import { bodyOf, draftOf, emptyDraft, targetOf } from "./schedule-draft.ts";
-import { nextInWords, outcomeInWords, whenInWords } from "./format-schedule.ts";
+import { draftToBody, draftFromSchedule, emptyDraft, parseTarget } from "./schedule-draft.ts";
+import { describeNext, describeOutcome, describeTimes } from "./format-schedule.ts";
 
 const session = ids.make("session");
 const schedule: ScheduleView = {
@@ -22,14 +22,16 @@ const schedule: ScheduleView = {
 
 test("a schedule that is edited and left as it is asks for what there was", () => {
   const { title, prompt, times, timeZone, missed, target } = schedule;
-  const draft = draftOf(schedule, "2026-11-16");
-  expect(bodyOf(draft)).toEqual({
+  const draft = draftFromSchedule(schedule, "2026-11-16");
+  expect(draftToBody(draft)).toEqual({
     kind: "whole",
     body: { title, prompt, times, timeZone, missed },
   });
-  expect(targetOf(draft.where)).toEqual(target);
+  expect(parseTarget(draft.where)).toEqual(target);
   const once = { ...schedule, times: { date: "2026-12-24", at: "18:00" } };
-  expect(bodyOf(draftOf(once, "2026-11-16"))).toMatchObject({ body: { times: once.times } });
+  expect(draftToBody(draftFromSchedule(once, "2026-11-16"))).toMatchObject({
+    body: { times: once.times },
+  });
 });
 
 test("what is not there yet is missed by its name, times are in order and once, a name comes from the prompt", () => {
@@ -39,26 +41,26 @@ test("what is not there yet is missed by its name, times are in order and once, 
     prompt: "Look into the harbour log\nand tell me",
     at: ["20:00", "", "08:00", "20:00"],
   };
-  expect(bodyOf(empty)).toEqual({ kind: "missing", what: "prompt" });
-  expect(bodyOf({ ...said, at: [""] })).toEqual({ kind: "missing", what: "times" });
-  expect(bodyOf({ ...said, days: [] })).toEqual({ kind: "missing", what: "days" });
-  expect(bodyOf(said)).toMatchObject({
+  expect(draftToBody(empty)).toEqual({ kind: "missing", what: "prompt" });
+  expect(draftToBody({ ...said, at: [""] })).toEqual({ kind: "missing", what: "times" });
+  expect(draftToBody({ ...said, days: [] })).toEqual({ kind: "missing", what: "days" });
+  expect(draftToBody(said)).toMatchObject({
     body: { title: "Look into the harbour log", times: { at: ["08:00", "20:00"] } },
   });
-  expect(targetOf("own")).toBeNull();
+  expect(parseTarget("own")).toBeNull();
 });
 
 test("when it is due is told in words, and in both zones where they differ", () => {
-  expect(whenInWords(schedule)).toBe("Every Mon, Wed at 08:00 and 20:00");
-  expect(nextInWords(schedule, "Asia/Tokyo")).not.toContain("here");
-  expect(nextInWords(schedule, "UTC")).toMatch(/ here, .* in Asia\/Tokyo$/);
-  expect(nextInWords({ ...schedule, state: "off", nextAt: null })).toBe("Paused");
+  expect(describeTimes(schedule)).toBe("Every Mon, Wed at 08:00 and 20:00");
+  expect(describeNext(schedule, "Asia/Tokyo")).not.toContain("here");
+  expect(describeNext(schedule, "UTC")).toMatch(/ here, .* in Asia\/Tokyo$/);
+  expect(describeNext({ ...schedule, state: "off", nextAt: null })).toBe("Paused");
 });
 
 test("what became of it is told by the clock of its zone, whatever the host calls a refusal", () => {
   const happened = { occurrence: "2026-11-18T08:00", at: 0 };
-  expect(outcomeInWords({ ...happened, outcome: "accepted" })).toMatch(/18.*8:00.*: said$/);
-  expect(outcomeInWords({ ...happened, outcome: "history_live" })).toContain("history live");
+  expect(describeOutcome({ ...happened, outcome: "accepted" })).toMatch(/18.*8:00.*: said$/);
+  expect(describeOutcome({ ...happened, outcome: "history_live" })).toContain("history live");
 });
 
 test.each([

@@ -24,7 +24,7 @@ export interface ScheduleDraft {
   readonly missed: "skip" | "once";
 }
 
-const longestTitle = 60;
+const maxTitleLength = 60;
 
 export function emptyDraft(timeZone: string, today: string): ScheduleDraft {
   return {
@@ -40,7 +40,7 @@ export function emptyDraft(timeZone: string, today: string): ScheduleDraft {
   };
 }
 
-export function draftOf(schedule: ScheduleView, today: string): ScheduleDraft {
+export function draftFromSchedule(schedule: ScheduleView, today: string): ScheduleDraft {
   const { prompt, title, times, timeZone, target, missed } = schedule;
   const where = "lane" in target ? target.lane : target.sessionId;
   const said = { ...emptyDraft(timeZone, today), prompt, title, where, missed };
@@ -49,12 +49,12 @@ export function draftOf(schedule: ScheduleView, today: string): ScheduleDraft {
     : { ...said, repeat: "weekly", days: times.days, at: times.at };
 }
 
-export type Drafted =
+export type DraftResult =
   | { readonly kind: "missing"; readonly what: "prompt" | "days" | "times" }
   | { readonly kind: "whole"; readonly body: Omit<ScheduleBody, "target"> };
 
 /** What the host is asked for. It decides; here is told only what is plainly not there yet. */
-export function bodyOf(draft: ScheduleDraft): Drafted {
+export function draftToBody(draft: ScheduleDraft): DraftResult {
   const { days, date, timeZone, missed } = draft;
   const prompt = draft.prompt.trim();
   if (prompt === "") return { kind: "missing", what: "prompt" };
@@ -73,11 +73,11 @@ export function bodyOf(draft: ScheduleDraft): Drafted {
 
 function titleFrom(prompt: string): string {
   const line = prompt.split("\n", 1)[0] ?? "";
-  return line.length <= longestTitle ? line : `${line.slice(0, longestTitle - 1).trimEnd()}…`;
+  return line.length <= maxTitleLength ? line : `${line.slice(0, maxTitleLength - 1).trimEnd()}…`;
 }
 
 /** `null`: a session is still to be made for it. */
-export function targetOf(where: string): { lane: LaneKey } | { sessionId: SessionId } | null {
+export function parseTarget(where: string): { lane: LaneKey } | { sessionId: SessionId } | null {
   const session = sessionId.safeParse(where);
   if (session.success) return { sessionId: session.data };
   const lane = laneKey.safeParse(where);

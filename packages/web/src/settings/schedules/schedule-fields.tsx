@@ -1,23 +1,23 @@
 import { useId, useMemo } from "react";
 import { Icon } from "../../ui/icons.tsx";
-import { words } from "../../strings/strings.ts";
+import { strings } from "../../strings/strings.ts";
 import { type ScheduleDraft, weekdays } from "./schedule-draft.ts";
 
-interface ScheduleWhenProps {
+interface ScheduleTimeFieldsProps {
   readonly draft: ScheduleDraft;
   readonly onChange: (part: Partial<ScheduleDraft>) => void;
 }
 
-const w = words.schedules;
-const mostTimes = 24;
+const timeTexts = strings.schedules;
+const maxTimes = 24;
 
-export function ScheduleWhen({ draft, onChange }: ScheduleWhenProps) {
+export function ScheduleTimeFields({ draft, onChange }: ScheduleTimeFieldsProps) {
   const zones = useId();
   const known = useMemo(() => Intl.supportedValuesOf("timeZone"), []);
   return (
     <>
       <fieldset className="choices">
-        <legend>{w.form.repeat}</legend>
+        <legend>{timeTexts.form.repeat}</legend>
         {(["weekly", "once"] as const).map((repeat) => (
           <label key={repeat} className="choice">
             <input
@@ -26,7 +26,7 @@ export function ScheduleWhen({ draft, onChange }: ScheduleWhenProps) {
               checked={draft.repeat === repeat}
               onChange={() => onChange({ repeat })}
             />
-            <span>{w.form[repeat]}</span>
+            <span>{timeTexts.form[repeat]}</span>
           </label>
         ))}
       </fieldset>
@@ -34,7 +34,7 @@ export function ScheduleWhen({ draft, onChange }: ScheduleWhenProps) {
       <div className="row schedule-times">
         {draft.repeat === "once" && (
           <label className="field">
-            {w.form.date}
+            {timeTexts.form.date}
             <input
               className="input"
               type="date"
@@ -45,7 +45,7 @@ export function ScheduleWhen({ draft, onChange }: ScheduleWhenProps) {
         )}
         <Times draft={draft} onChange={onChange} />
         <label className="field schedule-zone">
-          {w.form.zone}
+          {timeTexts.form.zone}
           <input
             className="input"
             list={zones}
@@ -63,20 +63,20 @@ export function ScheduleWhen({ draft, onChange }: ScheduleWhenProps) {
           ))}
         </datalist>
       </div>
-      <p className="quiet">{w.form.zoneHint}</p>
+      <p className="quiet">{timeTexts.form.zoneHint}</p>
     </>
   );
 }
 
-function Days({ draft, onChange }: ScheduleWhenProps) {
+function Days({ draft, onChange }: ScheduleTimeFieldsProps) {
   return (
     <fieldset className="choices days">
-      <legend>{w.form.days}</legend>
+      <legend>{timeTexts.form.days}</legend>
       {weekdays.map((day) => (
-        <label key={day} className="choice" title={w.days[day][1]}>
+        <label key={day} className="choice" title={timeTexts.days[day][1]}>
           <input
             type="checkbox"
-            aria-label={w.days[day][1]}
+            aria-label={timeTexts.days[day][1]}
             checked={draft.days.includes(day)}
             onChange={(event) =>
               onChange({
@@ -86,14 +86,14 @@ function Days({ draft, onChange }: ScheduleWhenProps) {
               })
             }
           />
-          <span>{w.days[day][0]}</span>
+          <span>{timeTexts.days[day][0]}</span>
         </label>
       ))}
     </fieldset>
   );
 }
 
-function Times({ draft: { at, repeat }, onChange }: ScheduleWhenProps) {
+function Times({ draft: { at, repeat }, onChange }: ScheduleTimeFieldsProps) {
   const shown = repeat === "once" ? at.slice(0, 1) : at;
   const change = (index: number, time: string) =>
     onChange({ at: at.map((each, place) => (place === index ? time : each)) });
@@ -102,7 +102,7 @@ function Times({ draft: { at, repeat }, onChange }: ScheduleWhenProps) {
       {shown.map((time, index) => (
         <div key={index} className="row schedule-time">
           <label className="field">
-            {w.form.time(index)}
+            {timeTexts.form.time(index)}
             <input
               className="input"
               type="time"
@@ -114,8 +114,8 @@ function Times({ draft: { at, repeat }, onChange }: ScheduleWhenProps) {
             <button
               type="button"
               className="icon-button small"
-              aria-label={w.form.removeTime(time)}
-              title={w.form.removeTime(time)}
+              aria-label={timeTexts.form.removeTime(time)}
+              title={timeTexts.form.removeTime(time)}
               onClick={() => onChange({ at: at.filter((_, place) => place !== index) })}
             >
               <Icon name="close" />
@@ -123,14 +123,14 @@ function Times({ draft: { at, repeat }, onChange }: ScheduleWhenProps) {
           )}
         </div>
       ))}
-      {repeat === "weekly" && at.length < mostTimes && (
+      {repeat === "weekly" && at.length < maxTimes && (
         <button
           type="button"
           className="button plain"
           onClick={() => onChange({ at: [...at, ""] })}
         >
           <Icon name="add" />
-          {w.form.anotherTime}
+          {timeTexts.form.anotherTime}
         </button>
       )}
     </>

@@ -1,22 +1,28 @@
 import type { GatewayView, ScheduleView } from "@holdfast/protocol";
 import { type FormEvent, useRef, useState } from "react";
 import { useApp } from "../../app-context.ts";
-import { words } from "../../strings/strings.ts";
-import type { Known } from "../gateway/lane-name.ts";
-import { bodyOf, draftOf, emptyDraft, type ScheduleDraft, targetOf } from "./schedule-draft.ts";
-import { ScheduleWhen } from "./schedule-fields.tsx";
-import { ScheduleWhere } from "./schedule-where.tsx";
-import { ownZone, refusalInWords } from "./format-schedule.ts";
+import { strings } from "../../strings/strings.ts";
+import type { KnownNames } from "../gateway/lane-name.ts";
+import {
+  draftToBody,
+  draftFromSchedule,
+  emptyDraft,
+  type ScheduleDraft,
+  parseTarget,
+} from "./schedule-draft.ts";
+import { ScheduleTimeFields } from "./schedule-fields.tsx";
+import { ScheduleTargetField } from "./schedule-where.tsx";
+import { localTimeZone, describeRefusal } from "./format-schedule.ts";
 
 interface ScheduleFormProps {
   /** `null` for a new one. */
   readonly schedule: ScheduleView | null;
-  readonly chats: Known & Pick<GatewayView, "lanes">;
+  readonly chats: KnownNames & Pick<GatewayView, "lanes">;
   readonly onSaved: (schedule: ScheduleView) => void;
   readonly onClose: () => void;
 }
 
-const w = words.schedules;
+const texts = strings.schedules;
 
 function today(): string {
   const now = new Date();
@@ -26,11 +32,11 @@ function today(): string {
 
 export function ScheduleForm({ schedule, chats, onSaved, onClose }: ScheduleFormProps) {
   const [draft, setDraft] = useState<ScheduleDraft>(() =>
-    schedule === null ? emptyDraft(ownZone(), today()) : draftOf(schedule, today()),
+    schedule === null ? emptyDraft(localTimeZone(), today()) : draftFromSchedule(schedule, today()),
   );
   const [trouble, setTrouble] = useState<string | null>(null);
   const [saving, setSaving] = useState(false);
-  const save = useSave(schedule);
+  const save = useSaveSchedule(schedule);
   const change = (part: Partial<ScheduleDraft>) => setDraft((old) => ({ ...old, ...part }));
 
   async function submit(event: FormEvent): Promise<void> {
@@ -45,11 +51,11 @@ export function ScheduleForm({ schedule, chats, onSaved, onClose }: ScheduleForm
   return (
     <form
       className="provider schedule-form"
-      aria-label={schedule === null ? w.form.new : w.form.edit}
+      aria-label={schedule === null ? texts.form.new : texts.form.edit}
       onSubmit={(event) => void submit(event)}
     >
       <label className="field">
-        {w.form.prompt}
+        {texts.form.prompt}
         <textarea
           className="input"
           rows={3}
@@ -57,25 +63,25 @@ export function ScheduleForm({ schedule, chats, onSaved, onClose }: ScheduleForm
           // It opens because somebody asked for it.
           // oxlint-disable-next-line jsx-a11y/no-autofocus
           autoFocus
-          placeholder={w.form.promptHint}
+          placeholder={texts.form.promptHint}
           value={draft.prompt}
           onChange={(event) => change({ prompt: event.target.value })}
         />
       </label>
-      <ScheduleWhen draft={draft} onChange={change} />
-      <ScheduleWhere draft={draft} chats={chats} onChange={change} />
+      <ScheduleTimeFields draft={draft} onChange={change} />
+      <ScheduleTargetField draft={draft} chats={chats} onChange={change} />
       <label className="field">
-        {w.form.title}
+        {texts.form.title}
         <input
           className="input"
           maxLength={100}
-          placeholder={w.form.titleHint}
+          placeholder={texts.form.titleHint}
           value={draft.title}
           onChange={(event) => change({ title: event.target.value })}
         />
       </label>
       <fieldset className="choices">
-        <legend>{w.form.missed}</legend>
+        <legend>{texts.form.missed}</legend>
         {(["skip", "once"] as const).map((missed) => (
           <label key={missed} className="choice">
             <input
@@ -84,7 +90,7 @@ export function ScheduleForm({ schedule, chats, onSaved, onClose }: ScheduleForm
               checked={draft.missed === missed}
               onChange={() => change({ missed })}
             />
-            <span>{w.missed[missed]}</span>
+            <span>{texts.missed[missed]}</span>
           </label>
         ))}
       </fieldset>
@@ -95,10 +101,10 @@ export function ScheduleForm({ schedule, chats, onSaved, onClose }: ScheduleForm
       )}
       <div className="dialog-foot">
         <button type="button" className="button plain" onClick={onClose}>
-          {words.common.cancel}
+          {strings.common.cancel}
         </button>
         <button type="submit" className="button primary" disabled={saving}>
-          {schedule === null ? w.form.create : words.common.save}
+          {schedule === null ? texts.form.create : strings.common.save}
         </button>
       </div>
     </form>
@@ -106,18 +112,18 @@ export function ScheduleForm({ schedule, chats, onSaved, onClose }: ScheduleForm
 }
 
 /** Asks the host; a sentence says why it was not taken. */
-function useSave(schedule: ScheduleView | null) {
+function useSaveSchedule(schedule: ScheduleView | null) {
   const { client } = useApp();
   /** A conversation that was made for a schedule which was then refused is there for the next try. */
-  const made = useRef<ReturnType<typeof targetOf>>(null);
+  const made = useRef<ReturnType<typeof parseTarget>>(null);
 
   return async function save(draft: ScheduleDraft): Promise<ScheduleView | string> {
-    const drafted = bodyOf(draft);
-    if (drafted.kind === "missing") return w.missing[drafted.what];
-    let target = targetOf(draft.where) ?? made.current;
+    const drafted = draftToBody(draft);
+    if (drafted.kind === "missing") return texts.missing[drafted.what];
+    let target = parseTarget(draft.where) ?? made.current;
     if (target === null) {
       const session = await client.createSession({ body: { title: drafted.body.title } });
-      if (!session.ok) return refusalInWords(session.error);
+      if (!session.ok) return describeRefusal(session.error);
       target = made.current = { sessionId: session.value.session.id };
     }
     const body = { ...drafted.body, target };
@@ -125,6 +131,6 @@ function useSave(schedule: ScheduleView | null) {
       schedule === null
         ? await client.createSchedule({ body })
         : await client.changeSchedule({ params: { id: schedule.id }, body });
-    return result.ok ? result.value.schedule : refusalInWords(result.error);
+    return result.ok ? result.value.schedule : describeRefusal(result.error);
   };
 }

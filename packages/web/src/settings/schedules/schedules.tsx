@@ -1,28 +1,28 @@
 import type { GatewayView, ScheduleId, ScheduleView } from "@holdfast/protocol";
 import type { Result } from "@holdfast/client";
 import { useState } from "react";
-import { sentenceOf, useApp } from "../../app-context.ts";
+import { problemText, useApp } from "../../app-context.ts";
 import { Icon } from "../../ui/icons.tsx";
-import { words } from "../../strings/strings.ts";
-import type { Known } from "../gateway/lane-name.ts";
-import { Part } from "../part.tsx";
+import { strings } from "../../strings/strings.ts";
+import type { KnownNames } from "../gateway/lane-name.ts";
+import { SettingsGroup } from "../part.tsx";
 import { ScheduleCard } from "./schedule-card.tsx";
 import { ScheduleForm } from "./schedule-form.tsx";
-import { useEvery, useRead } from "../settings-group.tsx";
-import { useTitles } from "../use-titles.ts";
+import { useInterval, useHostQuery } from "../settings-group.tsx";
+import { useSessionTitles } from "../use-titles.ts";
 
-const w = words.schedules;
-const noGateway: Known & Pick<GatewayView, "lanes"> = { people: [], lanes: [] };
+const texts = strings.schedules;
+const noGateway: KnownNames & Pick<GatewayView, "lanes"> = { people: [], lanes: [] };
 
 /** Prompts that are said by themselves: when, where, what became of them, and everything that can be done to them. */
-export function Schedules() {
+export function ScheduleSettings() {
   const { client, toasts } = useApp();
-  const [read, again, learn] = useRead(() => client.listSchedules());
-  const [gateway] = useRead(() => client.readGateway());
+  const [read, again, learn] = useHostQuery(() => client.listSchedules());
+  const [gateway] = useHostQuery(() => client.readGateway());
   const [edited, setEdited] = useState<ScheduleId | "new" | null>(null);
-  useEvery(5_000, again);
+  useInterval(5_000, again);
   const schedules = read.kind === "read" ? read.value.schedules : [];
-  const titleOfSession = useTitles(schedules.flatMap(sessionsOf));
+  const titleOfSession = useSessionTitles(schedules.flatMap(sessionsOf));
   const chats = gateway.kind === "read" ? gateway.value : noGateway;
 
   function show(schedule: ScheduleView): void {
@@ -34,23 +34,23 @@ export function Schedules() {
   }
   async function settle<T>(asked: Promise<Result<T>>, done: string): Promise<T | null> {
     const result = await asked;
-    toasts.tell(result.ok ? done : sentenceOf(result.error));
+    toasts.show(result.ok ? done : problemText(result.error));
     if (!result.ok) again();
     return result.ok ? result.value : null;
   }
 
   async function run(id: ScheduleId): Promise<void> {
-    const ran = await settle(client.runSchedule({ params: { id } }), w.ran);
+    const ran = await settle(client.runSchedule({ params: { id } }), texts.ran);
     if (ran !== null) show(ran.schedule);
   }
   async function turn({ id, state }: ScheduleView): Promise<void> {
     const body = { state: state === "on" ? "off" : "on" } as const;
     const result = await client.changeSchedule({ params: { id }, body });
     if (result.ok) show(result.value.schedule);
-    else toasts.tell(sentenceOf(result.error));
+    else toasts.show(problemText(result.error));
   }
   async function remove(id: ScheduleId): Promise<void> {
-    const removed = await settle(client.removeSchedule({ params: { id } }), w.removed);
+    const removed = await settle(client.removeSchedule({ params: { id } }), texts.removed);
     if (removed !== null)
       learn(({ schedules: old }) => ({ schedules: old.filter((each) => each.id !== id) }));
   }
@@ -63,14 +63,14 @@ export function Schedules() {
       onSaved={(saved) => {
         show(saved);
         setEdited(null);
-        toasts.tell(w.saved);
+        toasts.show(texts.saved);
       }}
       onClose={() => setEdited(null)}
     />
   );
 
   return (
-    <Part title={w.title} hint={w.hint} read={read}>
+    <SettingsGroup title={texts.title} hint={texts.hint} read={read}>
       {() => (
         <>
           {edited === "new" ? (
@@ -78,11 +78,11 @@ export function Schedules() {
           ) : (
             <button type="button" className="button primary" onClick={() => setEdited("new")}>
               <Icon name="add" />
-              {w.add}
+              {texts.add}
             </button>
           )}
           {schedules.length === 0 && edited !== "new" && (
-            <p className="quiet">{`${w.none} ${w.noneLead}`}</p>
+            <p className="quiet">{`${texts.none} ${texts.noneLead}`}</p>
           )}
           <ul className="providers">
             {schedules.map((schedule) =>
@@ -92,10 +92,10 @@ export function Schedules() {
                 <ScheduleCard
                   key={schedule.id}
                   schedule={schedule}
-                  known={chats}
+                  knownNames={chats}
                   titleOfSession={titleOfSession}
                   onRun={() => void run(schedule.id)}
-                  onTurn={() => void turn(schedule)}
+                  onSetState={() => void turn(schedule)}
                   onEdit={() => setEdited(schedule.id)}
                   onRemove={() => void remove(schedule.id)}
                 />
@@ -104,7 +104,7 @@ export function Schedules() {
           </ul>
         </>
       )}
-    </Part>
+    </SettingsGroup>
   );
 }
 

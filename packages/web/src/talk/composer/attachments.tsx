@@ -2,7 +2,7 @@ import { type Attachment } from "@holdfast/protocol";
 import { createClient, type Fetch } from "@holdfast/client";
 import { useCallback, useEffect, useRef, useState } from "react";
 
-const largestFile = 25 * 1024 * 1024;
+const maxFileBytes = 25 * 1024 * 1024;
 
 export interface Upload {
   readonly key: number;
@@ -17,14 +17,14 @@ export interface Uploads {
   readonly stop: (key: number) => void;
 }
 
-interface UploadEnds {
+interface UploadHandlers {
   readonly onDone: (attachment: Attachment) => void;
   readonly onTooLarge: (name: string) => void;
   readonly onFailed: (name: string) => void;
 }
 
 /** Files on their way to the host. One that has arrived is an attachment; one that is broken off leaves nothing there. */
-export function useUploads(baseUrl: string, ends: UploadEnds): Uploads {
+export function useUploads(baseUrl: string, ends: UploadHandlers): Uploads {
   const [running, setRunning] = useState<readonly Upload[]>([]);
   const stops = useRef(new Map<number, AbortController>());
   const last = useRef(0);
@@ -56,21 +56,21 @@ export function useUploads(baseUrl: string, ends: UploadEnds): Uploads {
     running,
     add(files) {
       for (const file of files)
-        if (file.size > largestFile) end.current.onTooLarge(file.name);
+        if (file.size > maxFileBytes) end.current.onTooLarge(file.name);
         else void upload(file);
     },
     stop: (key) => stops.current.get(key)?.abort(),
   };
 }
 
-const pictures = /^image\/(png|jpeg|gif|webp)$/;
+const imageTypes = /^image\/(png|jpeg|gif|webp)$/;
 
 function attachmentOf(
   file: File,
   { blobId, mediaType, size }: { blobId: Attachment["blobId"]; mediaType: string; size: number },
 ): Attachment {
   const name = file.name === "" ? "file" : file.name;
-  return pictures.test(mediaType)
+  return imageTypes.test(mediaType)
     ? { type: "image", blobId, mediaType, name }
     : { type: "file", blobId, mediaType, name, size };
 }

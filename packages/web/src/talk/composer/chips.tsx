@@ -1,10 +1,10 @@
 import type { Attachment, BlobId } from "@holdfast/protocol";
 import { Icon } from "../../ui/icons.tsx";
-import { words } from "../../strings/strings.ts";
-import { addressOf } from "../transcript/attachment-view.tsx";
+import { strings } from "../../strings/strings.ts";
+import { blobHref } from "../transcript/attachment-view.tsx";
 import type { Upload } from "./attachments.tsx";
 
-interface ChipsProps {
+interface AttachmentChipsProps {
   readonly attachments: readonly Attachment[];
   readonly uploads: readonly Upload[];
   readonly onRemove: (blobId: BlobId) => void;
@@ -12,21 +12,21 @@ interface ChipsProps {
 }
 
 /** What will go with the message, and what is still on its way. */
-export function Chips({ attachments, uploads, onRemove, onStop }: ChipsProps) {
+export function AttachmentChips({ attachments, uploads, onRemove, onStop }: AttachmentChipsProps) {
   if (attachments.length === 0 && uploads.length === 0) return null;
   return (
     <ul className="chips">
       {attachments.map((each) => {
-        const name = each.name ?? words.talk.label;
+        const name = each.name ?? strings.talk.label;
         return (
           <li key={each.blobId} className="chip">
             {each.type === "image" ? (
-              <img src={addressOf(each.blobId)} alt="" />
+              <img src={blobHref(each.blobId)} alt="" />
             ) : (
               <Icon name="file" />
             )}
             <span>{name}</span>
-            <Remove name={name} onRemove={() => onRemove(each.blobId)} />
+            <RemoveButton name={name} onRemove={() => onRemove(each.blobId)} />
           </li>
         );
       })}
@@ -34,18 +34,18 @@ export function Chips({ attachments, uploads, onRemove, onStop }: ChipsProps) {
         <li key={key} className="chip">
           <progress
             value={sent}
-            aria-label={words.composer.uploading(name, Math.round(sent * 100))}
+            aria-label={strings.composer.uploading(name, Math.round(sent * 100))}
           />
           <span>{name}</span>
-          <Remove name={name} onRemove={() => onStop(key)} />
+          <RemoveButton name={name} onRemove={() => onStop(key)} />
         </li>
       ))}
     </ul>
   );
 }
 
-function Remove({ name, onRemove }: { name: string; onRemove: () => void }) {
-  const label = words.composer.detach(name);
+function RemoveButton({ name, onRemove }: { name: string; onRemove: () => void }) {
+  const label = strings.composer.detach(name);
   return (
     <button
       type="button"

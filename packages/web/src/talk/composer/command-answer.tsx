@@ -1,14 +1,14 @@
-import { type CommandAnswer, scheduleInWords } from "@holdfast/client";
-import { usageOf, type UsageTotalsView } from "@holdfast/protocol";
+import { type CommandAnswer, describeSchedule } from "@holdfast/client";
+import { commandUsage, type UsageTotalsView } from "@holdfast/protocol";
 import { useApp } from "../../app-context.ts";
-import { titleOf } from "../../sessions/session-actions.ts";
+import { sessionTitle } from "../../sessions/session-actions.ts";
 import { Dialog } from "../../ui/dialog.tsx";
-import { momentOf } from "../../ui/format-time.ts";
-import { words } from "../../strings/strings.ts";
-import { Processes } from "../run-status.tsx";
+import { formatMoment } from "../../ui/format-time.ts";
+import { strings } from "../../strings/strings.ts";
+import { BackgroundProcesses } from "../run-status.tsx";
 
 /** What a command answered with that is worth reading. What it changed, the page shows anyway. */
-export type Readable = Extract<
+export type ShownAnswer = Extract<
   CommandAnswer,
   {
     kind:
@@ -26,7 +26,7 @@ export type Readable = Extract<
   }
 >;
 
-export function isReadable(answer: CommandAnswer): answer is Readable {
+export function isShownAnswer(answer: CommandAnswer): answer is ShownAnswer {
   const kinds = [
     "help",
     "sessions",
@@ -43,35 +43,35 @@ export function isReadable(answer: CommandAnswer): answer is Readable {
   return kinds.includes(answer.kind);
 }
 
-export function AnswerDialog({ answer, onClose }: { answer: Readable; onClose: () => void }) {
+export function AnswerDialog({ answer, onClose }: { answer: ShownAnswer; onClose: () => void }) {
   return (
-    <Dialog title={words.command.title[answer.kind]} onClose={onClose}>
+    <Dialog title={strings.command.title[answer.kind]} onClose={onClose}>
       <div className="answer">
-        <Body answer={answer} onLeave={onClose} />
+        <AnswerBody answer={answer} onLeave={onClose} />
       </div>
     </Dialog>
   );
 }
 
-function Body({ answer, onLeave }: { answer: Readable; onLeave: () => void }) {
+function AnswerBody({ answer, onLeave }: { answer: ShownAnswer; onLeave: () => void }) {
   const { router } = useApp();
   switch (answer.kind) {
     case "help":
       return (
         <dl className="facts">
           {answer.commands.map((command) => (
-            <Fact key={command.name} name={usageOf(command)} value={command.help} />
+            <Fact key={command.name} name={commandUsage(command)} value={command.help} />
           ))}
         </dl>
       );
     case "sessions":
       return answer.sessions.length === 0 ? (
-        <p className="quiet">{words.sessions.noHits}</p>
+        <p className="quiet">{strings.sessions.noHits}</p>
       ) : (
-        <Choices
+        <ChoiceList
           all={answer.sessions.map((session) => ({
             key: session.id,
-            text: titleOf(session),
+            text: sessionTitle(session),
             onChoose: () => router.go({ kind: "session", id: session.id, at: null }),
           }))}
           onLeave={onLeave}
@@ -79,9 +79,9 @@ function Body({ answer, onLeave }: { answer: Readable; onLeave: () => void }) {
       );
     case "hits":
       return answer.hits.length === 0 ? (
-        <p className="quiet">{words.sessions.noHits}</p>
+        <p className="quiet">{strings.sessions.noHits}</p>
       ) : (
-        <Choices
+        <ChoiceList
           all={answer.hits.map(({ sessionId, seq, snippet }) => ({
             key: `${sessionId} ${seq}`,
             text: snippet,
@@ -93,19 +93,19 @@ function Body({ answer, onLeave }: { answer: Readable; onLeave: () => void }) {
     case "model":
       return (
         <p>
-          {answer.model ?? words.composer.defaultModel}
+          {answer.model ?? strings.composer.defaultModel}
           {answer.models.length > 0 && <span className="quiet"> {answer.models.join(", ")}</span>}
         </p>
       );
     case "title":
-      return <p>{answer.title ?? words.sessions.untitled}</p>;
+      return <p>{answer.title ?? strings.sessions.untitled}</p>;
     case "memory":
       return (
         <dl className="facts">
-          <Fact name={words.command.turns} value={String(answer.turns)} />
-          <Fact name={words.command.sessions} value={String(answer.sessions)} />
+          <Fact name={strings.command.turns} value={String(answer.turns)} />
+          <Fact name={strings.command.sessions} value={String(answer.sessions)} />
           {answer.failing !== null && (
-            <Fact name={words.command.failing} value={answer.failing.message} />
+            <Fact name={strings.command.failing} value={answer.failing.message} />
           )}
         </dl>
       );
@@ -113,37 +113,37 @@ function Body({ answer, onLeave }: { answer: Readable; onLeave: () => void }) {
       return (
         <dl className="facts">
           {answer.session !== null && (
-            <Fact name={words.command.here} value={usageWords(answer.session)} />
+            <Fact name={strings.command.here} value={formatUsage(answer.session)} />
           )}
-          <Fact name={words.command.today} value={usageWords(answer.today)} />
-          <Fact name={words.command.ever} value={usageWords(answer.all)} />
+          <Fact name={strings.command.today} value={formatUsage(answer.today)} />
+          <Fact name={strings.command.ever} value={formatUsage(answer.all)} />
         </dl>
       );
     case "status":
       return (
         <dl className="facts">
-          <Fact name={words.command.run} value={answer.run?.state ?? words.command.none} />
-          <Fact name={words.queue.label} value={String(answer.inbox.length)} />
-          <Fact name={words.settings.openApprovals} value={String(answer.approvals.length)} />
-          <Fact name={words.command.messages} value={String(answer.session.messageCount)} />
-          <Fact name={words.command.since} value={momentOf(answer.session.createdAt)} />
+          <Fact name={strings.command.run} value={answer.run?.state ?? strings.command.none} />
+          <Fact name={strings.queue.label} value={String(answer.inbox.length)} />
+          <Fact name={strings.settings.openApprovals} value={String(answer.approvals.length)} />
+          <Fact name={strings.command.messages} value={String(answer.session.messageCount)} />
+          <Fact name={strings.command.since} value={formatMoment(answer.session.createdAt)} />
         </dl>
       );
     case "schedules":
       return answer.schedules.length === 0 ? (
-        <p className="quiet">{words.command.nothingScheduled}</p>
+        <p className="quiet">{strings.command.nothingScheduled}</p>
       ) : (
         <ol>
           {answer.schedules.map((schedule) => (
-            <li key={schedule.id}>{scheduleInWords(schedule)}</li>
+            <li key={schedule.id}>{describeSchedule(schedule)}</li>
           ))}
         </ol>
       );
     case "processes":
-      return <Processes all={answer.processes} />;
+      return <BackgroundProcesses all={answer.processes} />;
     case "inbox":
       return answer.inbox.length === 0 ? (
-        <p className="quiet">{words.command.nothingWaits}</p>
+        <p className="quiet">{strings.command.nothingWaits}</p>
       ) : (
         <ol>
           {answer.inbox.map(({ messageId, text }) => (
@@ -154,8 +154,8 @@ function Body({ answer, onLeave }: { answer: Readable; onLeave: () => void }) {
   }
 }
 
-function usageWords({ input, output, costMicros }: UsageTotalsView): string {
-  return words.command.tokens(input, output, costMicros);
+function formatUsage({ input, output, costMicros }: UsageTotalsView): string {
+  return strings.command.tokens(input, output, costMicros);
 }
 
 function Fact({ name, value }: { name: string; value: string }) {
@@ -167,13 +167,13 @@ function Fact({ name, value }: { name: string; value: string }) {
   );
 }
 
-interface Choice {
+interface AnswerChoice {
   readonly key: string;
   readonly text: string;
   readonly onChoose: () => void;
 }
 
-function Choices({ all, onLeave }: { all: readonly Choice[]; onLeave: () => void }) {
+function ChoiceList({ all, onLeave }: { all: readonly AnswerChoice[]; onLeave: () => void }) {
   return (
     <ul>
       {all.map(({ key, text, onChoose }) => (

@@ -3,22 +3,22 @@ import { type SessionId } from "@holdfast/protocol";
 import { type ReactNode, useState } from "react";
 import { useApp } from "../../app-context.ts";
 import { saveText } from "../../ui/copy-and-save.tsx";
-import { words } from "../../strings/strings.ts";
-import { AnswerDialog, isReadable, type Readable } from "./command-answer.tsx";
+import { strings } from "../../strings/strings.ts";
+import { AnswerDialog, isShownAnswer, type ShownAnswer } from "./command-answer.tsx";
 
-export interface Commands {
+export interface SlashCommands {
   readonly run: (invocation: Invocation) => Promise<boolean>;
   /** What the last one had to say. */
   readonly answer: ReactNode;
 }
 
 /** The slash commands of every surface, carried out here as everywhere: through the client alone. */
-export function useCommands(sessionId: SessionId | null): Commands {
+export function useSlashCommands(sessionId: SessionId | null): SlashCommands {
   const { client, router, toasts, list } = useApp();
-  const [answer, setAnswer] = useState<Readable | null>(null);
+  const [answer, setAnswer] = useState<ShownAnswer | null>(null);
 
   function show(given: CommandAnswer): boolean {
-    if (isReadable(given)) {
+    if (isShownAnswer(given)) {
       setAnswer(given);
       return true;
     }
@@ -32,16 +32,16 @@ export function useCommands(sessionId: SessionId | null): Commands {
         return true;
       case "changed":
         list.changed();
-        toasts.tell(words.command.changed[given.what]);
+        toasts.show(strings.command.changed[given.what]);
         return true;
       case "compacting":
-        toasts.tell(words.history[given.outcome === "started" ? "compacting" : "deferred"]);
+        toasts.show(strings.history[given.outcome === "started" ? "compacting" : "deferred"]);
         return true;
       case "sent":
       case "stopped":
         return true;
       case "refused":
-        toasts.tell(given.sentence);
+        toasts.show(given.sentence);
         return false;
     }
   }

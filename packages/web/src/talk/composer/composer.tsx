@@ -1,5 +1,5 @@
 import { type InputMode } from "@holdfast/protocol";
-import { type Invocation, parseTyped } from "@holdfast/client";
+import { type Invocation, parseInput } from "@holdfast/client";
 import {
   type ClipboardEvent,
   type DragEvent,
@@ -14,18 +14,18 @@ import { useApp } from "../../app-context.ts";
 import { Icon } from "../../ui/icons.tsx";
 import { Listbox, optionId } from "../../ui/listbox.tsx";
 import { Menu } from "../../ui/menu.tsx";
-import { words } from "../../strings/strings.ts";
-import { Chips } from "./chips.tsx";
+import { strings } from "../../strings/strings.ts";
+import { AttachmentChips } from "./chips.tsx";
 import { emptyDraft, useDraft } from "./draft.ts";
 import { type Suggestion, suggestionsFor } from "./slash-commands.tsx";
-import type { Content } from "../store/unsent-messages.ts";
+import type { MessageContent } from "../store/unsent-messages.ts";
 import { useUploads } from "./attachments.tsx";
 
 interface ComposerProps {
   readonly draftName: string;
   /** Whether a run goes on: then a message says what it does to it. */
   readonly isRunning: boolean;
-  readonly onSend: (content: Content) => void | Promise<boolean>;
+  readonly onSend: (content: MessageContent) => void | Promise<boolean>;
   /** Resolves to whether it was done; what was not stays in the field. */
   readonly onCommand: (invocation: Invocation) => Promise<boolean>;
   readonly onStop: (() => void) | null;
@@ -52,8 +52,8 @@ export function Composer({
   const uploads = useUploads(new URL(".", document.baseURI).href, {
     onDone: (attachment) =>
       setDraft((now) => ({ ...now, attachments: [...now.attachments, attachment] })),
-    onTooLarge: (name) => toasts.tell(words.composer.tooLarge(name)),
-    onFailed: (name) => toasts.tell(words.composer.uploadFailed(name)),
+    onTooLarge: (name) => toasts.show(strings.composer.tooLarge(name)),
+    onFailed: (name) => toasts.show(strings.composer.uploadFailed(name)),
   });
   const suggested = suggestionsFor(draft.text);
   const [chosen, setChosen] = useState(0);
@@ -69,10 +69,10 @@ export function Composer({
   async function send(): Promise<void> {
     if (!canSend) return;
     const before = draft;
-    const typed = parseTyped(draft.text);
+    const typed = parseInput(draft.text);
     if (typed.kind === "unknown")
-      return toasts.tell(words.composer.unknown(typed.name, typed.nearest));
-    if (typed.kind === "misused") return toasts.tell(typed.sentence);
+      return toasts.show(strings.composer.unknown(typed.name, typed.nearest));
+    if (typed.kind === "misused") return toasts.show(typed.sentence);
     if (typed.kind === "command" && draft.attachments.length === 0) {
       setDraft(() => emptyDraft);
       if (!(await onCommand(typed.invocation))) setDraft(() => before);
@@ -125,7 +125,7 @@ export function Composer({
       onDragLeave={() => setIsOver(false)}
       onDrop={(event) => take(event, event.dataTransfer)}
     >
-      <Chips
+      <AttachmentChips
         attachments={draft.attachments}
         uploads={uploads.running}
         onRemove={(blobId) =>
@@ -139,11 +139,11 @@ export function Composer({
       {suggested.length > 0 && (
         <Listbox
           id={listId}
-          label={words.composer.commands}
+          label={strings.composer.commands}
           all={suggested}
           chosen={chosen % suggested.length}
           keyOf={({ text }) => text}
-          draw={drawSuggestion}
+          renderItem={renderSuggestion}
           onChoose={({ text }) => {
             setDraft((now) => ({ ...now, text }));
             field.current?.focus();
@@ -152,12 +152,12 @@ export function Composer({
       )}
       <textarea
         ref={field}
-        aria-label={words.composer.label}
+        aria-label={strings.composer.label}
         aria-controls={suggested.length > 0 ? listId : undefined}
         aria-activedescendant={
           suggested.length > 0 ? optionId(listId, chosen % suggested.length) : undefined
         }
-        placeholder={isRunning ? words.composer.placeholderBusy : words.composer.placeholder}
+        placeholder={isRunning ? strings.composer.placeholderBusy : strings.composer.placeholder}
         rows={1}
         dir="auto"
         value={draft.text}
@@ -169,8 +169,8 @@ export function Composer({
         <button
           type="button"
           className="icon-button"
-          aria-label={words.composer.attach}
-          title={words.composer.attach}
+          aria-label={strings.composer.attach}
+          title={strings.composer.attach}
           onClick={() => picker.current?.click()}
         >
           <Icon name="attach" />
@@ -180,7 +180,7 @@ export function Composer({
           type="file"
           multiple
           hidden
-          aria-label={words.composer.attach}
+          aria-label={strings.composer.attach}
           onChange={(event) => {
             uploads.add(event.target.files ?? []);
             event.target.value = "";
@@ -192,14 +192,14 @@ export function Composer({
         {onStop !== null && (
           <button type="button" className="button stop" onClick={onStop}>
             <Icon name="stop" />
-            {words.run.stop}
+            {strings.run.stop}
           </button>
         )}
         <button
           type="submit"
           className="send"
-          aria-label={words.composer.send}
-          title={words.composer.hint}
+          aria-label={strings.composer.send}
+          title={strings.composer.hint}
           disabled={!canSend}
         >
           <Icon name="send" />
@@ -209,7 +209,7 @@ export function Composer({
   );
 }
 
-function drawSuggestion({ usage, help }: Suggestion): ReactNode {
+function renderSuggestion({ usage, help }: Suggestion): ReactNode {
   return (
     <>
       <code>{usage}</code>
@@ -221,19 +221,19 @@ function drawSuggestion({ usage, help }: Suggestion): ReactNode {
 function ModeMenu({ mode, onChoose }: { mode: InputMode; onChoose: (mode: InputMode) => void }) {
   return (
     <Menu
-      label={words.composer.modeLabel}
-      shown={words.composer.mode[mode]}
+      label={strings.composer.modeLabel}
+      shown={strings.composer.mode[mode]}
       className="button plain"
       items={modes.map((each) => ({
-        label: words.composer.mode[each],
-        hint: words.composer.modeHint[each],
+        label: strings.composer.mode[each],
+        hint: strings.composer.modeHint[each],
         icon: each,
         checked: each === mode,
         onChoose: () => onChoose(each),
       }))}
     >
       <Icon name={mode} />
-      {words.composer.mode[mode]}
+      {strings.composer.mode[mode]}
     </Menu>
   );
 }

@@ -1,14 +1,14 @@
 import type { SessionId, WorkspaceView } from "@holdfast/protocol";
 import { useEffect, useState } from "react";
-import { sentenceOf, useApp } from "../../app-context.ts";
+import { problemText, useApp } from "../../app-context.ts";
 import { Icon } from "../../ui/icons.tsx";
-import { revealUnseen } from "../../ui/markdown/safe-text.ts";
-import { words } from "../../strings/strings.ts";
+import { revealInvisible } from "../../ui/markdown/safe-text.ts";
+import { strings } from "../../strings/strings.ts";
 
-type Decision = "trusted" | "refused";
+type TrustDecision = "trusted" | "refused";
 
 /** What the workspace says to agents. Nobody is told before a person has read these very words and said so. */
-function useWorkspace(id: SessionId) {
+function useWorkspaceTrust(id: SessionId) {
   const { client, toasts } = useApp();
   const [view, setView] = useState<WorkspaceView | null>(null);
   const params = { id };
@@ -19,11 +19,11 @@ function useWorkspace(id: SessionId) {
       .then((read) => (read.ok ? setView(read.value) : undefined));
     return () => leaving.abort();
   }, [client, id]);
-  async function decide(decision: Decision): Promise<void> {
+  async function decide(decision: TrustDecision): Promise<void> {
     const hash = view?.instructions?.hash;
     if (hash === undefined) return;
     const result = await client.trustWorkspace({ params, body: { hash, decision } });
-    toasts.tell(result.ok ? words.workspace[decision] : sentenceOf(result.error));
+    toasts.show(result.ok ? strings.workspace[decision] : problemText(result.error));
     // Refused because the words have changed: then these are to be read.
     const now = result.ok ? result : await client.readWorkspace({ params });
     if (now.ok) setView(now.value);
@@ -33,17 +33,17 @@ function useWorkspace(id: SessionId) {
 
 /** Asks once, above the field, while nobody has decided. */
 export function WorkspaceQuestion({ id }: { id: SessionId }) {
-  const { view, decide } = useWorkspace(id);
+  const { view, decide } = useWorkspaceTrust(id);
   const instructions = view?.instructions ?? null;
   if (instructions === null || view?.trust !== "undecided") return null;
-  const w = words.workspace;
+  const w = strings.workspace;
   return (
     <section className="strip card attention" aria-label={w.title(instructions.file)}>
       <Icon name="file" />
       <div>
         <h3>{w.title(instructions.file)}</h3>
         <p className="quiet">{w.lead}</p>
-        <Words text={instructions.text} />
+        <WorkspaceText text={instructions.text} />
       </div>
       <div className="row">
         <button type="button" className="button primary" onClick={() => void decide("trusted")}>
@@ -59,15 +59,15 @@ export function WorkspaceQuestion({ id }: { id: SessionId }) {
 
 /** Where it was decided, and can be decided otherwise. */
 export function WorkspaceTrust({ id }: { id: SessionId }) {
-  const { view, decide } = useWorkspace(id);
+  const { view, decide } = useWorkspaceTrust(id);
   const instructions = view?.instructions ?? null;
   if (view === null || instructions === null) return null;
-  const w = words.workspace;
+  const w = strings.workspace;
   return (
     <section className="settings-part">
       <h3>{w.instructions}</h3>
       <p className="quiet">{`${instructions.file}. ${w.state[view.trust]}`}</p>
-      <Words text={instructions.text} />
+      <WorkspaceText text={instructions.text} />
       <div className="row">
         {view.trust !== "trusted" && (
           <button type="button" className="button" onClick={() => void decide("trusted")}>
@@ -84,12 +84,12 @@ export function WorkspaceTrust({ id }: { id: SessionId }) {
   );
 }
 
-function Words({ text }: { text: string }) {
+function WorkspaceText({ text }: { text: string }) {
   return (
     <details className="fold">
-      <summary>{words.workspace.read}</summary>
+      <summary>{strings.workspace.read}</summary>
       <pre className="lines short" dir="auto">
-        {revealUnseen(text)}
+        {revealInvisible(text)}
       </pre>
     </details>
   );

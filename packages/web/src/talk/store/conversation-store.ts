@@ -9,15 +9,15 @@ import {
 } from "@holdfast/client";
 import { type RunId, type Seq, type SessionId, type StreamStatus } from "@holdfast/protocol";
 
-import { firstInPlace } from "./entry-ranges.ts";
-import { type Island, islandAround, landIsland, loadBelow } from "./island.ts";
-import { letGo, type Sight } from "./stretch.ts";
+import { firstOrderedSeq } from "./entry-ranges.ts";
+import { type DetachedRange, loadRangeAround, joinToTail, loadNewer } from "./island.ts";
+import { trimEntries, type VisibleRange } from "./stretch.ts";
 
 /** What the page knows of one conversation: what the reducer says, and which stretch of it is looked at. */
 export interface ConversationView {
   readonly state: SessionState | null;
   /** A stretch further up that a link led to, until it has grown down to what the state holds. */
-  readonly island: Island | null;
+  readonly detached: DetachedRange | null;
   readonly connection: ConnectionState | "connecting";
   readonly ended: ApiError | null;
   readonly status: StreamStatus | null;
@@ -30,18 +30,18 @@ export interface ConversationStore {
   readonly loadEarlier: () => Promise<void>;
   readonly loadLater: () => Promise<void>;
   /** Makes sure that the entry with this number is held, if it is in view at all. */
-  readonly reach: (seq: Seq) => Promise<void>;
+  readonly loadAround: (seq: Seq) => Promise<void>;
   readonly returnToTail: () => void;
   /** What is in sight: what is far from it is let go of, and read again when somebody comes near. */
-  readonly look: (sight: Sight) => void;
+  readonly trimTo: (sight: VisibleRange) => void;
   /** The number after which all that is known of a run lies. */
   readonly beforeRun: (run: RunId) => Seq;
   readonly start: () => () => void;
 }
 
-const nothing: ConversationView = {
+const emptyView: ConversationView = {
   state: null,
-  island: null,
+  detached: null,
   connection: "connecting",
   ended: null,
   status: null,
@@ -51,9 +51,9 @@ const pageSize = 100;
 const beginning = 0 as Seq;
 
 export function createConversationStore(client: Client, id: SessionId): ConversationStore {
-  let view = nothing;
+  let view = emptyView;
   const listeners = new Set<() => void>();
-  const frame = createFrame(() => listeners.forEach((listener) => listener()));
+  const frame = createFrameScheduler(() => listeners.forEach((listener) => listener()));
 
   function change(part: Partial<ConversationView>): void {
     view = { ...view, ...part };
@@ -62,11 +62,12 @@ export function createConversationStore(client: Client, id: SessionId): Conversa
 
   function take(item: OpenItem): void {
     if (item.kind === "ended") change({ ended: item.error });
-    else if (item.kind === "status") change({ status: isOver(item.status) ? null : item.status });
-    else if (item.by === null || view.state === null) change({ state: item.state, island: null });
+    else if (item.kind === "status")
+      change({ status: isResolvedStatus(item.status) ? null : item.status });
+    else if (item.by === null || view.state === null) change({ state: item.state, detached: null });
     else {
       const reshapes = item.by.type === "history.cut" || item.by.type === "history.restored";
-      change({ state: reduceEvent(view.state, item.by), ...(reshapes && { island: null }) });
+      change({ state: reduceEvent(view.state, item.by), ...(reshapes && { detached: null }) });
     }
   }
 
@@ -86,14 +87,14 @@ export function createConversationStore(client: Client, id: SessionId): Conversa
   ): Promise<void> {
     if (view.loading !== null) return;
     change({ loading: what });
-    const before = view.island;
+    const before = view.detached;
     const answer = await ask();
     change({ loading: null });
-    if (answer !== null && view.island === before) put(answer);
+    if (answer !== null && view.detached === before) put(answer);
   }
 
   async function loadEarlier(): Promise<void> {
-    const { state, island } = view;
+    const { state, detached: island } = view;
     const earlier = (island ?? state)?.earlier ?? null;
     if (earlier === null) return;
     const ask = async () => {
@@ -102,34 +103,34 @@ export function createConversationStore(client: Client, id: SessionId): Conversa
       return read.ok ? read.value : null;
     };
     await loading("earlier", ask, (page) => {
-      if (view.island !== null)
+      if (view.detached !== null)
         change({
-          island: { entries: [...page.entries, ...view.island.entries], earlier: page.earlier },
+          detached: { entries: [...page.entries, ...view.detached.entries], earlier: page.earlier },
         });
       else if (view.state?.earlier === earlier) change({ state: prependEntries(view.state, page) });
     });
   }
 
   async function loadLater(): Promise<void> {
-    const { state, island } = view;
+    const { state, detached: island } = view;
     if (state === null || island === null) return;
     await loading(
       "later",
-      () => loadBelow(client, id, island, firstInPlace(state.entries) ?? beginning),
+      () => loadNewer(client, id, island, firstOrderedSeq(state.entries) ?? beginning),
       (grown) => {
         if (view.state === null) return;
-        const landed = landIsland(view.state, grown);
-        change(landed === null ? { island: grown } : { state: landed, island: null });
+        const landed = joinToTail(view.state, grown);
+        change(landed === null ? { detached: grown } : { state: landed, detached: null });
       },
     );
   }
 
   async function reach(seq: Seq): Promise<void> {
-    if (view.state === null || holds(view, seq) || seq > view.state.seq) return;
-    const island = await islandAround(client, id, seq);
+    if (view.state === null || hasEntry(view, seq) || seq > view.state.seq) return;
+    const island = await loadRangeAround(client, id, seq);
     if (island === null || view.state === null) return;
-    const landed = landIsland(view.state, island);
-    change(landed === null ? { island } : { state: landed, island: null });
+    const landed = joinToTail(view.state, island);
+    change(landed === null ? { detached: island } : { state: landed, detached: null });
   }
 
   return {
@@ -140,21 +141,21 @@ export function createConversationStore(client: Client, id: SessionId): Conversa
     },
     loadEarlier,
     loadLater,
-    reach,
+    loadAround: reach,
     beforeRun(run) {
-      const entries = (view.island ?? view.state)?.entries ?? [];
+      const entries = (view.detached ?? view.state)?.entries ?? [];
       const first = entries.find(({ runId }) => runId === run);
       if (first === undefined) return beginning;
       const before = entries.findLast(({ seq }) => seq < first.seq);
-      const isFirst = (view.island ?? view.state)?.earlier === null;
+      const isFirst = (view.detached ?? view.state)?.earlier === null;
       return before?.seq ?? (isFirst ? beginning : ((first.seq - 1) as Seq));
     },
-    returnToTail: () => change({ island: null }),
-    look(sight) {
-      const { state, island, loading: isLoading } = view;
+    returnToTail: () => change({ detached: null }),
+    trimTo(sight) {
+      const { state, detached: island, loading: isLoading } = view;
       if (state === null || isLoading !== null) return;
-      const held = letGo({ state, island }, sight);
-      if (held.state !== state || held.island !== island) change(held);
+      const held = trimEntries({ state, detached: island }, sight);
+      if (held.state !== state || held.detached !== island) change(held);
     },
     start() {
       const leaving = new AbortController();
@@ -167,16 +168,16 @@ export function createConversationStore(client: Client, id: SessionId): Conversa
   };
 }
 
-function holds({ state, island }: ConversationView, seq: Seq): boolean {
+function hasEntry({ state, detached: island }: ConversationView, seq: Seq): boolean {
   return (island ?? state)?.entries.some((entry) => entry.seq === seq) ?? false;
 }
 
-function isOver({ code }: StreamStatus): boolean {
+function isResolvedStatus({ code }: StreamStatus): boolean {
   return code === "store_restored" || code === "stored_again";
 }
 
 /** However many events come, the page is drawn once a frame; in a hidden tab, now and then. */
-function createFrame(draw: () => void): { ask(): void; cancel(): void } {
+function createFrameScheduler(draw: () => void): { ask(): void; cancel(): void } {
   let asked: (() => void) | null = null;
   const run = (): void => {
     asked = null;

@@ -1,8 +1,8 @@
-import { blankRead, type Client, createClient, startState } from "@holdfast/client";
+import { emptySessionRead, type Client, createClient, startState } from "@holdfast/client";
 import { type EntryView, ids, type OwnerId, type Seq } from "@holdfast/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Island, islandAround, landIsland, loadBelow } from "./island.ts";
+import { type DetachedRange, loadRangeAround, joinToTail, loadNewer } from "./island.ts";
 
 const id = ids.make("session");
 
@@ -32,7 +32,7 @@ function hostWith(numbers: readonly number[]): { client: Client; reads: () => nu
       const page = below.slice(-limit);
       const earlier = below.length > limit ? (page[0]?.seq ?? null) : null;
       const head = (numbers.at(-1) ?? 0) as Seq;
-      const blank = blankRead(id, "own_1" as OwnerId);
+      const blank = emptySessionRead(id, "own_1" as OwnerId);
       return Response.json({ ...blank, entries: page, earlier, seq: head });
     },
   });
@@ -44,7 +44,7 @@ const seqs = (entries: readonly EntryView[]): number[] => entries.map(({ seq }) 
 test("an island is the entry with its neighbours above and below, without a hole", async () => {
   const all = Array.from({ length: 2000 }, (_, index) => index * 3 + 1);
   const { client } = hostWith(all);
-  const island = await islandAround(client, id, 2999 as Seq);
+  const island = await loadRangeAround(client, id, 2999 as Seq);
   const held = seqs(island?.entries ?? []);
   const first = all.indexOf(held[0] ?? -1);
   expect(held).toEqual(all.slice(first, first + held.length));
@@ -60,9 +60,9 @@ test("an island grows over a long silence and lands on what the state holds", as
   const state = startState(read.value);
   expect(seqs(state.entries)).toEqual([1501, 1502]);
   const small = { entries: [message(1), message(2)], earlier: null };
-  expect(landIsland(state, small)).toBe(null);
-  const island = await loadBelow(client, id, small, 1501 as Seq);
-  const landed = island && landIsland(state, island);
+  expect(joinToTail(state, small)).toBe(null);
+  const island = await loadNewer(client, id, small, 1501 as Seq);
+  const landed = island && joinToTail(state, island);
   expect(seqs(landed?.entries ?? [])).toEqual(numbers);
   expect(landed?.earlier).toBe(null);
 });
@@ -79,11 +79,11 @@ test("below an island everything is found in few answers, however unevenly it li
         const numbers = gaps.map((gap) => (at += gap));
         const { client, reads } = hostWith(numbers);
         const first = message(numbers[0] ?? 0);
-        let island: Island = { entries: [first], earlier: null };
+        let island: DetachedRange = { entries: [first], earlier: null };
         const shore = (numbers.at(-1) ?? 0) as Seq;
         let rounds = 0;
         while ((island.entries.at(-1)?.seq ?? 0) < shore) {
-          const grown = await loadBelow(client, id, island, shore);
+          const grown = await loadNewer(client, id, island, shore);
           if (grown === null) throw new Error("no answer");
           expect(grown.entries.length).toBeGreaterThan(island.entries.length);
           island = grown;

@@ -1,9 +1,9 @@
-import { blankRead, prependEntries, type SessionState, startState } from "@holdfast/client";
+import { emptySessionRead, prependEntries, type SessionState, startState } from "@holdfast/client";
 import { type EntryView, ids, type OwnerId, type Seq } from "@holdfast/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Island, landIsland } from "./island.ts";
-import { type Held, letGo } from "./stretch.ts";
+import { type DetachedRange, joinToTail } from "./island.ts";
+import { type LoadedEntries, trimEntries } from "./stretch.ts";
 
 const id = ids.make("session");
 const page = 100;
@@ -21,9 +21,9 @@ function openTalk(length: number) {
   const all = Array.from({ length }, (_, index) => message(index * 3 + 1));
   const entries = all.slice(-page);
   const earlier = length > page ? (entries[0]?.seq ?? null) : null;
-  const read = { ...blankRead(id, "own_1" as OwnerId), entries, earlier };
-  let held: Held = { state: startState(read), island: null };
-  const inSight = (): Island | SessionState => held.island ?? held.state;
+  const read = { ...emptySessionRead(id, "own_1" as OwnerId), entries, earlier };
+  let held: LoadedEntries = { state: startState(read), detached: null };
+  const inSight = (): DetachedRange | SessionState => held.detached ?? held.state;
   const indexOf = (entry: EntryView | undefined): number => all.findIndex((one) => one === entry);
   return {
     all,
@@ -32,25 +32,25 @@ function openTalk(length: number) {
     look(from: number) {
       const shown = inSight().entries.slice(from, from + 10);
       const [first, last] = [shown[0]?.seq, shown.at(-1)?.seq];
-      if (first !== undefined && last !== undefined) held = letGo(held, { first, last });
+      if (first !== undefined && last !== undefined) held = trimEntries(held, { first, last });
     },
     up() {
       const from = indexOf(inSight().entries[0]);
       const added = all.slice(Math.max(0, from - page), from);
       const above = { entries: added, earlier: from > page ? (added[0]?.seq ?? null) : null };
-      const { island, state } = held;
+      const { detached: island, state } = held;
       held =
         island === null
-          ? { state: prependEntries(state, above), island }
-          : { state, island: { ...above, entries: [...added, ...island.entries] } };
+          ? { state: prependEntries(state, above), detached: island }
+          : { state, detached: { ...above, entries: [...added, ...island.entries] } };
     },
     down() {
-      if (held.island === null) return;
-      const { island } = held;
+      if (held.detached === null) return;
+      const { detached: island } = held;
       const to = indexOf(island.entries.at(-1)) + 1;
       const grown = { ...island, entries: [...island.entries, ...all.slice(to, to + page)] };
-      const landed = landIsland(held.state, grown);
-      held = landed === null ? { ...held, island: grown } : { state: landed, island: null };
+      const landed = joinToTail(held.state, grown);
+      held = landed === null ? { ...held, detached: grown } : { state: landed, detached: null };
     },
     say() {
       const next = message(all.length * 3 + 1);
@@ -96,12 +96,12 @@ test("what came late is never parted from the notice below it", () => {
   const numbers = (from: number, to: number) =>
     Array.from({ length: to - from }, (_, at) => message(from + at));
   const entries = [...numbers(1, 401), ...late, notice, ...numbers(402, 800)];
-  const state = startState({ ...blankRead(id, "own_1" as OwnerId), entries });
+  const state = startState({ ...emptySessionRead(id, "own_1" as OwnerId), entries });
   // A margin above what is in sight the cut would fall between the two that came late.
   const first = entries[402 - 1 + 200]?.seq;
   const last = entries.at(-1)?.seq;
   if (first === undefined || last === undefined) throw new Error("no entries");
-  const { state: kept } = letGo({ state, island: null }, { first, last });
+  const { state: kept } = trimEntries({ state, detached: null }, { first, last });
   expect(seqs(kept.entries).slice(0, 3)).toEqual([9001, 9002, 401]);
   expect(kept.earlier).toBe(401);
 });

@@ -5,10 +5,10 @@ export function isLate(entry: EntryView): boolean {
   return entry.type === "message" && entry.above !== undefined;
 }
 
-export function firstInPlace(entries: readonly EntryView[]): Seq | null {
+export function firstOrderedSeq(entries: readonly EntryView[]): Seq | null {
   return entries.find((entry) => !isLate(entry))?.seq ?? null;
 }
 
-export function lastInPlace(entries: readonly EntryView[]): Seq | null {
+export function lastOrderedSeq(entries: readonly EntryView[]): Seq | null {
   return entries.findLast((entry) => !isLate(entry))?.seq ?? null;
 }

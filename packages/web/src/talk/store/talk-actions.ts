@@ -8,37 +8,37 @@ import type {
   SessionId,
 } from "@holdfast/protocol";
 import { createContext, use } from "react";
-import { type AppParts, sentenceOf } from "../../app-context.ts";
-import { addressOf } from "../../router/routes.ts";
+import { type AppDeps, problemText } from "../../app-context.ts";
+import { hrefOf } from "../../router/routes.ts";
 import { copyText } from "../../ui/copy-button.tsx";
-import { words } from "../../strings/strings.ts";
+import { strings } from "../../strings/strings.ts";
 
 /** What a person can do to a conversation. Each is an intention that the host decides; the page shows what became of it. */
 export interface TalkActions {
   readonly copyLink: (seq: Seq) => void;
-  readonly editAndAsk: (entry: MessageEntry, text: string) => Promise<boolean>;
-  readonly askAgain: (from?: Seq) => void;
+  readonly editAndRetry: (entry: MessageEntry, text: string) => Promise<boolean>;
+  readonly retry: (from?: Seq) => void;
   readonly branchAt: (seq: Seq) => void;
-  readonly cutFrom: (seq: Seq) => void;
+  readonly truncateFrom: (seq: Seq) => void;
   readonly undo: () => void;
   readonly redo: () => void;
   readonly compact: () => void;
-  readonly answer: (approvalId: Approval, word: PersonsWord) => Promise<void>;
+  readonly answer: (approvalId: AnsweredApprovalId, word: ApprovalReply) => Promise<void>;
   readonly stop: (run: RunId) => void;
   readonly resume: (run: RunId) => void;
-  readonly rewrite: (item: InboxItem, text: string) => Promise<boolean>;
-  readonly takeBack: (item: InboxItem) => void;
+  readonly changeQueued: (item: InboxItem, text: string) => Promise<boolean>;
+  readonly removeQueued: (item: InboxItem) => void;
   readonly showRun: (run: RunId) => void;
 }
 
 /** To a call: whether it may run, and what else is to run like it. To a question: the answer. */
-interface PersonsWord {
+interface ApprovalReply {
   readonly decision: ApprovalAnswer;
   readonly rule?: string;
   readonly answer?: string;
 }
 
-type Approval = Parameters<AppParts["client"]["answerApproval"]>[0]["params"]["id"];
+type AnsweredApprovalId = Parameters<AppDeps["client"]["answerApproval"]>[0]["params"]["id"];
 
 const context = createContext<TalkActions | null>(null);
 export const TalkProvider = context.Provider;
@@ -50,12 +50,12 @@ export function useTalk(): TalkActions {
 }
 
 export function createTalkActions(
-  { client, router, toasts }: AppParts,
+  { client, router, toasts }: AppDeps,
   id: SessionId,
   showRun: (run: RunId) => void,
 ): TalkActions {
   const params = { id };
-  const tell = (error: ApiError): void => toasts.tell(sentenceOf(error));
+  const tell = (error: ApiError): void => toasts.show(problemText(error));
 
   /** Whether it was done; what was refused is told. */
   async function told(asked: Promise<Result<unknown>>): Promise<boolean> {
@@ -66,49 +66,50 @@ export function createTalkActions(
 
   async function redo(): Promise<void> {
     const isDone = await told(client.redo({ params, body: { interrupt: true } }));
-    if (isDone) toasts.tell(words.history.redone);
+    if (isDone) toasts.show(strings.history.redone);
   }
 
   async function cut(asked: Promise<Result<unknown>>, sentence: string): Promise<void> {
     if (await told(asked))
-      toasts.tell(sentence, { label: words.history.redo, run: () => void redo() });
+      toasts.show(sentence, { label: strings.history.redo, run: () => void redo() });
   }
 
   return {
     copyLink(seq) {
-      const link = new URL(addressOf({ kind: "session", id, at: seq }), location.href);
-      void copyText(link.href).then(() => toasts.tell(words.common.copied));
+      const link = new URL(hrefOf({ kind: "session", id, at: seq }), location.href);
+      void copyText(link.href).then(() => toasts.show(strings.common.copied));
     },
-    editAndAsk(entry, text) {
+    editAndRetry(entry, text) {
       const attachments = entry.parts.filter(
         (part) => part.type === "file" || part.type === "image",
       );
       const body = { from: entry.seq, text, attachments, interrupt: true };
       return told(client.retry({ params, body }));
     },
-    askAgain(from) {
+    retry(from) {
       void told(client.retry({ params, body: { ...(from && { from }), interrupt: true } }));
     },
     branchAt(seq) {
       void client.branch({ params, body: { at: seq } }).then((result) => {
         if (!result.ok) return tell(result.error);
         router.go({ kind: "session", id: result.value.session.id, at: null });
-        return toasts.tell(words.message.branched);
+        return toasts.show(strings.message.branched);
       });
     },
-    cutFrom: (seq) =>
+    truncateFrom: (seq) =>
       void cut(
         client.truncate({ params, body: { from: seq, interrupt: true } }),
-        words.history.cut,
+        strings.history.cut,
       ),
-    undo: () => void cut(client.undo({ params, body: { interrupt: true } }), words.history.undone),
+    undo: () =>
+      void cut(client.undo({ params, body: { interrupt: true } }), strings.history.undone),
     redo: () => void redo(),
     compact() {
       void client.compact({ params, body: {} }).then((result) => {
         if (!result.ok) return tell(result.error);
         const { outcome } = result.value;
         const sentence = outcome === "started" ? "compacting" : "deferred";
-        return toasts.tell(words.history[sentence]);
+        return toasts.show(strings.history[sentence]);
       });
     },
     async answer(approvalId, word) {
@@ -116,15 +117,15 @@ export function createTalkActions(
       const result = await client.answerApproval(asked);
       if (result.ok) return;
       const isLate = result.error.code === "approval_answered";
-      toasts.tell(isLate ? words.approval.late : sentenceOf(result.error));
+      toasts.show(isLate ? strings.approval.late : problemText(result.error));
     },
     stop: (run) => void told(client.cancelRun({ params: { id: run } })),
     resume: (run) => void told(client.resumeRun({ params: { id: run } })),
-    rewrite(item, text) {
+    changeQueued(item, text) {
       const { messageId, attachments } = item;
       return told(client.changeInput({ params: { id, messageId }, body: { text, attachments } }));
     },
-    takeBack: ({ messageId }) => void told(client.removeInput({ params: { id, messageId } })),
+    removeQueued: ({ messageId }) => void told(client.removeInput({ params: { id, messageId } })),
     showRun,
   };
 }

@@ -2,22 +2,25 @@ import type { LiveView } from "@holdfast/protocol";
 import { type FormEvent, useState } from "react";
 import { z } from "zod";
 import { Icon } from "../../ui/icons.tsx";
-import { revealUnseen } from "../../ui/markdown/safe-text.ts";
-import { words } from "../../strings/strings.ts";
+import { revealInvisible } from "../../ui/markdown/safe-text.ts";
+import { strings } from "../../strings/strings.ts";
 import { useTalk } from "../store/talk-actions.ts";
-import { Arguments } from "./tool-parts.tsx";
+import { ToolArguments } from "./tool-parts.tsx";
 
-type Approval = LiveView["approvals"][number];
+type OpenQuestion = LiveView["approvals"][number];
 
-const question = z.looseObject({ question: z.string(), choices: z.array(z.string()).optional() });
-const longestAnswer = 10_000;
+const questionInput = z.looseObject({
+  question: z.string(),
+  choices: z.array(z.string()).optional(),
+});
+const maxAnswerLength = 10_000;
 
 /** The model asks, and the run waits for what a person says: one of its choices, or words of their own. */
-export function QuestionCard({ approval: { approvalId, input } }: { approval: Approval }) {
+export function QuestionCard({ approval: { approvalId, input } }: { approval: OpenQuestion }) {
   const talk = useTalk();
   const [asking, setAsking] = useState(false);
   const [text, setText] = useState("");
-  const asked = question.safeParse(input).data;
+  const asked = questionInput.safeParse(input).data;
 
   async function answer(word: Parameters<typeof talk.answer>[1]): Promise<void> {
     setAsking(true);
@@ -30,16 +33,16 @@ export function QuestionCard({ approval: { approvalId, input } }: { approval: Ap
   }
 
   return (
-    <section className="approval" aria-label={words.question.title}>
+    <section className="approval" aria-label={strings.question.title}>
       <h3>
         <Icon name="thought" />
-        {words.question.title}
+        {strings.question.title}
       </h3>
       {asked === undefined ? (
-        <Arguments input={input} />
+        <ToolArguments input={input} />
       ) : (
         <p className="as-written" dir="auto">
-          {revealUnseen(asked.question)}
+          {revealInvisible(asked.question)}
         </p>
       )}
       {asked?.choices !== undefined && (
@@ -52,7 +55,7 @@ export function QuestionCard({ approval: { approvalId, input } }: { approval: Ap
               disabled={asking}
               onClick={() => void answer({ decision: "once", answer: choice })}
             >
-              {revealUnseen(choice)}
+              {revealInvisible(choice)}
             </button>
           ))}
         </div>
@@ -61,14 +64,14 @@ export function QuestionCard({ approval: { approvalId, input } }: { approval: Ap
         <input
           type="text"
           className="input"
-          aria-label={words.question.field}
-          placeholder={words.question.field}
-          maxLength={longestAnswer}
+          aria-label={strings.question.field}
+          placeholder={strings.question.field}
+          maxLength={maxAnswerLength}
           value={text}
           onChange={(event) => setText(event.target.value)}
         />
         <button type="submit" className="button primary" disabled={asking || text.trim() === ""}>
-          {words.question.send}
+          {strings.question.send}
         </button>
         <button
           type="button"
@@ -76,7 +79,7 @@ export function QuestionCard({ approval: { approvalId, input } }: { approval: Ap
           disabled={asking}
           onClick={() => void answer({ decision: "deny" })}
         >
-          {words.question.decline}
+          {strings.question.decline}
         </button>
       </form>
     </section>

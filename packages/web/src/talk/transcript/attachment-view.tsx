@@ -1,13 +1,13 @@
 import type { Attachment } from "@holdfast/protocol";
 import { Icon } from "../../ui/icons.tsx";
-import { words } from "../../strings/strings.ts";
+import { strings } from "../../strings/strings.ts";
 
-type File = Extract<Attachment, { type: "file" }>;
-type Picture = Extract<Attachment, { type: "image" }>;
+type FileAttachment = Extract<Attachment, { type: "file" }>;
+type ImageAttachment = Extract<Attachment, { type: "image" }>;
 
-export function FileView({ file }: { file: File }) {
+export function FileView({ file }: { file: FileAttachment }) {
   return (
-    <a className="file" href={addressOf(file.blobId)} download={file.name}>
+    <a className="file" href={blobHref(file.blobId)} download={file.name}>
       <Icon name="file" />
       <span className="file-name">{file.name}</span>
       <span className="quiet">{sizeOf(file.size)}</span>
@@ -15,12 +15,12 @@ export function FileView({ file }: { file: File }) {
   );
 }
 
-export function PictureView({ picture }: { picture: Picture }) {
-  const name = picture.name ?? words.talk.label;
+export function ImageView({ picture }: { picture: ImageAttachment }) {
+  const name = picture.name ?? strings.talk.label;
   return (
-    <a className="picture" href={addressOf(picture.blobId)} download={name}>
+    <a className="picture" href={blobHref(picture.blobId)} download={name}>
       <img
-        src={addressOf(picture.blobId)}
+        src={blobHref(picture.blobId)}
         alt={name}
         width={picture.width}
         height={picture.height}
@@ -31,7 +31,7 @@ export function PictureView({ picture }: { picture: Picture }) {
 }
 
 /** Relative, so that it holds under any base path. */
-export function addressOf(blobId: string): string {
+export function blobHref(blobId: string): string {
   return `api/blobs/${blobId}`;
 }
 

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { Dialog } from "../../ui/dialog.tsx";
-import { words } from "../../strings/strings.ts";
+import { strings } from "../../strings/strings.ts";
 
 interface EditDialogProps {
   readonly title: string;
@@ -18,7 +18,7 @@ export function EditDialog({ title, lead, confirm, text, onConfirm, onClose }: E
       {lead !== undefined && <p className="quiet">{lead}</p>}
       <textarea
         className="input edit"
-        aria-label={words.composer.label}
+        aria-label={strings.composer.label}
         rows={6}
         value={next}
         onChange={(event) => setNext(event.target.value)}

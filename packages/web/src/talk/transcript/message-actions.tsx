@@ -3,7 +3,7 @@ import { useState } from "react";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { Menu, type MenuEntry } from "../../ui/menu.tsx";
-import { words } from "../../strings/strings.ts";
+import { strings } from "../../strings/strings.ts";
 import { useTalk } from "../store/talk-actions.ts";
 import { EditDialog } from "./edit-dialog.tsx";
 
@@ -14,32 +14,32 @@ export function MessageActions({ entry }: { entry: MessageEntry }) {
   const isOwn = entry.role === "user";
   const text = textOf(entry.parts);
   const items: MenuEntry[] = [
-    { label: words.message.branch, icon: "branch", onChoose: () => talk.branchAt(entry.seq) },
-    { label: words.message.link, icon: "link", onChoose: () => talk.copyLink(entry.seq) },
+    { label: strings.message.branch, icon: "branch", onChoose: () => talk.branchAt(entry.seq) },
+    { label: strings.message.link, icon: "link", onChoose: () => talk.copyLink(entry.seq) },
   ];
   const { runId } = entry;
   if (!isOwn && runId !== undefined)
     items.push({
-      label: words.recorder.open,
+      label: strings.recorder.open,
       icon: "recorder",
       onChoose: () => talk.showRun(runId),
     });
   if (isOwn)
     items.push("line", {
-      label: words.message.undo,
+      label: strings.message.undo,
       icon: "undo",
-      onChoose: () => talk.cutFrom(entry.seq),
+      onChoose: () => talk.truncateFrom(entry.seq),
     });
 
   return (
     <div className="message-actions">
-      <CopyButton text={text} label={words.message.copy} />
+      <CopyButton text={text} label={strings.message.copy} />
       {isOwn ? (
         <button
           type="button"
           className="icon-button small"
-          aria-label={words.message.edit}
-          title={words.message.edit}
+          aria-label={strings.message.edit}
+          title={strings.message.edit}
           onClick={() => setEditing(true)}
         >
           <Icon name="edit" />
@@ -48,23 +48,23 @@ export function MessageActions({ entry }: { entry: MessageEntry }) {
         <button
           type="button"
           className="icon-button small"
-          aria-label={words.message.retry}
-          title={words.message.retry}
-          onClick={() => talk.askAgain()}
+          aria-label={strings.message.retry}
+          title={strings.message.retry}
+          onClick={() => talk.retry()}
         >
           <Icon name="refresh" />
         </button>
       )}
-      <Menu label={words.message.actions} className="icon-button small" items={items}>
+      <Menu label={strings.message.actions} className="icon-button small" items={items}>
         <Icon name="more" />
       </Menu>
       {editing && (
         <EditDialog
-          title={words.message.edit}
-          lead={words.message.editing}
-          confirm={words.message.editSend}
+          title={strings.message.edit}
+          lead={strings.message.editing}
+          confirm={strings.message.editSend}
           text={text}
-          onConfirm={(next) => void talk.editAndAsk(entry, next)}
+          onConfirm={(next) => void talk.editAndRetry(entry, next)}
           onClose={() => setEditing(false)}
         />
       )}

@@ -2,11 +2,11 @@ import type { NoticeEntry } from "@holdfast/protocol";
 import { memo } from "react";
 import { Icon, type IconName } from "../../ui/icons.tsx";
 import { Markdown } from "../../ui/markdown/markdown.tsx";
-import { dayOf } from "../../ui/format-time.ts";
-import { words } from "../../strings/strings.ts";
+import { formatDay } from "../../ui/format-time.ts";
+import { strings } from "../../strings/strings.ts";
 import { Message } from "./talk-message.tsx";
 import { PendingView } from "../composer/queue.tsx";
-import { isSameRow, type Row } from "./rows.ts";
+import { sameRow, type Row } from "./rows.ts";
 import type { UnsentStore } from "../store/unsent-messages.ts";
 
 interface RowProps {
@@ -18,20 +18,20 @@ export const RowView = memo(
   function RowView({ row, unsent }: RowProps) {
     switch (row.kind) {
       case "day":
-        return <p className="day">{dayOf(row.at)}</p>;
+        return <p className="day">{formatDay(row.at)}</p>;
       case "message":
       case "live":
         return <Message row={row} />;
       case "waiting":
         return <PendingView pending={row.item} store={unsent} />;
       case "notice":
-        return <Notice entry={row.entry} />;
+        return <NoticeRow entry={row.entry} />;
       case "compaction":
         return (
           <details className="note">
             <summary>
               <Icon name="archive" />
-              {words.talk.compacted(row.entry.covers.from, row.entry.covers.to)}
+              {strings.talk.compacted(row.entry.covers.from, row.entry.covers.to)}
             </summary>
             <Markdown text={row.entry.summary} />
           </details>
@@ -40,12 +40,12 @@ export const RowView = memo(
         return (
           <p className="note">
             <Icon name="archive" />
-            {words.talk.epoch}
+            {strings.talk.epoch}
           </p>
         );
     }
   },
-  (before, after) => isSameRow(before.row, after.row),
+  (before, after) => sameRow(before.row, after.row),
 );
 
 const noticeIcons: Readonly<Record<string, IconName>> = {
@@ -55,7 +55,7 @@ const noticeIcons: Readonly<Record<string, IconName>> = {
 };
 
 /** What the host has to say of a run: why it broke off, and what was kept of it. */
-function Notice({ entry }: { entry: NoticeEntry }) {
+function NoticeRow({ entry }: { entry: NoticeEntry }) {
   return (
     <p className={`note notice ${entry.kind}`} role="note">
       <Icon name={noticeIcons[entry.kind] ?? "warning"} />

@@ -7,7 +7,7 @@ import {
   type Seq,
 } from "@holdfast/protocol";
 import { expect, test } from "vitest";
-import { isSameRow, rowsOf, withLive } from "./rows.ts";
+import { sameRow, rowsOf, withLive } from "./rows.ts";
 
 const noon = new Date(2026, 0, 5, 12).getTime();
 let last = 0;
@@ -81,7 +81,7 @@ test("what is being written stands below, what is being run at its call, and not
   expect(calling?.kind === "message" && calling.live).toBe(live);
   const same = rows.map((row, index) => {
     const before = settled[index];
-    return before !== undefined && isSameRow(row, before);
+    return before !== undefined && sameRow(row, before);
   });
   expect(same).toEqual([true, true, true, true, false, false]);
 });

@@ -8,7 +8,7 @@ import type {
   Seq,
   ToolResultPart,
 } from "@holdfast/protocol";
-import type { Unsent } from "../store/unsent-messages.ts";
+import type { UnsentMessage } from "../store/unsent-messages.ts";
 
 /** One thing below another on the screen. Its key is for life: what streams keeps its place when it settles. */
 export type Row =
@@ -30,7 +30,7 @@ type EntryOf<T extends EntryView["type"]> = Extract<EntryView, { type: T }>;
 /** Said, and not yet part of the conversation: accepted and waiting, or still on its way. */
 export type Pending =
   | { readonly kind: "accepted"; readonly item: InboxItem }
-  | { readonly kind: "unsent"; readonly message: Unsent };
+  | { readonly kind: "unsent"; readonly message: UnsentMessage };
 
 export interface MessageRow {
   readonly kind: "message";
@@ -59,8 +59,8 @@ export function rowsOf(entries: readonly EntryView[]): readonly Row[] {
   const rows: Row[] = [];
   let day = "";
   for (const entry of entries) {
-    if (entry.type === "message" && isWithItsCalls(entry, calls)) continue;
-    const own = dayOf(entry.at);
+    if (entry.type === "message" && isShownWithCalls(entry, calls)) continue;
+    const own = dayKey(entry.at);
     if (own !== day) rows.push({ kind: "day", key: `day ${own}`, at: entry.at });
     day = own;
     rows.push(rowOf(entry, results, rows.at(-1)));
@@ -117,16 +117,16 @@ export function withLive(rows: readonly Row[], live: LiveView | null): readonly 
 
 /** What nobody works on yet stands where it will be; while a run goes on, it waits in the queue instead. */
 export function withPending(rows: readonly Row[], pending: readonly Pending[]): readonly Row[] {
-  const waiting = pending.map((item): Row => ({ kind: "waiting", key: nameOf(item), item }));
+  const waiting = pending.map((item): Row => ({ kind: "waiting", key: pendingKey(item), item }));
   return waiting.length === 0 ? rows : [...rows, ...waiting];
 }
 
-export function nameOf(pending: Pending): string {
+export function pendingKey(pending: Pending): string {
   return pending.kind === "accepted" ? pending.item.clientId : pending.message.clientId;
 }
 
 /** Whether two rows would look the same. Rows are made anew with each entry, and few of them differ. */
-export function isSameRow(a: Row, b: Row): boolean {
+export function sameRow(a: Row, b: Row): boolean {
   if (a.kind !== b.kind || a.key !== b.key) return false;
   if (a.kind === "live" && b.kind === "live")
     return a.message === b.message && a.begins === b.begins;
@@ -154,7 +154,7 @@ function hasOpenCall({ entry, results }: MessageRow): boolean {
   return entry.parts.some((part, index) => part.type === "tool_call" && results[index] === null);
 }
 
-function isWithItsCalls(entry: MessageEntry, calls: ReadonlySet<string>): boolean {
+function isShownWithCalls(entry: MessageEntry, calls: ReadonlySet<string>): boolean {
   return (
     entry.role === "tool" &&
     entry.parts.every((part) => part.type === "tool_result" && calls.has(part.callId))
@@ -179,7 +179,7 @@ function sideOfRole(role: MessageEntry["role"]): "asking" | "answer" {
   return role === "user" ? "asking" : "answer";
 }
 
-function dayOf(at: number): string {
+function dayKey(at: number): string {
   const date = new Date(at);
   return `${date.getFullYear()}-${date.getMonth()}-${date.getDate()}`;
 }

@@ -1,17 +1,17 @@
 import type { ApprovalAnswer, LiveView } from "@holdfast/protocol";
 import { useId, useState } from "react";
 import { Icon } from "../../ui/icons.tsx";
-import { revealUnseen } from "../../ui/markdown/safe-text.ts";
-import { words } from "../../strings/strings.ts";
+import { revealInvisible } from "../../ui/markdown/safe-text.ts";
+import { strings } from "../../strings/strings.ts";
 import { useTalk } from "../store/talk-actions.ts";
 import { QuestionCard } from "./approval-card.tsx";
-import { Arguments, Labelled } from "./tool-parts.tsx";
-import { withPlaceInWords } from "./tool-details.tsx";
+import { ToolArguments, LabelledBlock } from "./tool-parts.tsx";
+import { withWorkspaceName } from "./tool-details.tsx";
 
-type Approval = LiveView["approvals"][number];
+type OpenApproval = LiveView["approvals"][number];
 
 /** What waits for a person's word: a call with exactly what would run, or a question to answer. */
-export function ApprovalCard({ approval }: { approval: Approval }) {
+export function ApprovalCard({ approval }: { approval: OpenApproval }) {
   return approval.kind === "question" ? (
     <QuestionCard approval={approval} />
   ) : (
@@ -19,7 +19,7 @@ export function ApprovalCard({ approval }: { approval: Approval }) {
   );
 }
 
-function CallCard({ approval }: { approval: Approval }) {
+function CallCard({ approval }: { approval: OpenApproval }) {
   const talk = useTalk();
   const [asking, setAsking] = useState(false);
   const rules = approval.rules ?? [];
@@ -36,13 +36,13 @@ function CallCard({ approval }: { approval: Approval }) {
   }
 
   return (
-    <section className="approval" aria-label={words.approval.title(approval.name)}>
+    <section className="approval" aria-label={strings.approval.title(approval.name)}>
       <h3>
         <Icon name="shield" />
-        {words.approval.title(approval.name)}
+        {strings.approval.title(approval.name)}
       </h3>
-      <WhatWouldRun approval={approval} />
-      <p className="quiet">{words.approval.lead}</p>
+      <CallDetails approval={approval} />
+      <p className="quiet">{strings.approval.lead}</p>
       <div className="row">
         <button
           type="button"
@@ -50,7 +50,7 @@ function CallCard({ approval }: { approval: Approval }) {
           disabled={asking}
           onClick={() => void answer("once")}
         >
-          {words.approval.once}
+          {strings.approval.once}
         </button>
         {(["session", "always"] as const).map((decision) => (
           <button
@@ -60,7 +60,7 @@ function CallCard({ approval }: { approval: Approval }) {
             disabled={asking}
             onClick={() => void answer(decision)}
           >
-            {words.approval[decision]}
+            {strings.approval[decision]}
           </button>
         ))}
         <button
@@ -69,7 +69,7 @@ function CallCard({ approval }: { approval: Approval }) {
           disabled={asking}
           onClick={() => void answer("deny")}
         >
-          {words.approval.deny}
+          {strings.approval.deny}
         </button>
       </div>
       {rule !== undefined && <RuleChoice rules={rules} rule={rule} choose={setRule} />}
@@ -78,24 +78,24 @@ function CallCard({ approval }: { approval: Approval }) {
 }
 
 /** The host's own words for it where it has some; they may be shortened, the arguments below them are whole. */
-function WhatWouldRun({ approval: { input, shown, place } }: { approval: Approval }) {
+function CallDetails({ approval: { input, shown, place } }: { approval: OpenApproval }) {
   if (shown === undefined)
     return (
       <>
-        <Arguments input={input} />
-        {place !== undefined && <p className="quiet">{words.approval.place(place)}</p>}
+        <ToolArguments input={input} />
+        {place !== undefined && <p className="quiet">{strings.approval.place(place)}</p>}
       </>
     );
   return (
     <>
-      <Labelled label={words.approval.shown} copy={shown}>
-        <pre dir="ltr">{revealUnseen(withPlaceInWords(shown, place))}</pre>
-      </Labelled>
+      <LabelledBlock label={strings.approval.shown} copy={shown}>
+        <pre dir="ltr">{revealInvisible(withWorkspaceName(shown, place))}</pre>
+      </LabelledBlock>
       <details className="approval-whole">
-        <summary className="quiet">{words.approval.whole}</summary>
-        <Arguments input={input} />
+        <summary className="quiet">{strings.approval.whole}</summary>
+        <ToolArguments input={input} />
         {place !== undefined && (
-          <p className="quiet">{words.approval.place(revealUnseen(place))}</p>
+          <p className="quiet">{strings.approval.place(revealInvisible(place))}</p>
         )}
       </details>
     </>
@@ -114,18 +114,18 @@ function RuleChoice({ rules, rule, choose }: RuleChoiceProps) {
   if (rules.length === 1)
     return (
       <p className="quiet">
-        {words.approval.covers} <code dir="ltr">{revealUnseen(rule)}</code>
+        {strings.approval.covers} <code dir="ltr">{revealInvisible(rule)}</code>
       </p>
     );
   return (
     <div className="approval-rule">
       <label className="quiet" htmlFor={id}>
-        {words.approval.covers}
+        {strings.approval.covers}
       </label>
       <select id={id} dir="ltr" value={rule} onChange={(event) => choose(event.target.value)}>
         {rules.map((each) => (
           <option key={each} value={each}>
-            {revealUnseen(each)}
+            {revealInvisible(each)}
           </option>
         ))}
       </select>

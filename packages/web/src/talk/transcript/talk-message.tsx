@@ -2,18 +2,18 @@ import type { LiveView, Part, ToolResultPart } from "@holdfast/protocol";
 import { memo } from "react";
 import { Icon } from "../../ui/icons.tsx";
 import { Markdown } from "../../ui/markdown/markdown.tsx";
-import { momentOf, timeOf } from "../../ui/format-time.ts";
-import { words } from "../../strings/strings.ts";
+import { formatMoment, formatClock } from "../../ui/format-time.ts";
+import { strings } from "../../strings/strings.ts";
 import { MessageActions } from "./message-actions.tsx";
-import { PictureView, FileView } from "./attachment-view.tsx";
-import { Thoughts } from "./message.tsx";
+import { ImageView, FileView } from "./attachment-view.tsx";
+import { Reasoning } from "./message.tsx";
 import { ToolCard } from "./tool-card.tsx";
-import { isSameRow, type MessageRow, type Row } from "./rows.ts";
+import { sameRow, type MessageRow, type Row } from "./rows.ts";
 
-type Spoken = MessageRow | Extract<Row, { kind: "live" }>;
+type SpokenRow = MessageRow | Extract<Row, { kind: "live" }>;
 
 interface MessageProps {
-  readonly row: Spoken;
+  readonly row: SpokenRow;
 }
 
 /** One message, being written or settled: the same elements for both, so that settling moves nothing. */
@@ -24,25 +24,28 @@ export const Message = memo(
     return (
       <article
         className={`message ${role}${row.begins ? " begins" : ""}`}
-        aria-label={words.talk.role[role]}
+        aria-label={strings.talk.role[role]}
         data-seq={entry?.seq}
         aria-busy={row.kind === "live"}
       >
         <div className="message-body">
-          <Parts row={row} />
-          {entry?.superseded === true && <p className="aside">{words.talk.superseded}</p>}
+          <MessageParts row={row} />
+          {entry?.superseded === true && <p className="aside">{strings.talk.superseded}</p>}
           {entry?.partial !== undefined && (
             <p className="aside ended">
               <Icon name="stop" />
-              {words.talk.partial[entry.partial]}
+              {strings.talk.partial[entry.partial]}
             </p>
           )}
         </div>
         {row.kind === "message" && row.ends && (
           <footer className="message-foot">
             <MessageActions entry={row.entry} />
-            <time dateTime={new Date(row.entry.at).toISOString()} title={momentOf(row.entry.at)}>
-              {timeOf(row.entry.at)}
+            <time
+              dateTime={new Date(row.entry.at).toISOString()}
+              title={formatMoment(row.entry.at)}
+            >
+              {formatClock(row.entry.at)}
             </time>
             {row.entry.model !== undefined && <span>{row.entry.model}</span>}
           </footer>
@@ -50,17 +53,17 @@ export const Message = memo(
       </article>
     );
   },
-  (before, after) => isSameRow(before.row, after.row),
+  (before, after) => sameRow(before.row, after.row),
 );
 
-function Parts({ row }: { row: Spoken }) {
+function MessageParts({ row }: { row: SpokenRow }) {
   if (row.kind === "live") {
     const { parts } = row.message;
     const last = parts.length - 1;
     return parts.map(({ part, kind, text }, index) => {
       const growth = index === last ? "grows" : "settled";
       return kind === "reasoning" ? (
-        <Thoughts key={index} text={text} growth={growth} />
+        <Reasoning key={index} text={text} growth={growth} />
       ) : (
         <Markdown key={part} text={text} growth={growth} />
       );
@@ -89,14 +92,14 @@ function PartView({ part, result, live }: PartProps) {
     case "text":
       return (
         <>
-          {part.recovered === true && <Recovered />}
+          {part.recovered === true && <RecoveredNotice />}
           <Markdown text={part.text} />
         </>
       );
     case "notice":
       return <p className="aside">{part.text}</p>;
     case "reasoning":
-      return <Thoughts text={part.text} growth="settled" />;
+      return <Reasoning text={part.text} growth="settled" />;
     case "tool_call":
       return (
         <ToolCard
@@ -115,13 +118,13 @@ function PartView({ part, result, live }: PartProps) {
     case "file":
       return <FileView file={part} />;
     case "image":
-      return <PictureView picture={part} />;
+      return <ImageView picture={part} />;
     case "attached":
       return (
         <details className="fold">
           <summary>
             <Icon name="memory" />
-            {words.talk.attached(part.source)}
+            {strings.talk.attached(part.source)}
           </summary>
           <p className="as-written">{part.text}</p>
         </details>
@@ -129,11 +132,11 @@ function PartView({ part, result, live }: PartProps) {
   }
 }
 
-function Recovered() {
+function RecoveredNotice() {
   return (
     <p className="aside">
       <Icon name="refresh" />
-      {words.talk.recovered}
+      {strings.talk.recovered}
     </p>
   );
 }

@@ -2,12 +2,12 @@ import type { Json, LiveTool, LiveView, ToolResultPart } from "@holdfast/protoco
 import { useState } from "react";
 import { SessionLink } from "../../sessions/session-link.tsx";
 import { Icon } from "../../ui/icons.tsx";
-import { revealUnseen } from "../../ui/markdown/safe-text.ts";
-import { words } from "../../strings/strings.ts";
+import { revealInvisible } from "../../ui/markdown/safe-text.ts";
+import { strings } from "../../strings/strings.ts";
 import { ApprovalCard } from "./talk-approval-card.tsx";
-import { addressOf } from "./attachment-view.tsx";
-import { Arguments, Duration, Output } from "./tool-parts.tsx";
-import { headlineOf, iconOf } from "./tool-details.tsx";
+import { blobHref } from "./attachment-view.tsx";
+import { ToolArguments, ToolDuration, ToolOutput } from "./tool-parts.tsx";
+import { toolHeadline, toolIcon } from "./tool-details.tsx";
 
 interface ToolCardProps {
   readonly name: string;
@@ -19,7 +19,7 @@ interface ToolCardProps {
   readonly isLive: boolean;
 }
 
-type State = keyof typeof words.tool.state | "waits" | "skipped";
+type ToolState = keyof typeof strings.tool.state | "waits" | "skipped";
 
 /** A call and what became of it. Open while it runs; folded when it is done, unless it did not end well. */
 export function ToolCard({ name, input = null, result, running, approval, isLive }: ToolCardProps) {
@@ -30,7 +30,7 @@ export function ToolCard({ name, input = null, result, running, approval, isLive
   const child = result?.details?.child;
   const blobId = result?.blobId ?? running?.blobId;
 
-  function stateOf(): State {
+  function stateOf(): ToolState {
     if (result !== null) return isDenied(result) ? "denied" : result.outcome;
     if (running !== null) return running.outcome ?? "running";
     if (approval !== null) return "asking";
@@ -39,39 +39,39 @@ export function ToolCard({ name, input = null, result, running, approval, isLive
 
   if (approval !== null && result === null) return <ApprovalCard approval={approval} />;
   return (
-    <section className={`tool ${state}`} aria-label={`${name}: ${stateWords(state)}`}>
+    <section className={`tool ${state}`} aria-label={`${name}: ${stateText(state)}`}>
       <button
         type="button"
         className="tool-head"
         aria-expanded={isOpen}
         onClick={() => setChosen(!isOpen)}
       >
-        <Icon name={iconOf(name)} />
+        <Icon name={toolIcon(name)} />
         <span className="tool-name">{name}</span>
         <code className="tool-line" dir="ltr">
-          {revealUnseen(headlineOf(input)).slice(0, 300)}
+          {revealInvisible(toolHeadline(input)).slice(0, 300)}
         </code>
         <span className="tool-state">
-          {running !== null && <Duration tool={running} />}
+          {running !== null && <ToolDuration tool={running} />}
           {state === "running" && <span className="dot breathing" />}
-          <span>{stateWords(state)}</span>
+          <span>{stateText(state)}</span>
         </span>
         <Icon name="chevron" />
       </button>
       {child !== undefined && (
         <div className="tool-child">
-          <SessionLink id={child.sessionId} label={words.tool.child} />
+          <SessionLink id={child.sessionId} label={strings.tool.child} />
         </div>
       )}
       {isOpen && (
         <div className="tool-body">
-          {state === "unknown" && <p className="aside">{words.tool.unknownHint}</p>}
-          <Arguments input={input} />
-          {output !== null && <Output text={output} isGrowing={state === "running"} />}
+          {state === "unknown" && <p className="aside">{strings.tool.unknownHint}</p>}
+          <ToolArguments input={input} />
+          {output !== null && <ToolOutput text={output} isGrowing={state === "running"} />}
           {blobId !== undefined && (
-            <a className="button plain" href={addressOf(blobId)} download={`${name}.txt`}>
+            <a className="button plain" href={blobHref(blobId)} download={`${name}.txt`}>
               <Icon name="download" />
-              {words.tool.whole}
+              {strings.tool.whole}
             </a>
           )}
         </div>
@@ -84,7 +84,7 @@ function isDenied({ details }: NonNullable<ToolCardProps["result"]>): boolean {
   return details?.refusal === "denied" || details?.refusal === "forbidden";
 }
 
-function stateWords(state: State): string {
-  if (state === "waits") return words.tool.waitsForLead;
-  return state === "skipped" ? words.tool.notRun : words.tool.state[state];
+function stateText(state: ToolState): string {
+  if (state === "waits") return strings.tool.waitsForLead;
+  return state === "skipped" ? strings.tool.notRun : strings.tool.state[state];
 }

@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
-import { withPlaceInWords } from "./tool-details.tsx";
+import { withWorkspaceName } from "./tool-details.tsx";
 
 const place = "/home/ada/.holdfast/workspaces/ses_01abc";
 
 test("a conversation's own workspace is called that where the host names it, and nowhere else", () => {
-  expect(withPlaceInWords(`Runs in ${place}:\n  "rm"\n  "in ${place}"`, place)).toBe(
+  expect(withWorkspaceName(`Runs in ${place}:\n  "rm"\n  "in ${place}"`, place)).toBe(
     `Runs in this conversation's workspace:\n  "rm"\n  "in ${place}"`,
   );
-  expect(withPlaceInWords(`Fetches a page\nand puts it in ${place}`, place)).toBe(
+  expect(withWorkspaceName(`Fetches a page\nand puts it in ${place}`, place)).toBe(
     `Fetches a page\nand puts it in ${place}`,
   );
-  expect(withPlaceInWords("Runs in /srv/papers:\n  ls", "/srv/papers")).toBe(
+  expect(withWorkspaceName("Runs in /srv/papers:\n  ls", "/srv/papers")).toBe(
     "Runs in /srv/papers:\n  ls",
   );
 });

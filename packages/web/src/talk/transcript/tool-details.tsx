@@ -1,11 +1,11 @@
-import { words } from "../../strings/strings.ts";
+import { strings } from "../../strings/strings.ts";
 import type { Json } from "@holdfast/protocol";
 import type { IconName } from "../../ui/icons.tsx";
 
 /** What a call is about, in one line. Tools name their main argument in one of these ways. */
 const mainArguments = ["command", "path", "file", "url", "query", "pattern", "text", "name"];
 
-export function headlineOf(input: Json): string {
+export function toolHeadline(input: Json): string {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return "";
   const name = mainArguments.find((each) => each in input) ?? Object.keys(input)[0];
   const value = name === undefined ? undefined : input[name];
@@ -13,7 +13,7 @@ export function headlineOf(input: Json): string {
   return typeof value === "string" || typeof value === "number" ? String(value) : "";
 }
 
-export function iconOf(name: string): IconName {
+export function toolIcon(name: string): IconName {
   if (/terminal|shell|exec|command/.test(name)) return "terminal";
   if (/edit|write|patch/.test(name)) return "edit";
   if (/read|list|glob|file/.test(name)) return "file";
@@ -27,7 +27,7 @@ export function iconOf(name: string): IconName {
 export type DiffLine = { readonly kind: "added" | "removed" | "same"; readonly text: string };
 
 /** What a call changes, as far as its own arguments say it: nothing is read from anywhere. */
-export function changesIn(input: Json): readonly DiffLine[] | null {
+export function diffOf(input: Json): readonly DiffLine[] | null {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return null;
   const patch = textAt(input, ["patch", "diff"]);
   if (patch !== null) return patch.split("\n").map(patchLine);
@@ -65,17 +65,17 @@ function diffLines(before: readonly string[], after: readonly string[]): readonl
   ];
 }
 
-const ownWorkspace = /[/\\]workspaces[/\\]ses_[^/\\]+$/;
+const sessionWorkspace = /[/\\]workspaces[/\\]ses_[^/\\]+$/;
 
 /**
  * The host's words for a call, with a conversation's own workspace called that. Only where the host names the place, in the
  * first line: what would run stands there letter by letter.
  */
-export function withPlaceInWords(shown: string, place: string | undefined): string {
-  if (place === undefined || !ownWorkspace.test(place)) return shown;
+export function withWorkspaceName(shown: string, place: string | undefined): string {
+  if (place === undefined || !sessionWorkspace.test(place)) return shown;
   const at = shown.indexOf(` in ${place}`);
   const end = shown.indexOf("\n");
   if (at === -1 || (end !== -1 && at > end)) return shown;
   const rest = shown.slice(at + ` in ${place}`.length);
-  return `${shown.slice(0, at)} in ${words.approval.ownWorkspace}${rest}`;
+  return `${shown.slice(0, at)} in ${strings.approval.ownWorkspace}${rest}`;
 }

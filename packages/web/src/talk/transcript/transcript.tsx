@@ -2,7 +2,7 @@ import { useVirtualizer, type Virtualizer } from "@tanstack/react-virtual";
 import type { Seq } from "@holdfast/protocol";
 import { type RefObject, useEffect, useMemo, useRef, useState } from "react";
 import { Icon } from "../../ui/icons.tsx";
-import { words } from "../../strings/strings.ts";
+import { strings } from "../../strings/strings.ts";
 import type { ConversationStore, ConversationView } from "../store/conversation-store.ts";
 import { type Pending, type Row, rowsOf, seqOf, withLive, withPending } from "./rows.ts";
 import { RowView } from "./row-view.tsx";
@@ -18,14 +18,14 @@ interface TranscriptProps {
 }
 
 /** So near to an edge of what is held, more is read. */
-const nearEdge = 8;
+const edgeRows = 8;
 /** Who is so near to the end reads along. */
-const endPixels = 80;
+const endThresholdPixels = 80;
 
 type List = Virtualizer<HTMLDivElement, HTMLDivElement>;
 
 export function Transcript({ view, store, pending, unsent, at }: TranscriptProps) {
-  const { state, island } = view;
+  const { state, detached: island } = view;
   const entries = (island ?? state)?.entries;
   const settled = useMemo(() => rowsOf(entries ?? []), [entries]);
   const live = island === null ? (state?.live ?? null) : null;
@@ -42,15 +42,15 @@ export function Transcript({ view, store, pending, unsent, at }: TranscriptProps
     overscan: 6,
     anchorTo: "end",
     followOnAppend: true,
-    scrollEndThreshold: endPixels,
+    scrollEndThreshold: endThresholdPixels,
     paddingStart: 24,
     paddingEnd: 24,
   });
-  const named = useNamedEntry(list, rows, view, store, at);
-  useMore(list, rows, view, store);
-  useEndInSight(place, list);
-  useHeldSizes(list, rows);
-  const isAway = useIsAway(place, list) || island !== null;
+  const named = useScrollToEntry(list, rows, view, store, at);
+  useLoadAndTrim(list, rows, view, store);
+  useStickToEnd(place, list);
+  usePruneSizes(list, rows);
+  const isAway = useIsAwayFromEnd(place, list) || island !== null;
 
   return (
     <div className="transcript">
@@ -58,11 +58,11 @@ export function Transcript({ view, store, pending, unsent, at }: TranscriptProps
         ref={place}
         className="entries"
         role="log"
-        aria-label={words.talk.label}
+        aria-label={strings.talk.label}
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         tabIndex={0}
       >
-        <Edge view={view} />
+        <LoadingEdge view={view} />
         <div className="rows" style={{ height: list.getTotalSize() }}>
           {list.getVirtualItems().map((item) => {
             const row = rows[item.index];
@@ -85,8 +85,8 @@ export function Transcript({ view, store, pending, unsent, at }: TranscriptProps
         <button
           type="button"
           className="to-newest"
-          aria-label={words.talk.newest}
-          title={words.talk.newest}
+          aria-label={strings.talk.newest}
+          title={strings.talk.newest}
           onClick={() => {
             store.returnToTail();
             requestAnimationFrame(() => list.scrollToEnd());
@@ -100,12 +100,12 @@ export function Transcript({ view, store, pending, unsent, at }: TranscriptProps
 }
 
 /** Where what is held ends: more is being read, or this is the beginning. */
-function Edge({ view: { loading } }: { view: ConversationView }) {
-  return loading === "earlier" ? <p className="edge">{words.talk.earlier}</p> : null;
+function LoadingEdge({ view: { loading } }: { view: ConversationView }) {
+  return loading === "earlier" ? <p className="edge">{strings.talk.earlier}</p> : null;
 }
 
 /** Goes to the entry that the address names, once, and marks it. */
-function useNamedEntry(
+function useScrollToEntry(
   list: List,
   rows: readonly Row[],
   { state }: ConversationView,
@@ -115,7 +115,7 @@ function useNamedEntry(
   const reached = useRef<Seq | null>(null);
   const isRead = state !== null;
   useEffect(() => {
-    if (isRead && at !== null) void store.reach(at);
+    if (isRead && at !== null) void store.loadAround(at);
   }, [store, at, isRead]);
   const index = at === null ? -1 : rows.findIndex((row) => seqOf(row) === at);
   useEffect(() => {
@@ -127,7 +127,7 @@ function useNamedEntry(
 }
 
 /** Reads more where somebody comes near to the end of what is held, in either direction; lets go of what is far. */
-function useMore(
+function useLoadAndTrim(
   list: List,
   rows: readonly Row[],
   view: ConversationView,
@@ -136,22 +136,22 @@ function useMore(
   const items = list.getVirtualItems();
   const first = items[0]?.index ?? 0;
   const last = items.at(-1)?.index ?? 0;
-  const { island, state, loading } = view;
+  const { detached: island, state, loading } = view;
   const earlier = (island ?? state)?.earlier ?? null;
   useEffect(() => {
     if (loading !== null) return;
-    if (earlier !== null && first < nearEdge) void store.loadEarlier();
-    else if (island !== null && last > rows.length - nearEdge) void store.loadLater();
+    if (earlier !== null && first < edgeRows) void store.loadEarlier();
+    else if (island !== null && last > rows.length - edgeRows) void store.loadLater();
     else {
       const seqs = rows.slice(first, last + 1).flatMap((row) => seqOf(row) ?? []);
       const [top, bottom] = [seqs[0], seqs.at(-1)];
-      if (top !== undefined && bottom !== undefined) store.look({ first: top, last: bottom });
+      if (top !== undefined && bottom !== undefined) store.trimTo({ first: top, last: bottom });
     }
   }, [store, rows, first, last, earlier, island, loading]);
 }
 
 /** The list remembers how tall every row was that it ever drew; of those that are gone nobody asks again. */
-function useHeldSizes({ itemSizeCache: sizes }: List, rows: readonly Row[]): void {
+function usePruneSizes({ itemSizeCache: sizes }: List, rows: readonly Row[]): void {
   useEffect(() => {
     if (sizes.size <= 2 * rows.length) return;
     const held = new Set<unknown>(rows.map(({ key }) => key));
@@ -160,13 +160,13 @@ function useHeldSizes({ itemSizeCache: sizes }: List, rows: readonly Row[]): voi
 }
 
 /** Who reads along at the end stays there when the room for it changes: a queue grows, a keyboard opens. */
-function useEndInSight(place: RefObject<HTMLDivElement | null>, list: List): void {
+function useStickToEnd(place: RefObject<HTMLDivElement | null>, list: List): void {
   useEffect(() => {
     const box = place.current;
     if (box === null) return;
     let isAtEnd = true;
     const look = (): void => {
-      isAtEnd = list.getDistanceFromEnd() <= endPixels;
+      isAtEnd = list.getDistanceFromEnd() <= endThresholdPixels;
     };
     const resized = new ResizeObserver(() => {
       if (isAtEnd) list.scrollToEnd();
@@ -181,7 +181,7 @@ function useEndInSight(place: RefObject<HTMLDivElement | null>, list: List): voi
 }
 
 /** Whether the end is out of sight. */
-function useIsAway(place: RefObject<HTMLDivElement | null>, list: List): boolean {
+function useIsAwayFromEnd(place: RefObject<HTMLDivElement | null>, list: List): boolean {
   const [isAway, setIsAway] = useState(false);
   useEffect(() => {
     const box = place.current;

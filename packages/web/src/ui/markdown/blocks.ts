@@ -1,10 +1,10 @@
 import { Lexer, Marked, type MarkedToken, type TokensList } from "marked";
 import { mathsBlock, mathsInLine, type MathsToken } from "./maths-rules.ts";
 
-const options = new Marked({ gfm: true, extensions: [mathsBlock, mathsInLine] }).defaults;
+const lexerOptions = new Marked({ gfm: true, extensions: [mathsBlock, mathsInLine] }).defaults;
 
 /** All that the lexer makes: its own tokens, and formulas. */
-export type SaidToken = MarkedToken | MathsToken;
+export type MarkdownToken = MarkedToken | MathsToken;
 
 /** A piece of a text that is drawn by itself, and anew only when it changes. */
 export interface Block {
@@ -19,7 +19,7 @@ export interface BlockSplitter {
 }
 
 /** What comes may still change these: a list that goes on behind a blank, a line that becomes a heading. */
-const unsure = 3;
+const unsettledTokens = 3;
 
 export function createBlockSplitter(): BlockSplitter {
   let text = "";
@@ -29,9 +29,9 @@ export function createBlockSplitter(): BlockSplitter {
     links,
     split(next, growth) {
       const grew = next.length >= text.length && next.startsWith(text);
-      const kept = grew ? raws.slice(0, -unsure) : [];
+      const kept = grew ? raws.slice(0, -unsettledTokens) : [];
       const from = kept.reduce((sum, raw) => sum + raw.length, 0);
-      const lexer = new Lexer(options);
+      const lexer = new Lexer(lexerOptions);
       // The lexer reads tabs and ends of lines as it likes; lengths must stay those of the text.
       const found = lexer.blockTokens(next.slice(from), []).map(({ raw }) => raw);
       Object.assign(links, lexer.tokens.links);
@@ -44,11 +44,11 @@ export function createBlockSplitter(): BlockSplitter {
   };
 }
 
-export function lexBlock({ raw, isOpen }: Block, links: TokensList["links"]): SaidToken[] {
-  const lexer = new Lexer(options);
+export function lexBlock({ raw, isOpen }: Block, links: TokensList["links"]): MarkdownToken[] {
+  const lexer = new Lexer(lexerOptions);
   Object.assign(lexer.tokens.links, links);
   // With these extensions the lexer makes no other tokens than these.
-  return lexer.lex(isOpen ? closeOpenEnds(raw) : raw) as SaidToken[];
+  return lexer.lex(isOpen ? closeOpenEnds(raw) : raw) as MarkdownToken[];
 }
 
 /** What a stream has begun is shown as it will be: no asterisks that vanish, no half of an address. */
@@ -60,10 +60,10 @@ export function closeOpenEnds(raw: string): string {
     .replace(/\[([^\][\n]*)\]\([^()\s]*$/, "$1")
     .replace(/!?\[([^\][\n]*)$/, "$1")
     .replace(/(?<![*_\\])[*_]{1,3}$/, "");
-  if (count(text, /`/g) % 2 === 1) return `${text}\``;
-  return count(text, /\*\*/g) % 2 === 1 ? `${text}**` : text;
+  if (countMatches(text, /`/g) % 2 === 1) return `${text}\``;
+  return countMatches(text, /\*\*/g) % 2 === 1 ? `${text}**` : text;
 }
 
-function count(text: string, what: RegExp): number {
+function countMatches(text: string, what: RegExp): number {
   return text.match(what)?.length ?? 0;
 }

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
-import { words } from "../../strings/strings.ts";
+import { strings } from "../../strings/strings.ts";
 import { CopyButton } from "../copy-button.tsx";
-import { revealUnseen } from "./safe-text.ts";
+import { revealInvisible } from "./safe-text.ts";
 import { type SafeHtml, sanitiseCode } from "./sanitise.ts";
 
 interface CodeBlockProps {
@@ -11,16 +11,16 @@ interface CodeBlockProps {
   readonly isOpen?: boolean;
 }
 
-const longestColoured = 40_000;
+const maxHighlightedLength = 40_000;
 
 export function CodeBlock({ code, language, isOpen = false }: CodeBlockProps) {
-  const shown = revealUnseen(code);
-  const coloured = useColours(shown, language, isOpen);
+  const shown = revealInvisible(code);
+  const coloured = useHighlightedHtml(shown, language, isOpen);
   return (
     <figure className="code">
       <figcaption>
-        <span>{language === "" ? words.code.plain : language}</span>
-        <CopyButton text={code} label={words.code.copy} />
+        <span>{language === "" ? strings.code.plain : language}</span>
+        <CopyButton text={code} label={strings.code.copy} />
       </figcaption>
       {/* A wide block scrolls by keyboard too. */}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
@@ -35,9 +35,9 @@ export function CodeBlock({ code, language, isOpen = false }: CodeBlockProps) {
   );
 }
 
-function useColours(code: string, language: string, isOpen: boolean): SafeHtml | null {
+function useHighlightedHtml(code: string, language: string, isOpen: boolean): SafeHtml | null {
   const [coloured, setColoured] = useState<{ code: string; html: SafeHtml } | null>(null);
-  const wanted = !isOpen && language !== "" && code.length <= longestColoured;
+  const wanted = !isOpen && language !== "" && code.length <= maxHighlightedLength;
   useEffect(() => {
     if (!wanted) return;
     let left = false;

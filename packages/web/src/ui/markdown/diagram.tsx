@@ -1,19 +1,19 @@
 import { memo, useState } from "react";
 import { useDrawing } from "../../drawing/use-drawing.ts";
-import { words } from "../../strings/strings.ts";
+import { strings } from "../../strings/strings.ts";
 import { CopyButton } from "../copy-button.tsx";
 import { useShade } from "../theme.ts";
 import { CodeBlock } from "./code-block.tsx";
 
-const longest = 20_000;
+const maxSourceLength = 20_000;
 
 /** A diagram as a picture, which runs nothing and fetches nothing; as it was written until it is drawn. */
 export const Diagram = memo(function Diagram({ source }: { source: string }) {
   const theme = useShade();
-  const isShort = source.length <= longest;
+  const isShort = source.length <= maxSourceLength;
   const outcome = useDrawing(isShort ? { kind: "diagram", source, theme } : null);
   const [isSourceShown, setIsSourceShown] = useState(false);
-  const w = words.drawing;
+  const w = strings.drawing;
   const isRefused = outcome?.kind === "refused" || !isShort;
   if (outcome?.kind !== "diagram")
     return (

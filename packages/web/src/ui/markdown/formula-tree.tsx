@@ -1,45 +1,45 @@
 import { createElement, type CSSProperties, type ReactNode } from "react";
 import type { TreeNode } from "../../drawing/jobs.ts";
 
-const tags = new Set(
+const allowedTags = new Set(
   "span svg path line math semantics annotation mrow mi mo mn ms mtext mspace mfrac msup msub msubsup mover munder munderover msqrt mroot mtable mtr mtd mstyle mpadded mphantom menclose".split(
     " ",
   ),
 );
-const attributes = new Set(
+const allowedAttributes = new Set(
   "class d x1 x2 y1 y2 width height viewBox preserveAspectRatio stroke-width xmlns encoding display mathvariant stretchy fence separator accent accentunder displaystyle scriptlevel linethickness columnalign columnspacing rowspacing columnlines rowlines lspace rspace minsize maxsize depth voffset notation aria-hidden".split(
     " ",
   ),
 );
-const styles = new Set(
+const allowedStyles = new Set(
   "height width min-width max-width top bottom left margin-left margin-right margin-top margin-bottom padding-left padding-right vertical-align border-bottom-width border-top-width border-right-width border-left-width border-width border-style border-color border-right-style border-top-style border-bottom-style color background-color text-shadow position".split(
     " ",
   ),
 );
-const named: Readonly<Record<string, string>> = {
+const attributeNames: Readonly<Record<string, string>> = {
   class: "className",
   "stroke-width": "strokeWidth",
 };
 
 /** Elements of a formula, and nothing else that a frame might answer with: no link, no picture, no handler, no place outside. */
-export function drawTree(node: TreeNode | string, key = 0): ReactNode {
+export function renderTree(node: TreeNode | string, key = 0): ReactNode {
   if (typeof node === "string") return node;
-  if (!tags.has(node.tag)) return null;
+  if (!allowedTags.has(node.tag)) return null;
   const given: Record<string, unknown> = { key, style: styleOf(node) };
   for (const [name, value] of Object.entries(node.attributes))
-    if (attributes.has(name)) given[named[name] ?? name] = value;
-  return createElement(node.tag, given, ...node.children.map((child, at) => drawTree(child, at)));
+    if (allowedAttributes.has(name)) given[attributeNames[name] ?? name] = value;
+  return createElement(node.tag, given, ...node.children.map((child, at) => renderTree(child, at)));
 }
 
 function styleOf({ style }: TreeNode): CSSProperties | undefined {
   const kept = Object.entries(style).flatMap(([name, value]) => {
     const isPlain = /^[-+\d.a-z%#,() ]{1,80}$/i.test(value) && !/url|var|fixed|sticky/i.test(value);
-    return styles.has(name) && isPlain ? [[inCamel(name), value] as const] : [];
+    return allowedStyles.has(name) && isPlain ? [[toCamelCase(name), value] as const] : [];
   });
   const plain: Record<string, string> = Object.fromEntries(kept);
   return kept.length === 0 ? undefined : plain;
 }
 
-function inCamel(name: string): string {
+function toCamelCase(name: string): string {
   return name.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -1,10 +1,10 @@
 import { memo, useEffect } from "react";
 import { useDrawing } from "../../drawing/use-drawing.ts";
-import { words } from "../../strings/strings.ts";
+import { strings } from "../../strings/strings.ts";
 import { CopyButton } from "../copy-button.tsx";
 import { CodeBlock } from "./code-block.tsx";
-import { drawTree } from "./formula-tree.tsx";
-import { revealUnseen } from "./safe-text.ts";
+import { renderTree } from "./formula-tree.tsx";
+import { revealInvisible } from "./safe-text.ts";
 
 interface FormulaProps {
   readonly source: string;
@@ -18,21 +18,21 @@ export const Formula = memo(function Formula({ source, layout }: FormulaProps) {
   const tree = outcome?.kind === "formula" ? outcome.tree : null;
   if (layout === "line")
     return tree === null ? (
-      <code title={outcome === null ? undefined : words.drawing.notDrawn}>
-        {revealUnseen(source)}
+      <code title={outcome === null ? undefined : strings.drawing.notDrawn}>
+        {revealInvisible(source)}
       </code>
     ) : (
-      <span className="formula">{drawTree(tree)}</span>
+      <span className="formula">{renderTree(tree)}</span>
     );
   if (tree === null) return <CodeBlock code={source} language="math" />;
   return (
     <div className="formula display">
       {/* A wide formula scrolls by keyboard too. */}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <section className="formula-scroll" tabIndex={0} aria-label={words.drawing.formula}>
-        {drawTree(tree)}
+      <section className="formula-scroll" tabIndex={0} aria-label={strings.drawing.formula}>
+        {renderTree(tree)}
       </section>
-      <CopyButton text={source} label={words.drawing.copyFormula} />
+      <CopyButton text={source} label={strings.drawing.copyFormula} />
     </div>
   );
 });

@@ -1,15 +1,15 @@
 import type { Tokens, TokensList } from "marked";
 import { memo, type ReactNode, useMemo, useState } from "react";
-import { type Block, createBlockSplitter, lexBlock, type SaidToken } from "./blocks.ts";
+import { type Block, createBlockSplitter, lexBlock, type MarkdownToken } from "./blocks.ts";
 import { CodeBlock } from "./code-block.tsx";
 import { Diagram } from "./diagram.tsx";
 import { Formula } from "./formula.tsx";
-import { drawInline } from "./inline.tsx";
-import { words } from "../../strings/strings.ts";
+import { renderInline } from "./inline.tsx";
+import { strings } from "../../strings/strings.ts";
 import { sanitiseMarkup } from "./sanitise.ts";
 
 /** Past this a block is shown as it was written: nothing that is meant to be read is so long. */
-const longestBlock = 60_000;
+const maxBlockLength = 60_000;
 
 interface MarkdownProps {
   readonly text: string;
@@ -34,20 +34,22 @@ interface BlockProps extends Block {
 }
 
 const BlockView = memo(function BlockView({ links, raw, isOpen }: BlockProps) {
-  if (raw.length > longestBlock) return <p className="as-written">{raw}</p>;
-  return <>{lexBlock({ raw, isOpen }, links).map((token, index) => draw(token, index, isOpen))}</>;
+  if (raw.length > maxBlockLength) return <p className="as-written">{raw}</p>;
+  return (
+    <>{lexBlock({ raw, isOpen }, links).map((token, index) => renderToken(token, index, isOpen))}</>
+  );
 });
 
-function draw(token: SaidToken, key: number, isOpen: boolean): ReactNode {
+function renderToken(token: MarkdownToken, key: number, isOpen: boolean): ReactNode {
   switch (token.type) {
     case "paragraph":
       return (
         <p key={key} dir="auto">
-          {drawInline(token.tokens)}
+          {renderInline(token.tokens)}
         </p>
       );
     case "text":
-      return <span key={key}>{drawInline(token.tokens ?? [token])}</span>;
+      return <span key={key}>{renderInline(token.tokens ?? [token])}</span>;
     case "heading":
       return <Heading key={key} token={token} />;
     case "code":
@@ -55,7 +57,7 @@ function draw(token: SaidToken, key: number, isOpen: boolean): ReactNode {
     case "maths":
       return <Formula key={key} source={token.text} layout={token.layout} />;
     case "blockquote":
-      return <blockquote key={key}>{drawAll(token.tokens, isOpen)}</blockquote>;
+      return <blockquote key={key}>{renderTokens(token.tokens, isOpen)}</blockquote>;
     case "list":
       return <List key={key} token={token} isOpen={isOpen} />;
     case "table":
@@ -69,12 +71,14 @@ function draw(token: SaidToken, key: number, isOpen: boolean): ReactNode {
     case "checkbox":
       return null;
     default:
-      return <p key={key}>{drawInline([token])}</p>;
+      return <p key={key}>{renderInline([token])}</p>;
   }
 }
 
-function drawAll(tokens: readonly unknown[], isOpen: boolean): ReactNode {
-  return (tokens as readonly SaidToken[]).map((token, index) => draw(token, index, isOpen));
+function renderTokens(tokens: readonly unknown[], isOpen: boolean): ReactNode {
+  return (tokens as readonly MarkdownToken[]).map((token, index) =>
+    renderToken(token, index, isOpen),
+  );
 }
 
 /** Code; or what is drawn, once it is whole. */
@@ -89,14 +93,14 @@ function Fence({ token, isOpen }: { token: Tokens.Code; isOpen: boolean }) {
 /** The page has its own first headings: those of a message begin below them. */
 function Heading({ token }: { token: Tokens.Heading }) {
   const Tag = (["h3", "h4", "h5", "h6"] as const)[token.depth - 1] ?? "h6";
-  return <Tag dir="auto">{drawInline(token.tokens)}</Tag>;
+  return <Tag dir="auto">{renderInline(token.tokens)}</Tag>;
 }
 
 function List({ token, isOpen }: { token: Tokens.List; isOpen: boolean }) {
   const items = token.items.map((item, index) => (
     <li key={index} dir="auto" className={item.task ? "task" : undefined}>
       {item.task && <input type="checkbox" checked={item.checked ?? false} disabled readOnly />}
-      {drawAll(item.tokens, isOpen)}
+      {renderTokens(item.tokens, isOpen)}
     </li>
   ));
   return token.ordered ? (
@@ -110,12 +114,12 @@ function Table({ token }: { token: Tokens.Table }) {
   const cell = (cells: readonly Tokens.TableCell[], Tag: "td" | "th"): ReactNode =>
     cells.map((each, index) => (
       <Tag key={index} dir="auto" className={each.align ? `align-${each.align}` : undefined}>
-        {drawInline(each.tokens)}
+        {renderInline(each.tokens)}
       </Tag>
     ));
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-    <section className="table" aria-label={words.code.table} tabIndex={0}>
+    <section className="table" aria-label={strings.code.table} tabIndex={0}>
       <table>
         <thead>
           <tr>{cell(token.header, "th")}</tr>

@@ -7,20 +7,24 @@ export interface MathsToken {
   readonly layout: "line" | "display";
 }
 
-const longest = 5_000;
+const maxFormulaLength = 5_000;
 
-function maths(raw: string, text: string, layout: MathsToken["layout"]): MathsToken | undefined {
+function mathsToken(
+  raw: string,
+  text: string,
+  layout: MathsToken["layout"],
+): MathsToken | undefined {
   const formula = text.trim();
-  if (formula === "" || formula.length > longest) return undefined;
+  if (formula === "" || formula.length > maxFormulaLength) return undefined;
   return { type: "maths", raw, text: formula, layout };
 }
 
 /** `$$…$$` and `\[…\]` on lines of their own, also over several. */
-const block = /^ {0,3}(?:\$\$([\s\S]+?)\$\$|\\\[([\s\S]+?)\\\])[ \t]*(?:\n+|$)/;
-const inLine = /^(?:\$\$([^$]+?)\$\$|\\\[([\s\S]+?)\\\])/;
-const parenthesised = /^\\\(([\s\S]+?)\\\)/;
+const blockPattern = /^ {0,3}(?:\$\$([\s\S]+?)\$\$|\\\[([\s\S]+?)\\\])[ \t]*(?:\n+|$)/;
+const inlinePattern = /^(?:\$\$([^$]+?)\$\$|\\\[([\s\S]+?)\\\])/;
+const parenthesisPattern = /^\\\(([\s\S]+?)\\\)/;
 /** Not before a blank or a figure that could be a price's, not over the end of a line. */
-const dollars = /^\$(?![\s$])((?:\\[^\n]|[^\\$\n`]){1,500}?)(?<!\s)\$(?![\d$])/;
+const dollarPattern = /^\$(?![\s$])((?:\\[^\n]|[^\\$\n`]){1,500}?)(?<!\s)\$(?![\d$])/;
 
 /**
  * What a pair of dollar signs means. `$5 and 10$` is money: what begins with a figure and has a blank in it is taken for a
@@ -36,8 +40,8 @@ export const mathsBlock: TokenizerExtension = {
   level: "block",
   start: (source) => /\n {0,3}(?:\$\$|\\\[)/.exec(source)?.index,
   tokenizer(source) {
-    const found = block.exec(source);
-    return found === null ? undefined : maths(found[0], found[1] ?? found[2] ?? "", "display");
+    const found = blockPattern.exec(source);
+    return found === null ? undefined : mathsToken(found[0], found[1] ?? found[2] ?? "", "display");
   },
 };
 
@@ -46,14 +50,14 @@ export const mathsInLine: TokenizerExtension = {
   level: "inline",
   start: (source) => /\$|\\[([]/.exec(source)?.index,
   tokenizer(source, tokens) {
-    const display = inLine.exec(source);
-    if (display !== null) return maths(display[0], display[1] ?? display[2] ?? "", "display");
-    const line = parenthesised.exec(source);
-    if (line !== null) return maths(line[0], line[1] ?? "", "line");
-    const money = dollars.exec(source);
+    const display = inlinePattern.exec(source);
+    if (display !== null) return mathsToken(display[0], display[1] ?? display[2] ?? "", "display");
+    const line = parenthesisPattern.exec(source);
+    if (line !== null) return mathsToken(line[0], line[1] ?? "", "line");
+    const money = dollarPattern.exec(source);
     if (money === null || !isFormula(money[1] ?? "")) return undefined;
     // `US$5` opens nothing, and neither does the end of a word.
     if (/[\p{L}\p{N}$\\]$/u.test(tokens.at(-1)?.raw ?? "")) return undefined;
-    return maths(money[0], money[1] ?? "", "line");
+    return mathsToken(money[0], money[1] ?? "", "line");
   },
 };

@@ -1,7 +1,7 @@
 import purifier from "dompurify";
 
 /** The parts of HTML that people write by hand in Markdown. No pictures, no forms, no styles, no names. */
-const ownMarkup = {
+const allowedMarkup = {
   ALLOWED_TAGS:
     "a b blockquote br code dd del details dl dt em hr i ins kbd li mark ol p pre q s samp small span strong sub summary sup table tbody td th thead tr u ul var".split(
       " ",
@@ -11,7 +11,7 @@ const ownMarkup = {
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
 };
-const colouredCode = {
+const allowedCodeMarkup = {
   ALLOWED_TAGS: ["span"],
   ALLOWED_ATTR: ["class"],
   ALLOW_DATA_ATTR: false,
@@ -47,10 +47,10 @@ purifier.addHook("afterSanitizeAttributes", (node) => {
   node.setAttribute("rel", "noopener noreferrer nofollow");
 });
 
-function purify(html: string, allowed: typeof ownMarkup | typeof colouredCode): SafeHtml {
+function purify(html: string, allowed: typeof allowedMarkup | typeof allowedCodeMarkup): SafeHtml {
   const marked = policy && { TRUSTED_TYPES_POLICY: policy, RETURN_TRUSTED_TYPE: true };
   return purifier.sanitize(html, { ...allowed, ...marked } as object) as unknown as SafeHtml;
 }
 
-export const sanitiseMarkup = (html: string): SafeHtml => purify(html, ownMarkup);
-export const sanitiseCode = (html: string): SafeHtml => purify(html, colouredCode);
+export const sanitiseMarkup = (html: string): SafeHtml => purify(html, allowedMarkup);
+export const sanitiseCode = (html: string): SafeHtml => purify(html, allowedCodeMarkup);

@@ -2,7 +2,7 @@ import type { Clock } from "@holdfast/engine";
 import { z } from "zod";
 
 /** Where an OpenViking server is, and what proves to it who we are. */
-export interface OpenVikingPlace {
+export interface OpenVikingServer {
   readonly url: string;
   readonly key: string | undefined;
 }
@@ -14,7 +14,7 @@ export interface Refusal {
   readonly retryAfterMs?: number;
 }
 
-export type Answered<T> = { readonly status: "ok"; readonly value: T } | Refusal;
+export type OpenVikingResult<T> = { readonly status: "ok"; readonly value: T } | Refusal;
 
 export interface OpenVikingCall<T> {
   readonly method: "GET" | "POST";
@@ -26,13 +26,13 @@ export interface OpenVikingCall<T> {
   readonly signal: AbortSignal;
 }
 
-export type AskOpenViking = <T>(call: OpenVikingCall<T>) => Promise<Answered<T>>;
+export type OpenVikingClient = <T>(call: OpenVikingCall<T>) => Promise<OpenVikingResult<T>>;
 
 const longestMessage = 500;
 const longestAnswer = 4 * 1024 * 1024;
 const longestPauseMs = 24 * 60 * 60_000;
 
-const refused = z.looseObject({
+const refusalBody = z.looseObject({
   error: z.looseObject({ code: z.string(), message: z.string().optional() }),
 });
 
@@ -40,11 +40,11 @@ const refused = z.looseObject({
  * One request of the server's HTTP API. The address is the operator's own setting and no redirect is followed, so the key
  * goes nowhere else. Whatever goes wrong is a value.
  */
-export function askOpenViking(
-  { url, key }: OpenVikingPlace,
+export function createOpenVikingClient(
+  { url, key }: OpenVikingServer,
   clock: Clock,
   patienceMs: number,
-): AskOpenViking {
+): OpenVikingClient {
   const base = url.replace(/\/+$/u, "");
   return async ({ method, path, body, peer, answer, signal }) => {
     const over = new AbortController();
@@ -64,7 +64,7 @@ export function askOpenViking(
         signal: either,
       });
       const text = await readBounded(response);
-      return text === null ? malformed : understand(response, text, answer);
+      return text === null ? malformed : decodeAnswer(response, text, answer);
     } catch (error) {
       if (signal.aborted) return fail("stopped", "It was called off.");
       if (over.signal.aborted) return fail("late", "The server did not answer in time.");
@@ -76,11 +76,15 @@ export function askOpenViking(
   };
 }
 
-function understand<T>(response: Response, text: string, answer: z.ZodType<T>): Answered<T> {
+function decodeAnswer<T>(
+  response: Response,
+  text: string,
+  answer: z.ZodType<T>,
+): OpenVikingResult<T> {
   const json = parse(text);
   if (!response.ok) {
-    const told = refused.safeParse(json).data?.error;
-    const retryAfterMs = pauseIn(response.headers.get("retry-after"));
+    const told = refusalBody.safeParse(json).data?.error;
+    const retryAfterMs = parseRetryAfter(response.headers.get("retry-after"));
     return {
       ...fail(told?.code.toLowerCase() ?? `http_${response.status}`, told?.message ?? ""),
       ...(retryAfterMs !== undefined && { retryAfterMs }),
@@ -102,7 +106,7 @@ function fail(code: string, message: string): Refusal {
 const malformed = fail("malformed", "The server answered something that is not its API.");
 
 export const isMissing = ({ code }: Refusal): boolean => code === "openviking_not_found";
-export const isThereAlready = ({ code }: Refusal): boolean => code === "openviking_already_exists";
+export const isAlreadyThere = ({ code }: Refusal): boolean => code === "openviking_already_exists";
 
 /** `null`: more than any answer of this API is. */
 async function readBounded(response: Response): Promise<string | null> {
@@ -125,7 +129,7 @@ function parse(text: string): unknown {
 }
 
 /** In seconds, or a date. */
-function pauseIn(header: string | null): number | undefined {
+function parseRetryAfter(header: string | null): number | undefined {
   if (header === null) return undefined;
   const ms = /^\d+$/u.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), longestPauseMs);

@@ -1,12 +1,12 @@
 import type { Clock, MemoryAnswer, MemoryTurn } from "@holdfast/engine";
 import { z } from "zod";
 
-import { type AskOpenViking, isMissing, isThereAlready, type Refusal } from "./client.ts";
+import { type OpenVikingClient, isMissing, isAlreadyThere, type Refusal } from "./client.ts";
 
-type SaidTurn = Pick<MemoryTurn, "at" | "messages">;
+type DeliveredTurn = Pick<MemoryTurn, "at" | "messages">;
 
 export interface Delivery {
-  readonly ask: AskOpenViking;
+  readonly ask: OpenVikingClient;
   readonly clock: Clock;
   readonly peer: string;
   readonly signal: AbortSignal;
@@ -30,9 +30,9 @@ const taken = z.looseObject({ task_id: z.string().nullish(), archived: z.boolean
 const anything = z.unknown();
 
 const largestBatch = 100;
-const mostDeliveries = 5;
-const firstLookMs = 500;
-const longestLookMs = 5_000;
+const maxDeliveries = 5;
+const firstPollMs = 500;
+const maxPollMs = 5_000;
 
 /**
  * P10: the server knows no idempotency keys, so a segment gets a session of its own there, whose name follows from its key.
@@ -42,34 +42,37 @@ const longestLookMs = 5_000;
 export async function deliver(
   delivery: Delivery,
   name: string,
-  turns: readonly SaidTurn[],
+  turns: readonly DeliveredTurn[],
 ): Promise<MemoryAnswer> {
   for (let nth = 1; ; nth += 1) {
     const session = `${name}-${nth}`;
-    const standing = await lookAt(delivery, session);
+    const standing = await readDeliveryState(delivery, session);
     switch (standing.status) {
       case "failed":
         return standing;
       case "kept":
         return { status: "committed" };
       case "working":
-        return follow(delivery, standing.task);
+        return awaitTask(delivery, standing.task);
       case "open":
-        return handOver(delivery, session, turns, standing);
+        return sendTurns(delivery, session, turns, standing);
       case "spoilt":
-        if (nth === mostDeliveries) return spoilt(standing.task);
+        if (nth === maxDeliveries) return taskFailed(standing.task);
     }
   }
 }
 
-type Standing =
+type DeliveryState =
   | { readonly status: "open"; readonly isThere: boolean; readonly messages: number }
   | { readonly status: "kept" }
   | { readonly status: "working"; readonly task: Task }
   | { readonly status: "spoilt"; readonly task: Task }
   | Refusal;
 
-async function lookAt({ ask, peer, signal }: Delivery, session: string): Promise<Standing> {
+async function readDeliveryState(
+  { ask, peer, signal }: Delivery,
+  session: string,
+): Promise<DeliveryState> {
   const read = { method: "GET", peer, signal } as const;
   const found = await ask({ ...read, path: `/api/v1/sessions/${session}`, answer: sessionState });
   if (found.status === "failed")
@@ -80,13 +83,13 @@ async function lookAt({ ask, peer, signal }: Delivery, session: string): Promise
   const tasks = await ask({ ...read, path, answer: z.array(task) });
   if (tasks.status === "failed") return tasks;
   const [newest] = tasks.value;
-  if (newest !== undefined) return standingOf(newest);
+  if (newest !== undefined) return deliveryStateOf(newest);
   // The server forgets its tasks some time after they are done; what it holds it does not forget.
   if (total > 0 || (commit_count ?? 0) > 0) return { status: "kept" };
   return { status: "open", isThere: true, messages: 0 };
 }
 
-function standingOf(found: Task): Standing {
+function deliveryStateOf(found: Task): DeliveryState {
   switch (found.status) {
     case "completed":
       return { status: "kept" };
@@ -98,18 +101,18 @@ function standingOf(found: Task): Standing {
   }
 }
 
-async function handOver(
+async function sendTurns(
   delivery: Delivery,
   session: string,
-  turns: readonly SaidTurn[],
-  { isThere, messages: had }: Extract<Standing, { status: "open" }>,
+  turns: readonly DeliveredTurn[],
+  { isThere, messages: had }: Extract<DeliveryState, { status: "open" }>,
 ): Promise<MemoryAnswer> {
   const { ask, peer, signal } = delivery;
   const post = { method: "POST", peer, signal } as const;
   const place = `/api/v1/sessions/${session}`;
   if (!isThere) {
     const made = await ask({ ...post, ...newSession(session), answer: anything });
-    if (made.status === "failed" && !isThereAlready(made)) return made;
+    if (made.status === "failed" && !isAlreadyThere(made)) return made;
   }
   const messages = turns.flatMap((turn) => messagesOf(turn, peer)).slice(had);
   for (let from = 0; from < messages.length; from += largestBatch) {
@@ -120,8 +123,8 @@ async function handOver(
   const done = await ask({ ...post, path: `${place}/commit`, body: {}, answer: taken });
   if (done.status === "failed") return done;
   const { task_id: id, archived } = done.value;
-  if (typeof id === "string") return follow(delivery, { task_id: id, status: "pending" });
-  return archived === true ? { status: "committed" } : notTaken;
+  if (typeof id === "string") return awaitTask(delivery, { task_id: id, status: "pending" });
+  return archived === true ? { status: "committed" } : notAccepted;
 }
 
 /** Each owner is a peer of the key's user, and what is found in their words is written there alone. */
@@ -130,29 +133,29 @@ function newSession(session: string) {
   return { path: "/api/v1/sessions", body: { session_id: session, memory_policy } };
 }
 
-function messagesOf({ at, messages }: SaidTurn, peer: string) {
+function messagesOf({ at, messages }: DeliveredTurn, peer: string) {
   const created_at = new Date(at).toISOString();
   return messages.map(({ role, text }) => ({ role, content: text, created_at, peer_id: peer }));
 }
 
 /** Until the server has done its work. Kept in its archive is not yet remembered, and that may fail. */
-async function follow(delivery: Delivery, { task_id: id }: Task): Promise<MemoryAnswer> {
+async function awaitTask(delivery: Delivery, { task_id: id }: Task): Promise<MemoryAnswer> {
   const { ask, clock, peer, signal, workMs } = delivery;
   const until = clock.now() + workMs;
-  for (let pause = firstLookMs; ; pause = Math.min(longestLookMs, pause * 2)) {
+  for (let pause = firstPollMs; ; pause = Math.min(maxPollMs, pause * 2)) {
     const path = `/api/v1/tasks/${encodeURIComponent(id)}`;
     const found = await ask({ method: "GET", path, peer, signal, answer: task });
     if (found.status === "failed" && isMissing(found)) return { status: "committed" };
     if (found.status === "failed") return found;
-    const standing = standingOf(found.value);
+    const standing = deliveryStateOf(found.value);
     if (standing.status === "kept") return { status: "committed" };
-    if (standing.status === "spoilt") return spoilt(found.value);
+    if (standing.status === "spoilt") return taskFailed(found.value);
     if (signal.aborted || clock.now() + pause > until) return stillWorking;
     await clock.sleep(pause, signal);
   }
 }
 
-function spoilt({ status, error }: Task): MemoryAnswer {
+function taskFailed({ status, error }: Task): MemoryAnswer {
   const message = error ?? `The server's work on it is ${status}.`;
   return { status: "failed", code: "openviking_extraction_failed", message: message.slice(0, 500) };
 }
@@ -163,7 +166,7 @@ const stillWorking: MemoryAnswer = {
   message: "The server has it and is still at work on it.",
 };
 
-const notTaken: MemoryAnswer = {
+const notAccepted: MemoryAnswer = {
   status: "failed",
   code: "openviking_not_taken",
   message: "The server took none of it.",

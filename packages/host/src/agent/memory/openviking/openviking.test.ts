@@ -1,5 +1,5 @@
 import type { MemoryAnswer, MemoryBatch } from "@holdfast/engine";
-import { anOwner, at } from "@holdfast/testing/fixtures/factories";
+import { anOwner, toSeq } from "@holdfast/testing/fixtures/factories";
 import { manualClock } from "@holdfast/testing/fakes/manual-clock";
 import { until } from "@holdfast/testing/rigs/run-words";
 import { ids, type OwnerId } from "@holdfast/protocol";
@@ -26,7 +26,7 @@ const open = () => openOpenViking({ url: server.url, key }, clock);
 
 function aBatch(owner: OwnerId, texts: readonly string[], name = "one"): MemoryBatch {
   const turns = texts.map((text, index) => ({
-    generation: at(index + 1),
+    generation: toSeq(index + 1),
     runId: ids.make("run"),
     at: 1_000,
     messages: [{ role: "user" as const, text }],

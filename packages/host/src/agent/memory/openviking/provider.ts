@@ -3,18 +3,18 @@ import { createHash } from "node:crypto";
 import { type Clock, type MemoryHandle, type MemoryOwner, systemClock } from "@holdfast/engine";
 import { z } from "zod";
 
-import { askOpenViking, type OpenVikingPlace } from "./client.ts";
+import { createOpenVikingClient, type OpenVikingServer } from "./client.ts";
 import { deliver } from "./deliver.ts";
 
-export type { OpenVikingPlace } from "./client.ts";
+export type { OpenVikingServer } from "./client.ts";
 
-const found = z.looseObject({
+const searchAnswer = z.looseObject({
   memories: z
     .array(z.looseObject({ abstract: z.string().nullish(), overview: z.string().nullish() }))
     .optional(),
 });
 
-const mostRecalled = 8;
+const maxRecalled = 8;
 const longestRecollection = 1_000;
 const requestMs = 20_000;
 /** Less than the keeper's own patience, so that whoever waits is told what is the matter. */
@@ -22,11 +22,11 @@ const workMs = 45_000;
 
 /** Memory in an OpenViking server, by its HTTP API (`/api/v1`): a session there for each segment, and search for recall. */
 export function openOpenViking(
-  place: OpenVikingPlace,
+  place: OpenVikingServer,
   clock: Clock = systemClock,
   limits: { readonly requestMs: number; readonly workMs: number } = { requestMs, workMs },
 ): MemoryHandle {
-  const ask = askOpenViking(place, clock, limits.requestMs);
+  const ask = createOpenVikingClient(place, clock, limits.requestMs);
   return {
     owner: ownerOf(place),
     commit: ({ owner, key, turns }, signal) =>
@@ -47,15 +47,15 @@ export function openOpenViking(
         query: text,
         target_uri: `viking://~/peers/${peer}/memories`,
         context_type: "memory",
-        limit: mostRecalled,
+        limit: maxRecalled,
       };
       const path = "/api/v1/search/find";
-      const answer = await ask({ method: "POST", path, body, peer, signal, answer: found });
+      const answer = await ask({ method: "POST", path, body, peer, signal, answer: searchAnswer });
       if (answer.status === "failed") throw new Error(`${answer.code}: ${answer.message}`);
       return (answer.value.memories ?? [])
         .map(({ abstract, overview }) => (abstract || overview) ?? "")
         .filter((each) => each !== "")
-        .slice(0, mostRecalled)
+        .slice(0, maxRecalled)
         .map((each) => ({ text: each.slice(0, longestRecollection) }));
     },
     close: async () => {},
@@ -63,7 +63,7 @@ export function openOpenViking(
 }
 
 /** By its address alone: what waits for a server is not lost with a key that was renewed. */
-function ownerOf({ url }: OpenVikingPlace): MemoryOwner {
+function ownerOf({ url }: OpenVikingServer): MemoryOwner {
   return { provider: "openviking", configuration: hashOf(url.replace(/\/+$/u, "")) };
 }
 

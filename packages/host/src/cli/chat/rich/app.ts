@@ -1,16 +1,16 @@
 import { Box, Static, Text, useCursor } from "ink";
 import { createElement as h, Fragment, type ReactElement } from "react";
-import type { Frame } from "./frame.ts";
+import type { ScreenLayout } from "./frame.ts";
 
-export interface View {
+export interface ChatScreenProps {
   /** Rows that stand for good, in the order in which they came; each time only what is new is written. */
   readonly settled: string[];
   /** What may still change; nothing once the person has left. */
-  readonly frame: Frame | null;
+  readonly layout: ScreenLayout | null;
 }
 
 /** What stands goes above, into the terminal's own scroll-back; what may change is drawn anew below it. */
-export function App({ settled, frame }: View): ReactElement {
+export function ChatScreen({ settled, layout: frame }: ChatScreenProps): ReactElement {
   return h(
     Fragment,
     null,
@@ -18,11 +18,11 @@ export function App({ settled, frame }: View): ReactElement {
       items: settled,
       children: (rows: string, index: number) => h(Text, { key: index, wrap: "hard" }, rows),
     }),
-    frame === null ? null : h(Live, { frame }),
+    frame === null ? null : h(LiveRows, { frame }),
   );
 }
 
-function Live({ frame: { rows, cursor } }: { readonly frame: Frame }): ReactElement {
+function LiveRows({ frame: { rows, cursor } }: { readonly frame: ScreenLayout }): ReactElement {
   useCursor().setCursorPosition({ x: cursor.column, y: cursor.row });
   return h(
     Box,

@@ -2,13 +2,13 @@ import { ids } from "@holdfast/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { plainPaint } from "../../screen/paint.ts";
-import type { Piece } from "../../transcript/pieces.ts";
+import type { TranscriptPiece } from "../../transcript/pieces.ts";
 import type { OpenApproval } from "../approval.ts";
 import { CardRows } from "./cards.ts";
-import { Choice } from "./choices.ts";
+import { ApprovalChoice } from "./choices.ts";
 import { footerRow } from "./layout.ts";
 import { liveRows } from "./live-rows.ts";
-import { paletteRows } from "./palette.ts";
+import { commandHintRows } from "./palette.ts";
 
 // oxlint-disable-next-line no-control-regex -- what must not reach a terminal
 const obeyed = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u200e\u200f]/;
@@ -29,7 +29,7 @@ test("nothing of a thought, a call, its output, a diff, a question or a name is 
       const look = { width, paint: plainPaint };
       const end = { kind: "toolEnded", name: text, input: { command: text }, tookMs: 1 } as const;
       const changes = [{ path: text, change: "changed" as const, diff: `@@ ${text}\n+${text}` }];
-      const pieces: Piece[] = [
+      const pieces: TranscriptPiece[] = [
         { kind: "thought", text },
         { ...end, outcome: "ok", output: text },
         { ...end, outcome: "failed", output: text, changes },
@@ -48,10 +48,10 @@ test("nothing of a thought, a call, its output, a diff, a question or a name is 
       const usage = undefined;
       const shown = [
         ...pieces.flatMap((piece) => cards.add(piece, look)),
-        ...cards.open(look),
-        ...new Choice().rows(approval, 2, look),
-        ...new Choice().rows({ ...approval, kind: "question" }, 2, look),
-        ...paletteRows(`/${text}`, look),
+        ...cards.openRows(look),
+        ...new ApprovalChoice().rows(approval, 2, look),
+        ...new ApprovalChoice().rows({ ...approval, kind: "question" }, 2, look),
+        ...commandHintRows(`/${text}`, look),
         footerRow({ model: text, usage, connection: "live", keys: "" }, look),
         ...liveRows(stateWith(text), () => 1, look),
       ];

@@ -1,34 +1,34 @@
 import { cleanLine, cleanText } from "../../screen/text.ts";
 import { fitTo } from "../../screen/width.ts";
-import { type Look } from "../../screen/markdown.ts";
-import { block, type PieceRows, RowMaker } from "../../transcript/rows.ts";
+import { type RenderStyle } from "../../screen/markdown.ts";
+import { wrapBlock, type PieceRows, PlainRows } from "../../transcript/rows.ts";
 import { describeCall } from "../../transcript/describe.ts";
-import { outcomeInWords } from "../../transcript/ends.ts";
-import { type Piece } from "../../transcript/pieces.ts";
+import { describeOutcome } from "../../transcript/ends.ts";
+import { type TranscriptPiece } from "../../transcript/pieces.ts";
 
-type ToolEnd = Extract<Piece, { kind: "toolEnded" }>;
+type ToolEndPiece = Extract<TranscriptPiece, { kind: "toolEnded" }>;
 
 /** What is not shown whole, to be shown when a person asks for it. */
-export interface Folded {
+export interface FoldedText {
   readonly title: string;
   readonly text: string;
 }
 
-const mostCall = 4;
-const mostOutput = 8;
-const mostDiff = 24;
-const marks = { ok: "✓", failed: "✗", cancelled: "■", unknown: "?" } as const;
+const maxCallRows = 4;
+const maxOutputRows = 8;
+const maxDiffRows = 24;
+const outcomeMarks = { ok: "✓", failed: "✗", cancelled: "■", unknown: "?" } as const;
 
 /** Pieces as rows in which a tool's call and its end are one card, and a thought is a word about it. */
 export class CardRows implements PieceRows {
-  readonly #plain = new RowMaker();
-  readonly #fold: (folded: Folded) => void;
+  readonly #plain = new PlainRows();
+  readonly #fold: (folded: FoldedText) => void;
 
-  constructor(fold: (folded: Folded) => void) {
+  constructor(fold: (folded: FoldedText) => void) {
     this.#fold = fold;
   }
 
-  add(piece: Piece, look: Look): string[] {
+  add(piece: TranscriptPiece, look: RenderStyle): string[] {
     switch (piece.kind) {
       case "thought": {
         this.#fold({ title: "What it thought", text: piece.text });
@@ -48,25 +48,25 @@ export class CardRows implements PieceRows {
     }
   }
 
-  open(look: Look): string[] {
-    return this.#plain.open(look);
+  openRows(look: RenderStyle): string[] {
+    return this.#plain.openRows(look);
   }
 
-  #card(piece: ToolEnd, look: Look): string[] {
+  #card(piece: ToolEndPiece, look: RenderStyle): string[] {
     const { paint } = look;
     const inner = { ...look, width: look.width - 2 };
-    const call = block(describeCall(piece.name, piece.input), inner, "⚙ ", ["accent"]);
+    const call = wrapBlock(describeCall(piece.name, piece.input), inner, "⚙ ", ["accent"]);
     const body = piece.changes?.flatMap((change) => diffRows(change, inner)) ?? outputRows(piece);
-    const most = piece.changes === undefined ? mostOutput : mostDiff;
-    const hidden = Math.max(0, call.length - mostCall) + Math.max(0, body.length - most);
+    const most = piece.changes === undefined ? maxOutputRows : maxDiffRows;
+    const hidden = Math.max(0, call.length - maxCallRows) + Math.max(0, body.length - most);
     if (hidden > 0) this.#fold(unfoldedCard(piece));
-    const shown = [...call.slice(0, mostCall), ...body.slice(0, most).map((row) => row(inner))];
+    const shown = [...call.slice(0, maxCallRows), ...body.slice(0, most).map((row) => row(inner))];
     const took = piece.tookMs === null ? "" : ` ${(piece.tookMs / 1000).toFixed(1)} s`;
     const more =
       hidden === 0
         ? ""
         : paint("dim", ` · ${hidden} more ${hidden === 1 ? "line" : "lines"}: Ctrl-O`);
-    const end = `${marks[piece.outcome]} ${outcomeInWords(piece)}${took}`;
+    const end = `${outcomeMarks[piece.outcome]} ${describeOutcome(piece)}${took}`;
     return [
       "",
       ...shown.map((row, index) => paint("dim", index === 0 ? "╭ " : "│ ") + row),
@@ -75,9 +75,9 @@ export class CardRows implements PieceRows {
   }
 }
 
-type Row = (look: Look) => string;
+type Row = (look: RenderStyle) => string;
 
-function outputRows({ output }: ToolEnd): Row[] {
+function outputRows({ output }: ToolEndPiece): Row[] {
   if (output.trim() === "") return [];
   return linesOf(output).map(
     (line) =>
@@ -87,8 +87,8 @@ function outputRows({ output }: ToolEnd): Row[] {
 }
 
 function diffRows(
-  { path, change, diff }: NonNullable<ToolEnd["changes"]>[number],
-  look: Look,
+  { path, change, diff }: NonNullable<ToolEndPiece["changes"]>[number],
+  look: RenderStyle,
 ): Row[] {
   const head = `${change} ${cleanLine(path)}`;
   const lines = linesOf(diff).filter((line) => !/^(?:---|\+\+\+) /.test(line));
@@ -102,7 +102,7 @@ function diffRows(
   ];
 }
 
-function unfoldedCard({ name, input, output, changes }: ToolEnd): Folded {
+function unfoldedCard({ name, input, output, changes }: ToolEndPiece): FoldedText {
   const diffs = changes?.map(({ diff }) => diff).join("\n");
   return { title: describeCall(name, input), text: diffs ?? output };
 }

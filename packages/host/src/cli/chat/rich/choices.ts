@@ -1,34 +1,34 @@
 import { cleanLine } from "../../screen/text.ts";
 import { fitTo } from "../../screen/width.ts";
 import { type Key } from "../../screen/line-editor.ts";
-import { type Look } from "../../screen/markdown.ts";
+import { type RenderStyle } from "../../screen/markdown.ts";
 import { describeCall } from "../../transcript/describe.ts";
-import { type ApprovalWord, type OpenApproval, questionIn } from "../approval.ts";
+import { type ApprovalReply, type OpenApproval, questionOf } from "../approval.ts";
 
 /** What a person may say to what asks, or `whole` to see all of it first. */
-export interface Option {
+export interface ApprovalOption {
   readonly key: string;
   readonly label: string;
-  readonly says: ApprovalWord | "whole";
+  readonly reply: ApprovalReply | "whole";
 }
 
-function optionsFor(approval: OpenApproval): readonly Option[] {
+function optionsFor(approval: OpenApproval): readonly ApprovalOption[] {
   if (approval.kind === "question") {
-    const choices = questionIn(approval)?.choices ?? [];
+    const choices = questionOf(approval)?.choices ?? [];
     return choices.slice(0, 9).map((answer, index) => ({
       key: String(index + 1),
       label: cleanLine(answer),
-      says: { decision: "once", answer },
+      reply: { decision: "once", answer },
     }));
   }
   const [rule] = approval.rules ?? [];
   const what = rule === undefined ? "this very call" : cleanLine(rule);
   return [
-    { key: "o", label: "once", says: { decision: "once" } },
-    { key: "s", label: `for this session: ${what}`, says: { decision: "session" } },
-    { key: "a", label: `always: ${what}`, says: { decision: "always" } },
-    { key: "d", label: "deny", says: { decision: "deny" } },
-    { key: "v", label: "view all of it first", says: "whole" },
+    { key: "o", label: "once", reply: { decision: "once" } },
+    { key: "s", label: `for this session: ${what}`, reply: { decision: "session" } },
+    { key: "a", label: `always: ${what}`, reply: { decision: "always" } },
+    { key: "d", label: "deny", reply: { decision: "deny" } },
+    { key: "v", label: "view all of it first", reply: "whole" },
   ];
 }
 
@@ -36,7 +36,7 @@ function optionsFor(approval: OpenApproval): readonly Option[] {
  * One of several, by arrows or by its letter, and then Enter. Nothing is chosen beforehand: a key that was meant for something
  * else must not become a yes.
  */
-export class Choice {
+export class ApprovalChoice {
   #of = "";
   #index: number | null = null;
 
@@ -45,7 +45,7 @@ export class Choice {
     typed: string | undefined,
     key: Key,
     approval: OpenApproval,
-  ): Option["says"] | "moved" | undefined {
+  ): ApprovalOption["reply"] | "moved" | undefined {
     this.#attend(approval);
     const options = optionsFor(approval);
     if (options.length === 0 || key.ctrl === true || key.meta === true) return undefined;
@@ -55,7 +55,8 @@ export class Choice {
       this.#index = (from + step + options.length) % options.length;
       return "moved";
     }
-    if (key.name === "return") return this.#index === null ? undefined : options[this.#index]?.says;
+    if (key.name === "return")
+      return this.#index === null ? undefined : options[this.#index]?.reply;
     const named = options.findIndex((option) => option.key === typed?.toLowerCase());
     if (named === -1) return undefined;
     this.#index = named;
@@ -63,7 +64,7 @@ export class Choice {
   }
 
   /** `waiting`: how many ask, this one among them. */
-  rows(approval: OpenApproval, waiting: number, { width, paint }: Look): string[] {
+  rows(approval: OpenApproval, waiting: number, { width, paint }: RenderStyle): string[] {
     this.#attend(approval);
     const options = optionsFor(approval);
     if (options.length === 0) return [];

@@ -2,7 +2,7 @@ import type { Client } from "@holdfast/client";
 import type { SessionId, UsageTotalsView } from "@holdfast/protocol";
 
 /** What the line of status knows beyond the session itself. It is asked for when it may have changed, and never waited for. */
-export class Facts {
+export class FooterData {
   readonly #client: Pick<Client, "readUsage" | "listModels">;
   readonly #onNews: () => void;
   #usual: string;
@@ -20,7 +20,7 @@ export class Facts {
   }
 
   /** Who answers in a session that names nobody; empty while that is not known. */
-  get usual(): string {
+  get defaultModel(): string {
     return this.#usual;
   }
 
@@ -28,14 +28,14 @@ export class Facts {
     return this.#usage?.of === id ? this.#usage?.totals : undefined;
   }
 
-  async learnUsual(): Promise<void> {
+  async loadDefaultModel(): Promise<void> {
     const listed = await this.#client.listModels();
     if (!listed.ok || this.#usual !== "") return;
     this.#usual = listed.value.usual;
     this.#onNews();
   }
 
-  async learnUsage(id: SessionId): Promise<void> {
+  async loadUsage(id: SessionId): Promise<void> {
     this.#asked += 1;
     const asked = this.#asked;
     const read = await this.#client.readUsage({ query: { sessionId: id } });

@@ -1,18 +1,18 @@
 import type { DrawnPrompt } from "../../screen/prompt.ts";
 
 /** The rows at the bottom that may change, and where the cursor stands among them. */
-export interface Frame {
+export interface ScreenLayout {
   readonly rows: readonly string[];
   readonly cursor: { readonly row: number; readonly column: number };
 }
 
-export interface Sections {
+export interface LayoutSections {
   /** What is being written or run; of what is too long the end is shown. */
   readonly live: readonly string[];
   /** What waits, and how things stand. */
-  readonly told: readonly string[];
+  readonly status: readonly string[];
   /** What is to be chosen from; of what is too long the beginning is shown. */
-  readonly offered: readonly string[];
+  readonly choices: readonly string[];
   readonly prompt: DrawnPrompt;
   readonly footer: string;
 }
@@ -21,9 +21,12 @@ export interface Sections {
  * Puts the sections below each other in a window of so many rows. The frame is always lower than the window: one that fills it
  * would be erased with what stands above it. What is typed goes before everything else.
  */
-export function layOut({ live, told, offered, prompt, footer }: Sections, height: number): Frame {
+export function layoutScreen(
+  { live, status: told, choices: offered, prompt, footer }: LayoutSections,
+  height: number,
+): ScreenLayout {
   const room = Math.max(3, height - 1);
-  const typed = windowOf(prompt, Math.max(1, Math.floor(room / 2)));
+  const typed = visibleRows(prompt, Math.max(1, Math.floor(room / 2)));
   let left = room - typed.rows.length;
   const take = (rows: readonly string[], from: "start" | "end"): readonly string[] => {
     const most = Math.max(0, left);
@@ -42,7 +45,7 @@ export function layOut({ live, told, offered, prompt, footer }: Sections, height
 }
 
 /** The rows around the cursor of a text that is higher than there is room for. */
-function windowOf({ rows, row, column }: DrawnPrompt, most: number): DrawnPrompt {
+function visibleRows({ rows, row, column }: DrawnPrompt, most: number): DrawnPrompt {
   if (rows.length <= most) return { rows, row, column };
   const from = Math.min(Math.max(0, row - Math.floor(most / 2)), rows.length - most);
   return { rows: rows.slice(from, from + most), row: row - from, column };

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { layOut } from "./frame.ts";
+import { layoutScreen } from "./frame.ts";
 
 test("a frame is always lower than its window, and shows the row with the cursor", () => {
   const rows = fc.array(fc.string(), { maxLength: 40 });
@@ -11,10 +11,10 @@ test("a frame is always lower than its window, and shows the row with the cursor
   }));
   fc.assert(
     fc.property(
-      fc.record({ live: rows, told: rows, offered: rows, prompt }),
+      fc.record({ live: rows, status: rows, choices: rows, prompt }),
       fc.integer({ min: 4, max: 60 }),
       (sections, height) => {
-        const frame = layOut({ ...sections, footer: "footer" }, height);
+        const frame = layoutScreen({ ...sections, footer: "footer" }, height);
         expect(frame.rows.length).toBeLessThan(height);
         expect(frame.rows[frame.cursor.row]).toBe(`typed ${sections.prompt.row}`);
       },
@@ -25,6 +25,6 @@ test("a frame is always lower than its window, and shows the row with the cursor
 test("of what is too long the newest is shown", () => {
   const live = Array.from({ length: 30 }, (_, at) => `line ${at}`);
   const prompt = { rows: ["› "], row: 0, column: 2 };
-  const { rows } = layOut({ live, told: [], offered: [], prompt, footer: "footer" }, 6);
+  const { rows } = layoutScreen({ live, status: [], choices: [], prompt, footer: "footer" }, 6);
   expect(rows).toEqual(["line 27", "line 28", "line 29", "› ", "footer"]);
 });

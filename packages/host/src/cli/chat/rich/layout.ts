@@ -2,9 +2,9 @@ import type { ConnectionState } from "@holdfast/client";
 import type { UsageTotalsView } from "@holdfast/protocol";
 import { cleanLine } from "../../screen/text.ts";
 import { fitTo, widthOf } from "../../screen/width.ts";
-import { type Look } from "../../screen/markdown.ts";
+import { type RenderStyle } from "../../screen/markdown.ts";
 
-export interface FooterFacts {
+export interface FooterState {
   readonly model: string;
   readonly usage: UsageTotalsView | undefined;
   readonly connection: ConnectionState;
@@ -19,12 +19,15 @@ const connectionMarks: Record<ConnectionState, string> = {
 };
 
 /** Who answers, what it has cost, and whether anybody is there; the keys where there is room for them. */
-export function footerRow({ model, usage, connection, keys }: FooterFacts, look: Look): string {
+export function footerRow(
+  { model, usage, connection, keys }: FooterState,
+  look: RenderStyle,
+): string {
   const { width, paint } = look;
   const facts = [
     connectionMarks[connection],
     cleanLine(model),
-    ...(usage === undefined ? [] : usageInWords(usage)),
+    ...(usage === undefined ? [] : usageTexts(usage)),
   ];
   const left = facts.filter((fact) => fact !== "").join(" · ");
   const gap = width - widthOf(left) - widthOf(keys);
@@ -32,7 +35,7 @@ export function footerRow({ model, usage, connection, keys }: FooterFacts, look:
   return connection === "live" ? paint("dim", row) : paint("bad", row);
 }
 
-function usageInWords({ input, output, costMicros }: UsageTotalsView): string[] {
+function usageTexts({ input, output, costMicros }: UsageTotalsView): string[] {
   const cost = costMicros === 0 ? [] : [`$${(costMicros / 1e6).toFixed(costMicros < 1e5 ? 4 : 2)}`];
   return [`${shortNumber(input)} in ${shortNumber(output)} out`, ...cost];
 }

@@ -1,12 +1,12 @@
 import type { SessionView } from "@holdfast/protocol";
 import { sessionRow } from "../../transcript/describe-session.ts";
 import type { Key } from "../../screen/line-editor.ts";
-import type { Look } from "../../screen/markdown.ts";
+import type { RenderStyle } from "../../screen/markdown.ts";
 
-const mostShown = 10;
+const maxSessionsShown = 10;
 
 /** A session out of several, by arrows and Enter. */
-export class Picker {
+export class SessionPicker {
   readonly #sessions: readonly SessionView[];
   #index = 0;
 
@@ -25,9 +25,9 @@ export class Picker {
       case "down":
         return this.#mark(this.#index === last ? 0 : this.#index + 1);
       case "pageup":
-        return this.#mark(Math.max(0, this.#index - mostShown));
+        return this.#mark(Math.max(0, this.#index - maxSessionsShown));
       case "pagedown":
-        return this.#mark(Math.min(last, this.#index + mostShown));
+        return this.#mark(Math.min(last, this.#index + maxSessionsShown));
       case "home":
         return this.#mark(0);
       case "end":
@@ -39,9 +39,9 @@ export class Picker {
     }
   }
 
-  rows({ width, paint }: Look): string[] {
-    const from = Math.max(0, Math.min(this.#index - 4, this.#sessions.length - mostShown));
-    const shown = this.#sessions.slice(from, from + mostShown).map((session, at) => {
+  rows({ width, paint }: RenderStyle): string[] {
+    const from = Math.max(0, Math.min(this.#index - 4, this.#sessions.length - maxSessionsShown));
+    const shown = this.#sessions.slice(from, from + maxSessionsShown).map((session, at) => {
       const isMarked = from + at === this.#index;
       return sessionRow(session, { width, paint, mark: isMarked ? "❯" : " " });
     });

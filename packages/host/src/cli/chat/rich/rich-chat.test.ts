@@ -40,8 +40,8 @@ async function openChat(
     personFolder: home,
     input,
     output: window,
-    say: (line) => void window.write(`${line}\n`),
-    complain: (line) => void window.write(`${line}\n`),
+    print: (line) => void window.write(`${line}\n`),
+    printError: (line) => void window.write(`${line}\n`),
   });
   const leave = (): Promise<number> => {
     input.end("\u0015\u0004");
@@ -197,8 +197,8 @@ test("--plain, and a terminal that can do nothing, get the chat without cards", 
       personFolder: home,
       input,
       output: window,
-      say: () => undefined,
-      complain: () => undefined,
+      print: () => undefined,
+      printError: () => undefined,
     });
     await window.showing(/›/);
     input.end("\u0004");

@@ -4,60 +4,60 @@ import { liveRun, type SessionState } from "@holdfast/client";
 import { type Instance, render } from "ink";
 import { createElement as h } from "react";
 import type { Terminal } from "../../command.ts";
-import type { Reached } from "../../connection/connect.ts";
-import { bracketedPaste, columnsOf, type Output } from "../../screen/screen.ts";
+import type { HostConnection } from "../../connection/connect.ts";
+import { bracketedPaste, columnsOf, type TerminalOutput } from "../../screen/screen.ts";
 import { drawPrompt } from "../../screen/prompt.ts";
 import { fitTo } from "../../screen/width.ts";
 import { type Key } from "../../screen/line-editor.ts";
-import { type Look } from "../../screen/markdown.ts";
-import { block } from "../../transcript/rows.ts";
-import { askedRows, type OpenApproval, wholeRows } from "../approval.ts";
-import type { Conversation } from "../chat-session.ts";
-import { type Face, KeyboardChat } from "../interactive-chat.ts";
-import { statusRow, waitingRows } from "../status-rows.ts";
-import { App, type View } from "./app.ts";
-import { CardRows, type Folded } from "./cards.ts";
-import { Choice } from "./choices.ts";
+import { type RenderStyle } from "../../screen/markdown.ts";
+import { wrapBlock } from "../../transcript/rows.ts";
+import { questionRows, type OpenApproval, fullCallRows } from "../approval.ts";
+import type { ChatSession } from "../chat-session.ts";
+import { type ChatView, InteractiveChat } from "../interactive-chat.ts";
+import { statusRow, queuedRows } from "../status-rows.ts";
+import { ChatScreen, type ChatScreenProps } from "./app.ts";
+import { CardRows, type FoldedText } from "./cards.ts";
+import { ApprovalChoice } from "./choices.ts";
 import { eraseReflowed } from "./erase-reflowed.ts";
-import { Facts } from "./facts.ts";
+import { FooterData } from "./facts.ts";
 import { footerRow } from "./layout.ts";
-import { type Frame, layOut } from "./frame.ts";
-import { isTimed, liveRows } from "./live-rows.ts";
-import { paletteRows } from "./palette.ts";
-import { Picker } from "./picker.ts";
+import { type ScreenLayout, layoutScreen } from "./frame.ts";
+import { hasRunningTool, liveRows } from "./live-rows.ts";
+import { commandHintRows } from "./palette.ts";
+import { SessionPicker } from "./picker.ts";
 
 const framesPerSecond = 30;
 const tickMs = 1_000;
 
 /** A conversation on a terminal that can more than a plain one: cards, choices, a line that says how things stand. */
-export class RichChat implements Face {
-  readonly #chat: KeyboardChat;
-  readonly #facts: Facts;
+export class RichChat implements ChatView {
+  readonly #chat: InteractiveChat;
+  readonly #facts: FooterData;
   readonly #terminal: Terminal;
-  readonly #output: Writable & Output;
-  readonly #choice = new Choice();
+  readonly #output: Writable & TerminalOutput;
+  readonly #choice = new ApprovalChoice();
   readonly #runningSince = new Map<string, number>();
-  #picker: Picker | null = null;
-  #folded: Folded | null = null;
+  #picker: SessionPicker | null = null;
+  #folded: FoldedText | null = null;
   readonly #unsettled: string[] = [];
-  #view: View = { settled: [], frame: null };
+  #view: ChatScreenProps = { settled: [], layout: null };
   #ink: Instance | null = null;
   #columns = 80;
   #isDrawing = false;
   #ticking: NodeJS.Timeout | undefined;
 
   constructor(
-    reached: Reached,
-    terminal: Terminal & { readonly output: Writable & Output },
+    reached: HostConnection,
+    terminal: Terminal & { readonly output: Writable & TerminalOutput },
     model: string | undefined,
   ) {
     this.#terminal = terminal;
     this.#output = terminal.output;
-    this.#facts = new Facts(reached.client, model, () => this.draw([]));
-    this.#chat = new KeyboardChat(reached, terminal, model, this);
+    this.#facts = new FooterData(reached.client, model, () => this.draw([]));
+    this.#chat = new InteractiveChat(reached, terminal, model, this);
   }
 
-  get conversation(): Conversation {
+  get conversation(): ChatSession {
     return this.#chat.conversation;
   }
 
@@ -81,15 +81,15 @@ export class RichChat implements Face {
     output.write(bracketedPaste.on);
     this.#columns = columnsOf(output, 80);
     const options = { stdout: output, stdin: this.#terminal.input, interactive: true };
-    this.#ink = render(h(App, this.#view), {
+    this.#ink = render(h(ChatScreen, this.#view), {
       ...options,
       exitOnCtrlC: false,
       patchConsole: false,
       maxFps: framesPerSecond,
     });
-    void this.#facts.learnUsual();
+    void this.#facts.loadDefaultModel();
     try {
-      await this.#chat.run((typed, key) => this.#press(typed, key));
+      await this.#chat.readKeys((typed, key) => this.#press(typed, key));
     } finally {
       clearInterval(this.#ticking);
       output.off("resize", onResize);
@@ -100,22 +100,22 @@ export class RichChat implements Face {
     }
   }
 
-  makeRows(): CardRows {
+  createRows(): CardRows {
     return new CardRows((folded) => void (this.#folded = folded));
   }
 
-  askedRows(approval: OpenApproval, look: Look): string[] {
-    return askedRows(approval, look);
+  askedRows(approval: OpenApproval, look: RenderStyle): string[] {
+    return questionRows(approval, look);
   }
 
-  offerSessions(sessions: readonly SessionView[]): readonly string[] {
-    this.#picker = new Picker(sessions);
+  pickSession(sessions: readonly SessionView[]): readonly string[] {
+    this.#picker = new SessionPicker(sessions);
     return [];
   }
 
-  onRest(): void {
+  onIdle(): void {
     const id = this.#chat.state?.session.id;
-    if (id !== undefined) void this.#facts.learnUsage(id);
+    if (id !== undefined) void this.#facts.loadUsage(id);
   }
 
   /** Once for all that happens in a turn of the loop. Ink draws no more often than it has to. */
@@ -134,30 +134,30 @@ export class RichChat implements Face {
     const { settled } = this.#view;
     this.#view = {
       settled: rows.length === 0 ? settled : [...settled, rows.join("\n") || " "],
-      frame: how === "with a frame" ? this.#frame() : null,
+      layout: how === "with a frame" ? this.#frame() : null,
     };
     this.#tick();
-    this.#ink?.rerender(h(App, this.#view));
+    this.#ink?.rerender(h(ChatScreen, this.#view));
   }
 
-  #frame(): Frame {
+  #frame(): ScreenLayout {
     const chat = this.#chat;
-    const look = chat.look();
+    const look = chat.style();
     const { state, connection, editor, approval } = chat;
     const status = statusRow(state, connection, chat.hint);
     const { paint, width } = look;
-    return layOut(
+    return layoutScreen(
       {
         live: [...chat.openRows(), ...liveRows(state, (tool) => this.#secondsOf(tool), look)],
-        told: [
-          ...waitingRows(state, look),
+        status: [
+          ...queuedRows(state, look),
           ...(status === "" ? [] : [paint("dim", fitTo(status, width))]),
         ],
-        offered: this.#offered(look),
+        choices: this.#offered(look),
         prompt: drawPrompt(approval?.kind === "question" ? "answer › " : "› ", editor, width),
         footer: footerRow(
           {
-            model: state?.session.model ?? this.#facts.usual,
+            model: state?.session.model ?? this.#facts.defaultModel,
             usage: this.#facts.usageOf(state?.session.id),
             connection,
             keys: this.#keys(),
@@ -169,13 +169,13 @@ export class RichChat implements Face {
     );
   }
 
-  #offered(look: Look): string[] {
+  #offered(look: RenderStyle): string[] {
     const { approval, editor } = this.#chat;
     if (this.#picker !== null) return this.#picker.rows(look);
     const waiting = this.#chat.state?.live?.approvals.length ?? 0;
     if (approval !== undefined && editor.text === "")
       return this.#choice.rows(approval, waiting, look);
-    return paletteRows(editor.text, look);
+    return commandHintRows(editor.text, look);
   }
 
   #keys(): string {
@@ -215,7 +215,7 @@ export class RichChat implements Face {
     if (approval === undefined || editor.text !== "" || editor.isPasting) return false;
     const said = this.#choice.press(typed, key, approval);
     if (said === undefined) return false;
-    if (said === "whole") this.draw(wholeRows(approval, this.#chat.look()));
+    if (said === "whole") this.draw(fullCallRows(approval, this.#chat.style()));
     else if (said !== "moved") this.#chat.answer(approval, said);
     return true;
   }
@@ -224,11 +224,11 @@ export class RichChat implements Face {
   #unfold(): void {
     if (this.#folded === null) return;
     const { title, text } = this.#folded;
-    const look = this.#chat.look();
+    const look = this.#chat.style();
     this.draw([
       "",
-      ...block(title, look, "▾ ", ["dim"]),
-      ...block(text.trimEnd(), look, "  ", ["dim"]),
+      ...wrapBlock(title, look, "▾ ", ["dim"]),
+      ...wrapBlock(text.trimEnd(), look, "  ", ["dim"]),
     ]);
   }
 
@@ -246,7 +246,7 @@ export class RichChat implements Face {
 
   /** Time passes on the screen only while something is under way. */
   #tick(): void {
-    if (isTimed(this.#chat.state)) {
+    if (hasRunningTool(this.#chat.state)) {
       this.#ticking ??= setInterval(() => this.draw([]), tickMs).unref();
       return;
     }
@@ -257,7 +257,7 @@ export class RichChat implements Face {
 
   #resized(): void {
     const columns = columnsOf(this.#output, 80);
-    const { frame } = this.#view;
+    const { layout: frame } = this.#view;
     if (columns < this.#columns && frame !== null)
       this.#output.write(eraseReflowed(frame, columns));
     this.#columns = columns;

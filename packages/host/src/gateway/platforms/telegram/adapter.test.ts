@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import { botToken, FakeBotApi } from "@holdfast/testing/telegram/telegram-fake-bot-api";
-import { type AdapterBed, adapterCases } from "../../../../test/support/gateway/adapter-cases.ts";
-import { openTelegram } from "./adapter.ts";
+import { type AdapterRig, adapterCases } from "../../../../test/support/gateway/adapter-cases.ts";
+import { createTelegramAdapter } from "./adapter.ts";
 
 const person = 7;
 const troubles = {
@@ -13,13 +13,13 @@ const troubles = {
   "cut after": { kind: "cut", when: "after" },
 } as const;
 
-async function openBed(): Promise<AdapterBed> {
+async function openBed(): Promise<AdapterRig> {
   const platform = new FakeBotApi();
   await platform.start();
   onTestFinished(() => platform.stop());
   const apiRoot = platform.address;
   return {
-    adapter: await openTelegram({ token: botToken, apiRoot, pollSeconds: 1 }),
+    adapter: await createTelegramAdapter({ token: botToken, apiRoot, pollSeconds: 1 }),
     place: { chat: String(person), thread: null, kind: "private" },
     person: String(person),
     say: async (text) => String(platform.say(person, text)),

@@ -1,10 +1,17 @@
 import type { Api } from "grammy";
 
 import { safeFileName } from "../../../util/safe-file-name.ts";
-import type { Adapter, Edited, Parcel, Place, Sent, Words } from "../../adapter.ts";
+import type {
+  PlatformAdapter,
+  EditResult,
+  SendMeta,
+  ChatAddress,
+  SendResult,
+  OutgoingText,
+} from "../../adapter.ts";
 import { toMarkdownV2 } from "./markdown.ts";
-import { BadStatus, errorCodeOf, troubleOf } from "./failures.ts";
-import { incomingOf, type Self, update } from "./updates.ts";
+import { HttpStatusError, errorCodeOf, failureOf } from "./failures.ts";
+import { toIncoming, type BotSelf, update } from "./updates.ts";
 
 export interface TelegramOptions {
   readonly token: string;
@@ -18,29 +25,29 @@ const limits = {
   buttonBytes: 64,
   fileBytes: 20 * 1024 * 1024,
   // Telegram's own advice: one message a second in a chat, twenty a minute in a group.
-  paceMs: ({ kind }: Place) => (kind === "private" ? 1_000 : 3_000),
+  paceMs: ({ kind }: ChatAddress) => (kind === "private" ? 1_000 : 3_000),
   callsPerSecond: 25,
 } as const;
 
-const largestPhoto = 10 * 1024 * 1024;
-const askedElsewhere =
+const maxPhotoBytes = 10 * 1024 * 1024;
+const foreignPollerHint =
   "Another program asks Telegram for this bot's messages, and takes some of them away. Stop it; or let BotFather make a new token (/revoke), and set that one here as HOLDFAST_TELEGRAM_TOKEN.";
-const pushedElsewhere =
+const foreignWebhookHint =
   "A webhook was set for this bot, so Telegram pushes its messages there. Stop the program that has set it and start this host again, which takes the webhook away.";
 
-const allowed = ["message", "edited_message", "callback_query"] as const;
-const pageOfUpdates = 100;
+const allowedUpdates = ["message", "edited_message", "callback_query"] as const;
+const updatesPerPage = 100;
 
-export async function openTelegram(options: TelegramOptions): Promise<Adapter> {
+export async function createTelegramAdapter(options: TelegramOptions): Promise<PlatformAdapter> {
   const { Api, InputFile } = await import("grammy");
   const { token, apiRoot, pollSeconds = 25 } = options;
   const api = new Api(token, {
     apiRoot,
     timeoutSeconds: pollSeconds + 30,
     // The one of the platform that we run on.
-    fetch: fetchLikeTheirs as never,
+    fetch: grammyFetch as never,
   });
-  let self: Self = { id: 0, username: "" };
+  let self: BotSelf = { id: 0, username: "" };
 
   return {
     platform: "telegram",
@@ -48,157 +55,161 @@ export async function openTelegram(options: TelegramOptions): Promise<Adapter> {
     limits,
     async identify(signal) {
       try {
-        const me = await api.getMe(asTheirs(signal));
+        const me = await api.getMe(toGrammySignal(signal));
         self = { id: me.id, username: me.username };
         return { status: "identified", id: String(me.id), name: me.username };
       } catch (error) {
-        return troubleOf(error);
+        return failureOf(error);
       }
     },
     async subscribe(hook, signal) {
       try {
-        if (hook === null) await api.deleteWebhook({}, asTheirs(signal));
+        if (hook === null) await api.deleteWebhook({}, toGrammySignal(signal));
         else {
-          const rest = { secret_token: hook.secret, allowed_updates: allowed };
-          await api.setWebhook(hook.url, rest, asTheirs(signal));
+          const rest = { secret_token: hook.secret, allowed_updates: allowedUpdates };
+          await api.setWebhook(hook.url, rest, toGrammySignal(signal));
         }
         return { status: "subscribed" };
       } catch (error) {
-        return troubleOf(error);
+        return failureOf(error);
       }
     },
     async receive(cursor, patience, signal) {
       const timeout = patience === "wait" ? pollSeconds : 0;
       try {
         const raw: readonly unknown[] = await api.getUpdates(
-          { offset: cursor, limit: pageOfUpdates, timeout, allowed_updates: allowed },
-          asTheirs(signal),
+          { offset: cursor, limit: updatesPerPage, timeout, allowed_updates: allowedUpdates },
+          toGrammySignal(signal),
         );
         const updates = raw.map((each) => update.parse(each));
         const next = Math.max(cursor, ...updates.map(({ update_id }) => update_id + 1));
-        const incoming = updates.flatMap((each) => incomingOf(each, self) ?? []);
+        const incoming = updates.flatMap((each) => toIncoming(each, self) ?? []);
         return { status: "received", incoming, next };
       } catch (error) {
-        if (errorCodeOf(error) !== 409) return troubleOf(error);
-        const message = /webhook/i.test(descriptionOf(error)) ? pushedElsewhere : askedElsewhere;
+        if (errorCodeOf(error) !== 409) return failureOf(error);
+        const message = /webhook/i.test(descriptionOf(error))
+          ? foreignWebhookHint
+          : foreignPollerHint;
         return { status: "contended", message };
       }
     },
-    decode(pushed) {
+    decodePush(pushed) {
       const parsed = update.safeParse(pushed);
-      return parsed.success ? incomingOf(parsed.data, self) : null;
+      return parsed.success ? toIncoming(parsed.data, self) : null;
     },
-    send: (place, words, parcel, signal) => sendWords(api, place, words, parcel, signal),
+    send: (place, words, parcel, signal) => sendText(api, place, words, parcel, signal),
     async sendFile(place, file, _parcel, signal) {
-      const { chat, other } = targetOf(place);
+      const { chat, other } = telegramTarget(place);
       // Who made the file has named it, and the library puts the name into a header as it is.
       const input = () => new InputFile(file.bytes, safeFileName(file.name));
-      const isPhoto = file.kind === "image" && file.bytes.length <= largestPhoto;
+      const isPhoto = file.kind === "image" && file.bytes.length <= maxPhotoBytes;
       try {
         if (isPhoto) {
-          const sent = await api.sendPhoto(chat, input(), other, asTheirs(signal));
+          const sent = await api.sendPhoto(chat, input(), other, toGrammySignal(signal));
           return { status: "sent", platformId: String(sent.message_id) };
         }
       } catch (error) {
         // What it cannot make a picture of, it takes as a file: a 400 says that nothing was done.
-        if (errorCodeOf(error) !== 400) return troubleOf(error);
+        if (errorCodeOf(error) !== 400) return failureOf(error);
       }
       try {
-        const sent = await api.sendDocument(chat, input(), other, asTheirs(signal));
+        const sent = await api.sendDocument(chat, input(), other, toGrammySignal(signal));
         return { status: "sent", platformId: String(sent.message_id) };
       } catch (error) {
-        return troubleOf(error);
+        return failureOf(error);
       }
     },
-    edit: (place, id, words, signal) => editWords(api, place, id, words, signal),
-    async typing(place, signal) {
-      const { chat, other } = targetOf(place);
-      await api.sendChatAction(chat, "typing", other, asTheirs(signal)).catch(() => undefined);
+    edit: (place, id, words, signal) => editText(api, place, id, words, signal),
+    async showTyping(place, signal) {
+      const { chat, other } = telegramTarget(place);
+      await api
+        .sendChatAction(chat, "typing", other, toGrammySignal(signal))
+        .catch(() => undefined);
     },
-    async acknowledge(press, text, signal) {
+    async acknowledgePress(press, text, signal) {
       const words = text === "" ? {} : { text: text.slice(0, 200) };
-      await api.answerCallbackQuery(press, words, asTheirs(signal)).catch(() => undefined);
+      await api.answerCallbackQuery(press, words, toGrammySignal(signal)).catch(() => undefined);
     },
     async fetchFile({ reference, size }, signal) {
       if ((size ?? 0) > limits.fileBytes) return { status: "too_large" };
       try {
-        const { file_path: path } = await api.getFile(reference, asTheirs(signal));
+        const { file_path: path } = await api.getFile(reference, toGrammySignal(signal));
         if (path === undefined) return { status: "too_large" };
         const answer = await fetch(`${apiRoot}/file/bot${token}/${path}`, { signal });
-        if (!answer.ok) throw new BadStatus(answer.status);
-        const bytes = await readUpTo(answer, limits.fileBytes);
+        if (!answer.ok) throw new HttpStatusError(answer.status);
+        const bytes = await readBounded(answer, limits.fileBytes);
         return bytes === null ? { status: "too_large" } : { status: "fetched", bytes };
       } catch (error) {
-        return troubleOf(error);
+        return failureOf(error);
       }
     },
-    async announce(commands, signal) {
+    async publishCommands(commands, signal) {
       const menu = commands
         .filter(({ name }) => /^[a-z0-9_]{1,32}$/.test(name))
         .map(({ name, help }) => ({ command: name, description: help.slice(0, 256) }));
-      await api.setMyCommands(menu, {}, asTheirs(signal)).catch(() => undefined);
+      await api.setMyCommands(menu, {}, toGrammySignal(signal)).catch(() => undefined);
     },
   };
 }
 
-async function sendWords(
+async function sendText(
   api: Api,
-  place: Place,
-  words: Words,
-  { replyTo }: Parcel,
+  place: ChatAddress,
+  words: OutgoingText,
+  { replyTo }: SendMeta,
   signal: AbortSignal,
-): Promise<Sent> {
-  const { chat, other } = targetOf(place);
+): Promise<SendResult> {
+  const { chat, other } = telegramTarget(place);
   const reply =
     replyTo === null
       ? {}
       : { reply_parameters: { message_id: Number(replyTo), allow_sending_without_reply: true } };
-  const rest = { ...other, ...reply, ...buttonsOf(words) };
-  return formatted(words.text, async (text, form) => {
-    const sent = await api.sendMessage(chat, text, { ...rest, ...form }, asTheirs(signal));
+  const rest = { ...other, ...reply, ...inlineKeyboard(words) };
+  return withMarkdownFallback(words.text, async (text, form) => {
+    const sent = await api.sendMessage(chat, text, { ...rest, ...form }, toGrammySignal(signal));
     return { status: "sent", platformId: String(sent.message_id) };
   });
 }
 
-async function editWords(
+async function editText(
   api: Api,
-  place: Place,
+  place: ChatAddress,
   platformId: string,
-  words: Words,
+  words: OutgoingText,
   signal: AbortSignal,
-): Promise<Edited> {
-  const { chat } = targetOf(place);
-  const buttons = buttonsOf(words);
-  return formatted(words.text, async (text, form) => {
+): Promise<EditResult> {
+  const { chat } = telegramTarget(place);
+  const buttons = inlineKeyboard(words);
+  return withMarkdownFallback(words.text, async (text, form) => {
     try {
       await api.editMessageText(
         chat,
         Number(platformId),
         text,
         { ...buttons, ...form },
-        asTheirs(signal),
+        toGrammySignal(signal),
       );
     } catch (error) {
-      if (!isUnchanged(error)) throw error;
+      if (!isNotModified(error)) throw error;
     }
     return { status: "edited" };
   });
 }
 
 /** What Telegram cannot parse after all goes as plain text: a 400 says that nothing was done. */
-async function formatted<T>(
+async function withMarkdownFallback<T>(
   text: string,
   call: (text: string, form: { parse_mode?: "MarkdownV2" }) => Promise<T>,
 ) {
   try {
     return await call(toMarkdownV2(text), { parse_mode: "MarkdownV2" });
   } catch (error) {
-    if (!isUnparsable(error)) return troubleOf(error);
+    if (!isUnparsable(error)) return failureOf(error);
   }
   try {
     return await call(text.slice(0, limits.textUnits), {});
   } catch (error) {
-    return troubleOf(error);
+    return failureOf(error);
   }
 }
 
@@ -214,18 +225,18 @@ function isUnparsable(error: unknown): boolean {
   );
 }
 
-function isUnchanged(error: unknown): boolean {
+function isNotModified(error: unknown): boolean {
   return errorCodeOf(error) === 400 && /message is not modified/i.test(descriptionOf(error));
 }
 
-function targetOf({ chat, thread }: Place) {
+function telegramTarget({ chat, thread }: ChatAddress) {
   return {
     chat: Number(chat),
     other: thread === null ? {} : { message_thread_id: Number(thread) },
   };
 }
 
-function buttonsOf({ buttons }: Words) {
+function inlineKeyboard({ buttons }: OutgoingText) {
   if (buttons === undefined) return {};
   const inline_keyboard = buttons.map((row) =>
     row.map(({ label, data }) => ({ text: label, callback_data: data })),
@@ -233,14 +244,14 @@ function buttonsOf({ buttons }: Words) {
   return { reply_markup: { inline_keyboard } };
 }
 
-type TheirSignal = NonNullable<Parameters<Api["getMe"]>[0]>;
+type GrammySignal = NonNullable<Parameters<Api["getMe"]>[0]>;
 
 /** The library was written for a signal of its own, which this one can stand for. */
-function asTheirs(signal: AbortSignal): TheirSignal {
-  return signal as unknown as TheirSignal;
+function toGrammySignal(signal: AbortSignal): GrammySignal {
+  return signal as unknown as GrammySignal;
 }
 
-interface TheirRequest {
+interface GrammyRequest {
   readonly method?: string;
   readonly headers?: Record<string, string>;
   readonly body?: BodyInit;
@@ -250,7 +261,7 @@ interface TheirRequest {
   };
 }
 
-async function fetchLikeTheirs(url: string | URL, request: TheirRequest = {}): Promise<Response> {
+async function grammyFetch(url: string | URL, request: GrammyRequest = {}): Promise<Response> {
   const { method = "GET", headers = {}, body, signal } = request;
   const abort = new AbortController();
   if (signal?.aborted === true) abort.abort();
@@ -262,12 +273,12 @@ async function fetchLikeTheirs(url: string | URL, request: TheirRequest = {}): P
     signal: abort.signal,
   });
   const isJson = response.headers.get("content-type")?.includes("json") === true;
-  if (response.status >= 500 && !isJson) throw new BadStatus(response.status);
+  if (response.status >= 500 && !isJson) throw new HttpStatusError(response.status);
   return response;
 }
 
 /** `null`: there is more. What a platform says of a size is not always what comes. */
-async function readUpTo(response: Response, most: number): Promise<Uint8Array | null> {
+async function readBounded(response: Response, most: number): Promise<Uint8Array | null> {
   const parts: Uint8Array[] = [];
   let size = 0;
   for await (const part of response.body ?? []) {

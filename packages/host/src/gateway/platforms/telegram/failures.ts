@@ -1,7 +1,7 @@
-import type { Trouble } from "../../adapter.ts";
+import type { PlatformFailure } from "../../adapter.ts";
 
 /** Where a request did not even begin: whoever was to take it was not there. */
-const unreached: ReadonlySet<string> = new Set([
+const connectErrorCodes: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
   "EAI_AGAIN",
@@ -10,10 +10,10 @@ const unreached: ReadonlySet<string> = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
-const outageMs = 2_000;
+const outageRetryMs = 2_000;
 
 /** The answer was one, though not in the platform's words. */
-export class BadStatus extends Error {
+export class HttpStatusError extends Error {
   readonly status: number;
   constructor(status: number) {
     super(`Telegram answered ${status}.`);
@@ -36,17 +36,18 @@ export function errorCodeOf(error: unknown): number | null {
 }
 
 /** What a failed call means for what it was to do. Only what may have been done is `unknown`. */
-export function troubleOf(error: unknown): Trouble {
+export function failureOf(error: unknown): PlatformFailure {
   if (isApiFailure(error))
-    return ofAnswer(error.error_code, error.description, error.parameters?.retry_after);
-  const cause = innermost(error);
-  if (cause instanceof BadStatus) return ofAnswer(cause.status, cause.message, undefined);
+    return failureOfStatus(error.error_code, error.description, error.parameters?.retry_after);
+  const cause = rootCause(error);
+  if (cause instanceof HttpStatusError)
+    return failureOfStatus(cause.status, cause.message, undefined);
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
   // The message of an error may name the address, and that holds the token.
-  if (unreached.has(code))
+  if (connectErrorCodes.has(code))
     return {
       status: "later",
-      afterMs: outageMs,
+      afterMs: outageRetryMs,
       isAway: true,
       code: "unreachable",
       message: `Telegram cannot be reached (${code}).`,
@@ -58,18 +59,22 @@ export function troubleOf(error: unknown): Trouble {
   };
 }
 
-function ofAnswer(code: number, message: string, retryAfter: number | undefined): Trouble {
+function failureOfStatus(
+  code: number,
+  message: string,
+  retryAfter: number | undefined,
+): PlatformFailure {
   const later = { status: "later", isAway: false, message } as const;
   if (code === 429) return { ...later, afterMs: (retryAfter ?? 1) * 1_000, code: "rate_limited" };
   // It may have passed the request on and given up waiting.
   if (code === 504) return { status: "unknown", code: "gateway_timeout", message };
-  if (code >= 500) return { ...later, isAway: true, afterMs: outageMs, code: "platform_down" };
+  if (code >= 500) return { ...later, isAway: true, afterMs: outageRetryMs, code: "platform_down" };
   if (code === 401 || code === 404) return { ...later, afterMs: 60_000, code: "token_refused" };
   return { status: "refused", code: `telegram_${code}`, message };
 }
 
 /** The error below the wrappings of the libraries. */
-function innermost(error: unknown): unknown {
+function rootCause(error: unknown): unknown {
   let current = error;
   for (let depth = 0; depth < 8; depth += 1) {
     if (!(current instanceof Error)) return current;

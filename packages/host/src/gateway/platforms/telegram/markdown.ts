@@ -1,8 +1,8 @@
 /** Everything that means something in MarkdownV2, wherever it stands. */
-const special = /[_*[\]()~`>#+\-=|{}.!\\]/g;
+const specialCharacters = /[_*[\]()~`>#+\-=|{}.!\\]/g;
 
 export function escapeText(text: string): string {
-  return text.replace(special, "\\$&");
+  return text.replace(specialCharacters, "\\$&");
 }
 
 /** Inside of code only these two end or bend it. */
@@ -26,7 +26,7 @@ export function toMarkdownV2(markdown: string): string {
     const fence = /^ {0,3}(`{3,}|~{3,})\s*([^\s`]*)[^`]*$/.exec(line);
     if (fence !== null) {
       const [, mark = "```", info = ""] = fence;
-      const end = lines.findIndex((each, index) => index > at && closes(each, mark));
+      const end = lines.findIndex((each, index) => index > at && closesFence(each, mark));
       const body = lines.slice(at + 1, end === -1 ? lines.length : end).join("\n");
       out.push(codeBlock(body, info));
       at = end === -1 ? lines.length : end + 1;
@@ -38,7 +38,7 @@ export function toMarkdownV2(markdown: string): string {
   return out.join("\n");
 }
 
-function closes(line: string, mark: string): boolean {
+function closesFence(line: string, mark: string): boolean {
   const text = line.trim();
   return text.length >= mark.length && text.replaceAll(mark[0] ?? "", "") === "";
 }
@@ -57,14 +57,14 @@ function renderLine(line: string): string {
   return renderInline(line, "");
 }
 
-interface Markup {
+interface SpanRule {
   /** What it is written with. */
   readonly pattern: RegExp;
   /** What Telegram writes it with. */
   readonly mark: string;
 }
 
-const spans: readonly Markup[] = [
+const spanRules: readonly SpanRule[] = [
   { pattern: /^\*\*(?=\S)([\s\S]*?\S)\*\*/, mark: "*" },
   { pattern: /^__(?=\S)([\s\S]*?\S)__(?!\w)/, mark: "*" },
   { pattern: /^~~(?=\S)([\s\S]*?\S)~~/, mark: "~" },
@@ -79,7 +79,7 @@ function renderInline(text: string, open: string): string {
   let out = "";
   for (let at = 0; at < text.length;) {
     const rest = text.slice(at);
-    const found = spanAt(rest, text[at - 1], open);
+    const found = matchSpan(rest, text[at - 1], open);
     if (found === null) {
       const [character = ""] = /^\\?[\s\S]/u.exec(rest) ?? [];
       const isEscape = /^\\[!-/:-@[-`{-~]$/.test(character);
@@ -95,7 +95,7 @@ function renderInline(text: string, open: string): string {
   return out;
 }
 
-function spanAt(
+function matchSpan(
   rest: string,
   before: string | undefined,
   open: string,
@@ -108,7 +108,7 @@ function spanAt(
     const words = renderInline(linked[1] ?? "", `${open}[`);
     return { text: `[${words}](${escapeUrl(linked[2] ?? "")})`, length: linked[0].length };
   }
-  for (const { pattern, mark } of spans) {
+  for (const { pattern, mark } of spanRules) {
     const [whole, inner = ""] = pattern.exec(rest) ?? [];
     const isInWord = rest.startsWith("_") && /\w/.test(before ?? "");
     if (whole === undefined || isInWord || open.includes(mark)) continue;

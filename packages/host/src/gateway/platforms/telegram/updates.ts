@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import type { Incoming, IncomingFile, Place } from "../../adapter.ts";
+import type { Incoming, IncomingFile, ChatAddress } from "../../adapter.ts";
 
 const person = z.object({
   id: z.int(),
@@ -23,7 +23,7 @@ const fileFields = {
   mime_type: z.string().optional(),
 };
 const file = z.object(fileFields);
-const replied = z.object({
+const repliedMessage = z.object({
   message_id: z.int(),
   from: person.optional(),
   text: z.string().optional(),
@@ -40,7 +40,7 @@ const message = z.object({
   caption: z.string().optional(),
   entities: z.array(entity).optional(),
   caption_entities: z.array(entity).optional(),
-  reply_to_message: replied.optional(),
+  reply_to_message: repliedMessage.optional(),
   photo: z.array(z.object({ file_id: z.string(), file_size: z.int().optional() })).optional(),
   document: file.optional(),
   audio: file.optional(),
@@ -50,7 +50,7 @@ const message = z.object({
 });
 type Message = z.infer<typeof message>;
 
-const pressed = z.object({
+const callbackQuery = z.object({
   id: z.string(),
   from: person,
   data: z.string().optional(),
@@ -69,33 +69,33 @@ export const update = z.looseObject({
   update_id: z.int(),
   message: message.optional().catch(undefined),
   edited_message: message.optional().catch(undefined),
-  callback_query: pressed.optional().catch(undefined),
+  callback_query: callbackQuery.optional().catch(undefined),
 });
 export type Update = z.infer<typeof update>;
 
-export interface Self {
+export interface BotSelf {
   readonly id: number;
   readonly username: string;
 }
 
-export function incomingOf(given: Update, self: Self): Incoming | null {
+export function toIncoming(given: Update, self: BotSelf): Incoming | null {
   const { message: said, edited_message: edited, callback_query: press } = given;
-  if (said !== undefined) return messageOf("message", said, self);
-  if (edited !== undefined) return messageOf("edit", edited, self);
+  if (said !== undefined) return toMessage("message", said, self);
+  if (edited !== undefined) return toMessage("edit", edited, self);
   if (press?.message === undefined || press.data === undefined) return null;
   return {
     kind: "press",
-    place: placeOf(press.message),
-    person: { id: String(press.from.id), name: nameOf(press.from) },
-    message: String(press.message.message_id),
+    address: toChatAddress(press.message),
+    person: { id: String(press.from.id), name: displayName(press.from) },
+    messageId: String(press.message.message_id),
     press: press.id,
     data: press.data,
   };
 }
 
-function messageOf(kind: "message" | "edit", said: Message, self: Self): Incoming | null {
+function toMessage(kind: "message" | "edit", said: Message, self: BotSelf): Incoming | null {
   if (said.from === undefined || said.from.is_bot === true) return null;
-  const place = placeOf(said);
+  const place = toChatAddress(said);
   const text = said.text ?? said.caption ?? "";
   const files = filesOf(said);
   if (text === "" && files.length === 0) return null;
@@ -103,10 +103,10 @@ function messageOf(kind: "message" | "edit", said: Message, self: Self): Incomin
   const quoted = said.reply_to_message?.text ?? said.reply_to_message?.caption ?? null;
   return {
     kind,
-    place,
-    ...(said.chat.title !== undefined && { called: said.chat.title }),
-    person: { id: String(said.from.id), name: nameOf(said.from) },
-    message: String(said.message_id),
+    address: place,
+    ...(said.chat.title !== undefined && { chatTitle: said.chat.title }),
+    person: { id: String(said.from.id), name: displayName(said.from) },
+    messageId: String(said.message_id),
     text: withoutMention(text, self),
     files,
     addressed: place.kind === "private" || repliesToUs || isAddressed(text, self),
@@ -114,7 +114,9 @@ function messageOf(kind: "message" | "edit", said: Message, self: Self): Incomin
   };
 }
 
-function placeOf(said: Pick<Message, "chat" | "message_thread_id" | "is_topic_message">): Place {
+function toChatAddress(
+  said: Pick<Message, "chat" | "message_thread_id" | "is_topic_message">,
+): ChatAddress {
   const { chat: where, message_thread_id: thread, is_topic_message: isTopic } = said;
   return {
     chat: String(where.id),
@@ -123,7 +125,7 @@ function placeOf(said: Pick<Message, "chat" | "message_thread_id" | "is_topic_me
   };
 }
 
-function isAddressed(text: string, { username }: Self): boolean {
+function isAddressed(text: string, { username }: BotSelf): boolean {
   const [word = ""] = text.split(/\s/, 1);
   const [, to] = /^\/\w+(?:@(\w+))?$/.exec(word) ?? [];
   // A command is everybody's, unless it names one.
@@ -132,26 +134,26 @@ function isAddressed(text: string, { username }: Self): boolean {
 }
 
 /** `/stop@our_bot` and `@our_bot what is this` are said to us: the name itself says nothing more. */
-function withoutMention(text: string, { username }: Self): string {
+function withoutMention(text: string, { username }: BotSelf): string {
   return text
     .replace(new RegExp(`^(/\\w+)@${username}\\b`, "i"), "$1")
     .replace(new RegExp(`^@${username}\\b[\\s,:]*`, "i"), "");
 }
 
-function nameOf({ first_name, last_name, username, id }: z.infer<typeof person>): string {
+function displayName({ first_name, last_name, username, id }: z.infer<typeof person>): string {
   const name = [first_name, last_name].filter(Boolean).join(" ");
   return (name || username || String(id)).slice(0, 100);
 }
 
 /** What they are where Telegram does not say. */
-const namedAfter = {
+const fileDefaults = {
   document: { usual: "application/octet-stream", ending: "" },
   audio: { usual: "audio/mpeg", ending: ".mp3" },
   voice: { usual: "audio/ogg", ending: ".ogg" },
   video: { usual: "video/mp4", ending: ".mp4" },
   video_note: { usual: "video/mp4", ending: ".mp4" },
 } as const;
-const kindsOfFiles = ["document", "audio", "voice", "video", "video_note"] as const;
+const fileKinds = ["document", "audio", "voice", "video", "video_note"] as const;
 
 function filesOf(said: Message): IncomingFile[] {
   const files: IncomingFile[] = [];
@@ -164,10 +166,10 @@ function filesOf(said: Message): IncomingFile[] {
       size: photo.file_size ?? null,
       reference: photo.file_id,
     });
-  for (const kind of kindsOfFiles) {
+  for (const kind of fileKinds) {
     const each = said[kind];
     if (each === undefined) continue;
-    const { usual, ending } = namedAfter[kind];
+    const { usual, ending } = fileDefaults[kind];
     files.push({
       kind: "file",
       name: each.file_name ?? `${kind.replace("_", "-")}-${said.message_id}${ending}`,

@@ -1,13 +1,17 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 
-import { adapterCases, type AdapterBed } from "../../../../test/support/gateway/adapter-cases.ts";
-import { adapterFor, aHook, hookSecret } from "../../../../test/support/gateway/webhook-rig.ts";
+import { adapterCases, type AdapterRig } from "../../../../test/support/gateway/adapter-cases.ts";
 import {
-  type HookAnswer,
+  adapterFor,
+  testWebhook,
+  webhookTestSecret,
+} from "../../../../test/support/gateway/webhook-rig.ts";
+import {
+  type ReceiverAnswer,
   isSigned,
-  openHookReceiver,
+  openWebhookReceiver,
 } from "@holdfast/testing/host/gateway/webhook-receiver";
-import { chatOf } from "./names.ts";
+import { webhookChat } from "./names.ts";
 
 const troubles = {
   "rate limit": 429,
@@ -15,7 +19,7 @@ const troubles = {
   refusal: 410,
   "cut before": "drop",
   "cut after": "cut",
-} as const satisfies Record<string, HookAnswer>;
+} as const satisfies Record<string, ReceiverAnswer>;
 
 interface Shown {
   readonly id: string;
@@ -25,11 +29,11 @@ interface Shown {
 }
 
 /** A receiver that drops what it has had, and a program that says things. */
-async function openBed(): Promise<AdapterBed> {
-  const answers: HookAnswer[] = [];
-  const receiver = await openHookReceiver(answers);
+async function openBed(): Promise<AdapterRig> {
+  const answers: ReceiverAnswer[] = [];
+  const receiver = await openWebhookReceiver(answers);
   onTestFinished(() => receiver.close());
-  const { adapter } = adapterFor([aHook(receiver.url)]);
+  const { adapter } = adapterFor([testWebhook(receiver.url)]);
   const said: unknown[] = [];
   const push = async (message: Readonly<Record<string, unknown>>): Promise<string> => {
     const id = `msg-${said.length + 1}`;
@@ -47,11 +51,11 @@ async function openBed(): Promise<AdapterBed> {
       ...adapter,
       receive: async (cursor) => ({
         status: "received",
-        incoming: said.slice(cursor).flatMap((each) => adapter.decode(each) ?? []),
+        incoming: said.slice(cursor).flatMap((each) => adapter.decodePush(each) ?? []),
         next: said.length,
       }),
     },
-    place: { chat: chatOf("ci", "deploys"), thread: null, kind: "group" },
+    place: { chat: webhookChat("ci", "deploys"), thread: null, kind: "group" },
     person: "ci",
     say: (text) => push({ text }),
     async sayWithFile(text, name, bytes) {
@@ -80,15 +84,15 @@ describe("a webhook does what every platform's adapter does", () => {
   });
 });
 
-const place = { chat: chatOf("ci", "deploys"), thread: null, kind: "group" } as const;
+const place = { chat: webhookChat("ci", "deploys"), thread: null, kind: "group" } as const;
 const parcel = { id: "dlv_1_0", replyTo: "msg-1" };
 const soon = () => AbortSignal.timeout(10_000);
 
 test("what goes out is signed with every secret that counts, and says where it belongs", async () => {
-  const receiver = await openHookReceiver();
+  const receiver = await openWebhookReceiver();
   onTestFinished(() => receiver.close());
-  const secrets = ["the-newer-one-of-the-two-secrets", hookSecret];
-  const { adapter } = adapterFor([aHook(receiver.url, { secrets })]);
+  const secrets = ["the-newer-one-of-the-two-secrets", webhookTestSecret];
+  const { adapter } = adapterFor([testWebhook(receiver.url, { secrets })]);
   await adapter.send(place, { text: "Done." }, parcel, soon());
   const [taken] = receiver.taken;
   expect(secrets.map((secret) => isSigned(taken!, secret))).toEqual([true, true]);
@@ -103,19 +107,19 @@ test("what goes out is signed with every secret that counts, and says where it b
 });
 
 test("[safety] what is not on the public internet is posted to only where that is said of the very hook", async () => {
-  const receiver = await openHookReceiver();
+  const receiver = await openWebhookReceiver();
   onTestFinished(() => receiver.close());
-  const { adapter } = adapterFor([aHook(receiver.url, { network: "public" })]);
+  const { adapter } = adapterFor([testWebhook(receiver.url, { network: "public" })]);
   const sent = await adapter.send(place, { text: "Done." }, parcel, soon());
   expect(sent).toMatchObject({ status: "later", code: "egress_address" });
   expect(receiver.taken).toEqual([]);
 });
 
 test("a hook without an address wants no answers, and one that is gone is told as gone", async () => {
-  const { adapter } = adapterFor([aHook(null)]);
+  const { adapter } = adapterFor([testWebhook(null)]);
   const sent = await adapter.send(place, { text: "Done." }, parcel, soon());
   expect(sent).toEqual({ status: "unwanted", code: "no_address" });
-  const other = { ...place, chat: chatOf("gone", "deploys") };
+  const other = { ...place, chat: webhookChat("gone", "deploys") };
   expect(await adapter.send(other, { text: "Done." }, parcel, soon())).toMatchObject({
     status: "refused",
     code: "webhook_not_found",
@@ -127,9 +131,9 @@ test.each([
   ["Tue, 01 Jan 2030 00:00:00 GMT", 3_600_000],
   ["soon", 0],
 ])("a receiver that wants %s to pass is given so long, within bounds", async (asked, pause) => {
-  const receiver = await openHookReceiver([503], { "retry-after": asked });
+  const receiver = await openWebhookReceiver([503], { "retry-after": asked });
   onTestFinished(() => receiver.close());
-  const { adapter } = adapterFor([aHook(receiver.url)]);
+  const { adapter } = adapterFor([testWebhook(receiver.url)]);
   const sent = await adapter.send(place, { text: "Done." }, parcel, soon());
   expect(sent).toMatchObject({ status: "later", afterMs: pause, code: "http_503" });
 });

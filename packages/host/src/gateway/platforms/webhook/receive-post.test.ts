@@ -1,21 +1,25 @@
-import { aTool, ok } from "@holdfast/testing/rigs/run-words";
+import { createTool, okResult } from "@holdfast/testing/rigs/run-words";
 import { calls, says } from "@holdfast/testing/fakes/scripted-model";
 import { expect, onTestFinished, test } from "vitest";
 
-import { aHook, hookSecret, openWebhookRig } from "../../../../test/support/gateway/webhook-rig.ts";
 import {
-  type HookAnswer,
+  testWebhook,
+  webhookTestSecret,
+  openWebhookRig,
+} from "../../../../test/support/gateway/webhook-rig.ts";
+import {
+  type ReceiverAnswer,
   isSigned,
-  openHookReceiver,
+  openWebhookReceiver,
 } from "@holdfast/testing/host/gateway/webhook-receiver";
 import { signedHeaders } from "../../../util/webhook-signature.ts";
 
 type Options = Parameters<typeof openWebhookRig>[2];
 type Script = Parameters<typeof openWebhookRig>[0];
 
-async function open(script: Script, answers: HookAnswer[] = [], options: Options = {}) {
-  const receiver = await openHookReceiver(answers);
-  const rig = openWebhookRig(script, aHook(receiver.url), options);
+async function open(script: Script, answers: ReceiverAnswer[] = [], options: Options = {}) {
+  const receiver = await openWebhookReceiver(answers);
+  const rig = openWebhookRig(script, testWebhook(receiver.url), options);
   onTestFinished(async () => {
     await rig.close();
     await receiver.close();
@@ -38,7 +42,7 @@ test("what a program says is one turn of its conversation's session, and the ans
   expect(first.status).toBe(202);
   const { sessionId, runId } = await json(first);
   await receiver.until(1);
-  expect(isSigned(receiver.taken[0]!, hookSecret)).toBe(true);
+  expect(isSigned(receiver.taken[0]!, webhookTestSecret)).toBe(true);
   expect(receiver.taken[0]?.message).toMatchObject({
     conversation: "deploys",
     type: "message",
@@ -86,7 +90,7 @@ test("[P11] an answer of which nobody knows whether it arrived is posted again u
 
 test("an approval is asked with the answers that it takes, and a message with one of them answers it, once", async () => {
   let paid = 0;
-  const pay = aTool("pay", async () => ok(`paid ${++paid}`), { approval: () => "ask" });
+  const pay = createTool("pay", async () => okResult(`paid ${++paid}`), { approval: () => "ask" });
   const script = [calls("pay", { euros: 5 }), says("Paid.")];
   const { receiver, rig, heard } = await open(script, [], { tools: [pay] });
   await rig.say("msg-1", { text: "Pay" });
@@ -118,9 +122,9 @@ test("a question is answered in words, and what is attached comes to the model",
   const given: (string | undefined)[] = [];
   const note = async ({ answer }: { readonly answer?: string | undefined }) => {
     given.push(answer);
-    return ok("Noted.");
+    return okResult("Noted.");
   };
-  const ask = aTool("ask_user", note, { approval: () => "question" });
+  const ask = createTool("ask_user", note, { approval: () => "question" });
   const script = [calls("ask_user", { question: "Which colour?" }), says("Thank you.")];
   const { receiver, rig } = await open(script, [], { tools: [ask] });
   const base64 = Buffer.from("a plan").toString("base64");
@@ -135,7 +139,7 @@ test("a question is answered in words, and what is attached comes to the model",
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const signed = (id: string, body: Uint8Array, at = Date.now()) =>
-  signedHeaders([hookSecret], id, Math.floor(at / 1_000), body);
+  signedHeaders([webhookTestSecret], id, Math.floor(at / 1_000), body);
 const fits = bytes('{"text":"Hello"}');
 
 test.each<[string, Uint8Array<ArrayBuffer>, Record<string, string>, [number, string]]>([
@@ -201,7 +205,7 @@ test("a store that cannot take it says so, and the same again is taken", async (
 });
 
 test("a program that wants no answers is still heard, and nothing is left owing", async () => {
-  const rig = openWebhookRig([says("Nobody hears this.")], aHook(null));
+  const rig = openWebhookRig([says("Nobody hears this.")], testWebhook(null));
   onTestFinished(() => rig.close());
   const { runId } = await json(await rig.say("msg-1", { text: "Do it" }));
   const rows = async () =>

@@ -13,24 +13,24 @@ import {
 } from "@holdfast/protocol";
 
 import { type SignedRequest, verifySigned } from "../../../util/verify.ts";
-import { pressedAnswer } from "../../approval-words.ts";
-import type { Reception } from "../../inbound/handle-update.ts";
-import { TryAgain } from "../../inbound/admit-message.ts";
-import type { Hooks } from "./webhook.ts";
-import { incomingOf } from "./message.ts";
-import { inboundKey } from "./names.ts";
+import { parseButtonAnswer } from "../../approval-words.ts";
+import type { UpdateHandler } from "../../inbound/handle-update.ts";
+import { RetryLater } from "../../inbound/admit-message.ts";
+import type { WebhookLookup } from "./webhook.ts";
+import { toIncoming } from "./message.ts";
+import { webhookInboundKey } from "./names.ts";
 
-export interface IntakeParts {
-  readonly hooks: Hooks;
+export interface ReceivePostDeps {
+  readonly hooks: WebhookLookup;
   readonly store: Pick<Store, "reads" | "requests">;
   readonly owner: OwnerId;
   /** By the clock on the wall, in milliseconds. */
   readonly now: () => number;
   /** Made ready when it is first needed; `undefined` where this process has no gateway. */
-  readonly reception: () => Promise<Pick<Reception, "take"> | undefined>;
+  readonly updateHandler: () => Promise<Pick<UpdateHandler, "handle"> | undefined>;
 }
 
-export type HookTaken =
+export type PostResult =
   | { readonly status: "taken"; readonly sessionId: SessionId; readonly runId: RunId | null }
   | {
       readonly status: "refused";
@@ -42,11 +42,11 @@ export type HookTaken =
  * What is posted to a hook. P11: answered when what came is durable. Its id and the hash of its bytes are written down before it
  * is acted on, so that the same again, on whichever host and after whichever crash, is the same, and other bytes never are.
  */
-export async function takePosted(
-  parts: IntakeParts,
+export async function receivePost(
+  parts: ReceivePostDeps,
   name: string,
   posted: SignedRequest,
-): Promise<HookTaken> {
+): Promise<PostResult> {
   const { hooks, now } = parts;
   const verified = verifySigned(posted, hooks.find(name)?.secrets ?? [], now());
   if (verified.status !== "signed") return refused(`webhook_${verified.status}`);
@@ -54,17 +54,17 @@ export async function takePosted(
   if (read.status === "refused") return read;
   const { message } = read;
   try {
-    const reception = await parts.reception();
+    const reception = await parts.updateHandler();
     if (reception === undefined) return refused("bot_elsewhere");
-    const key = inboundKey(name, verified.id);
-    const claimed = await claim(parts, key, posted.body);
+    const key = webhookInboundKey(name, verified.id);
+    const claimed = await claimId(parts, key, posted.body);
     if (claimed !== null) return claimed;
-    const told = await reception.take(incomingOf({ hook: name, id: verified.id, message }));
+    const told = await reception.handle(toIncoming({ hook: name, id: verified.id, message }));
     if (told !== null) return refused("answer_refused", { detail: told });
-    return await outcomeOf(parts, key, message);
+    return await readOutcome(parts, key, message);
   } catch (error) {
     // The same again is safe, and may find the store well.
-    if (error instanceof TryAgain || error instanceof StoreFailure) return refused("store_busy");
+    if (error instanceof RetryLater || error instanceof StoreFailure) return refused("store_busy");
     throw error;
   }
 }
@@ -84,8 +84,8 @@ function readMessage(
 }
 
 /** `null`: it is this message's, now or since before. */
-async function claim(
-  { store, owner }: IntakeParts,
+async function claimId(
+  { store, owner }: ReceivePostDeps,
   key: string,
   body: Uint8Array,
 ): Promise<Refused | null> {
@@ -97,12 +97,12 @@ async function claim(
 }
 
 /** Read from the store, so that it is the same however often it came. */
-async function outcomeOf(
-  { store: { reads }, owner }: IntakeParts,
+async function readOutcome(
+  { store: { reads }, owner }: ReceivePostDeps,
   key: string,
   { answer }: WebhookMessage,
-): Promise<HookTaken> {
-  const pressed = answer === undefined ? null : pressedAnswer(answer);
+): Promise<PostResult> {
+  const pressed = answer === undefined ? null : parseButtonAnswer(answer);
   const row =
     pressed === null
       ? await reads.inbound(owner, key)
@@ -112,7 +112,7 @@ async function outcomeOf(
   return { status: "taken", sessionId, runId };
 }
 
-type Refused = Extract<HookTaken, { status: "refused" }>;
+type Refused = Extract<PostResult, { status: "refused" }>;
 
 function refused(code: ProblemCode, details?: ProblemDetails): Refused {
   return { status: "refused", code, ...(details && { details }) };

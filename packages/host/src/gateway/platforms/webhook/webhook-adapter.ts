@@ -1,14 +1,21 @@
 import type { Egress } from "../../../util/egress/egress.ts";
 import { signedHeaders } from "../../../util/webhook-signature.ts";
-import type { Adapter, OutgoingFile, Parcel, Place, Sent, Words } from "../../adapter.ts";
-import type { Hook, Hooks } from "./webhook.ts";
-import { bodyOf, incomingOf, inlineMark, pushedMessage } from "./message.ts";
-import { partsOf } from "./names.ts";
-import { sentOf } from "./adapter.ts";
+import type {
+  PlatformAdapter,
+  OutgoingFile,
+  SendMeta,
+  ChatAddress,
+  SendResult,
+  OutgoingText,
+} from "../../adapter.ts";
+import type { Webhook, WebhookLookup } from "./webhook.ts";
+import { encodeBody, toIncoming, inlinePrefix, pushedMessage } from "./message.ts";
+import { parseWebhookChat } from "./names.ts";
+import { toSendResult } from "./adapter.ts";
 
-export interface WebhookAdapterParts {
-  readonly hooks: Hooks;
-  readonly egressFor: (hook: Hook) => Egress;
+export interface WebhookAdapterDeps {
+  readonly hooks: WebhookLookup;
+  readonly egressFor: (hook: Webhook) => Egress;
   readonly readBlob: (id: string) => Promise<Uint8Array | null>;
   /** By the clock on the wall, in milliseconds. */
   readonly now: () => number;
@@ -22,36 +29,36 @@ const limits = {
   callsPerSecond: 50,
 } as const;
 
-const largestAnswer = 4_096;
-const gone = { status: "refused", code: "webhook_not_found" } as const;
+const maxResponseBytes = 4_096;
+const webhookGone = { status: "refused", code: "webhook_not_found" } as const;
 
 /**
  * Programs that push what they say, and are posted what is said to them: all hooks of a host together. What goes out has a
  * name that stays, so that a receiver drops what it has had, and nothing is ever in doubt.
  */
-export function openWebhookAdapter(parts: WebhookAdapterParts): Adapter {
+export function createWebhookAdapter(parts: WebhookAdapterDeps): PlatformAdapter {
   const { hooks, egressFor, readBlob, now } = parts;
 
   async function post(
-    place: Place,
-    parcel: Parcel,
-    said: Words | OutgoingFile,
+    place: ChatAddress,
+    parcel: SendMeta,
+    said: OutgoingText | OutgoingFile,
     signal: AbortSignal,
-  ): Promise<Sent> {
-    const { hook: name } = partsOf(place.chat);
+  ): Promise<SendResult> {
+    const { hook: name } = parseWebhookChat(place.chat);
     const hook = hooks.find(name);
-    if (hook === null) return { ...gone, message: `There is no webhook ${name} any more.` };
+    if (hook === null) return { ...webhookGone, message: `There is no webhook ${name} any more.` };
     if (hook.url === null) return { status: "unwanted", code: "no_address" };
-    const body = bodyOf(place, parcel, said);
+    const body = encodeBody(place, parcel, said);
     const answer = await egressFor(hook).request(hook.url, {
       method: "POST",
       headers: signedHeaders(hook.secrets, parcel.id, Math.floor(now() / 1_000), body),
       body,
-      mostBytes: largestAnswer,
+      mostBytes: maxResponseBytes,
       whenLarger: "cut",
       signal,
     });
-    return sentOf(answer, parcel.id, now());
+    return toSendResult(answer, parcel.id, now());
   }
 
   return {
@@ -69,9 +76,9 @@ export function openWebhookAdapter(parts: WebhookAdapterParts): Adapter {
         await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
       return { status: "received", incoming: [], next: cursor };
     },
-    decode(pushed) {
+    decodePush(pushed) {
       const parsed = pushedMessage.safeParse(pushed);
-      return parsed.success ? incomingOf(parsed.data) : null;
+      return parsed.success ? toIncoming(parsed.data) : null;
     },
     send: (place, words, parcel, signal) => post(place, parcel, words, signal),
     async sendFile(place, file, parcel, signal) {
@@ -81,12 +88,12 @@ export function openWebhookAdapter(parts: WebhookAdapterParts): Adapter {
     async edit() {
       throw new Error("What was posted to a webhook cannot be changed.");
     },
-    typing: async () => {},
-    acknowledge: async () => {},
+    showTyping: async () => {},
+    acknowledgePress: async () => {},
     async fetchFile({ reference, size }) {
       if ((size ?? 0) > limits.fileBytes) return { status: "too_large" };
-      if (reference.startsWith(inlineMark)) {
-        const bytes = Buffer.from(reference.slice(inlineMark.length), "base64");
+      if (reference.startsWith(inlinePrefix)) {
+        const bytes = Buffer.from(reference.slice(inlinePrefix.length), "base64");
         return { status: "fetched", bytes };
       }
       const bytes = await readBlob(reference);
@@ -96,6 +103,6 @@ export function openWebhookAdapter(parts: WebhookAdapterParts): Adapter {
         ? { status: "too_large" }
         : { status: "fetched", bytes };
     },
-    announce: async () => {},
+    publishCommands: async () => {},
   };
 }

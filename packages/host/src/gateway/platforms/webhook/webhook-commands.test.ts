@@ -2,14 +2,14 @@ import { says } from "@holdfast/testing/fakes/scripted-model";
 import { shortId } from "@holdfast/client";
 import { expect, onTestFinished, test } from "vitest";
 
-import { aHook, openWebhookRig } from "../../../../test/support/gateway/webhook-rig.ts";
-import { openHookReceiver } from "@holdfast/testing/host/gateway/webhook-receiver";
+import { testWebhook, openWebhookRig } from "../../../../test/support/gateway/webhook-rig.ts";
+import { openWebhookReceiver } from "@holdfast/testing/host/gateway/webhook-receiver";
 import { valueOf } from "../../../../test/support/api-helpers.ts";
-import type { Hook } from "./webhook.ts";
+import type { Webhook } from "./webhook.ts";
 
-async function open(script: Parameters<typeof openWebhookRig>[0], hook: Partial<Hook> = {}) {
-  const receiver = await openHookReceiver();
-  const rig = openWebhookRig(script, aHook(receiver.url, hook));
+async function open(script: Parameters<typeof openWebhookRig>[0], hook: Partial<Webhook> = {}) {
+  const receiver = await openWebhookReceiver();
+  const rig = openWebhookRig(script, testWebhook(receiver.url, hook));
   onTestFinished(async () => {
     await rig.close();
     await receiver.close();

@@ -1,7 +1,7 @@
 import type { WebhookCommand } from "@holdfast/protocol";
 
 /** A program that may speak here, and where its answers go. */
-export interface Hook {
+export interface Webhook {
   readonly name: string;
   /** The newest first: it is signed with all of them, and any of them is believed. */
   readonly secrets: readonly string[];
@@ -17,7 +17,7 @@ export interface Hook {
 }
 
 /** Those that there are at this moment. */
-export interface Hooks {
-  find(name: string): Hook | null;
-  list(): readonly Hook[];
+export interface WebhookLookup {
+  find(name: string): Webhook | null;
+  list(): readonly Webhook[];
 }
